@@ -33,7 +33,7 @@ const environment: Environment = {
 
 const memory = new Memory(config.memoryMb);
 const store = await openStore(config.kv, memory).catch(refuseStore);
-// A process with a ledger of its own keeps its rate buckets in memory.
+// A process with its own ledger keeps its rate buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store, TIMERS, performance.timeOrigin) : null;
 const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
 memory.register("log", () => log.bytes);
@@ -77,7 +77,7 @@ globalThis.addEventListener("error", (event) => {
 });
 announce(server.url, config, { createdKey: first.createdKey, signInLink });
 
-/** Ends the process with one line that says why the store cannot be opened. */
+/** Exits with one line that says why the store cannot be opened. */
 function refuseStore(error: unknown): Promise<never> {
   if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
   if (!(error instanceof StorageUnavailable)) throw error;
@@ -89,12 +89,14 @@ function listen(): RunningServer | Promise<never> {
   try {
     return serve(service.app.fetch, host, port, { memory });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return fatal(EXIT.settings, [`Cannot listen on ${host}:${port}: ${why}: change HOST or PORT`]);
+    const reason = error instanceof Error ? error.message : String(error);
+    return fatal(EXIT.settings, [
+      `Cannot listen on ${host}:${port}: ${reason}: change HOST or PORT`,
+    ]);
   }
 }
 
-/** Lets requests under way finish and keeps every acknowledged write. */
+/** Lets requests in progress finish, and keeps every acknowledged write. */
 async function drain(): Promise<void> {
   service.leave();
   await server.drain();
@@ -102,21 +104,21 @@ async function drain(): Promise<void> {
   processMetrics.stop();
   await Promise.all([service.stop(), slices?.stop(), writeUses(true), writeRefusals()]);
   await store.close();
-  // A write that blocks on its reader would keep the process alive.
+  // A write blocked on its reader would keep the process alive.
   if (!await flushLogs()) Deno.exit(0);
 }
 
-/** Stores when credentials were last used. */
+/** Stores the last use of credentials. */
 function writeUses(all = false): Promise<void> {
   return orLater(service.credentials.writeUses(all));
 }
 
-/** Stores which calls were refused. */
+/** Stores the refused calls. */
 function writeRefusals(): Promise<void> {
   return orLater(service.refusals.flush());
 }
 
-/** Ignores a failure of the store: the same is written a minute later. */
+/** Ignores a store failure: the next write, a minute later, includes this data. */
 async function orLater(written: Promise<void>): Promise<void> {
   try {
     await written;
@@ -125,16 +127,16 @@ async function orLater(written: Promise<void>): Promise<void> {
   }
 }
 
-/** Flushes the log as far as its reader takes it, and ends the process. */
+/** Flushes the log as far as possible, and ends the process. */
 async function exit(code: number): Promise<never> {
   await flushLogs();
   Deno.exit(code);
 }
 
-/** Flushes the log and the console; returns whether their readers took everything. */
+/** Flushes the log and the console; returns whether everything was written. */
 async function flushLogs(): Promise<boolean> {
-  const taken = await Promise.all(
+  const flushed = await Promise.all(
     [log.flush(FLUSH_MS_MAX), flushConsole(FLUSH_MS_MAX)],
   );
-  return taken.every(Boolean);
+  return flushed.every(Boolean);
 }

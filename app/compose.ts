@@ -47,30 +47,30 @@ import type { AppDeps, Env, Metrics, SignInLink } from "../routes/http/context.t
 export interface ServiceOptions {
   readonly store: Store;
   readonly environment: Environment;
-  /** Process time, and what waits for it. */
+  /** Monotonic clock and timers. */
   readonly timers: Timers;
   readonly region: Region;
-  /** Whether this is `deno task dev`. */
+  /** True if this is `deno task dev`. */
   readonly dev?: boolean;
-  /** A secret that is refused. */
+  /** Key that must not work here. */
   readonly refusedSecret: string | null;
   /** The operator's key; null or absent for no operator. */
   readonly operatorKey?: string | null;
-  /** Signs in to the dashboard from this machine; none when absent. */
+  /** Sign-in link for the dashboard on this machine; absent for none. */
   readonly signInLink?: SignInLink | null;
   /** Rate limits of teams. */
   readonly limits: RequestLimits;
-  /** Sends notices about quotas; null where no mail server is set. */
+  /** Sends quota notices; null without a mail server. */
   readonly mailer: Mailer | null;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
-  /** Takes one line of the log. */
+  /** Writes a line to the request log. */
   readonly log: (line: string) => void;
-  /** Milliseconds that the worker rests after the store failed; a second when absent. */
+  /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
-  /** Whether the process is shutting down. */
+  /** Returns whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Replaces parts, for faults in tests and baselines of benchmarks. */
+  /** Replaces dependencies, for fault injection in tests and for benchmark baselines. */
   readonly parts?: Partial<AppDeps>;
 }
 
@@ -82,9 +82,11 @@ export interface Service {
   readonly worker: Worker;
   readonly sweep: SweepJob;
   readonly notices: NoticeJob;
-  /** Starts the worker, with what an earlier process left. The sweep is started separately. */
+  /**
+   * Starts the worker, including work left by an earlier process. The sweep is started separately.
+   */
   start(): void;
-  /** Answers long polls and ends live streams, so that the server can be drained. */
+  /** Answers long polls and ends live streams, so the server can drain. */
   leave(): void;
   /** Stops the background jobs. Call it before the store closes. */
   stop(): Promise<void>;
@@ -182,7 +184,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/** Counts requests, and collects the other metrics. */
+/** Counts requests and collects all other metrics. */
 function metricsOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
   const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
@@ -191,7 +193,7 @@ function metricsOf({ store, environment, processFamilies = () => [] }: ServiceOp
     ofProcess: async () => [
       gauge(
         "runledger_http_requests_in_flight",
-        "Requests that are not answered yet.",
+        "Requests in progress.",
         requests.inFlight,
       ),
       ...await storeMetrics(store, environment.now()),

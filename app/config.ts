@@ -1,5 +1,5 @@
 /**
- * The settings: the only reader of the environment and the command line.
+ * Settings. This is the only reader of the environment and the command line.
  *
  * @module
  */
@@ -12,44 +12,46 @@ import { type Tier, TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
 import { parseMailServer } from "../outbound/mail.ts";
 
-/** What the process runs with. */
+/** Configuration of the process. */
 export interface Config {
   readonly host: string;
   readonly port: number;
   readonly region: Region;
   /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
   readonly kv: string;
-  /** First team's key, or null to have one minted on an empty store. */
+  /** First team's key, or null to generate one for an empty store. */
   readonly key: string | null;
   /** The operator's key, or null for no operator. */
   readonly operatorKey: string | null;
-  /** Plan of the first team, or null to leave it as it is. */
+  /** Plan of the first team, or null to leave it unchanged. */
   readonly tier: Tier | null;
-  /** Address of the first team's owner, or null to leave it as it is. */
+  /** Address of the first team's owner, or null to leave it unchanged. */
   readonly ownerEmail: string | null;
   /** URL of the mail server, with its password; null for none. */
   readonly smtpUrl: string | null;
-  /** Resident size the process aims for, in megabytes. */
+  /** Target resident size of the process, in megabytes. */
   readonly memoryMb: number;
-  /** Whether this is `deno task dev`. */
+  /** True if this is `deno task dev`. */
   readonly dev: boolean;
-  /** A key that must not work here: the well-known one, except in `dev` on a loopback address. */
+  /**
+   * Key that must not work here: the well-known one, except with `--dev` on a loopback address.
+   */
   readonly refusedKey: string | null;
 }
 
-/** The settings or everything that is wrong with them. */
+/** The configuration, or all problems of the settings. */
 type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 const PORT = "a port from 0 to 65535";
-/** Never the value itself: it is a secret. */
+/** Describes the format only: the value is a secret. */
 const KEY = "apk_<region>_<32 lowercase hex digits>";
 const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
 const EMAIL = "an e-mail address";
-/** Never the value itself: it may hold a password. */
+/** Describes the format only: the value may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
 
 const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
@@ -72,10 +74,10 @@ const settings = z.object({
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
-/** The names of all settings; each has its row in the documentation. */
+/** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
-/** Meanings of the settings, in a line each. */
+/** One-line help for each setting. */
 const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   PORT: "port to listen on, 0 for a free one (default 8000)",
   HOST: "address to listen on (default 127.0.0.1)",
@@ -89,7 +91,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
 };
 
-/** Lines of `--help`; null when the command line does not ask for them. */
+/** Returns the lines of `--help`; null if the command line does not ask for help. */
 export function helpFor(args: readonly string[]): readonly string[] | null {
   if (!args.includes("--help") && !args.includes("-h")) return null;
   const width = Math.max(...SETTING_NAMES.map((name) => name.length));
@@ -100,48 +102,51 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
     "Settings come from the environment:",
     ...Object.entries(MEANINGS).map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
     "",
-    "README.md explains the settings, docs/OPERATIONS.md how to run the service.",
+    "README.md explains the settings; docs/OPERATIONS.md explains how to run the service.",
   ];
 }
 
 /**
- * Reads the settings, all at once: every problem is listed, not the first.
+ * Parses all settings and reports every problem, not only the first.
  *
- * @param env the environment; an empty value is as absent
+ * @param env the environment; an empty value counts as absent
  * @param args the command line: `--dev` or nothing
  */
 export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
   const flags = parseFlags(args);
-  const { values, wrong, problems } = parseSettings(env);
+  const { values, invalid, problems } = parseSettings(env);
   const config = toConfig(values, flags.dev);
   const all = [
     ...flags.problems,
     ...problems,
-    // With a wrong region or key there is nothing to hold against each other.
-    ...wrong.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
+    // With an invalid region, keys cannot be checked against it.
+    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
     ...unknownSettings(env),
   ];
   return all.length > 0 ? { ok: false, problems: all } : { ok: true, config };
 }
 
-/** Reads each setting; a wrong one takes its default, so that the others can still be judged. */
+/**
+ * Parses each setting. An invalid one falls back to its default, so the others can still be
+ * checked.
+ */
 function parseSettings(env: Record<string, string>) {
-  const sent = Object.fromEntries(
+  const present = Object.fromEntries(
     SETTING_NAMES.flatMap((name) => env[name] ? [[name, env[name]]] : []),
   );
-  const parsed = settings.safeParse(sent);
-  if (parsed.success) return { values: parsed.data, wrong: new Set<string>(), problems: [] };
+  const parsed = settings.safeParse(present);
+  if (parsed.success) return { values: parsed.data, invalid: new Set<string>(), problems: [] };
   const { issues } = parsed.error;
-  const wrong = new Set(issues.map(({ path }) => String(path[0])));
-  const right = Object.entries(sent).filter(([name]) => !wrong.has(name));
+  const invalid = new Set(issues.map(({ path }) => String(path[0])));
+  const valid = Object.entries(present).filter(([name]) => !invalid.has(name));
   return {
-    values: settings.parse(Object.fromEntries(right)),
-    wrong,
+    values: settings.parse(Object.fromEntries(valid)),
+    invalid,
     problems: issues.map(({ path, message }) => `${path.join(".")} must be ${message}`),
   };
 }
 
-/** Reports unknown settings: a misspelt one would silently be a default. */
+/** Reports unknown settings: a misspelled one would silently take its default. */
 function unknownSettings(env: Record<string, string>): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("RUNLEDGER_") && !SETTING_NAMES.includes(name))
@@ -163,7 +168,7 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     memoryMb: values.RUNLEDGER_MEMORY_MB,
     dev,
-    // Behind a proxy, everybody reaches a service that listens on the loopback address.
+    // Behind a proxy, anyone can reach a service that listens on the loopback address.
     refusedKey: dev && isLoopback(values.HOST) ? null : shared,
   };
 }
@@ -179,7 +184,7 @@ function teamKeyProblems({ key, region, refusedKey, host, dev }: Config): string
   if (key === null) return [];
   if (!isTeamKey(key, region)) return [`RUNLEDGER_KEY must belong to region ${region}`];
   return key !== refusedKey ? [] : [
-    "RUNLEDGER_KEY is the development key, which everybody knows: set a key of your own. It works " +
+    "RUNLEDGER_KEY is the development key, which is public: set a key of your own. It works " +
     `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
   ];
 }

@@ -1,37 +1,45 @@
 /**
- * Connections, each served by itself: one that is idle, that stops in the middle of a head, or whose
- * body was refused is closed, and long answers end when the process has no memory left.
+ * Serves each connection separately, so that a single one can be closed: an idle connection, one
+ * that stops in the middle of a request head, or one whose request body was refused. Long responses
+ * end when the process runs out of memory.
  */
 import type { Memory } from "../domain/core/memory.ts";
 
-/** Milliseconds that a connection may be idle. */
+/** Maximum milliseconds a connection may be idle. */
 export interface ConnectionLimits {
-  /** From its start to the end of its first head. */
+  /** From its start to the end of the first request head. */
   readonly headMs: number;
-  /** From an answer to the end of the next head. */
+  /** From a response to the end of the next request head. */
   readonly idleMs: number;
-  /** From an answer to a request whose body was refused: nothing reads the rest of that body. */
+  /**
+   * From the response to a request whose body was refused: nothing reads the rest of that body.
+   */
   readonly refusedMs: number;
 }
 
 const LIMITS: ConnectionLimits = { headMs: 15_000, idleMs: 75_000, refusedMs: 2_000 };
 
-/** Milliseconds between two checks of all connections. */
+/** Milliseconds between checks of all connections. */
 const CHECK_MS = 250;
 
-/** Milliseconds after which an answer under way is a long one. */
+/** Milliseconds after which a response in progress counts as long. */
 const LONG_MS = 1_000;
 
-/** Bytes by which the process grows before more long answers end: it may be large for another reason. */
+/**
+ * Growth of the process, in bytes, before more long responses end: something else may use the
+ * memory.
+ */
 const GROWTH_BYTES = 32_000_000;
 
-/** Milliseconds that a connection without requests may take to close at shutdown. */
+/** Maximum milliseconds a connection without requests may take to close at shutdown. */
 const CLOSE_MS = 500;
 
-/** Milliseconds before the next try when a connection cannot be accepted: no file is left for it. */
+/**
+ * Milliseconds before the retry when a connection cannot be accepted: no file descriptor is free.
+ */
 const RETRY_MS = 50;
 
-/** Answers a request, and tells its connection when it begins and ends. */
+/** Answers a request, and notifies its connection when the request begins and ends. */
 export type ServeRequest = (
   request: Request,
   info: Deno.ServeHandlerInfo,
@@ -48,8 +56,8 @@ type ServeConnection = (
 ) => Deno.HttpServer;
 
 /**
- * The runtime has this function for its own use and may change it: nothing public ends one connection.
- * Null where it is not as expected.
+ * Internal function of the runtime, which may change: no public API closes a single connection.
+ * Null if it does not have the expected form.
  */
 const serveConnection = internalFunction("serveHttpOnConnection", 5);
 
@@ -62,7 +70,7 @@ function internalFunction(name: string, parameters: number): ServeConnection | n
     : null;
 }
 
-/** A clock that is read once in each check. */
+/** A clock that is read once per check. */
 interface Clock {
   nowMs: number;
 }
@@ -70,19 +78,19 @@ interface Clock {
 /** One connection. */
 export class ServedConnection {
   server: Deno.HttpServer | null = null;
-  /** Closes it at once; fails when it is closed. */
+  /** Closes the connection immediately; throws if it is already closed. */
   cancel: () => void = () => {};
-  /** Requests whose answers are under way. */
+  /** Number of requests in progress. */
   requests = 0;
-  /** When the first of them came. */
+  /** Time the first of them arrived. */
   busySinceMs = 0;
-  /** When it is closed unless a request comes. */
+  /** Time it is closed unless a request arrives. */
   closesAtMs: number;
   #idleMs: number;
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
 
-  /** Creates one that has just begun. */
+  /** Creates a new connection. */
   constructor(limits: ConnectionLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
@@ -90,14 +98,14 @@ export class ServedConnection {
     this.closesAtMs = clock.nowMs + limits.headMs;
   }
 
-  /** Notes that a request came. */
+  /** Records that a request arrived. */
   begin(request: Request, info: Deno.ServeHandlerInfo): void {
     if (this.requests++ === 0) this.busySinceMs = this.#clock.nowMs;
-    // Streams are over when they are sent.
+    // Streamed responses are complete once they are sent.
     if (!isShort(request)) info.completed.then(() => this.#over(), () => this.#over());
   }
 
-  /** Notes that its answer was made. */
+  /** Records that the response was created. */
   end(request: Request, status: number): void {
     const { idleMs, refusedMs } = this.#limits;
     this.#idleMs = isUnread(request, status) ? refusedMs : idleMs;
@@ -110,7 +118,7 @@ export class ServedConnection {
   }
 }
 
-/** All connections of one listener. */
+/** The connections of one listener. */
 export class Connections {
   readonly #answer: ServeRequest;
   readonly #onError: (error: unknown) => Response;
@@ -121,10 +129,12 @@ export class Connections {
   readonly #open = new Set<ServedConnection>();
   readonly #timer: ReturnType<typeof setInterval>;
   #isClosing = false;
-  /** Fewest bytes of the process since long answers were ended last; 0 while it has enough. */
+  /**
+   * Lowest resident bytes since long responses were last ended; 0 while there is enough memory.
+   */
   #leastBytes = 0;
 
-  /** Serves a listener, which is closed with it. */
+  /** Serves a listener, which `close` closes. */
   constructor(
     listener: Deno.TcpListener,
     answer: ServeRequest,
@@ -141,12 +151,12 @@ export class Connections {
     void this.#accept();
   }
 
-  /** Whether this runtime can serve connections one by one. */
+  /** True if this runtime can serve connections separately. */
   static get isPossible(): boolean {
     return serveConnection !== null;
   }
 
-  /** Accepts no more connections, and closes each once its answers are sent. */
+  /** Stops accepting connections, and closes each one once its responses are sent. */
   async close(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);
@@ -169,7 +179,7 @@ export class Connections {
 
   #serve(socket: Deno.Conn): void {
     const connection = new ServedConnection(this.#limits, this.#clock);
-    // A signal of the runtime would report the failure of its listener to the process.
+    // A runtime AbortSignal would report a failing listener to the process.
     const signal = {
       addEventListener: (_: "abort", cancel: () => void) => void (connection.cancel = cancel),
     };
@@ -178,13 +188,14 @@ export class Connections {
     const server = serveConnection!(socket, signal, answer, this.#onError, () => {});
     connection.server = server;
     this.#open.add(connection);
-    const over = () => void this.#open.delete(connection);
-    // It fails when the client breaks the connection, and then keeps what it holds until it is shut down.
-    server.finished.catch(() => server.shutdown()).then(over, over);
+    const forget = () => void this.#open.delete(connection);
+    // It rejects when the client drops the connection, and retains its resources until it is shut
+    // down.
+    server.finished.catch(() => server.shutdown()).then(forget, forget);
   }
 
   #check(): void {
-    // What happened since the last check was noted with the time of that one.
+    // Events since the last check were recorded with the time of that check.
     const lastMs = this.#clock.nowMs;
     this.#clock.nowMs = performance.now();
     for (const connection of this.#open) {
@@ -204,12 +215,12 @@ export class Connections {
   }
 
   /**
-   * Ends the newer half of the long answers. While one is under way the runtime keeps whatever its client
-   * sends, without a limit and without a count.
+   * Ends the newer half of the long responses. While a response is in progress, the runtime buffers
+   * whatever its client sends, unlimited and uncounted.
    */
   #endLongAnswers(): void {
     const { nowMs } = this.#clock;
-    // Of those that began between the same two checks, the newer connection is the first.
+    // Of connections that began between the same two checks, the newer one comes first.
     const long = Array.from(this.#open).reverse()
       .filter(({ requests, busySinceMs }) => requests > 0 && nowMs - busySinceMs >= LONG_MS)
       .sort((a, b) => b.busySinceMs - a.busySinceMs);
@@ -217,27 +228,33 @@ export class Connections {
   }
 }
 
-/** Whether an answer is over when it is handed to the runtime: one to a POST is no stream. */
+/**
+ * Returns whether a response is complete when it is passed to the runtime: responses to POST are
+ * never streamed.
+ */
 function isShort(request: Request): boolean {
   return request.method === "POST";
 }
 
-/** Whether a request was refused before its body was read to its end. */
+/** Returns whether a request was refused before its body was read completely. */
 function isUnread(request: Request, status: number): boolean {
   if (status < 400 || request.method === "GET" || request.method === "HEAD") return false;
   return !request.bodyUsed || status === 408 || status === 413 || status === 503;
 }
 
-/** Closes a connection at once, unless its client has just done so. */
+/** Closes a connection immediately, unless its client has just done so. */
 function cancel(connection: ServedConnection): void {
   try {
     connection.cancel();
   } catch {
-    // It is closed.
+    // Already closed.
   }
 }
 
-/** Closes a connection once its answers are sent. One without requests may be in the middle of a body. */
+/**
+ * Closes a connection once its responses are sent. One without requests may be in the middle of a
+ * body.
+ */
 async function closed({ server, requests }: ServedConnection): Promise<void> {
   const end = server!.shutdown().catch(() => {});
   if (requests > 0) return await end;

@@ -1,8 +1,8 @@
 /**
- * Messages of the process on standard error, for the person who started it.
+ * Messages on standard error, for the person who started the process.
  *
- * Like the request log it never waits for its reader, and never by way of the console: that waits, and
- * copies to a collector of logs, where keys do not belong.
+ * Like the request log, these never wait for their reader. They do not use the console, which does
+ * wait and copies to a log collector, where keys do not belong.
  *
  * @module
  */
@@ -11,28 +11,28 @@ import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 
-/** How the process ends before it serves; `docs/OPERATIONS.md` has the list. */
+/** Exit codes before the process serves; listed in `docs/OPERATIONS.md`. */
 export const EXIT = { settings: 2, store: 3 } as const;
 
-/** Where to read on about TLS. */
+/** Documentation of TLS. */
 const TLS_HELP = "docs/OPERATIONS.md#tls";
 
-/** Bytes that wait for the reader of standard error. */
+/** Maximum bytes queued for standard error. */
 const BYTES_MAX = 262_144;
 
 const stderr = new LineLog(Deno.stderr, BYTES_MAX);
 
-/** Writes the answer to `--help` to standard output. */
+/** Writes the help to standard output. */
 export function showHelp(lines: readonly string[]): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${lines.join("\n")}\n`));
 }
 
-/** Waits until everything is said, for as long as it is given; answers whether it is. */
+/** Waits until all messages are written, for at most `msMax`; returns whether they are. */
 export function flushConsole(msMax: number): Promise<boolean> {
   return stderr.flush(msMax);
 }
 
-/** Says why the process cannot start, one line each, and ends it. */
+/** Prints why the process cannot start, one line each, and exits. */
 export async function fatal(
   code: typeof EXIT[keyof typeof EXIT],
   lines: readonly string[],
@@ -42,17 +42,17 @@ export async function fatal(
   Deno.exit(code);
 }
 
-/** Credentials that this start created. */
+/** Credentials created at this start. */
 interface StartedWith {
-  /** The first team's key, when this start created it. */
+  /** First team's key, if it was created at this start. */
   readonly createdKey: string | null;
-  /** What signs in to the dashboard without a key. */
+  /** Link that signs in to the dashboard without a key. */
   readonly signInLink: { readonly code: string } | null;
 }
 
 /**
- * Says where the service is and how to try it. A key is shown only where it is new to everybody, or
- * known to everybody.
+ * Prints the service's address and how to try it. A key is shown only if it was just created or is
+ * public.
  */
 export function announce(
   url: string,
@@ -62,7 +62,7 @@ export function announce(
   const { host, region, kv, key, dev } = config;
   stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
   const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
-  stderr.write(`Look at it: ${url}/dashboard${path}`);
+  stderr.write(`Dashboard: ${url}/dashboard${path}`);
   if (!isLoopback(host)) {
     stderr.write(
       `HOST=${host}: other machines reach this port without TLS, and keys travel in plain text.\n` +
@@ -76,6 +76,6 @@ export function announce(
 }
 
 /** Reports an unhandled error; the service keeps serving. */
-export function reportUnhandled(what: "error" | "rejection", reason: unknown): void {
-  stderr.write(`Unhandled ${what}, still serving: ${Deno.inspect(reason)}`);
+export function reportUnhandled(kind: "error" | "rejection", reason: unknown): void {
+  stderr.write(`Unhandled ${kind}, still serving: ${Deno.inspect(reason)}`);
 }

@@ -7,13 +7,13 @@ import process from "node:process";
 import { Histogram } from "../domain/metrics/histogram.ts";
 import { counter, gauge, histogram, type MetricFamily } from "../domain/metrics/text.ts";
 
-/** Milliseconds between two looks at the event loop. */
-const LOOK_MS = 500;
+/** Milliseconds between samples of the event loop. */
+const SAMPLE_MS = 500;
 
-/** Bounds for the lateness of a timer, in seconds. */
+/** Histogram bounds of the timer delay, in seconds. */
 const LAG_BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** Looks at the process, from when it is made until it is stopped. */
+/** Samples the process from its creation until it is stopped. */
 export class ProcessMetrics {
   readonly #lag = new Histogram(LAG_BOUNDS);
   readonly #startedMs: number;
@@ -22,23 +22,23 @@ export class ProcessMetrics {
   #expectedMs: number;
 
   /**
-   * Begins to look.
+   * Starts sampling.
    *
-   * @param region of the credentials it takes
+   * @param region region of the credentials the process accepts
    */
   constructor(region: string) {
     this.#region = region;
     this.#startedMs = Date.now() - performance.now();
-    this.#expectedMs = performance.now() + LOOK_MS;
+    this.#expectedMs = performance.now() + SAMPLE_MS;
     this.#timer = setInterval(() => {
       const nowMs = performance.now();
       this.#lag.observe(Math.max(0, nowMs - this.#expectedMs) / 1_000);
-      this.#expectedMs = nowMs + LOOK_MS;
-    }, LOOK_MS);
+      this.#expectedMs = nowMs + SAMPLE_MS;
+    }, SAMPLE_MS);
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Ends the looks. */
+  /** Stops sampling. */
   stop(): void {
     clearInterval(this.#timer);
   }
@@ -52,12 +52,12 @@ export class ProcessMetrics {
       {
         type: "gauge",
         name: "runledger_build_info",
-        help: "Always 1; what runs stands in the labels.",
+        help: "Always 1; the labels describe the build.",
         samples: [{ labels: build, value: 1 }],
       },
       counter(
         "process_cpu_seconds_total",
-        "Processor time, of user and system.",
+        "User and system processor time.",
         (user + system) / 1e6,
       ),
       gauge(
@@ -65,14 +65,14 @@ export class ProcessMetrics {
         "When the process started, unix seconds.",
         this.#startedMs / 1_000,
       ),
-      gauge("process_uptime_seconds", "How long it has been running.", performance.now() / 1_000),
+      gauge("process_uptime_seconds", "Time since the process started.", performance.now() / 1_000),
       gauge("process_resident_memory_bytes", "Memory of the process.", rss),
-      gauge("process_heap_bytes", "Memory that the JavaScript heap has taken.", heapTotal),
-      gauge("runledger_heap_used_bytes", "What of it holds something.", heapUsed),
+      gauge("process_heap_bytes", "Memory allocated for the JavaScript heap.", heapTotal),
+      gauge("runledger_heap_used_bytes", "Used part of the JavaScript heap.", heapUsed),
       gauge("runledger_external_bytes", "Memory of buffers outside the heap.", external),
       histogram(
         "runledger_event_loop_lag_seconds",
-        "How late a timer was that is due twice a second.",
+        "Delay of a timer that is due twice a second.",
         this.#lag,
       ),
     ];

@@ -1,80 +1,82 @@
 /**
- * The way out of the process's lines: its request log, and what it says on standard error.
+ * Buffered output of the process: the request log and the messages on standard error.
  *
- * Lines are gathered for a moment and written together, because a write of its own for each line takes
- * longer than the request it describes. They are written behind the event loop's back: a reader that
- * stops reading, or has gone, and a disk that is full hold nothing up. What then waits is bounded in
- * bytes; lines beyond it are dropped and counted, and the log says so once it is written again.
+ * Lines are buffered briefly and written together, because one write per line takes longer than the
+ * request it describes. Writes are asynchronous: a reader that stops or disconnects, or a full
+ * disk, does not block the process. The buffer is bounded in bytes. Lines beyond it are dropped and
+ * counted, and the log reports them once it can be written again.
  *
  * @module
  */
 import { counter, type MetricFamily } from "../domain/metrics/text.ts";
 
-/** Milliseconds that a process which ends gives its readers. */
+/** Maximum milliseconds to flush when the process ends. */
 export const FLUSH_MS_MAX = 500;
 
-/** Longest time a line is gathered. */
-const GATHER_MS = 20;
+/** Maximum milliseconds a line is buffered. */
+const BUFFER_MS = 20;
 
-/** Characters gathered before they are handed on at once. */
-const GATHER_CHARS_MAX = 65_536;
+/** Buffered characters that trigger an immediate write. */
+const BUFFER_CHARS_MAX = 65_536;
 
-/** The most bytes that UTF-8 takes for a unit of a string's length. */
+/** Maximum UTF-8 bytes per unit of a string's length. */
 const BYTES_PER_CHAR_MAX = 3;
 
 const LINE_END = 10;
 
-/** Where lines go, such as `Deno.stdout`. */
+/** Destination of lines, such as `Deno.stdout`. */
 interface Sink {
-  /** Takes some of the bytes; answers how many. */
+  /** Writes some of the bytes; returns how many. */
   write(bytes: Uint8Array): Promise<number>;
 }
 
-/** A log that is written to a stream of the process. */
+/** A line log on an output stream of the process. */
 export class LineLog {
   readonly #sink: Sink;
   readonly #bytesMax: number;
-  #gathered = "";
+  #buffered = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** What was gathered, as it will be written. */
+  /** Encoded buffers waiting to be written. */
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #writing: Promise<void> | null = null;
-  /** Whether what was written last may have no line end. */
+  /** True if the last write may lack a line end. */
   #isBroken = false;
   #dropped = 0;
-  /** How many of the dropped lines the log has told of. */
+  /** Number of dropped lines already reported in the log. */
   #reported = 0;
 
   /**
    * Creates a log.
    *
-   * @param bytesMax the most that waits to be written
+   * @param bytesMax maximum bytes waiting to be written
    */
   constructor(sink: Sink, bytesMax: number) {
     this.#sink = sink;
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes that wait to be written, at most. */
+  /** Upper bound of the bytes waiting to be written. */
   get bytes(): number {
-    return this.#queuedBytes + this.#gathered.length * BYTES_PER_CHAR_MAX;
+    return this.#queuedBytes + this.#buffered.length * BYTES_PER_CHAR_MAX;
   }
 
-  /** Takes a line, or drops it where too much waits. */
+  /** Queues a line, or drops it if the buffer is full. */
   readonly write = (line: string): void => {
     if (this.bytes + (line.length + 1) * BYTES_PER_CHAR_MAX > this.#bytesMax) {
       this.#dropped++;
       return;
     }
-    this.#gathered += `${line}\n`;
-    if (this.#gathered.length >= GATHER_CHARS_MAX) this.#handOn();
-    else this.#timer ??= setTimeout(() => this.#handOn(), GATHER_MS);
+    this.#buffered += `${line}\n`;
+    if (this.#buffered.length >= BUFFER_CHARS_MAX) this.#enqueue();
+    else this.#timer ??= setTimeout(() => this.#enqueue(), BUFFER_MS);
   };
 
-  /** Writes what waits, for as long as it is given; answers whether all of it went out or was dropped. */
+  /**
+   * Writes the buffered lines, for at most `msMax`; returns whether all were written or dropped.
+   */
   async flush(msMax: number): Promise<boolean> {
-    this.#handOn();
+    this.#enqueue();
     if (this.#writing === null) return true;
     const { promise: late, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(resolve, msMax, false);
@@ -83,23 +85,23 @@ export class LineLog {
     return isDone;
   }
 
-  /** The metrics of the request log. */
+  /** Returns the metrics of the request log. */
   families(): MetricFamily[] {
     return [
       counter(
         "runledger_log_lines_dropped_total",
-        "Lines of the log that could not be written.",
+        "Log lines that could not be written.",
         this.#dropped,
       ),
     ];
   }
 
-  #handOn(): void {
+  #enqueue(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#gathered === "") return;
-    const bytes = new TextEncoder().encode(this.#gathered);
-    this.#gathered = "";
+    if (this.#buffered === "") return;
+    const bytes = new TextEncoder().encode(this.#buffered);
+    this.#buffered = "";
     this.#queue.push(bytes);
     this.#queuedBytes += bytes.length;
     this.#writing ??= this.#writeQueue();
@@ -115,7 +117,7 @@ export class LineLog {
     this.#writing = null;
   }
 
-  /** Says in the log itself how many lines it lacks. */
+  /** Reports in the log how many lines were dropped. */
   async #report(): Promise<void> {
     const dropped = this.#dropped;
     if (dropped === this.#reported) return;
@@ -125,17 +127,17 @@ export class LineLog {
     if (rest.length === 0) this.#reported = dropped;
   }
 
-  /** Writes bytes; answers those that could not be written. */
+  /** Writes bytes; returns those that could not be written. */
   async #send(bytes: Uint8Array): Promise<Uint8Array> {
     let rest = bytes;
     try {
-      // A line that a failure cut off must not run into the next one.
+      // A line cut off by a failure must not run into the next one.
       if (this.#isBroken) await this.#sink.write(Uint8Array.of(LINE_END));
       this.#isBroken = false;
-      // A pipe may take less than it is given.
+      // A pipe may accept only some of the bytes.
       while (rest.length > 0) rest = rest.subarray(await this.#sink.write(rest));
     } catch {
-      // How much of it a failed write took is not known: those lines count as dropped.
+      // A failed write may have written some lines; all of them count as dropped.
       this.#isBroken = true;
     }
     return rest;

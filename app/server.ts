@@ -1,41 +1,43 @@
-/** The HTTP server, from listening to the last answer. */
+/** The HTTP server, from listening to the last response. */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
 import type { Memory } from "../domain/core/memory.ts";
 import { type ConnectionLimits, Connections, type ServeRequest } from "./connections.ts";
 import { BrokenOff } from "../routes/http/paced_streams.ts";
 
-/** What is left of the drain time for the commits under way. */
+/** Milliseconds of the drain time reserved for commits in progress. */
 const STORE_CLOSE_MS = 1_000;
 
-/** Connections that may wait to be taken: of those beyond, clients hear nothing for a second and more. */
+/**
+ * Maximum connections waiting to be accepted. Clients beyond it hear nothing for a second or more.
+ */
 const CONNECTIONS_WAITING_MAX = 4_096;
 
 /** A running server. */
 export interface RunningServer {
-  /** Where it listens. */
+  /** URL it listens on. */
   readonly url: string;
-  /** Stops taking requests and waits for the ones under way, at most the drain time. */
+  /** Stops accepting requests and waits for those in progress, at most the drain time. */
   drain(): Promise<void>;
 }
 
-/** Requests that began before the signal to stop, or those that came after it. */
+/** The requests that began before the stop signal, or those that arrived after it. */
 interface Cohort {
   count: number;
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** What is served, and how it is closed. */
+/** A listening server. */
 interface Listening {
   readonly port: number;
-  /** Takes no more connections, and resolves when the answers under way are sent. */
+  /** Stops accepting connections, and resolves when all responses are sent. */
   close(): Promise<void>;
 }
 
-/** What a server is made from. */
+/** Options of a server. */
 interface ServeOptions {
-  /** How large the process may be before long answers end; without it they do not. */
+  /** Memory target above which long responses end; without it they never do. */
   readonly memory?: Memory;
-  /** How long a connection may be idle. */
+  /** Idle limits of connections. */
   readonly limits?: ConnectionLimits;
 }
 
@@ -63,7 +65,7 @@ export function serve(
   });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
 
-  /** The runtime's own shutdown breaks bodies that are still arriving, so it comes last. */
+  /** The runtime's shutdown aborts request bodies that are still arriving, so it comes last. */
   async function finish(): Promise<void> {
     const before = cohort;
     cohort = { count: 0, done: Promise.withResolvers() };
@@ -75,7 +77,7 @@ export function serve(
     url: `http://${host}:${listening.port}`,
     async drain() {
       const { promise: late, resolve } = Promise.withResolvers<void>();
-      // A stuck client must not eat the time the store needs to close within the same limit.
+      // A stuck client must not use up the time the store needs to close within the same limit.
       const timer = setTimeout(resolve, DRAIN_MS_MAX - STORE_CLOSE_MS);
       await Promise.race([finish(), late]);
       clearTimeout(timer);
@@ -83,7 +85,7 @@ export function serve(
   };
 }
 
-/** Listens. A runtime that cannot serve connections one by one closes none of them by itself. */
+/** Starts listening. A runtime that cannot serve connections separately closes none of them. */
 function listen(
   hostname: string,
   port: number,
@@ -104,8 +106,8 @@ function listen(
 }
 
 function onError(error: unknown): Response {
-  // The connection ends with an answer that was broken off. Anything else is a bug, and reported like
-  // every other unhandled rejection.
+  // A response was aborted, and the connection ends with it. Any other error is a bug, reported
+  // like every unhandled rejection.
   if (!(error instanceof BrokenOff)) void Promise.reject(error);
   return new Response(null, { status: 500 });
 }

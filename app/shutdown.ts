@@ -1,5 +1,5 @@
 /**
- * From the signal to stop to the end of the process.
+ * Graceful shutdown, from the stop signal to the end of the process.
  *
  * @module
  */
@@ -8,20 +8,23 @@ import { FLUSH_MS_MAX } from "./request_log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** Ctrl-C reaches this process from the terminal and again from whatever started it. */
+/**
+ * Milliseconds within which signals count as one: Ctrl-C arrives from the terminal and from the
+ * parent process.
+ */
 const SAME_SIGNAL_MS = 500;
 
-/** Whether the process has been told to stop. */
+/** State of the shutdown. */
 interface Shutdown {
-  /** True from the first signal on. */
+  /** Returns true from the first signal on. */
   begun(): boolean;
 }
 
 /**
- * Runs `drain` at the first SIGINT or SIGTERM. The process then ends by itself, or after the limit; a
- * later signal ends it at once.
+ * Runs `drain` at the first SIGINT or SIGTERM. The process then ends once it is idle, or after the
+ * limit; a later signal ends it immediately.
  *
- * @param exit ends the process with a code, after its last words
+ * @param exit flushes the last messages and ends the process with a code
  */
 export function stopOnSignals(
   drain: () => Promise<void>,
@@ -35,7 +38,8 @@ export function stopOnSignals(
       return;
     }
     sinceMs = performance.now();
-    // Does not hold the process: without stuck clients it ends by itself, which `--watch` needs.
+    // Unreferenced: without stuck clients the process ends as soon as it is idle, which `--watch`
+    // needs.
     Deno.unrefTimer(setTimeout(exit, DRAIN_MS_MAX - FLUSH_MS_MAX, 0));
     await drain();
     for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);

@@ -1,9 +1,9 @@
 /**
- * Handing the changes of teams to those who follow them live.
+ * Delivers the changes of teams to live listeners.
  *
- * Of each team that is followed there is one reader, however many follow. It rests between two looks, so
- * that it takes a small part of the time while calls come in; what becomes too much meanwhile is left out,
- * and told as such: the feed of changes has it.
+ * Each followed team has one reader, however many listeners it has. The reader rests between reads,
+ * so it uses a small share of the time while calls arrive. If changes accumulate beyond a limit, it
+ * skips them and reports the gap; the feed of changes still has them.
  */
 import type { TeamId } from "../domain/core/ids.ts";
 import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
@@ -12,56 +12,55 @@ import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limit
 import { AsyncLocalStorage } from "node:async_hooks";
 import { jobLine, Loop } from "./loop.ts";
 
-/** Changes read at once. */
+/** Changes per read. */
 const CHANGES_PER_READ = 50;
 
 /**
- * Rest after a look while calls come in: a multiple of the time it took, and so long for each of all who
- * listen that together they are written to two hundred times a second. At most so many milliseconds, and
- * at least so many always.
+ * Rest after a read while calls arrive: the greater of `factor` times the read's duration and
+ * `msPerListener` times the number of all listeners, so that listeners are written to at most 200
+ * times a second in total. The rest is at least `msMin`, and at most `msMax`.
  */
 const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 
-/** Milliseconds of rest after the store failed. */
+/** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 1_000;
 
-/** What this is built from. */
 export interface LiveDeps {
   readonly changes: ChangeStore;
-  /** How many calls changed something so far: whether it moved tells whether calls come in. */
+  /** Number of calls that changed something so far; it shows whether calls arrive. */
   readonly calls: () => number;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Takes one line about what went wrong. */
+  /** Writes a log line about a failure. */
   readonly log: (line: string) => void;
 }
 
-/** Follows the teams that somebody listens to. */
+/** Follows the teams that have listeners. */
 export class LiveJob implements LiveFeed {
   readonly #deps: LiveDeps;
   readonly #teams = new Map<TeamId, Reader>();
   readonly #running = new Set<Promise<void>>();
-  /** Runs a reader outside the request that is the first to listen: the reader outlives it. */
+  /** Runs a reader outside the request of its first listener, because the reader outlives it. */
   readonly #outside = AsyncLocalStorage.snapshot();
   #listeners = 0;
 
-  /** Follows nobody yet. */
+  /** Creates a job that follows no team yet. */
   constructor(deps: LiveDeps) {
     this.#deps = deps;
   }
 
-  async listen(team: TeamId, take: (batch: LiveBatch) => void): Promise<Disposable> {
+  async listen(team: TeamId, deliver: (batch: LiveBatch) => void): Promise<Disposable> {
     const reader = this.#teams.get(team) ?? this.#begin(team);
-    reader.listeners.add(take);
+    reader.listeners.add(deliver);
     this.#listeners++;
     const leave = () => {
-      if (reader.listeners.delete(take)) this.#listeners--;
+      if (reader.listeners.delete(deliver)) this.#listeners--;
       if (reader.listeners.size > 0) return;
       reader.end();
       if (this.#teams.get(team) === reader) this.#teams.delete(team);
     };
     try {
-      await reader.begun;
+      await reader.started;
     } catch (error) {
       leave();
       throw error;
@@ -85,25 +84,25 @@ export class LiveJob implements LiveFeed {
   }
 }
 
-/** Reads the feed of one team for everybody who listens. */
+/** Reads the feed of one team for all its listeners. */
 class Reader {
   readonly listeners = new Set<(batch: LiveBatch) => void>();
-  /** Resolves once it is known from where on changes are told. */
-  readonly begun: Promise<void>;
+  /** Resolves once the first change to deliver is known. */
+  readonly started: Promise<void>;
   readonly #deps: LiveDeps;
   readonly #watch: ChangeWatch;
   readonly #team: TeamId;
   readonly #listenersOfAll: () => number;
   readonly #ended = new AbortController();
   readonly #loop: Loop;
-  readonly #begun = Promise.withResolvers<void>();
-  #at = 0;
+  readonly #started = Promise.withResolvers<void>();
+  #position = 0;
 
   constructor(deps: LiveDeps, team: TeamId, listenersOfAll: () => number) {
     this.#deps = deps;
     this.#listenersOfAll = listenersOfAll;
     this.#team = team;
-    this.begun = this.#begun.promise;
+    this.started = this.#started.promise;
     this.#watch = deps.changes.watch(team);
     this.#loop = new Loop({
       step: () => this.#step(),
@@ -122,19 +121,19 @@ class Reader {
   async run(): Promise<void> {
     using _ = this.#watch;
     try {
-      this.#at = await this.#deps.changes.last(this.#team);
-      this.#begun.resolve();
+      this.#position = await this.#deps.changes.last(this.#team);
+      this.#started.resolve();
     } catch (error) {
-      this.#begun.reject(error);
+      this.#started.reject(error);
       return;
     }
     await this.#loop.start();
   }
 
-  /** Hands over what there is, and rests; waits for something where there is nothing. */
+  /** Delivers the available changes and rests; waits if there are none. */
   async #step(): Promise<void> {
     const [startMs, calls] = [performance.now(), this.#deps.calls()];
-    const isMore = await this.#readOn();
+    const isMore = await this.#readNext();
     const endMs = performance.now();
     if (!isMore) await this.#watch.next(this.#ended.signal);
     if (this.#ended.signal.aborted) return;
@@ -145,28 +144,28 @@ class Reader {
     await this.#loop.wait(Math.max(msMin, endMs + restMs - performance.now()));
   }
 
-  /** Hands over the next changes; answers whether there are more. */
-  async #readOn(): Promise<boolean> {
+  /** Delivers the next changes; returns whether there are more. */
+  async #readNext(): Promise<boolean> {
     const { changes } = this.#deps;
     const page = await changes.page(
       this.#team,
-      this.#at,
+      this.#position,
       CHANGES_PER_READ,
       LIVE_BATCH_CHARS_MAX,
     );
-    // A ledger that was put back to an earlier state is followed from there.
+    // If the ledger was restored to an earlier state, continue from its end.
     const last = page === null || page.hasMore ? await changes.last(this.#team) : page.next;
-    if (page !== null && page.next > this.#at) {
-      this.#hand({ ...page, after: this.#at, upTo: page.next });
+    if (page !== null && page.next > this.#position) {
+      this.#deliver({ ...page, after: this.#position, upTo: page.next });
     }
-    const isTooMuch = last - this.#at > LIVE_CHANGES_LAG_MAX;
-    if (isTooMuch) this.#hand({ after: last, changes: [], upTo: last });
-    if (page === null) this.#at = last;
+    const isTooMuch = last - this.#position > LIVE_CHANGES_LAG_MAX;
+    if (isTooMuch) this.#deliver({ after: last, changes: [], upTo: last });
+    if (page === null) this.#position = last;
     return page !== null && page.hasMore && !isTooMuch;
   }
 
-  #hand(batch: LiveBatch): void {
-    this.#at = batch.upTo;
-    for (const take of this.listeners) take(batch);
+  #deliver(batch: LiveBatch): void {
+    this.#position = batch.upTo;
+    for (const deliver of this.listeners) deliver(batch);
   }
 }

@@ -1,40 +1,42 @@
 /**
- * Background loops: work that repeats until the process stops.
+ * Background loops, which repeat a step until the process stops.
  *
  * @module
  */
 
-/** Longest span a timer takes. */
+/** Maximum milliseconds of a timer. */
 const TIMER_MS_MAX = 2_147_483_647;
 
-/** Lets one sleeper wait. A wake-up while nobody sleeps is kept: the next sleep ends at once. */
+/**
+ * Lets one caller sleep. A wake-up while none sleeps is stored: the next sleep ends immediately.
+ */
 export class Waker {
   #isAwake = false;
   #wakeUp: (() => void) | null = null;
 
-  /** Wakes the sleeper, now or when it sleeps next. */
+  /** Wakes the sleeper, or makes its next sleep end immediately. */
   wake(): void {
     this.#isAwake = true;
     this.#wakeUp?.();
   }
 
-  /** Whether it was woken since the last sleep. */
+  /** True if it was woken since the last sleep. */
   get isAwake(): boolean {
     return this.#isAwake;
   }
 
-  /** Forgets that it was woken. */
+  /** Discards a stored wake-up. */
   reset(): void {
     this.#isAwake = false;
   }
 
-  /** Sleeps until it is woken, for `ms` milliseconds at most; null for as long as it takes. */
+  /** Sleeps until woken, for at most `ms` milliseconds; null for no limit. */
   async wait(ms: number | null): Promise<void> {
     if (!this.#isAwake) await this.#sleep(ms);
     this.#isAwake = false;
   }
 
-  /** Sleeps for `ms` milliseconds; only a wake-up from now on ends it early. */
+  /** Sleeps for `ms` milliseconds; only a later wake-up ends the sleep early. */
   async pause(ms: number): Promise<void> {
     this.#isAwake = false;
     await this.wait(ms);
@@ -53,50 +55,50 @@ export class Waker {
   }
 }
 
-/** What a loop does. */
+/** The work of a loop. */
 export interface LoopWork {
-  /** Does one step and waits, if need be, until the next one is due. */
+  /** Runs one step and waits, if necessary, until the next one is due. */
   step(): Promise<void>;
-  /** Takes the error of a step; returns the milliseconds to wait before the next one. */
+  /** Handles the error of a step; returns the milliseconds to wait before the next one. */
   failed(error: unknown): number;
 }
 
-/** Repeats a step until it is stopped. */
+/** Repeats a step until stopped. */
 export class Loop {
-  /** Wakes the loop when there may be something to do, and when it stops. */
+  /** Wakes the loop when there may be work, and when it stops. */
   readonly waker: Waker = new Waker();
   readonly #work: LoopWork;
-  /** Ends a rest early; only stopping does. */
+  /** Ends a rest early when the loop stops. */
   readonly #endOfRest = new Waker();
   #running: Promise<void> | null = null;
   #isStopped = false;
 
-  /** Creates a loop that does not run yet. */
+  /** Creates a loop; `start` runs it. */
   constructor(work: LoopWork) {
     this.#work = work;
   }
 
-  /** Whether it was told to stop. */
+  /** True once `stop` was called. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** Starts to repeat the step, once; resolves when the loop has stopped. */
+  /** Starts the loop unless it runs; resolves when it has stopped. */
   start(): Promise<void> {
     return this.#running ??= this.#run();
   }
 
-  /** Waits for `ms` milliseconds; only stopping ends it early. */
+  /** Waits for `ms` milliseconds; only `stop` ends the wait early. */
   async rest(ms: number): Promise<void> {
     if (!this.#isStopped) await this.#endOfRest.wait(ms);
   }
 
-  /** Waits until it is woken, for `ms` milliseconds at most; null for as long as it takes. */
+  /** Waits until woken, for at most `ms` milliseconds; null for no limit. */
   async wait(ms: number | null): Promise<void> {
     if (!this.#isStopped) await this.waker.wait(ms);
   }
 
-  /** Finishes the step under way and stops. */
+  /** Finishes the current step and stops. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.waker.wake();
@@ -116,7 +118,7 @@ export class Loop {
   }
 }
 
-/** Writes the log line of a job; its errors have their stack. */
+/** Returns the log line of a job; an error is logged with its stack. */
 export function jobLine(
   nowMs: number,
   job: Readonly<Record<string, unknown>>,

@@ -1,8 +1,9 @@
 /**
- * Tells owners that a month's count has reached 80 % or 100 % of what is included (decision 41).
+ * Notifies owners that a month's usage has reached 80 % or 100 % of the included events (decision
+ * 41).
  *
- * It looks at teams whose runs were summed up, and at every team when it starts, since an earlier
- * process may have ended in between. It has a loop of its own: no mail server can keep the worker.
+ * It checks teams whose runs were summarized, and every team at startup, because an earlier process
+ * may have ended in between. It has a separate loop, so no mail server can block the worker.
  */
 import type { TeamId } from "../domain/core/ids.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
@@ -21,33 +22,35 @@ import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
 import { jobLine, Loop } from "./loop.ts";
 
-/** What the job is built from. */
 export interface NoticeDeps {
   readonly store: NoticeStore;
-  /** Null where no mail server is set. */
+  /** Null without a mail server. */
   readonly mailer: Mailer | null;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Takes one line about what was told, or could not be. */
+  /** Writes a log line about a notice or a failure. */
   readonly log: (line: string) => void;
 }
 
-/** Milliseconds between two looks at a team: a look costs a read, and nobody is in a hurry. */
+/** Milliseconds between checks of a team: a check costs a read, and notices are not urgent. */
 const PAUSE_MS = 5_000;
 
-/** Milliseconds without anything new after which it looks for tries that are due. */
+/** Milliseconds between checks for due retries while no team is active. */
 const CLOCK_MS = 60_000;
 
-/** Milliseconds after its end in which a month is looked at: its last events are counted in it. */
+/**
+ * Milliseconds after the end of a month during which it is still checked, because its last events
+ * are counted late.
+ */
 const LATE_MS = 3_600_000;
 
-/** E-mails under way at once. */
+/** Maximum concurrent e-mails. */
 const SENDS_AT_ONCE_MAX = 5;
 
-/** Milliseconds that e-mails under way are given when the process stops. */
+/** Milliseconds that e-mails in progress have to finish at shutdown. */
 const STOP_MS = 2_000;
 
-/** The job. Always stop it before the store closes. */
+/** Background job that creates and sends quota notices. Stop it before the store closes. */
 export class NoticeJob {
   readonly #deps: NoticeDeps;
   readonly #active = new Set<TeamId>();
@@ -55,43 +58,43 @@ export class NoticeJob {
   readonly #stopping = new AbortController();
   #seenAll = false;
 
-  /** Creates a job that does nothing yet. */
+  /** Creates a job; `start` runs it. */
   constructor(deps: NoticeDeps) {
     this.#deps = deps;
     const failed = (error: unknown) => {
-      // A store that fails is logged by the worker.
+      // The worker logs store failures.
       if (!(error instanceof StorageUnavailable)) this.#log({}, error);
       return PAUSE_MS;
     };
     this.#loop = new Loop({ step: () => this.#step(failed), failed });
   }
 
-  /** Begins to look. */
+  /** Starts the job. */
   start(): void {
     void this.#loop.start();
   }
 
-  /** Says that a team may have used more. */
+  /** Marks a team for a check, because its usage may have grown. */
   updated(team: TeamId): void {
     this.#active.add(team);
     this.#loop.waker.wake();
   }
 
-  /** Finishes what is under way, for a moment, and stops. */
+  /** Finishes the work in progress, within a short limit, and stops. */
   async stop(): Promise<void> {
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
     await this.#loop.stop();
     clearTimeout(timer);
   }
 
-  /** Looks at the teams that were active, and sends what is due. */
+  /** Checks the active teams, and sends due notices. */
   async round(): Promise<void> {
     await this.#findAll();
     for (const team of [...this.#active]) {
       if (this.#loop.isStopped) return;
       this.#active.delete(team);
       try {
-        await this.#look(team);
+        await this.#check(team);
       } catch (error) {
         this.#active.add(team);
         throw error;
@@ -112,8 +115,8 @@ export class NoticeJob {
     this.#seenAll = true;
   }
 
-  /** Decides which notices a team is due, once each. */
-  async #look(id: TeamId): Promise<void> {
+  /** Creates the notices a team is due, each once. */
+  async #check(id: TeamId): Promise<void> {
     const { store, mailer, now } = this.#deps;
     const team = await store.team(id);
     if (team === null) return;
@@ -136,41 +139,41 @@ export class NoticeJob {
     const { store, now } = this.#deps;
     const due = (await store.open()).filter(({ notice }) => notice.dueMs <= now());
     for (let at = 0; at < due.length && !this.#loop.isStopped; at += SENDS_AT_ONCE_MAX) {
-      const some = due.slice(at, at + SENDS_AT_ONCE_MAX);
-      const ends = await Promise.allSettled(some.map((known) => this.#try(known)));
+      const batch = due.slice(at, at + SENDS_AT_ONCE_MAX);
+      const ends = await Promise.allSettled(batch.map((stored) => this.#attempt(stored)));
       const failed = ends.find((end) => end.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     }
   }
 
-  async #try(known: ReadNotice): Promise<void> {
+  async #attempt(stored: ReadNotice): Promise<void> {
     const { store, now } = this.#deps;
-    const to = (await store.team(known.notice.team))?.ownerEmail;
+    const to = (await store.team(stored.notice.team))?.ownerEmail;
     const { mailer } = this.#deps;
-    // A start without the settings may have followed.
-    if (known.notice.state === "pending" && (mailer === null || to === undefined)) {
-      return await this.#complete(known, { ...known.notice, state: "logged" });
+    // The service may have restarted without a mail server or an owner address.
+    if (stored.notice.state === "pending" && (mailer === null || to === undefined)) {
+      return await this.#complete(stored, { ...stored.notice, state: "logged" });
     }
-    let held = await store.change(known, claimed(known.notice, now()));
-    // Another process was faster.
-    if (held === null) return;
-    if (held.notice.state === "unknown" || mailer === null || to === undefined) {
-      return this.#logNotice(held.notice);
+    let current = await store.change(stored, claimed(stored.notice, now()));
+    // Another process claimed it first.
+    if (current === null) return;
+    if (current.notice.state === "unknown" || mailer === null || to === undefined) {
+      return this.#logNotice(current.notice);
     }
-    const { team, month, percent } = held.notice;
+    const { team, month, percent } = current.notice;
     const messageId = `${percent}.${month}.${team}@notices.runledger`;
-    const mail = { to, messageId, ...noticeText(held.notice) };
+    const mail = { to, messageId, ...noticeText(current.notice) };
     const outcome = await mailer.send(mail, async () => {
-      const given: ReadNotice | null = held &&
-        await store.change(held, { ...held.notice, state: "sending" });
-      if (given === null) throw new Error("Another process has taken it");
-      held = given;
+      const sending: ReadNotice | null = current &&
+        await store.change(current, { ...current.notice, state: "sending" });
+      if (sending === null) throw new Error("Another process has claimed the notice");
+      current = sending;
     }, this.#stopping.signal);
-    await this.#complete(held, attempted(held.notice, outcome, now()));
+    await this.#complete(current, attempted(current.notice, outcome, now()));
   }
 
-  async #complete(known: ReadNotice, to: Notice): Promise<void> {
-    if (await this.#deps.store.change(known, to) !== null) this.#logNotice(to);
+  async #complete(stored: ReadNotice, to: Notice): Promise<void> {
+    if (await this.#deps.store.change(stored, to) !== null) this.#logNotice(to);
   }
 
   #logNotice({ team, month, percent, state, used, included, attempts, error }: Notice): void {

@@ -1,5 +1,5 @@
 /**
- * The stages after finish that have work to do.
+ * Definitions of the stages after finish.
  *
  * @module
  */
@@ -10,19 +10,22 @@ import type { RunSummary } from "../domain/runs/summary.ts";
 /** A stage after finish. */
 interface StageDefinition<Deps, Config> {
   readonly name: Exclude<Stage, "cost">;
-  /** Whether there is work to do for a run; a stage without any is skipped and costs nothing. */
+  /**
+   * Returns whether there is work to do for a run; otherwise the stage is skipped and costs
+   * nothing.
+   */
   applies(summary: RunSummary, config: Config): boolean;
   /** Does the work for one run. It may be called again for the same run. */
   run(deps: Deps, run: PendingRun): Promise<void>;
 }
 
-/** What stages work with; none needs anything yet. */
+/** Dependencies of the stages; none yet. */
 export type StageDeps = Readonly<Record<never, never>>;
 
-/** What decides where stages apply; nothing yet. */
+/** Configuration that decides where stages apply; none yet. */
 export type StageConfig = Readonly<Record<never, never>>;
 
-/** All stages that have work to do: none yet, so all of them are skipped. */
+/** All defined stages: none yet, so every stage is skipped. */
 const DEFINITIONS: readonly StageDefinition<StageDeps, StageConfig>[] = [];
 
 /** Builds the stages that the worker runs. */

@@ -1,12 +1,12 @@
 /**
- * The nightly sweep (decision 40): removes what plans keep no longer, a little at a time.
+ * The nightly sweep (decision 40): removes data past its plan's retention, in small steps.
  *
- * How far it is stands in the store with a version, so of several processes one sweeps, and what a killed
- * one left is taken up again. It has a loop of its own, and rests while calls come in.
+ * Its progress is stored with a version, so only one of several processes sweeps, and a later one
+ * resumes the sweep of a killed process. It has a separate loop, and rests while calls arrive.
  *
- * What it removes is gone, and the machine's clock may be wrong. So it judges ages by a clock of its own
- * in the store, which follows the machine's by one bounded step a sweep, and sweeps are apart by process
- * time, which no clock can change.
+ * Removal cannot be undone, and the machine's clock may be wrong. So ages are judged by a separate
+ * clock in the store, which follows the machine's clock by one bounded step per sweep. The gap
+ * between sweeps is measured in process time, which no clock change affects.
  */
 import type { Team } from "../domain/teams/team.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
@@ -29,31 +29,30 @@ import {
 } from "../domain/retention/sweep.ts";
 import { jobLine, Loop } from "./loop.ts";
 
-/** What the job is built from. */
 export interface SweepDeps {
   readonly store: SweepStore;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of process time: of a clock that nobody sets. */
+  /** Process time in milliseconds, from a monotonic clock. */
   readonly processMs: () => number;
-  /** How many commits of calls there were so far: whether calls come in. */
+  /** Number of commits by calls so far; it shows whether calls arrive. */
   readonly calls: () => number;
-  /** Takes one line about how far it is. */
+  /** Writes a log line about progress. */
   readonly log: (line: string) => void;
-  /** Whether reports of nothing removed stay out of the log. */
+  /** True to omit reports without removals from the log. */
   readonly quiet?: boolean;
-  /** Told of each step that is done. */
+  /** Called after each step. */
   readonly onStep?: (step: SweptStep) => void;
 }
 
-/** What one step of a sweep removed, or would. */
+/** Removals of one step of a sweep, or those a dry run would make. */
 export interface SweptStep {
   readonly team: Team;
   readonly retentionClass: RetentionClass;
   readonly counts: SweepCounts;
 }
 
-/** Goes through all that is due of a team, a step each time it is asked for one. */
+/** Sweeps a team, one step per iteration. */
 export async function* sweepTeam(
   store: Pick<SweepStore, "step">,
   team: Team,
@@ -70,19 +69,22 @@ export async function* sweepTeam(
   }
 }
 
-/** Rest after a step while calls come in, as a multiple of the time it took: a tenth of it is work. */
+/**
+ * Rest after a step while calls arrive, as a multiple of the step's duration: a tenth of the time
+ * is work.
+ */
 const REST = 9;
 
-/** Milliseconds between two words about how far it is. */
-const TELL_MS = 10_000;
+/** Milliseconds between progress reports. */
+const REPORT_MS = 10_000;
 
-/** Milliseconds after which it looks again whether a night has begun, or another sweep fell silent. */
+/** Milliseconds between checks for a new night, or for another process's sweep that stalled. */
 const CLOCK_MS = 60_000;
 
-/** Milliseconds of rest after the store failed. */
+/** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 5_000;
 
-/** Deletes sessions that are over, a step each time it is asked for one. */
+/** Deletes expired sessions, one step per iteration. */
 async function* forgetSessions(
   store: Pick<SweepStore, "forgetSessions">,
   nowMs: number,
@@ -94,23 +96,23 @@ async function* forgetSessions(
   } while (from !== null);
 }
 
-/** The clock of sweeps as this process knows it. */
+/** The sweep clock as last seen by this process. */
 interface SeenClock {
-  /** Its version; null for none. */
+  /** Version of the clock; null for none. */
   readonly version: string | null;
-  /** Process time at which it was first seen so. */
+  /** Process time at which this version was first seen. */
   readonly sinceMs: number;
-  /** Whether it is as this process found it first. */
+  /** True if this is the version found at startup. */
   readonly isOfStart: boolean;
 }
 
-/** The job. Always stop it before the store closes. */
+/** Background job that sweeps each night. Stop it before the store closes. */
 export class SweepJob {
   readonly #deps: SweepDeps;
   readonly #loop: Loop;
   #seen: SeenClock | null = null;
 
-  /** Creates a job that does nothing yet. */
+  /** Creates a job; `start` runs it. */
   constructor(deps: SweepDeps) {
     this.#deps = deps;
     this.#loop = new Loop({
@@ -119,59 +121,65 @@ export class SweepJob {
         await this.#loop.wait(Math.min(CLOCK_MS, untilNextNight(deps.now())));
       },
       failed: (error) => {
-        // A store that fails is logged by the worker.
-        if (!(error instanceof StorageUnavailable)) this.#log("The sweep goes on later", error);
+        // The worker logs store failures.
+        if (!(error instanceof StorageUnavailable)) {
+          this.#log("The sweep failed and resumes later", error);
+        }
         return FAILURE_PAUSE_MS;
       },
     });
   }
 
-  /** Begins, with the present night if nobody swept it. */
+  /** Starts the job, with the current night if it is not swept yet. */
   start(): void {
     void this.#loop.start();
   }
 
-  /** Finishes the step under way and stops. */
+  /** Finishes the current step and stops. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
 
   /**
-   * Sweeps the present night, unless it is swept or the sweep before is too recent; answers its report
-   * when this call finished it. A ledger without a clock of sweeps gets one, and nothing is swept.
+   * Sweeps the current night, unless it is already swept or the previous sweep is too recent.
+   * Returns the report if this call finished the sweep. A ledger without a sweep clock gets one,
+   * and nothing is swept.
    */
   async sweepIfDue(): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
-    // Also what a killed process left of a delete.
+    // Finish a deletion that a killed process left incomplete.
     await store.resume();
     const nowMs = now();
-    const [known, clock] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
+    const [stored, clock] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
     const mayMove = this.#mayMove(clock, nowMs);
     if (clock === null) {
       await store.startClock(nowMs);
       return null;
     }
-    if (!isSweepDue(known?.report ?? null, nowMs)) return null;
-    // What was broken off goes on as it began.
-    if (known !== null) return await this.#begin(nowMs, known.report.clockAt, known);
+    if (!isSweepDue(stored?.report ?? null, nowMs)) return null;
+    // An interrupted sweep resumes with the clock it started with.
+    if (stored !== null) return await this.#begin(nowMs, stored.report.clockAt, stored);
     if (!mayMove) return null;
     const toMs = nextSweepClock(clock.atMs, nowMs);
     return await this.#begin(nowMs, Math.min(toMs, nowMs), null, { from: clock, toMs });
   }
 
   /**
-   * Sweeps by the machine's clock and sets the clock of sweeps to it, however far that is: for a person who
-   * knows that it is right. Also a night that is swept, or that another process is at, which stops then.
+   * Sweeps by the machine's clock and sets the sweep clock to it, however far it moves. Only for an
+   * operator who knows that the machine's clock is right. It also repeats a finished night, and
+   * takes over a night from another process, which then stops.
    */
   async sweepNow(): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
     await store.resume();
     const nowMs = now();
-    const [known, from] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
-    return await this.#begin(nowMs, nowMs, known, { from, toMs: nowMs });
+    const [stored, from] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
+    return await this.#begin(nowMs, nowMs, stored, { from, toMs: nowMs });
   }
 
-  /** Whether enough process time has passed since the clock of sweeps moved, here or elsewhere. */
+  /**
+   * Returns whether enough process time has passed since any process last moved the sweep clock.
+   */
   #mayMove(clock: SweepClock | null, nowMs: number): boolean {
     const processMs = this.#deps.processMs();
     const version = clock?.version ?? null;
@@ -181,7 +189,7 @@ export class SweepJob {
     return processMs - sinceMs >= SWEEP_GAP_MS || (isOfStart && isOld);
   }
 
-  /** Takes note of a version of the clock of sweeps that was not seen before. */
+  /** Records a new version of the sweep clock. */
   #see(version: string | null): SeenClock {
     const isOfStart = this.#seen === null;
     return this.#seen = { version, sinceMs: this.#deps.processMs(), isOfStart };
@@ -190,10 +198,10 @@ export class SweepJob {
   async #begin(
     startedAt: number,
     clockAt: number,
-    known: ReadReport | null,
+    stored: ReadReport | null,
     move?: SweepClockMove,
   ): Promise<SweepReport | null> {
-    const counts = known?.report.counts ?? EMPTY_SWEEP;
+    const counts = stored?.report.counts ?? EMPTY_SWEEP;
     const report: SweepReport = {
       night: nightOf(startedAt),
       clockAt,
@@ -203,46 +211,46 @@ export class SweepJob {
       teams: 0,
       counts,
     };
-    const begun = await this.#deps.store.tell(known, report, move);
-    if (begun === null) return null;
-    // One commit gives all its rows one version.
-    if (move !== undefined) this.#see(begun.version);
-    return await this.#sweep(begun);
+    const started = await this.#deps.store.tell(stored, report, move);
+    if (started === null) return null;
+    // One commit gives all its rows the same version.
+    if (move !== undefined) this.#see(started.version);
+    return await this.#sweep(started);
   }
 
-  /** Sweeps all teams; null when it stops before its end, or another process took over. */
-  async #sweep(begun: ReadReport): Promise<SweepReport | null> {
+  /** Sweeps all teams; null if it stops early, or another process took over. */
+  async #sweep(started: ReadReport): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
-    let told: ReadReport | null = begun;
-    const tell = async (report: SweepReport) => {
-      told = told && await store.tell(told, report);
+    let stored: ReadReport | null = started;
+    const save = async (report: SweepReport) => {
+      stored = stored && await store.tell(stored, report);
       const isQuiet = this.#deps.quiet && isEmptySweep(report.counts);
-      if (told !== null && !isQuiet) this.#log(report);
-      return told !== null;
+      if (stored !== null && !isQuiet) this.#log(report);
+      return stored !== null;
     };
-    let report = begun.report;
+    let report = started.report;
     const { clockAt } = report;
     for await (const _ of this.#paced(forgetSessions(store, clockAt)));
     for await (const team of store.teams()) {
       for await (const step of this.#paced(sweepTeam(store, team, clockAt, false))) {
         this.#deps.onStep?.(step);
         report = { ...report, counts: addSwept(report.counts, step.counts) };
-        if (now() - report.toldAt < TELL_MS) continue;
+        if (now() - report.toldAt < REPORT_MS) continue;
         report = { ...report, toldAt: now() };
-        if (!await tell(report)) return null;
+        if (!await save(report)) return null;
       }
       if (this.#loop.isStopped) {
-        await tell({ ...report, toldAt: now() });
+        await save({ ...report, toldAt: now() });
         return null;
       }
       report = { ...report, teams: report.teams + 1 };
     }
     const finishedAt = now();
     report = { ...report, toldAt: finishedAt, finishedAt };
-    return await tell(report) ? report : null;
+    return await save(report) ? report : null;
   }
 
-  /** Goes step by step, with rests while calls come in; ends early when the job stops. */
+  /** Iterates steps, with rests while calls arrive; ends early when the job stops. */
   async *#paced<Step>(steps: AsyncIterable<Step>): AsyncGenerator<Step> {
     if (this.#loop.isStopped) return;
     const { processMs, calls } = this.#deps;

@@ -1,9 +1,10 @@
 /**
- * The worker behind the ingest: brings dirty runs up to date and runs the stages behind their close.
+ * The worker: updates pending runs, and runs the stages after finish.
  *
- * Closed runs go first, because somebody waits for their cost, but not for ever. It sleeps until it is
- * woken: by a commit of this process, by the doorbell, by the clock each minute, or because a stage is
- * due. What fails by itself is put off, so that it holds up nothing else.
+ * Closed runs go first, because a client waits for their cost, but open runs get a turn too. The
+ * worker sleeps until it is woken: by a commit of this process, by a signal of another process, by
+ * the clock each minute, or because a stage is due. Work that fails on its own is postponed, so it
+ * does not block other work.
  */
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
@@ -18,102 +19,106 @@ import {
 } from "../domain/runs/processing.ts";
 import { jobLine, Loop } from "./loop.ts";
 
-/** Long work in the store that goes on step by step, until it is done. */
+/** A long task in the store that advances step by step until it is done. */
 export interface Job {
-  /** Goes a step further; answers false when there was nothing to do. What fails is not next again. */
+  /**
+   * Runs one step; returns false if there was nothing to do. A task that fails is not tried next
+   * again.
+   */
   work(): Promise<boolean>;
-  /** Whether the last step found something, also what still waits for runs to be summed up. */
+  /** True if the last step found work, including work that waits for runs to be summarized. */
   readonly underWay: boolean;
 }
 
-/** What the worker is built from. */
 export interface WorkerDeps {
   readonly store: ProcessingStore;
   readonly stages: readonly RunnableStage[];
-  /** Jobs that somebody asked for: they go on a step each turn. */
+  /** Jobs requested by clients; each advances one step per turn. */
   readonly jobs: readonly Job[];
-  /** Takes the team of runs that were brought up to date. */
+  /** Called with the team of updated runs. */
   readonly onUpdated?: (team: TeamId) => void;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Takes one line about what went wrong. */
+  /** Writes a log line about a failure. */
   readonly log: (line: string) => void;
-  /** Milliseconds of rest after the store failed; a second when absent. */
+  /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
 }
 
-/** Runs taken at once: of open ones fewer, because a close that comes meanwhile waits for them. */
+/** Runs per turn. Open lanes get fewer, because a close that arrives meanwhile waits for them. */
 const RUNS_PER_TURN = { closed: 200, open: 80, min: 20 } as const;
 
 /**
- * Milliseconds after which a turn was too long: the next one takes half as many runs, because whatever
- * becomes dirty meanwhile waits for its end.
+ * Milliseconds after which a turn was too long. The next one takes half as many runs, because newly
+ * pending runs wait for its end.
  */
 const TURN_MS = 200;
 
-/** Turns of closed runs after which open ones have one. */
+/** Turns of closed runs before open runs get one. */
 const CLOSED_TURNS_MAX = 4;
 
 /**
- * Rest after bringing runs of a lane up to date, as a multiple of the time that took, and at most so many
- * milliseconds. It is taken only while calls come in: they go first, and a rest lets more marks gather,
- * which then share their commits.
+ * Rest after updating runs of a lane, as a multiple of the time the update took, up to `msMax`. The
+ * worker rests only while calls arrive: calls go first, and during a rest more marks accumulate,
+ * which then share commits.
  */
 const REST = { closed: 1, open: 6, msMax: 200 } as const;
 
-/** Stages taken at once. */
+/** Stages per turn. */
 const STAGES_PER_TURN = 20;
 
-/** Milliseconds of rest after the store failed. */
+/** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 1_000;
 
-/** The worker. Always stop it before the store closes. */
+/** Background worker. Stop it before the store closes. */
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #loop: Loop;
-  /** Wake-ups so far, which show whether calls came in. */
+  /** Number of wake-ups so far, which shows whether calls arrived. */
   #signals = 0;
   #restMs = 0;
-  /** Runs of the next turn. */
+  /** Maximum runs of the next turn. */
   readonly #runsMax: Record<PendingLane, number> = {
     closed: RUNS_PER_TURN.closed,
     open: RUNS_PER_TURN.open,
   };
-  /** Turns of closed runs since open ones had theirs. */
+  /** Turns of closed runs since the last turn of open runs. */
   #closedTurns = 0;
   #asleep: PromiseWithResolvers<void> | null = null;
 
-  /** A worker that does nothing yet. */
+  /** Creates a worker; `start` runs it. */
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
     this.#loop = new Loop({
       step: () => this.#step(),
       failed: (error) => {
-        this.#logFailure("The worker goes on after a pause", error);
+        this.#logFailure("The worker failed and resumes after a pause", error);
         return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
       },
     });
   }
 
-  /** Begins to work, with what an earlier process left. */
+  /** Starts the worker, including work left by an earlier process. */
   start(): void {
     void this.#loop.start();
   }
 
-  /** Says that there may be something to do. */
+  /** Signals that there may be work. */
   wake(): void {
     this.#signals++;
     this.#loop.waker.wake();
   }
 
-  /** Resolves once the worker has looked at everything there was when this was called. */
+  /**
+   * Resolves once the worker has processed everything that was pending at the time of the call.
+   */
   async idle(): Promise<void> {
     this.#asleep ??= Promise.withResolvers<void>();
     this.#loop.waker.wake();
     await this.#asleep.promise;
   }
 
-  /** Finishes what is under way and stops. */
+  /** Finishes the work in progress and stops. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
@@ -126,28 +131,28 @@ export class Worker {
   async #sleep(): Promise<void> {
     const idleMs = await this.#idleMs();
     const { waker } = this.#loop;
-    // What woke it after the last turn wants another look before it counts as idle.
+    // A wake-up after the last turn requires another turn before the worker counts as idle.
     if (waker.isAwake) return waker.reset();
     this.#asleep?.resolve();
     this.#asleep = null;
     await this.#loop.wait(idleMs);
   }
 
-  /** Does some work; answers false when there is none. */
+  /** Does some work; returns false if there is none. */
   async #turn(): Promise<boolean> {
     this.#restMs = 0;
-    const summedUp = await this.#sumUp();
-    // A step each turn, so that none keeps the others from coming on.
-    let moved = summedUp;
+    const updated = await this.#updatePending();
+    // One step per turn, so that no job blocks the others.
+    let moved = updated;
     for (const job of this.#deps.jobs) {
       if (await this.#stepOn(job)) moved = true;
-      // Somebody watches its progress, and it waits for everything that came before it.
+      // A client watches its progress, and it waits for all earlier work.
       if (job.underWay) this.#restMs = 0;
     }
     return moved || await this.#runStages();
   }
 
-  async #sumUp(): Promise<boolean> {
+  async #updatePending(): Promise<boolean> {
     const isTurnOfOpen = this.#closedTurns >= CLOSED_TURNS_MAX;
     for (const lane of isTurnOfOpen ? PENDING_LANES.toReversed() : PENDING_LANES) {
       const rows = await this.#deps.store.takePending(lane, this.#runsMax[lane]);
@@ -169,13 +174,15 @@ export class Worker {
     else if (tookMs < TURN_MS / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
   }
 
-  /** Takes a job a step on. One that fails by itself must not keep others, or the stages, waiting. */
+  /**
+   * Runs one step of a job. A job that fails on its own must not block other jobs or the stages.
+   */
   async #stepOn(job: Job): Promise<boolean> {
     try {
       return await job.work();
     } catch (error) {
       await this.#throwIfOfStore(error);
-      this.#logFailure("A job cannot go on and is tried again later", error);
+      this.#logFailure("A job failed and is retried later", error);
       return job.underWay;
     }
   }
@@ -191,17 +198,18 @@ export class Worker {
     const byTeam = Map.groupBy(runs, ({ team }) => team);
     const again: PendingRun[] = [];
     await allDone(
-      Array.from(byTeam, async ([team, some]) => {
-        again.push(...await this.#project(team, some.map(({ run }) => run)));
+      Array.from(byTeam, async ([team, ofTeam]) => {
+        again.push(...await this.#project(team, ofTeam.map(({ run }) => run)));
       }),
     );
     await ack(again);
   }
 
   /**
-   * Projects runs of a team; where that fails, in halves, so that only those at fault wait.
+   * Projects runs of a team. On a failure it retries in halves, so that only the runs at fault
+   * wait.
    *
-   * @returns runs whose marks stay, because they can be neither read nor noted as failed
+   * @returns runs whose marks stay, because they can be neither read nor recorded as failed
    */
   async #project(team: TeamId, runs: readonly RunId[]): Promise<PendingRun[]> {
     try {
@@ -210,23 +218,23 @@ export class Worker {
       return [];
     } catch (error) {
       await this.#throwIfOfStore(error);
-      // Too much of the team waits: no run is at fault.
+      // The team's queue is full: no run is at fault.
       if (error instanceof Overloaded) return runs.map((run) => ({ team, run }));
       const [run] = runs;
       if (run !== undefined && runs.length === 1) {
         return await this.#noteFailed({ team, run }, error);
       }
-      const half = runs.length >> 1;
+      const middle = runs.length >> 1;
       return [
-        ...await this.#project(team, runs.slice(0, half)),
-        ...await this.#project(team, runs.slice(half)),
+        ...await this.#project(team, runs.slice(0, middle)),
+        ...await this.#project(team, runs.slice(middle)),
       ];
     }
   }
 
-  /** Notes that a run cannot be summed up; returns the run when it cannot be written either. */
+  /** Records that a run cannot be summarized; returns the run if that cannot be written either. */
   async #noteFailed(run: PendingRun, error: unknown): Promise<PendingRun[]> {
-    this.#logFailure(`Cannot sum up a run of team ${run.team}`, error);
+    this.#logFailure(`Cannot summarize a run of team ${run.team}`, error);
     if (error instanceof StorageUnavailable) return [run];
     try {
       await this.#deps.store.projectFailed(run, error);
@@ -252,7 +260,7 @@ export class Worker {
     } catch (error) {
       await this.#throwIfOfStore(error);
       this.#logFailure(
-        `Stage ${task.stage?.stage} of a run of team ${task.team} is put off`,
+        `Stage ${task.stage?.stage} of a run of team ${task.team} is postponed`,
         error,
       );
       store.putOffStage(task);
@@ -266,12 +274,12 @@ export class Worker {
     await stages.find(({ name }) => name === stage.stage)?.run({ team, run });
   }
 
-  /** Throws an error again when the store fails altogether: then no run or job is at fault. */
+  /** Rethrows an error if the store as such fails: then no run or job is at fault. */
   async #throwIfOfStore(error: unknown): Promise<void> {
     if (isOfStore(error) && !await this.#deps.store.isAlive()) throw error;
   }
 
-  /** How long there is nothing to do unless somebody signals; null for as long as it takes. */
+  /** Returns the milliseconds until the next scheduled work; null if there is none. */
   async #idleMs(): Promise<number | null> {
     const dueMs = await this.#deps.store.nextDueMs();
     return dueMs === null ? null : Math.max(0, dueMs - this.#deps.now());
@@ -282,7 +290,10 @@ export class Worker {
   }
 }
 
-/** Waits for all, also when one fails: what is under way ends before the worker rests or stops. */
+/**
+ * Waits for all promises even if one fails, so that work in progress ends before the worker rests
+ * or stops.
+ */
 async function allDone(work: readonly Promise<void>[]): Promise<void> {
   const ends = await Promise.allSettled(work);
   const failed = ends.find((end) => end.status === "rejected");

@@ -1,8 +1,8 @@
 /**
- * E-mail by SMTP.
+ * Sends e-mail by SMTP.
  *
- * It drives nodemailer's connection instead of its transport, because the text must not leave before
- * the caller has noted that it does: the connection reads it only once the server is ready for it.
+ * It uses nodemailer's connection rather than its transport, because the caller must record the
+ * send before any text leaves. The connection reads the text only once the server is ready for it.
  *
  * @module
  */
@@ -13,25 +13,25 @@ import { isLoopback } from "../domain/core/loopback.ts";
 import { NOTICE_SEND_MS_MAX } from "../domain/teams/quota_notice.ts";
 import type { Mail, Mailer, SendOutcome } from "../domain/core/mail.ts";
 
-/** Milliseconds a mail server may be silent. */
+/** Maximum milliseconds a mail server may be silent. */
 const SILENCE_MS_MAX = 10_000;
 
-/** Milliseconds to take leave of a mail server that has taken the message. */
+/** Maximum milliseconds to close the session after the server has accepted the message. */
 const GOODBYE_MS_MAX = 500;
 
-/** Name given to mail servers: the machine's own would need a permission of its own. */
+/** Client name sent to mail servers. The machine's own name would need another permission. */
 const CLIENT_NAME = "[127.0.0.1]";
 
-/** Where e-mail is handed in. */
+/** A mail server to submit e-mail to. */
 interface MailServer {
   readonly host: string;
   readonly port: number;
-  /** Whether TLS comes first; otherwise it begins when the server offers it. */
+  /** True for implicit TLS; otherwise STARTTLS is used if the server offers it. */
   readonly secure: boolean;
   readonly login: { readonly user: string; readonly pass: string } | null;
 }
 
-/** Reads `smtp://[user:password@]host[:port]`, or `smtps://`; null when it is no such URL. */
+/** Parses `smtp://[user:password@]host[:port]` or `smtps://`; returns null for any other text. */
 export function parseMailServer(text: string): MailServer | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
@@ -56,12 +56,12 @@ export function parseMailServer(text: string): MailServer | null {
 /**
  * Creates a mailer.
  *
- * @param url of the mail server, checked before
- * @param sendMsMax the longest one try takes
+ * @param url validated URL of the mail server
+ * @param sendMsMax maximum milliseconds of one attempt
  */
 export function createMailer(url: string, sendMsMax = NOTICE_SEND_MS_MAX): Mailer {
   const server = parseMailServer(url);
-  if (server === null) throw new TypeError("No URL of a mail server");
+  if (server === null) throw new TypeError("Not a mail server URL");
   return { send: (mail, onHandOver, signal) => send(server, mail, onHandOver, sendMsMax, signal) };
 }
 
@@ -74,7 +74,7 @@ async function send(
 ): Promise<SendOutcome> {
   let isHandedOver = false;
   const connection = connect(server);
-  // One limit over all: a server that drips a byte now and then is never silent.
+  // One overall limit: a server that sends a byte now and then is never silent.
   const limit = AbortSignal.any([signal, AbortSignal.timeout(msMax)]);
   try {
     const from = senderOf(server, mail);
@@ -87,7 +87,7 @@ async function send(
     await unlessAborted(AbortSignal.timeout(GOODBYE_MS_MAX), leave(connection)).catch(() => {});
     return { kind: "sent" };
   } catch (error) {
-    // Having refused it, the server has not kept it.
+    // A refusal means the server has not accepted the message.
     const failed = !isHandedOver || isRefusal(error);
     return { kind: failed ? "failed" : "unknown", error: reasonOf(error) };
   } finally {
@@ -95,7 +95,7 @@ async function send(
   }
 }
 
-/** A text in one piece, after what must be done before anybody reads it. */
+/** Yields a text in one chunk, after running `before` when the reader first asks for it. */
 async function* once(text: Uint8Array, before: () => Promise<void>): AsyncGenerator<Uint8Array> {
   await before();
   yield text;
@@ -106,7 +106,7 @@ function connect({ host, port, secure, login }: MailServer): SMTPConnection {
     host,
     port,
     secure,
-    // Otherwise an attacker who strips the offer of TLS from the greeting would get the password.
+    // Otherwise an attacker who strips the STARTTLS offer would receive the password.
     requireTLS: login !== null && !isLoopback(host),
     name: CLIENT_NAME,
     connectionTimeout: SILENCE_MS_MAX,
@@ -114,12 +114,12 @@ function connect({ host, port, secure, login }: MailServer): SMTPConnection {
     socketTimeout: SILENCE_MS_MAX,
     socketCloseTimeout: 0,
   });
-  // `transfer` reports errors while it waits; later ones have no consumer.
+  // `transfer` reports errors while it waits; later errors have no listener.
   connection.on("error", () => {});
   return connection;
 }
 
-/** Takes a message to the point where the server has accepted it. */
+/** Transfers a message until the server has accepted it. */
 async function transfer(
   connection: SMTPConnection,
   { login }: MailServer,
@@ -144,16 +144,16 @@ async function leave(connection: SMTPConnection): Promise<void> {
   await end;
 }
 
-/** Turns a call that answers by callback into a promise. */
+/** Converts a callback call to a promise. */
 function called(call: (answer: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     call((error) => error ? reject(error) : resolve());
   });
 }
 
-/** Waits, but not beyond a signal. */
+/** Waits for `work`, but not beyond an abort signal. */
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  // A loser of the race must not count as unhandled.
+  // If the abort wins, a later rejection of `work` must not count as unhandled.
   work.catch(() => {});
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(new Error("The mail server took too long"));
@@ -169,7 +169,7 @@ function messageText(from: string, { to, subject, text, messageId }: Mail): Prom
     subject,
     text,
     messageId: `<${messageId}>`,
-    // So that no holiday answer comes back (RFC 3834).
+    // Prevents automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated" },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -177,12 +177,12 @@ function messageText(from: string, { to, subject, text, messageId }: Mail): Prom
   return message.compile().build();
 }
 
-/** The account's own address where it is one: many servers take no other. */
+/** Returns the sender: the login if it is an address, since many servers accept no other. */
 function senderOf({ login }: MailServer, { to }: Mail): string {
   return login?.user.includes("@") ? login.user : to;
 }
 
-/** What nodemailer adds to its errors. */
+/** Fields nodemailer adds to its errors. */
 interface SmtpError extends Error {
   readonly code?: string;
   readonly command?: string;
@@ -193,9 +193,12 @@ function isRefusal(error: unknown): boolean {
   return ((error as SmtpError).responseCode ?? 0) >= 400;
 }
 
-/** Why a try failed; of a login only the code, since servers may repeat what they were sent. */
+/**
+ * Returns why an attempt failed. For a login only the codes, because servers may repeat the
+ * credentials.
+ */
 function reasonOf(error: unknown): string {
   const { code, command, responseCode, message } = error as SmtpError;
   const text = command?.startsWith("AUTH") || code === "EAUTH" ? "The login failed" : message;
-  return [text.slice(0, 300), code, responseCode].filter((part) => part !== undefined).join(", ");
+  return [text.slice(0, 300), code, responseCode].filter((field) => field !== undefined).join(", ");
 }

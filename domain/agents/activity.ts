@@ -1,5 +1,5 @@
 /**
- * Activity of agents: what their runs add up to.
+ * Activity of agents: totals of their runs.
  *
  * @module
  */
@@ -7,9 +7,9 @@ import type { RunId } from "../core/ids.ts";
 import type { RunStatus } from "../runs/run.ts";
 import type { RunSummary } from "../runs/summary.ts";
 
-/** What a run says of its agent. */
+/** A run as counted by its agent. */
 export interface AgentRun {
-  /** The agent's slug. */
+  /** Agent's slug. */
   readonly agent: string;
   /** The run. */
   readonly id: RunId;
@@ -17,27 +17,27 @@ export interface AgentRun {
   readonly status: RunStatus;
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
-  /** What it is sorted by (`sortedAtOf`), unix milliseconds. */
+  /** Sort instant (`sortedAtOf`), unix milliseconds. */
   readonly sortedAt: number;
   /** Arrival of the later of opening and close, unix milliseconds. */
   readonly receivedAt: number;
 }
 
-/** What the runs of an agent come to. */
+/** Totals over the runs of an agent. */
 export interface AgentActivity {
-  /** How many runs, however they ended. */
+  /** Number of runs in any status. */
   readonly runs: number;
-  /** How many of them are `success`. */
+  /** Number of runs in status `success`. */
   readonly succeeded: number;
-  /** How many of them are `failed`. */
+  /** Number of runs in status `failed`. */
   readonly failed: number;
-  /** How many of them are `running`. */
+  /** Number of runs in status `running`. */
   readonly running: number;
   /** Latest arrival of an opening or a close, unix milliseconds. */
   readonly lastSeen: number;
   /**
-   * The run that started last; of several at one instant the one with the greatest id. Null when it was
-   * deleted and no other is left.
+   * Run that started last; of several at the same instant, the one with the greatest id. Null if it
+   * was deleted and no other run is left.
    */
   readonly lastRun: LastRun | null;
 }
@@ -45,7 +45,7 @@ export interface AgentActivity {
 /** The run of an agent that started last. */
 export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt" | "sortedAt">;
 
-/** A run as its agent counts it; null until its opening says which agent that is. */
+/** Returns a run as its agent counts it; null until its opening names the agent. */
 export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | null {
   if (!summary?.contribution || !summary.times) return null;
   const { agent, status } = summary.contribution.labels;
@@ -55,60 +55,60 @@ export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | nu
 }
 
 /**
- * Counts a run in, or what changed of one that is counted already.
+ * Adds a run, or applies the change of a run that is already counted.
  *
- * Counts change by differences, and the rest are maxima of what never gets less: the order in which
- * runs and their states come cannot matter.
+ * Counts change by differences, and the other fields are maxima. So the order in which runs and
+ * their states arrive does not matter.
  *
- * @param known what the agent's runs came to so far
- * @param before the run as it is counted in `known`; null when it is not
+ * @param activity totals of the agent's runs so far
+ * @param before the run as counted in `activity`; null if it is not counted yet
  */
 export function addAgentRun(
-  known: AgentActivity | null,
+  activity: AgentActivity | null,
   before: AgentRun | null,
   after: AgentRun,
 ): AgentActivity {
   const change = (status: RunStatus) =>
     Number(after.status === status) - Number(before?.status === status);
-  const last = known?.lastRun ?? null;
+  const last = activity?.lastRun ?? null;
   return {
-    runs: (known?.runs ?? 0) + (before === null ? 1 : 0),
-    succeeded: (known?.succeeded ?? 0) + change("success"),
-    failed: (known?.failed ?? 0) + change("failed"),
-    running: (known?.running ?? 0) + change("running"),
-    lastSeen: Math.max(known?.lastSeen ?? 0, after.receivedAt),
+    runs: (activity?.runs ?? 0) + (before === null ? 1 : 0),
+    succeeded: (activity?.succeeded ?? 0) + change("success"),
+    failed: (activity?.failed ?? 0) + change("failed"),
+    running: (activity?.running ?? 0) + change("running"),
+    lastSeen: Math.max(activity?.lastSeen ?? 0, after.receivedAt),
     lastRun: laterRun(last, lastRunAs(after)),
   };
 }
 
 /**
- * Counts a run out that is deleted. When the agent was last seen stays; which run was its last has to be
- * found out anew when it was this one, so there is none then.
+ * Subtracts a deleted run. The last-seen time stays. If it was the last run, `lastRun` becomes
+ * null, because the previous one must be searched for.
  */
-export function takeAgentRun(known: AgentActivity, { id, status }: AgentRun): AgentActivity {
+export function takeAgentRun(activity: AgentActivity, { id, status }: AgentRun): AgentActivity {
   const change = (of: RunStatus) => Number(status === of);
   return {
-    runs: known.runs - 1,
-    succeeded: known.succeeded - change("success"),
-    failed: known.failed - change("failed"),
-    running: known.running - change("running"),
-    lastSeen: known.lastSeen,
-    lastRun: known.lastRun?.id === id ? null : known.lastRun,
+    runs: activity.runs - 1,
+    succeeded: activity.succeeded - change("success"),
+    failed: activity.failed - change("failed"),
+    running: activity.running - change("running"),
+    lastSeen: activity.lastSeen,
+    lastRun: activity.lastRun?.id === id ? null : activity.lastRun,
   };
 }
 
-/** A run as the last one of its agent. */
+/** Returns a run as the last run of its agent. */
 export function lastRunAs({ id, status, startedAt, sortedAt }: AgentRun): LastRun {
   return { id, status, startedAt, sortedAt };
 }
 
-/** The later of two runs; a run that is told again is as told last. */
+/** Returns the later of two runs; of two states of one run, the second. */
 export function laterRun(a: LastRun | null, b: LastRun | null): LastRun | null {
   if (a === null || b === null) return a ?? b;
   return compareStarts(b, a) >= 0 ? b : a;
 }
 
-/** What two sets of runs come to together. */
+/** Adds the totals of two sets of runs. */
 export function joinActivities(a: AgentActivity, b: AgentActivity): AgentActivity {
   return {
     runs: a.runs + b.runs,
@@ -120,10 +120,10 @@ export function joinActivities(a: AgentActivity, b: AgentActivity): AgentActivit
   };
 }
 
-/** Notes that an agent was seen, without a run to count. */
-export function seenLater(known: AgentActivity | null, atMs: number): AgentActivity {
+/** Records that an agent was seen, without counting a run. */
+export function seenLater(activity: AgentActivity | null, atMs: number): AgentActivity {
   const none = { runs: 0, succeeded: 0, failed: 0, running: 0, lastSeen: 0, lastRun: null };
-  return { ...known ?? none, lastSeen: Math.max(known?.lastSeen ?? 0, atMs) };
+  return { ...activity ?? none, lastSeen: Math.max(activity?.lastSeen ?? 0, atMs) };
 }
 
 type Start = Pick<AgentRun, "id" | "sortedAt">;
@@ -132,7 +132,7 @@ function compareStarts(a: Start, b: Start): number {
   return a.sortedAt - b.sortedAt || compareTexts(a.id, b.id);
 }
 
-/** Compares two texts for a sort. */
+/** Compares two texts for sorting. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Agents: created by the first run that names them, up to the plan's cap (decision 39), and what their
- * runs come to.
+ * Agents, with the totals of their runs. An agent is created by the first run that names it, up to
+ * the plan's cap (decision 39).
  *
  * @module
  */
@@ -14,14 +14,14 @@ import type { AuditEntry } from "../teams/audit_log.ts";
 import { type AgentActivity, compareTexts } from "./activity.ts";
 
 /**
- * Why a team may not have one more agent; null when it may.
+ * Returns why a team may not have another agent; null if it may.
  *
- * @param isArchived whether it is one that was archived and would come back
+ * @param isArchived true if the agent exists but is archived, and would be restored
  */
 export function agentCapRefusal(team: Planned, agents: number, isArchived = false): Problem | null {
   const { agentsMax } = planOfTeam(team);
   const [cannot, instead] = isArchived
-    ? ["The agent is archived and cannot come back", "archive another one"]
+    ? ["The agent is archived and cannot be restored", "archive another one"]
     : ["Cannot create another agent", "use an existing agent, archive one"];
   return agents < agentsMax ? null : {
     code: "agent_cap_reached",
@@ -31,67 +31,67 @@ export function agentCapRefusal(team: Planned, agents: number, isArchived = fals
   };
 }
 
-/** An agent as it is read back. */
+/** A stored agent with its activity. */
 export interface AgentRecord {
-  /** Its slug. */
+  /** Agent's slug. */
   readonly agent: string;
-  /** When its first run arrived, unix milliseconds. */
+  /** Arrival of its first run, unix milliseconds. */
   readonly firstSeen: number;
-  /** What its runs come to; null until the first is summed up. */
+  /** Totals of its runs; null until the first is summarized. */
   readonly activity: AgentActivity | null;
-  /** What people see in place of the slug; null for the slug. */
+  /** Display name; null to show the slug. */
   readonly name: string | null;
-  /** Anything worth knowing; null for nothing. */
+  /** Notes; null for none. */
   readonly notes: string | null;
-  /** Whether it left its place to others. */
+  /** True if it is archived and does not count against the plan's cap. */
   readonly archived: boolean;
 }
 
-/** Agents on one page of the list. */
+/** Default and maximum agents per page. */
 export const AGENTS_PER_PAGE = { default: 100, max: 1_000 } as const;
 
-/** Agents of a team that are sorted in memory; more are listed by slug alone. */
+/** Maximum agents of a team that are sorted in memory; more can only be listed by slug. */
 export const AGENTS_SORTED_MAX = 10_000;
 
-/** What agents can be sorted by: when they were last seen, the latest first, or by slug. */
+/** Sort orders of agents: by last seen, latest first, or by slug. */
 export const AGENT_SORTS = ["last_seen", "agent"] as const;
 
 /** One of {@link AGENT_SORTS}. */
 export type AgentSort = typeof AGENT_SORTS[number];
 
-/** Where a page of agents ends. */
+/** Position at which a page of agents ends. */
 export interface AgentPosition {
   /** Slug of the last agent. */
   readonly agent: string;
-  /** When it had been seen last; null for one without a run that is summed up. */
+  /** Time it was last seen, unix milliseconds; null for an agent without a summarized run. */
   readonly lastSeen: number | null;
 }
 
-/** Which agents to list. */
+/** A query for a list of agents. */
 export interface AgentsQuery {
-  /** Their order. */
+  /** Sort order. */
   readonly sort: AgentSort;
-  /** How many at most. */
+  /** Maximum agents on the page. */
   readonly limit: number;
-  /** Behind whom; null for from the first. */
+  /** Position after which the page starts; null for the first page. */
   readonly after: AgentPosition | null;
-  /** Whether archived ones are among them. */
+  /** True to include archived agents. */
   readonly archived: boolean;
 }
 
 /** A page of agents. */
 export interface AgentPage {
-  /** The agents in order. */
+  /** Agents, in order. */
   readonly agents: readonly AgentRecord[];
-  /** Where the next page starts after, or null at the end. */
+  /** Position after which the next page starts; null at the end. */
   readonly next: AgentPosition | null;
 }
 
 /**
- * Reads the query of a list of agents.
+ * Parses the query of a list of agents.
  *
  * @param text the query without its question mark
- * @param positionOf reads a cursor; null when it is none of this order
+ * @param positionOf parses a cursor; null if it is invalid or belongs to another order
  */
 export function parseAgentsQuery(
   text: string,
@@ -99,32 +99,32 @@ export function parseAgentsQuery(
 ): Parsed<AgentsQuery> {
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
-  const sent = parameters.value;
-  const sort = parseChoice(sent, "sort", AGENT_SORTS);
+  const query = parameters.value;
+  const sort = parseChoice(query, "sort", AGENT_SORTS);
   if (!sort.ok) return sort;
   const order = sort.value ?? "last_seen";
-  const limit = parseInteger(sent, "limit", AGENTS_PER_PAGE);
+  const limit = parseInteger(query, "limit", AGENTS_PER_PAGE);
   if (!limit.ok) return limit;
-  const archived = sent.get("archived") ?? "false";
+  const archived = query.get("archived") ?? "false";
   if (archived !== "true" && archived !== "false") {
     const message = `Parameter "archived" must be "true" or "false": got ${show(archived)}`;
     return refuse("invalid_field", message, "archived");
   }
-  const after = parsePlace(sent, "cursor", (cursor) => positionOf(cursor, order));
+  const after = parsePlace(query, "cursor", (cursor) => positionOf(cursor, order));
   if (!after.ok) {
-    const message = '"cursor" must be the "cursor" of the page before, in the same order';
+    const message = '"cursor" must be the "cursor" of the previous page, in the same order';
     return refuse("invalid_field", message, "cursor");
   }
   const page = { sort: order, limit: limit.value, after: after.value };
   return { ok: true, value: { ...page, archived: archived === "true" } };
 }
 
-/** Where an agent stands. */
+/** Returns the position of an agent in the list. */
 export function agentPosition({ agent, activity }: AgentRecord): AgentPosition {
   return { agent, lastSeen: activity?.lastSeen ?? null };
 }
 
-/** Takes the page that was asked for out of all agents of a team, the last seen first. */
+/** Returns the requested page of a team's agents, last seen first. */
 export function pageByLastSeen(
   all: readonly AgentRecord[],
   { limit, after }: Pick<AgentsQuery, "limit" | "after">,
@@ -132,50 +132,50 @@ export function pageByLastSeen(
   return agentPageOf(afterLastSeen(all, agentPosition, after).slice(0, limit + 1), limit);
 }
 
-/** Those behind a place, the last seen first. */
+/** Returns the items after a position, last seen first. */
 export function afterLastSeen<T>(
   all: readonly T[],
-  positionOf: (each: T) => AgentPosition,
+  positionOf: (item: T) => AgentPosition,
   after: AgentPosition | null,
 ): T[] {
   return all
-    .map((each) => ({ each, position: positionOf(each) }))
+    .map((item) => ({ item, position: positionOf(item) }))
     .filter(({ position }) => after === null || compareLastSeen(position, after) > 0)
     .sort((a, b) => compareLastSeen(a.position, b.position))
-    .map(({ each }) => each);
+    .map(({ item }) => item);
 }
 
-/** A page of agents that are in order, of which one more than fits was looked for. */
+/** Returns a page of sorted agents; `ahead` has one agent more if there is a next page. */
 export function agentPageOf(ahead: readonly AgentRecord[], limit: number): AgentPage {
   const agents = ahead.slice(0, limit);
   const last = ahead.length > limit ? agents.at(-1) : undefined;
   return { agents, next: last === undefined ? null : agentPosition(last) };
 }
 
-/** Why a team's agents are not sorted by when they were seen; null when they are. */
+/** Returns why a team's agents cannot be sorted by last seen; null if they can. */
 export function sortRefusal(agents: number): Problem | null {
   return agents <= AGENTS_SORTED_MAX ? null : {
     code: "invalid_field",
-    message: `More than ${AGENTS_SORTED_MAX} agents are listed by slug alone: use "sort=agent"`,
+    message: `More than ${AGENTS_SORTED_MAX} agents can only be sorted by slug: use "sort=agent"`,
     field: "sort",
   };
 }
 
-/** The latest first, those never seen last; by slug where that is the same. */
+/** Compares by last seen, latest first, then by slug; agents never seen come last. */
 function compareLastSeen(a: AgentPosition, b: AgentPosition): number {
   return (b.lastSeen ?? -1) - (a.lastSeen ?? -1) || compareTexts(a.agent, b.agent);
 }
 
-/** The agents of all teams, and what their runs come to. */
+/** The contract of the store of agents and the totals of their runs. */
 export interface AgentStore {
-  /** Reads one; null when the team has none of that slug. */
+  /** Reads an agent; null if the team has none with this slug. */
   read(team: Team, slug: string): Promise<AgentRecord | null>;
-  /** Lists a page, or says why not in this order. */
+  /** Returns a page of agents, or the problem if this order is not possible. */
   list(team: Team, query: AgentsQuery): Promise<Parsed<AgentPage>>;
   /**
-   * Changes one, or says why not; null when the team has none of that slug.
+   * Changes an agent, or returns the problem; null if the team has none with this slug.
    *
-   * @param made identifier of the credential that does it, and when, for the audit log
+   * @param made identifier of the credential that makes the change, and the time, for the audit log
    */
   change(
     team: Team,

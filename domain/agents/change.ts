@@ -1,7 +1,7 @@
 /**
- * What people change of an agent: the name they see, their notes, and whether it is in use.
+ * Changes to an agent: its display name, its notes, and whether it is archived.
  *
- * The slug that clients send stays, so a new name loses no history.
+ * The slug that clients send never changes, so renaming an agent keeps its history.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { z } from "zod";
 import { optional, text } from "../core/fields.ts";
 import { isName } from "../core/rules.ts";
 
-/** What people say of an agent. */
+/** Texts of an agent that people edit. */
 export interface AgentTexts {
-  /** What they see; absent for the slug. */
+  /** Display name; absent to show the slug. */
   readonly name?: string;
-  /** Anything worth knowing; absent for nothing. */
+  /** Notes; absent for none. */
   readonly notes?: string;
 }
 
@@ -26,21 +26,21 @@ export function parseAgentPatch(body: Body): Parsed<AgentPatch> {
   return check(agentPatchBody, body.value);
 }
 
-/** What is said of an agent after a change; the empty text takes a word back. */
-export function patchedTexts(known: AgentTexts, { name, notes }: AgentPatch): AgentTexts {
-  const now = { name: name ?? known.name ?? "", notes: notes ?? known.notes ?? "" };
+/** Returns the texts of an agent after a change; the empty text removes one. */
+export function patchedTexts(stored: AgentTexts, { name, notes }: AgentPatch): AgentTexts {
+  const now = { name: name ?? stored.name ?? "", notes: notes ?? stored.notes ?? "" };
   return {
     ...now.name === "" ? {} : { name: now.name },
     ...now.notes === "" ? {} : { notes: now.notes },
   };
 }
 
-/** Why a team may not archive one more agent; null when it may. */
+/** Returns why a team may not archive another agent; null if it may. */
 export function archiveRefusal(archived: number): Problem | null {
   return archived < ARCHIVED_AGENTS_MAX ? null : {
     code: "agent_cap_reached",
     message: `Cannot archive another agent: ${ARCHIVED_AGENTS_MAX} are archived; ` +
-      "use one of them again in place of a new one",
+      "restore one of them instead of creating a new one",
     field: "archived",
   };
 }
@@ -63,7 +63,7 @@ export const agentPatchBody = z.object({
 });
 
 /**
- * A checked `PATCH /v1/agents/{slug}`: what is undefined stays as it is.
+ * A checked `PATCH /v1/agents/{slug}`; undefined fields stay unchanged.
  *
  * @internal
  */

@@ -1,8 +1,8 @@
 /**
- * Bodies that are not parsed whole: too large, or too deep.
+ * Cuts bodies that are too large or too deep to parse in one piece.
  *
- * Only the members that a call knows are parsed, one at a time; a batch of events is cut into its events.
- * All else is checked to be JSON and left out.
+ * Only the members that a call supports are parsed, one at a time. A batch of events is cut into
+ * its events. Everything else is checked to be valid JSON and left out.
  *
  * @module
  */
@@ -28,10 +28,10 @@ import type { Body, CutEvent } from "../core/body.ts";
 import { cutEvent, memberName, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
 
-/** What a call's body is: fields, or a batch of events. */
+/** Shape of a call's body: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
 
-/** A body without the members that its call does not know. */
+/** A body without the members its call does not support. */
 type CutBody = Body & Required<Pick<Body, "leftOut">>;
 
 /** Fields of the ingest calls. */
@@ -39,34 +39,37 @@ const INGEST_FIELDS: ReadonlySet<string> = new Set(
   [openBody, finishBody, heartbeatBody, scoreBody].flatMap((schema) => [...fieldsOf(schema)]),
 );
 
-/** Fields that are read from their text, never parsed. */
+/** Fields that are sliced from the text and never parsed. */
 const PAYLOADS: ReadonlySet<string> = new Set(["metadata", "output"]);
 
-/** Bytes of an object or list that is parsed in one slice, and of one that is read from its text. */
+/**
+ * Maximum bytes of an object or list that is parsed in one slice, and of one that is sliced from
+ * the text.
+ */
 const PARSED_BYTES_MAX = EVENT_BYTES_MAX, READ_BYTES_MAX = WHOLE_BODY_BYTES_MAX;
 
 const EVENTS = "events", SCORES = "scores";
 
-/** Bytes of a score's name with its quotes, where each character is two escapes. */
+/** Maximum bytes of a score's name with its quotes, if each character is two escapes. */
 const SCORE_NAME_BYTES_MAX = 12 * SCORE_NAME_CHARS_MAX + 2;
 
 const NONE_LEFT_OUT: ReadonlyMap<string, number> = new Map();
 
 const OPEN_LIST = 91, CLOSE_LIST = 93, LETTER_N = 110, OPEN_MAP = 123;
 
-/** PHP's empty object: it stands for itself, however much space is in it. */
+/** PHP's empty object. Its stand-in is itself, however much white space it contains. */
 const EMPTY_LIST = "[]" as RawJson;
 
-/** The mark that some programs begin UTF-8 with. */
+/** The UTF-8 byte order mark. */
 const MARK = [0xef, 0xbb, 0xbf];
 
-/** Bytes whose encoding is checked in one slice. */
+/** Bytes checked for valid UTF-8 per slice. */
 const DECODED_BYTES = 262_144;
 
-/** Thrown at the first event that is one too many: the rest of a body is not read. */
+/** Thrown at the first event over the limit, so the rest of the body is not read. */
 class TooManyEvents extends Error {}
 
-/** Cuts a body. `null` ends a slice. */
+/** Cuts a body. A yielded `null` ends a time slice. */
 export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<CutBody>> {
   if (!(yield* isUtf8(bytes))) {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
@@ -132,13 +135,13 @@ function* cutFields(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   return { text: writeObject(texts), value, leftOut };
 }
 
-/** Keeps the first scores that fit, so that the others cost nobody theirs (R6). */
+/** Keeps the first valid scores, so invalid scores do not cost the valid ones (R6). */
 function* cutScores(bytes: Uint8Array, start: number): TimeSliced<{ text: RawJson; lost: number }> {
   const kept = new Map<string, RawJson>();
   let lost = 0;
   yield* walkParts(bytes, start, (part) => {
     const name = scoreNameOf(bytes, part);
-    // Of a repeated name the last value counts, also where that is none.
+    // For a repeated name the last value counts, even if it is invalid.
     const isRepeated = name !== null && kept.has(name);
     const isKept = name !== null && (isRepeated || kept.size < SCORES_MAX);
     const text = isKept ? scoreOf(bytes, part) : null;
@@ -151,14 +154,14 @@ function* cutScores(bytes: Uint8Array, start: number): TimeSliced<{ text: RawJso
   return { text: writeObject(kept), lost };
 }
 
-/** The name of a score; null for one that no score can have. */
+/** Returns the name of a score; null for an invalid name. */
 function scoreNameOf(bytes: Uint8Array, key: JsonSlice): string | null {
   if (key.keyEnd - key.keyStart > SCORE_NAME_BYTES_MAX) return null;
   const name: unknown = JSON.parse(textOf(bytes, key.keyStart, key.keyEnd));
   return isScoreName(name) ? name : null;
 }
 
-/** What a score says, as sent; null for anything else. */
+/** Returns the value of a score, as sent; null for an invalid value. */
 function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson | null {
   if (levels > 0 || end - start > USAGE_FIELD_BYTES_MAX) return null;
   const text = textOf(bytes, start, end);
@@ -167,20 +170,20 @@ function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson 
 
 function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   const values = new Map<string, unknown>();
-  let places = null as readonly JsonSlice[] | null;
+  let slices = null as readonly JsonSlice[] | null;
   function* readList(at: number): TimeSliced<number> {
-    const found: JsonSlice[] = [];
+    const items: JsonSlice[] = [];
     const end = yield* walkParts(bytes, at, (event) => {
-      if (found.push(event) > EVENTS_PER_BATCH_MAX) throw new TooManyEvents();
+      if (items.push(event) > EVENTS_PER_BATCH_MAX) throw new TooManyEvents();
     });
-    places = found;
+    slices = items;
     return end;
   }
   const end = yield* walkParts(bytes, start, (part) => {
     const name = memberName(bytes, part);
     if (name !== EVENTS) return noteUnknown(values, name);
-    places = null;
-    // No list: the kind of value is enough to refuse it.
+    slices = null;
+    // Not a list: its JSON type is enough to refuse it.
     const kind = bytes[part.start] === LETTER_N ? null : {};
     values.set(EVENTS, kind);
   }, (key, at) => {
@@ -189,11 +192,11 @@ function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   });
   checkEnd(bytes, end);
   const body = { text: "{}", value: Object.fromEntries(values), leftOut: NONE_LEFT_OUT };
-  if (places === null) return body;
+  if (slices === null) return body;
   const events: CutEvent[] = [];
-  for (const place of places) {
-    const { start, end, levels } = place;
-    // An event is a level itself.
+  for (const slice of slices) {
+    const { start, end, levels } = slice;
+    // The event itself is one level.
     const fits = end - start <= EVENT_BYTES_MAX && levels <= JSON_DEPTH_MAX;
     events.push(
       fits
@@ -206,27 +209,31 @@ function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
 }
 
 function checkEnd(bytes: Uint8Array, end: number): void {
-  const behind = spaceEnd(bytes, end);
-  if (behind < bytes.length) throw new BadJson(behind);
+  const rest = spaceEnd(bytes, end);
+  if (rest < bytes.length) throw new BadJson(rest);
 }
 
-/** What is read in place of an object or a list; null for any other value. */
+/**
+ * Returns the stand-in that is parsed instead of an object or a list; null for any other value.
+ */
 function standInOf(bytes: Uint8Array, start: number): RawJson | null {
   const first = bytes[start];
   if (first === OPEN_MAP) return "{}" as RawJson;
   if (first !== OPEN_LIST) return null;
-  // Only a list that is empty as sent may be read as an empty object (R1).
+  // Only a list that was sent empty may be read as an empty object (R1).
   return bytes[spaceEnd(bytes, start + 1)] === CLOSE_LIST ? EMPTY_LIST : "[0]" as RawJson;
 }
 
-/** Whether an object or a list is neither parsed nor read. What becomes of an output is decided later. */
+/**
+ * Returns whether an object or a list is left out completely. Outputs are truncated later instead.
+ */
 function isLeftOut(name: string, { start, end, levels }: JsonSlice): boolean {
   if (name === "output") return false;
   if (PAYLOADS.has(name)) return end - start > READ_BYTES_MAX;
   return end - start > PARSED_BYTES_MAX || levels > JSON_DEPTH_MAX;
 }
 
-/** Keeps the names of some unknown fields, to be told. */
+/** Records the names of some unknown fields, for the response. */
 function noteUnknown(values: Map<string, unknown>, name: string): void {
   if (values.size < UNKNOWN_NAMES_MAX) values.set(name, null);
 }

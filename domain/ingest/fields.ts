@@ -1,8 +1,8 @@
 /**
- * Kinds of fields that several ingest calls have.
+ * Field schemas shared by several ingest calls.
  *
- * A schema's `error` texts complete the sentence "must be …". `null` in an optional field is as absent
- * (decision 8). They are parts of schemas, internal because their types are Zod's.
+ * A schema's `error` text completes the sentence "must be …". `null` in an optional field counts as
+ * absent (decision 8). These are internal, because their types are Zod's.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export const object: z.ZodType<JsonObject, unknown> = z
 export const finishStatus = oneOf(FINISH_STATUSES);
 
 /**
- * An id; `problemOf` looks its verdict up again.
+ * Schema of an id. `problemOf` repeats its check to word the problem.
  *
  * @internal
  */
@@ -56,27 +56,27 @@ export function idMeta(prefix: IdPrefix): { readonly type: "string"; readonly pa
   return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
 }
 
-/** Reads an instant on a fast path; null where the schema has to judge. */
+/** Parses an instant on a fast path; null if the schema must decide. */
 export function fastInstant(value: unknown): number | null {
   return typeof value === "string" ? parseInstant(value) : null;
 }
 
-/** Finds a word on a fast path; null where the schema has to judge. */
+/** Matches an enum value on a fast path; null if the schema must decide. */
 export function fastWord<T extends string>(words: readonly T[], value: unknown): T | null {
   return words.find((word) => word === value) ?? null;
 }
 
-/** Returns whether a label is absent or plainly right. */
+/** Returns whether a label is absent or valid without repair. */
 export function isAbsentOrLabel(value: unknown): value is string | undefined {
   return value === undefined || isText(value, LABEL_CHARS_MAX);
 }
 
-/** Returns whether a customer is absent or plainly right. */
+/** Returns whether a customer is absent or valid without repair. */
 export function isAbsentOrCustomer(value: unknown): value is string | undefined {
   return value === undefined || isCustomer(value);
 }
 
-/** Returns whether an object is absent or plainly right. */
+/** Returns whether an object is absent or valid without repair. */
 export function isAbsentOrObject(value: unknown): value is JsonObject | undefined {
   return value === undefined || isObject(value);
 }

@@ -1,5 +1,5 @@
 /**
- * The body of `POST /v1/runs/{id}/finish`: schema, mending, fast path and the checked request.
+ * The body of `POST /v1/runs/{id}/finish`: schema, repair, fast path and checked request.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export const finishBody = z.object({
 
 const FORM = formOf(fastFinish, mendFinish, finishBody);
 
-/** Checks a `POST /v1/runs/{id}/finish`. Its fields are stored in this order. */
+/** Parses a `POST /v1/runs/{id}/finish`. Its fields are stored in this order. */
 export function parseFinish(
   body: Body,
   context: ParseContext,
@@ -53,7 +53,7 @@ export function parseFinish(
 }
 
 /**
- * Mends a `POST /v1/runs/{id}/finish`.
+ * Repairs a `POST /v1/runs/{id}/finish`.
  *
  * @internal
  */
@@ -63,14 +63,14 @@ export function mendFinish(fields: MutableFields, text: string, losses: Losses):
 }
 
 /**
- * Checks a `POST /v1/runs/{id}/finish`.
+ * Validates a `POST /v1/runs/{id}/finish` without the schema; null if the schema must decide.
  *
  * @internal
  */
-export function fastFinish(sent: JsonFields): z.output<typeof finishBody> | null {
-  const { output, scores, metadata } = sent;
-  const status = fastWord(FINISH_STATUSES, sent.status);
-  const finished_at = fastInstant(sent.finished_at);
+export function fastFinish(body: JsonFields): z.output<typeof finishBody> | null {
+  const { output, scores, metadata } = body;
+  const status = fastWord(FINISH_STATUSES, body.status);
+  const finished_at = fastInstant(body.finished_at);
   const isPlain = status !== null && finished_at !== null &&
     (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
   if (!isPlain) return null;
@@ -78,7 +78,9 @@ export function fastFinish(sent: JsonFields): z.output<typeof finishBody> | null
   return { status, finished_at, output: output ?? undefined, scores: pairs, metadata };
 }
 
-/** Pairs, so that no name can be mistaken for a member of an object. */
+/**
+ * Schema of scores. Its output is pairs, so that no name can be mistaken for a member of an object.
+ */
 function scores() {
   const expected = `an object of at most ${SCORES_MAX} numbers or booleans ` +
     `whose names have 1 to ${SCORE_NAME_CHARS_MAX} characters`;
@@ -92,7 +94,10 @@ function scores() {
     .transform((scores) => Object.entries(scores));
 }
 
-/** Scores in the order of the text, which parsing keeps but for names that look like integers. */
+/**
+ * Returns scores in the order of the text. Parsing keeps that order except for names that look like
+ * integers.
+ */
 function inSentOrder(body: Body, scores: readonly Score[]): readonly Score[] {
   if (!scores.some(([name]) => /^\d/.test(name))) return scores;
   const values = new Map(scores);

@@ -1,5 +1,5 @@
 /**
- * Checks the body of an ingest call: fast path, mending, schema.
+ * Validates the body of an ingest call: fast path, repair, schema.
  *
  * @module
  */
@@ -14,51 +14,56 @@ import { keepMetadata, type Metadata } from "../runs/metadata.ts";
 import { isEmptyArray, type Mend, rawMember } from "./mend.ts";
 import { truncated } from "./truncate.ts";
 
-/** What parsing depends on besides the body. */
+/** Inputs of parsing other than the body. */
 export interface ParseContext {
-  /** Metadata labels the plan keeps. */
+  /** Maximum metadata labels the plan stores. */
   readonly metadataKeysMax: number;
-  /** Whether the caller is an SDK whose own status words are understood (decisions, section 4). */
+  /**
+   * True if the caller is an SDK whose native status names are accepted (decisions, section 4).
+   */
   readonly sdkWords: boolean;
-  /** The header `traceparent`, unchecked. */
+  /** Header `traceparent`, not validated. */
   readonly traceparent?: string | null;
 }
 
-/** How the body of one call is read. */
+/** Parsing rules for the body of one call. */
 export interface Form<T> {
   /**
-   * Accepts what is plainly right, and returns null for the rest. It holds no rule of its own: a property
-   * test proves that what it accepts is what the schema makes of it, in an eighth of the time.
+   * Accepts bodies that are valid without repair, and returns null for all others. It adds no
+   * rules: a property test proves that it returns what the schema returns, in an eighth of the
+   * time.
    */
-  readonly fast: (sent: JsonFields) => T | null;
-  /** Mends what is not structure, before the schema judges. */
+  readonly fast: (body: JsonFields) => T | null;
+  /** Repairs payload fields before the schema validates. */
   readonly mend: Mend;
-  /** Decides what the fast path left open, and words the refusal. */
+  /** Validates bodies the fast path did not accept, and words the refusal. */
   readonly schema: Schema<T>;
-  /** Names of the fields that the call knows. */
+  /** Names of the supported fields. */
   readonly fields: ReadonlySet<string>;
 }
 
-/** Makes the form of a call. */
+/** Creates the form of a call. */
 export function formOf<T>(fast: Form<T>["fast"], mend: Mend, schema: Schema<T>): Form<T> {
   return { fast, mend, schema, fields: fieldsOf(schema) };
 }
 
-/** Checks a body: what the fast path does not accept is mended and judged by the schema. */
+/**
+ * Validates a body. A body the fast path does not accept is repaired and validated by the schema.
+ */
 export function readForm<T>(form: Form<T>, body: Body, losses: Losses): Parsed<T> {
   const { fast, mend, schema, fields } = form;
   losses.ignoreUnknown(body.value, fields);
   const leftOut = [...body.leftOut ?? []].filter(([name]) => fields.has(name));
   const plain = leftOut.length === 0 ? fast(body.value) : null;
   if (plain !== null) return { ok: true, value: plain };
-  const known = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
-  mend(known, body.text, losses);
-  // What mending removed is reported already.
-  for (const [name, lost] of leftOut) if (known[name] !== undefined) losses.remove(name, lost);
-  return check(schema, known);
+  const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
+  mend(supported, body.text, losses);
+  // Fields removed by the repair are already reported.
+  for (const [name, lost] of leftOut) if (supported[name] !== undefined) losses.remove(name, lost);
+  return check(schema, supported);
 }
 
-/** Reads the trace of a request; a header that cannot be read is dropped (R9). */
+/** Parses the trace context of a request; an invalid header is dropped (R9). */
 export function traceOf(
   { traceparent }: ParseContext,
   losses: Losses,
@@ -68,39 +73,42 @@ export function traceOf(
   return trace;
 }
 
-/** Reads the labels that the plan keeps. */
+/** Reads the labels that the plan stores. */
 export function metadataOf(
   body: Body,
-  sent: unknown,
+  value: unknown,
   context: ParseContext,
   losses: Losses,
 ): Metadata | undefined {
-  if (sent === undefined) return undefined;
+  if (value === undefined) return undefined;
   const raw = rawMember(body.text, "metadata") as RawJson;
   const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
   losses.drop("metadata", dropped);
   return kept;
 }
 
-/** Returns the output as sent; one that is too large or too deep is truncated (R7). */
+/** Returns the output as sent; an output that is too large or too deep is truncated (R7). */
 export function outputOf(body: Body, losses: Losses): RawJson | undefined {
-  const sent = body.value.output ?? null;
-  if (sent === null) return undefined;
-  if (isEmptyArray(sent)) return "{}" as RawJson;
+  const value = body.value.output ?? null;
+  if (value === null) return undefined;
+  if (isEmptyArray(value)) return "{}" as RawJson;
   const raw = rawMember(body.text, "output") as RawJson;
   if (!isTooLarge(body, raw)) return raw;
   losses.cut("output");
   return truncated(raw);
 }
 
-/** Whether an output is too large or too deep. Only a body that was cut can be too deep. */
+/**
+ * Returns whether an output is too large or too deep. Only the output of a cut body can be too
+ * deep.
+ */
 function isTooLarge({ leftOut }: Body, output: RawJson): boolean {
   return exceedsBytes(output, OUTPUT_BYTES_MAX) ||
     leftOut !== undefined && nestsDeeperThan(output, JSON_DEPTH_MAX);
 }
 
-/** Replaces the one status word an SDK is known to send for another (decisions, section 4). */
-export function withStatus(body: Body, context: ParseContext, word: string, meant: string): Body {
-  const isReplaced = context.sdkWords && body.value.status === word;
-  return isReplaced ? { ...body, value: { ...body.value, status: meant } } : body;
+/** Replaces a status name that an SDK sends instead of the contract's (decisions, section 4). */
+export function withStatus(body: Body, context: ParseContext, from: string, to: string): Body {
+  const isReplaced = context.sdkWords && body.value.status === from;
+  return isReplaced ? { ...body, value: { ...body.value, status: to } } : body;
 }

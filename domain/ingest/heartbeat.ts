@@ -1,5 +1,5 @@
 /**
- * The body of `POST /v1/heartbeats`: schema, mending, fast path and the checked request.
+ * The body of `POST /v1/heartbeats`: schema, repair, fast path and checked request.
  *
  * @module
  */
@@ -39,7 +39,7 @@ import { mendLabels, mendMetadata, type MutableFields } from "./mend.ts";
 const COST = `a number from 0 to ${COST_USD_MAX}`;
 
 /**
- * Body of `POST /v1/heartbeats`; a ping's query is read into the same fields.
+ * Body of `POST /v1/heartbeats`; a ping's query is mapped to the same fields.
  *
  * @internal
  */
@@ -67,13 +67,13 @@ export const heartbeatBody = z.object({
 
 const FORM = formOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
 
-/** A heartbeat whose id may still have to be minted. */
+/** A heartbeat whose id may not be generated yet. */
 export type HeartbeatBody = Omit<HeartbeatRequest, "id"> & { readonly id: RunId | undefined };
 
 /**
- * Checks a `POST /v1/heartbeats`, or a ping whose query was read into the same fields.
+ * Parses a `POST /v1/heartbeats`, or a ping whose query was mapped to the same fields.
  *
- * @param losses what is known already to be lost
+ * @param losses losses already found
  */
 export function parseHeartbeat(
   body: Body,
@@ -111,7 +111,7 @@ export function parseHeartbeat(
 }
 
 /**
- * Mends a `POST /v1/heartbeats`.
+ * Repairs a `POST /v1/heartbeats`.
  *
  * @internal
  */
@@ -121,16 +121,16 @@ export function mendHeartbeat(fields: MutableFields, text: string, losses: Losse
 }
 
 /**
- * Checks a `POST /v1/heartbeats`.
+ * Validates a `POST /v1/heartbeats` without the schema; null if the schema must decide.
  *
  * @internal
  */
-export function fastHeartbeat(sent: JsonFields): z.output<typeof heartbeatBody> | null {
-  const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = sent;
-  const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = sent;
-  const status = sent.status === undefined ? undefined : fastWord(HEARTBEAT_STATUSES, sent.status);
-  const started_at = sent.started_at === undefined ? undefined : fastInstant(sent.started_at);
-  const finished_at = sent.finished_at === undefined ? undefined : fastInstant(sent.finished_at);
+export function fastHeartbeat(body: JsonFields): z.output<typeof heartbeatBody> | null {
+  const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = body;
+  const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = body;
+  const status = body.status === undefined ? undefined : fastWord(HEARTBEAT_STATUSES, body.status);
+  const started_at = body.started_at === undefined ? undefined : fastInstant(body.started_at);
+  const finished_at = body.finished_at === undefined ? undefined : fastInstant(body.finished_at);
   const isPlain = (id === undefined || judgeId("run", id) === "valid") &&
     isAgent(agent) && status !== null && started_at !== null &&
     finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) &&

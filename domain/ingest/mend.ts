@@ -1,8 +1,8 @@
 /**
- * Mends payload fields that do not fit their call, so that no payload is a reason to lose one (R1 to R9).
+ * Repairs invalid payload fields, so that no payload causes a call to be refused (R1 to R9).
  *
- * What is mended is what the schema then judges: the structure of a call stays strict. Each field whose
- * value is not kept as sent is reported.
+ * The schema then validates the repaired fields, so the structure of a call stays strict. Every
+ * field not stored as sent is reported.
  *
  * @module
  */
@@ -20,27 +20,27 @@ import type { Losses } from "../core/losses.ts";
 import { isPathPart, isScore, isScoreName } from "../core/rules.ts";
 import { ownText } from "../core/text.ts";
 
-/** The fields of a body that its call knows. */
+/** The supported fields of a body. */
 export type MutableFields = Record<string, unknown>;
 
 /**
- * Mends the fields of a body in place and reports what is lost by it.
+ * Repairs the fields of a body in place and reports the losses.
  *
- * @param text the body as sent; numbers are kept by it to the last digit
+ * @param text the body as sent, which has the exact digits of numbers
  */
 export type Mend = (fields: MutableFields, text: string, losses: Losses) => void;
 
-/** Whether a value is PHP's empty array, which stands for an empty object (R1). */
+/** Returns whether a value is PHP's empty array, which stands for an empty object (R1). */
 export function isEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Returns the object that PHP's empty array stands for; any other value as it is. */
+/** Returns an empty object for PHP's empty array, and any other value unchanged. */
 export function orEmptyObject(value: unknown): unknown {
   return isEmptyArray(value) ? {} : value;
 }
 
-/** Mends `metadata`. */
+/** Repairs `metadata`. */
 export function mendMetadata(fields: MutableFields): void {
   fields.metadata = orEmptyObject(fields.metadata);
 }
@@ -52,7 +52,7 @@ export function mendMetadata(fields: MutableFields): void {
  */
 export function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  // No character takes more than two units.
+  // No character takes more than two UTF-16 units.
   const start = text.slice(0, 2 * charsMax);
   if (start.length === text.length && charCount(text) <= charsMax) return text;
   let end = 0;
@@ -62,7 +62,7 @@ export function cutText(text: string, charsMax: number): string {
   return text.slice(0, end);
 }
 
-/** Mends `customer_id` and other labels. */
+/** Repairs `customer_id` and other labels. */
 export function mendLabels(
   fields: MutableFields,
   text: string,
@@ -75,7 +75,10 @@ export function mendLabels(
   keepIf(fields, losses, "customer_id", (value) => isPathPart(String(value)));
 }
 
-/** Makes a field a well-formed text of so many characters; numbers and booleans are as written (R8). */
+/**
+ * Makes a field a well-formed text of at most `charsMax` characters; numbers and booleans become
+ * text as written (R8).
+ */
 export function mendText(
   fields: MutableFields,
   text: string,
@@ -83,23 +86,25 @@ export function mendText(
   field: string,
   charsMax: number,
 ): void {
-  const sent = fields[field] ?? null;
-  if (sent === null) return;
-  if (typeof sent === "object") {
+  const value = fields[field] ?? null;
+  if (value === null) return;
+  if (typeof value === "object") {
     losses.remove(field);
     fields[field] = undefined;
     return;
   }
-  const written = typeof sent === "string" ? sent : rawMember(text, field);
+  const written = typeof value === "string" ? value : rawMember(text, field);
   const formed = written.toWellFormed();
-  const kept = cutText(formed, charsMax);
-  if (kept !== formed) losses.cut(field);
+  const cut = cutText(formed, charsMax);
+  if (cut !== formed) losses.cut(field);
   else if (formed !== written) losses.remove(field);
-  // A slice of a body would keep all of it in memory.
-  fields[field] = kept === sent ? kept : ownText(kept);
+  // A slice would retain the complete body in memory.
+  fields[field] = cut === value ? cut : ownText(cut);
 }
 
-/** Returns a member of an object as it was sent, of a repeated one the last; `{}` for none. */
+/**
+ * Returns the text of a member of an object, as sent; the last one if repeated, `{}` if absent.
+ */
 export function rawMember(text: string, name: string): string {
   let raw = "{}";
   walkMembers(text, afterSpace(text, 0), (keyStart, keyEnd, start) => {
@@ -110,7 +115,7 @@ export function rawMember(text: string, name: string): string {
   return raw;
 }
 
-/** Removes a field that is there and not as it must be. */
+/** Removes a field that is present and invalid. */
 export function keepIf(
   fields: MutableFields,
   losses: Losses,
@@ -123,21 +128,21 @@ export function keepIf(
   fields[field] = undefined;
 }
 
-/** Keeps the first scores that fit, in the order they were sent (R6). */
-export function mendScores(sent: unknown, text: string, losses: Losses): unknown {
-  if (sent === undefined || sent === null || isEmptyArray(sent)) return orEmptyObject(sent);
-  if (!isObject(sent)) {
+/** Keeps the first valid scores, in the order sent (R6). */
+export function mendScores(value: unknown, text: string, losses: Losses): unknown {
+  if (value === undefined || value === null || isEmptyArray(value)) return orEmptyObject(value);
+  if (!isObject(value)) {
     losses.remove("scores");
     return undefined;
   }
-  const kept = namesInOrder(text, (name) => isScoreName(name) && isScore(sent[name]));
-  losses.remove("scores", Object.keys(sent).length - kept.length);
-  return Object.fromEntries(kept.map((name) => [name, sent[name]]));
+  const names = namesInOrder(text, (name) => isScoreName(name) && isScore(value[name]));
+  losses.remove("scores", Object.keys(value).length - names.length);
+  return Object.fromEntries(names.map((name) => [name, value[name]]));
 }
 
 /**
- * Returns the first names of a body's scores that fit, in the order of the text: parsing moves names that
- * look like integers to the front.
+ * Returns the first valid names of a body's scores, in the order of the text. Parsing would move
+ * names that look like integers to the front.
  */
 export function namesInOrder(text: string, fits: (name: string) => boolean): string[] {
   const scores = rawMember(text, "scores");

@@ -1,5 +1,5 @@
 /**
- * The body of `POST /v1/runs`: schema, mending, fast path and the checked request.
+ * The body of `POST /v1/runs`: schema, repair, fast path and checked request.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { keepIf, mendLabels, mendMetadata, mendText, type MutableFields } from "
 const IDLE_TIMEOUT = `an integer from ${IDLE_TIMEOUT_SECONDS.min} to ${IDLE_TIMEOUT_SECONDS.max}`;
 
 /**
- * Body of `POST /v1/runs`; the order of the fields is that in which a body is checked.
+ * Body of `POST /v1/runs`. Fields are validated in this order.
  *
  * @internal
  */
@@ -65,7 +65,7 @@ const RARE_NAMES = Object.keys(RARE_FIELDS);
 
 const FORM = formOf(fastOpen, mendOpen, openBody);
 
-/** Checks a `POST /v1/runs`. Its fields are stored in this order. */
+/** Parses a `POST /v1/runs`. Its fields are stored in this order. */
 export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequest<OpenRequest>> {
   const losses = new Losses();
   const parsed = readForm(FORM, body, losses);
@@ -91,7 +91,7 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequ
 }
 
 /**
- * Mends a `POST /v1/runs`.
+ * Repairs a `POST /v1/runs`.
  *
  * @internal
  */
@@ -105,14 +105,15 @@ export function mendOpen(fields: MutableFields, text: string, losses: Losses): v
 }
 
 /**
- * Checks a `POST /v1/runs` without the rarer fields.
+ * Validates a `POST /v1/runs` without the schema; null if it has rare fields or the schema must
+ * decide.
  *
  * @internal
  */
-export function fastOpen(sent: JsonFields): OpenBody | null {
-  const { id, agent, started_at, customer_id, feature, metadata } = sent;
+export function fastOpen(body: JsonFields): OpenBody | null {
+  const { id, agent, started_at, customer_id, feature, metadata } = body;
   const startedAt = fastInstant(started_at);
-  const isPlain = RARE_NAMES.every((name) => sent[name] === undefined) &&
+  const isPlain = RARE_NAMES.every((name) => body[name] === undefined) &&
     isRunId(id) && isAgent(agent) && startedAt !== null && isAbsentOrCustomer(customer_id) &&
     isAbsentOrLabel(feature) && isAbsentOrObject(metadata);
   return isPlain

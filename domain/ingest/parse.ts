@@ -1,5 +1,5 @@
 /**
- * Reads bodies and the ids of paths (decisions 2, 5 and 7).
+ * Parses bodies and path ids (decisions 2, 5 and 7).
  *
  * @module
  */
@@ -13,10 +13,12 @@ import type { Body } from "../core/body.ts";
 import { ownText, printable } from "../core/text.ts";
 import { runAllSlices } from "../core/time_slices.ts";
 
-/** What a call's body is: `whole` bodies are never cut, but refused where they are too large or too deep. */
+/**
+ * Shape of a call's body. A `whole` body is never cut, but refused if it is too large or too deep.
+ */
 export type BodyShape = CutShape | "whole";
 
-/** Reads a body's text: an object (decision 7). One that nests too deep is cut. */
+/** Parses a body, which must be an object (decision 7). A body that nests too deep is cut. */
 export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
     if (shape !== "whole") return runAllSlices(cutBody(new TextEncoder().encode(text), shape));
@@ -36,10 +38,10 @@ export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body
   return refuse("invalid_json", "The body must be a JSON object, such as {}");
 }
 
-/** Checks the id of a path (decision 5). */
+/** Parses the id of a path (decision 5). */
 export function parseRunId(text: string): Parsed<RunId> {
   const verdict = judgeId("run", text);
-  // A slice of the URL, which may be long, and caches keep ids.
+  // A copy, because caches keep ids, and a slice would retain a URL that may be long.
   if (verdict === "valid") return { ok: true, value: ownText(text as RunId) };
   return { ok: false, problem: idProblem(verdict, "run", "id", text) };
 }

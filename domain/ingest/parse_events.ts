@@ -1,5 +1,5 @@
 /**
- * From a body to checked events.
+ * Parses a body into validated events.
  *
  * @module
  */
@@ -38,7 +38,7 @@ import { runAllSlices, type TimeSliced } from "../core/time_slices.ts";
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
 
-/** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
+/** Parses a `POST /v1/runs/{id}/events`: one invalid event refuses the batch (decision 20). */
 export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   const { events } = body.value;
   if (events === undefined || events === null) {
@@ -68,7 +68,7 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   return checkedRequest(checked, losses);
 }
 
-/** Checks a batch that was cut into its events, each in a time slice. */
+/** Parses a batch that was cut into its events, one event per time slice. */
 export function* parseCutEvents(
   body: Body,
   events: readonly CutEvent[],
@@ -90,9 +90,9 @@ function parseCutEvent(
   index: number,
   losses: Losses,
 ): Parsed<RunEvent> {
-  const sent: unknown = JSON.parse(text);
-  const payload = isObject(sent) ? rawMembers(text).get("data") ?? null : null;
-  const event = parseEvent(sent, payload, index, losses);
+  const item: unknown = JSON.parse(text);
+  const payload = isObject(item) ? rawMembers(text).get("data") ?? null : null;
+  const event = parseEvent(item, payload, index, losses);
   if (!event.ok || !isTruncated) return event;
   losses.drop("data");
   const flags: readonly EventFlag[] = [...event.value.flags ?? [], "truncated"];
@@ -100,9 +100,10 @@ function parseCutEvent(
 }
 
 /**
- * Finds the payloads of a valid body's events in one pass. Of a repeated key the last value counts.
+ * Finds the payloads of a valid body's events in one pass. For a repeated key the last value
+ * counts.
  *
- * @param payloads takes the payload of each event as sent, `null` where there is none
+ * @param payloads receives the payload of each event as sent, `null` for none
  * @returns the text of each event that is too large, by its index; null for none
  */
 function slicePayloads(
@@ -139,34 +140,37 @@ function slicePayloads(
   return oversized;
 }
 
-/** Slices only what may be too large: no UTF-16 unit takes more than 3 bytes. */
+/**
+ * Returns whether an event is too large. It slices only candidates: a UTF-16 unit takes at most 3
+ * bytes.
+ */
 function isOversized(text: string, start: number, end: number): boolean {
   return (end - start) * 3 > EVENT_BYTES_MAX &&
     exceedsBytes(text.slice(start, end), EVENT_BYTES_MAX);
 }
 
 function parseEvent(
-  sent: unknown,
+  item: unknown,
   payload: RawJson | null,
   index: number,
   losses: Losses,
 ): Parsed<RunEvent> {
-  if (!isObject(sent)) {
+  if (!isObject(item)) {
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
-  losses.ignoreUnknown(sent, EVENT_FIELDS);
-  const plain = fastEvent(sent);
+  losses.ignoreUnknown(item, EVENT_FIELDS);
+  const plain = fastEvent(item);
   const parsed = plain !== null
     ? { ok: true as const, value: plain }
-    : check(eventBody, mendEvent(sent, losses), `events[${index}].`);
+    : check(eventBody, mendEvent(item, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
-  const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;
+  const raw = payload === null || isEmptyArray(item.data) ? rawOf(data) : payload;
   const score = type === "score" ? scoreOf(data) : undefined;
   return { ok: true, value: withFacts({ id, type, ts, turn, data: raw, score }, data) };
 }
 
-/** Adds what totals count of an event, and what of its payload could not be read. */
+/** Adds the facts the totals need, and the flags of unreadable data. */
 function withFacts(event: Omit<RunEvent, "facts">, data: JsonFields): RunEvent {
   const read = event.type === "llm_call" ? readLlmCall(data) : null;
   const facts = factsOf(event.type, data, read);
@@ -192,7 +196,7 @@ function flagsOf({ call, unreadable, isCut }: ReadCall): readonly EventFlag[] {
   return flags;
 }
 
-/** Reads the score that an event of type `score` is (R17); undefined where its data is none. */
+/** Returns the score of an event of type `score` (R17); undefined if its data is not a score. */
 function scoreOf({ name, value }: Record<string, unknown>): Score | undefined {
   return isScoreName(name) && isScore(value) ? [name, value] : undefined;
 }

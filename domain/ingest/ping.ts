@@ -1,5 +1,5 @@
 /**
- * `GET /v1/ping`: a heartbeat written as a query, for shells (decisions, section 3).
+ * `GET /v1/ping`: a heartbeat as a query string, for shells (decisions, section 3).
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { HeartbeatStatus } from "../runs/run.ts";
 import { ownText } from "../core/text.ts";
 import { decodeQueryPart } from "../core/query.ts";
 
-/** Parameters that a heartbeat has under the same name. */
+/** Parameters with the same name as a heartbeat's field. */
 const TEXTS = ["id", "agent", "status", "model", "provider"];
 const INSTANTS = ["started_at", "finished_at"];
 const NUMBERS = [
@@ -23,7 +23,10 @@ const NUMBERS = [
   "duration_ms",
 ];
 
-/** An offset whose plus sign was not percent-encoded, as shells send it: a query reads it as a space. */
+/**
+ * A UTC offset whose plus sign was not percent-encoded, as shells send it: a query decodes it to a
+ * space.
+ */
 const BARE_OFFSET = / (\d\d:\d\d)$/;
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
@@ -37,24 +40,24 @@ const PARAMETERS: ReadonlySet<string> = new Set([
   "key",
 ]);
 
-/** Exit code that `timeout(1)` ends with. */
+/** Exit code of `timeout(1)` when a command timed out. */
 const EXIT_CODE_TIMEOUT = "124";
 
-/** A ping as the body of the heartbeat it stands for. */
+/** A ping, converted to the body of a heartbeat. */
 export interface Ping {
-  /** The heartbeat. */
+  /** Body of the heartbeat. */
   readonly body: Body;
-  /** The note, if the plan keeps one. */
+  /** Note, if the plan stores notes. */
   readonly note: string | undefined;
-  /** What is lost of the note, and parameters that a ping does not have. */
+  /** Losses of the note, and unknown parameters. */
   readonly losses: Losses;
 }
 
 /**
- * Turns parameters into a heartbeat.
+ * Converts parameters to a heartbeat.
  *
- * @param tokenAgent the agent of the ping token used, which needs not be named again
- * @param keepsNotes whether the plan stores metadata
+ * @param tokenAgent agent of the ping token, used if the query names none
+ * @param keepsNotes true if the plan stores metadata
  */
 export function readPing(
   query: ReadonlyMap<string, string>,
@@ -79,22 +82,27 @@ export function readPing(
   return { ok: true, value: { body: { text: JSON.stringify(value), value }, note, losses } };
 }
 
-function noteOf(sent: string | undefined, keepsNotes: boolean, losses: Losses): string | undefined {
-  if (sent === undefined) return undefined;
+function noteOf(
+  value: string | undefined,
+  keepsNotes: boolean,
+  losses: Losses,
+): string | undefined {
+  if (value === undefined) return undefined;
   if (!keepsNotes) {
     losses.drop("metadata");
     return undefined;
   }
-  const note = cutText(sent, NOTE_CHARS_MAX);
-  if (note === sent) return note;
+  const note = cutText(value, NOTE_CHARS_MAX);
+  if (note === value) return note;
   losses.cut("metadata");
   return ownText(note);
 }
 
 /**
- * The credential in a query, whatever else is in it: who asks is settled before what is asked.
+ * Returns the credential in a query, even if the query is otherwise invalid: authentication
+ * precedes validation.
  *
- * @param query without the question mark
+ * @param query the query without its question mark
  */
 export function keyInQuery(query: string): string | null {
   for (const pair of query.split("&")) {
@@ -105,13 +113,13 @@ export function keyInQuery(query: string): string | null {
   return null;
 }
 
-/** What a process's exit code says of its run. */
+/** Returns the heartbeat status for a process's exit code. */
 function statusOfExit(code: string): HeartbeatStatus {
   if (Number(code) === 0) return "ok";
   return code === EXIT_CODE_TIMEOUT ? "timeout" : "fail";
 }
 
-/** A text that is no number stays a text, and the heartbeat's own check refuses it. */
+/** Parses a number; any other text is returned as is, and the heartbeat's schema refuses it. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && NUMBER.test(text) ? Number(text) : text;
 }

@@ -1,5 +1,5 @@
 /**
- * The body of `POST /v1/runs/{id}/scores`: schema and the checked request.
+ * The body of `POST /v1/runs/{id}/scores`: schema and checked request.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { check, fieldsOf } from "../core/validate.ts";
 import type { ScoreRequest } from "../runs/scores.ts";
 import { id } from "./fields.ts";
 
-/** Source of a score whose sender names none. */
+/** Source of a score sent without one. */
 const DEFAULT_SCORE_SOURCE = "api";
 
 const NAME = `text of 1 to ${SCORE_NAME_CHARS_MAX} characters`;
@@ -36,7 +36,7 @@ export const scoreBody = z.object({
 
 const FIELDS = fieldsOf(scoreBody);
 
-/** Checks a `POST /v1/runs/{id}/scores`. */
+/** Parses a `POST /v1/runs/{id}/scores`. */
 export function parseScore(body: Body): Parsed<CheckedRequest<ScoreRequest>> {
   const losses = new Losses();
   losses.ignoreUnknown(body.value, FIELDS);

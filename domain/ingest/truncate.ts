@@ -1,5 +1,5 @@
 /**
- * Payloads that are too large or too deep: what is stored in their place (R7).
+ * Truncates payloads that are too large or too deep (R7).
  *
  * @module
  */
@@ -15,25 +15,25 @@ import { type JsonSlice, type Key, walkParts } from "../core/json_bytes.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
 import type { CutEvent } from "../core/body.ts";
 
-/** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
+/** Members of a payload that totals, prices and scores need, kept when the others are cut. */
 const KEPT_NAMES: ReadonlySet<string> = new Set([...USAGE_FIELDS, "name", "value"]);
 
-/** Levels of objects around a count, such as `usage` and `prompt_tokens_details`. */
+/** Maximum levels of objects around a count, such as `usage` and `prompt_tokens_details`. */
 const COUNT_LEVELS_MAX = 2;
 
-/** Bytes of a count, which may be quoted. */
+/** Maximum bytes of a count, which may be quoted. */
 const COUNT_BYTES_MAX = 256;
 
-/** Levels of a figure: usage nests two or three. */
-const FIGURE_DEPTH_MAX = 16;
+/** Maximum nesting of a kept member: usage nests two or three levels. */
+const MEMBER_DEPTH_MAX = 16;
 
-/** Bytes of all figures of one payload. */
-const FIGURES_BYTES_MAX = 4 * USAGE_FIELD_BYTES_MAX;
+/** Maximum bytes of all kept members of one payload. */
+const MEMBERS_BYTES_MAX = 4 * USAGE_FIELD_BYTES_MAX;
 
-/** Unknown fields of one object whose names are kept to be told. */
+/** Maximum unknown fields of one object whose names are reported. */
 export const UNKNOWN_NAMES_MAX = 32;
 
-/** Bytes of a name that is kept; none of ours is longer, however it is escaped. */
+/** Maximum bytes of a member name; no supported name is longer, however it is escaped. */
 const NAME_BYTES_MAX = 256;
 
 const EVENT_FIELDS: ReadonlySet<string> = new Set([
@@ -51,12 +51,12 @@ const OPEN_MAP = 123;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Returns the text of some bytes, which are UTF-8. */
+/** Decodes a range of bytes, which must be valid UTF-8. */
 export function textOf(bytes: Uint8Array, start: number, end: number): RawJson {
   return utf8.decode(bytes.subarray(start, end)) as RawJson;
 }
 
-/** Returns the form that stands for a value of which only the beginning is kept. */
+/** Returns the object stored instead of a value that is too large: its size and a preview. */
 export function truncated(value: RawJson): RawJson {
   return truncatedForm(utf8Bytes(value), value.slice(0, 2 * PREVIEW_CHARS_MAX), []);
 }
@@ -64,22 +64,22 @@ export function truncated(value: RawJson): RawJson {
 function truncatedForm(
   bytes: number,
   beginning: string,
-  figures: Iterable<readonly [string, string]>,
+  members: Iterable<readonly [string, string]>,
 ): RawJson {
   const preview = Array.from(beginning).slice(0, PREVIEW_CHARS_MAX).join("").toWellFormed();
   return writeObject([
     ["truncated", "true"],
     ["bytes", String(bytes)],
     ["preview", rawOf(preview)],
-    ...figures,
+    ...members,
   ]);
 }
 
 /**
- * Makes an event small enough to be parsed: fields that nobody reads go, and a payload that is too large
- * or too deep is truncated. `null` ends a slice.
+ * Makes an event small enough to be parsed. Unknown fields are removed, and a payload that is too
+ * large or too deep is truncated. A yielded `null` ends a time slice.
  *
- * @param start where its valid text begins
+ * @param start start of its valid JSON text
  */
 export function* cutEvent(bytes: Uint8Array, start: number): TimeSliced<CutEvent> {
   const fields = new Map<string, RawJson>();
@@ -89,67 +89,72 @@ export function* cutEvent(bytes: Uint8Array, start: number): TimeSliced<CutEvent
     const name = memberName(bytes, part);
     if (name === DATA) data = part;
     else if (EVENT_FIELDS.has(name)) {
-      fields.set(name, isFigure(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
+      fields.set(name, isKeepable(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
     } else if (fields.size < UNKNOWN_NAMES_MAX) fields.set(name, "null" as RawJson);
   });
-  let kept = 2;
-  for (const [name, text] of fields) kept += name.length + utf8Bytes(text) + 4;
+  let bytesUsed = 2;
+  for (const [name, text] of fields) bytesUsed += name.length + utf8Bytes(text) + 4;
   if (data === null) return { text: writeObject(fields), isTruncated: false };
-  const bytesMax = EVENT_BYTES_MAX - kept - DATA.length - 5;
+  const bytesMax = EVENT_BYTES_MAX - bytesUsed - DATA.length - 5;
   const isTruncated = data.end - data.start > bytesMax || data.levels > JSON_DEPTH_MAX;
   const payload = isTruncated ? yield* cutData(bytes, data) : textOf(bytes, data.start, data.end);
   return { text: writeObject([...fields, [DATA, payload]]), isTruncated };
 }
 
-function isFigure({ start, end, levels }: JsonSlice): boolean {
-  return end - start <= USAGE_FIELD_BYTES_MAX && levels <= FIGURE_DEPTH_MAX;
+function isKeepable({ start, end, levels }: JsonSlice): boolean {
+  return end - start <= USAGE_FIELD_BYTES_MAX && levels <= MEMBER_DEPTH_MAX;
 }
 
-/** Truncates a payload, its figures kept beside: they are read from there, also when priced again. */
+/**
+ * Truncates a payload and keeps its usage members next to the preview, where pricing and repricing
+ * read them.
+ */
 function* cutData(bytes: Uint8Array, { start, end }: JsonSlice): TimeSliced<RawJson> {
-  const figures = new Map<string, RawJson>();
-  let room = FIGURES_BYTES_MAX;
+  const members = new Map<string, RawJson>();
+  let bytesLeft = MEMBERS_BYTES_MAX;
   for (const [name, part] of yield* membersOf(bytes, start, KEPT_NAMES)) {
-    const figure = yield* figureOf(bytes, part, name, room);
-    if (figure === null) continue;
-    figures.set(name, figure);
-    room -= utf8Bytes(figure);
+    const text = yield* keptText(bytes, part, name, bytesLeft);
+    if (text === null) continue;
+    members.set(name, text);
+    bytesLeft -= utf8Bytes(text);
   }
   const beginning = textOf(bytes, start, Math.min(end, start + 4 * PREVIEW_CHARS_MAX));
-  return truncatedForm(end - start, beginning, figures);
+  return truncatedForm(end - start, beginning, members);
 }
 
-/** Finds some members of an object, of a repeated one the last; none of any other value. */
+/** Finds the named members of an object; of a repeated one the last. Any other value has none. */
 function* membersOf(
   bytes: Uint8Array,
   start: number,
   names: ReadonlySet<string>,
 ): TimeSliced<ReadonlyMap<string, JsonSlice>> {
-  const found = new Map<string, JsonSlice>();
-  if (bytes[start] !== OPEN_MAP) return found;
+  const slices = new Map<string, JsonSlice>();
+  if (bytes[start] !== OPEN_MAP) return slices;
   yield* walkParts(bytes, start, (part) => {
     const name = memberName(bytes, part);
-    if (names.has(name)) found.set(name, part);
+    if (names.has(name)) slices.set(name, part);
   });
-  return found;
+  return slices;
 }
 
-/** What is kept of a figure; null for nothing. */
-function* figureOf(
+/** Returns the text to keep of a member; null for nothing. */
+function* keptText(
   bytes: Uint8Array,
   part: JsonSlice,
   name: string,
-  room: number,
+  bytesLeft: number,
 ): TimeSliced<RawJson | null> {
-  if (isFigure(part) && part.end - part.start <= room) return textOf(bytes, part.start, part.end);
-  // That the call failed counts, however long the reason is.
+  if (isKeepable(part) && part.end - part.start <= bytesLeft) {
+    return textOf(bytes, part.start, part.end);
+  }
+  // A failure counts, however long its reason is.
   if (name === "error") return "true" as RawJson;
   if (!COUNT_FIELDS.has(name) || bytes[part.start] !== OPEN_MAP) return null;
   const counts = yield* cutCounts(bytes, part.start, COUNT_LEVELS_MAX);
-  return utf8Bytes(counts) <= room ? counts : null;
+  return utf8Bytes(counts) <= bytesLeft ? counts : null;
 }
 
-/** Keeps the counts of an object that is too large or too deep for a figure. */
+/** Returns only the counts of an object that is too large or too deep to keep. */
 function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSliced<RawJson> {
   const counts = new Map<string, RawJson>();
   for (const [name, part] of yield* membersOf(bytes, start, COUNT_FIELDS)) {
@@ -157,13 +162,13 @@ function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSl
       counts.set(name, textOf(bytes, part.start, part.end));
     } else if (bytes[part.start] === OPEN_MAP && levelsMax > 1) {
       counts.set(name, yield* cutCounts(bytes, part.start, levelsMax - 1));
-    } // That it is there decides how the others are read.
+    } // Its presence decides how the others are read.
     else counts.set(name, "[]" as RawJson);
   }
   return writeObject(counts);
 }
 
-/** Returns the name of a member; the beginning of one that is longer than any of ours. */
+/** Returns the name of a member; a name longer than any supported one is shortened. */
 export function memberName(bytes: Uint8Array, { keyStart, keyEnd, hasEscape }: Key): string {
   if (keyEnd - keyStart > NAME_BYTES_MAX) {
     return textOf(bytes, keyStart + 1, keyStart + NAME_BYTES_MAX).toWellFormed();
@@ -173,7 +178,7 @@ export function memberName(bytes: Uint8Array, { keyStart, keyEnd, hasEscape }: K
   for (let at = keyStart + 1; at < keyEnd - 1; at++) {
     const code = bytes[at] as number;
     if (code >= 0x80) return textOf(bytes, keyStart + 1, keyEnd - 1);
-    // For the short names of most members this takes a fifth of what decoding takes.
+    // For short names, this takes a fifth of the time of decoding.
     name += String.fromCharCode(code);
   }
   return name;

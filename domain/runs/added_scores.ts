@@ -1,5 +1,5 @@
 /**
- * Scores beside those of a run's close: added by a call of their own, or sent as events (R17).
+ * Scores added to a run after or apart from its close: by a call of their own, or as events (R17).
  *
  * @module
  */
@@ -7,57 +7,59 @@ import { ADDED_SCORES_MAX } from "../core/limits.ts";
 import type { RunEvent } from "./event.ts";
 import type { EventId, ScoreId } from "../core/ids.ts";
 
-/** A score that is stored beside the ones of the close. */
+/** A score stored separately from the scores of the close. */
 export interface AddedScore {
-  /** The score, or the event that it was sent as; unique within its run. */
+  /** Id of the score, or of the event that carried it; unique within its run. */
   readonly id: ScoreId | EventId;
-  /** What it measures. */
+  /** Name of the metric it measures. */
   readonly name: string;
-  /** What it says. */
+  /** Value of the score. */
   readonly value: number | boolean;
-  /** What it comes from. */
+  /** Source of the score, such as `api` or `event`. */
   readonly source: string;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
 }
 
-/** What there is of scores that were added to a run. */
+/** Aggregate of the scores added to a run. */
 export interface ScoreSum {
-  /** How many. */
+  /** Number of stored scores. */
   readonly count: number;
   /** Arrival of the first, unix milliseconds. */
   readonly firstAt: number;
   /** Arrival of the latest, unix milliseconds. */
   readonly latestAt: number;
-  /** How many events were scores too many; absent for none. */
+  /** Number of score events dropped because the run was full; absent for none. */
   readonly dropped?: number;
 }
 
 /** Source of a score that was sent as an event. */
 const EVENT_SOURCE = "event";
 
-/** Adds to the sum of a run's scores; the run has room for them. */
+/** Adds `count` scores to the aggregate. The caller has checked that the run has room for them. */
 export function addToSum(sum: ScoreSum | undefined, count: number, receivedAt: number): ScoreSum {
   return {
     ...sum,
     count: (sum?.count ?? 0) + count,
     firstAt: sum?.firstAt ?? receivedAt,
-    // A clock that was set back makes nothing younger.
+    // The clock may have been set back; the latest arrival never moves backwards.
     latestAt: Math.max(sum?.latestAt ?? 0, receivedAt),
   };
 }
 
-/** Scores among new events, as they are stored. */
+/** Scores found among new events, in the form they are stored in. */
 export interface EventScores {
-  /** Those the run has room for; the first of a batch come first. */
+  /** Scores the run has room for, in batch order. */
   readonly added: readonly AddedScore[];
-  /** How many it has no room for. */
+  /** Number of scores the run has no room for. */
   readonly dropped: number;
-  /** The sum that the ledger keeps. */
+  /** Updated aggregate for the ledger. */
   readonly sum: ScoreSum | undefined;
 }
 
-/** Finds the scores among events that are new to a run: each is stored once, as its event is. */
+/**
+ * Extracts the scores from events that are new to a run. Each score is stored once, like its event.
+ */
 export function scoresOfEvents(
   sum: ScoreSum | undefined,
   events: readonly RunEvent[],

@@ -1,5 +1,5 @@
 /**
- * What one run adds to the roll-ups of its day.
+ * The contribution of one run to the roll-ups of its day.
  *
  * @module
  */
@@ -7,21 +7,21 @@ import type { Picodollars } from "../pricing/money.ts";
 import type { RunStatus } from "./run.ts";
 import type { ModelUsage } from "./model_usage.ts";
 
-/** Sums of a roll-up. All are sums over runs, so that differences add up. */
+/** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
 export interface Measures {
-  /** Runs. */
+  /** Number of runs. */
   readonly runs: number;
-  /** Runs that ended in `success`. */
+  /** Number of runs that ended in `success`. */
   readonly succeeded: number;
-  /** Runs that ended in `failed`. */
+  /** Number of runs that ended in `failed`. */
   readonly failed: number;
-  /** Runs that ended in `timeout`. */
+  /** Number of runs that ended in `timeout`. */
   readonly timedOut: number;
-  /** Runs that have not ended. All others ended in `cancelled`. */
+  /** Number of runs that have not ended. All other runs ended in `cancelled`. */
   readonly running: number;
-  /** Events. */
+  /** Number of events. */
   readonly events: number;
-  /** Model calls. */
+  /** Number of model calls. */
   readonly calls: number;
   /** Input tokens. */
   readonly inputTokens: bigint;
@@ -29,31 +29,31 @@ export interface Measures {
   readonly outputTokens: bigint;
   /** Cached input tokens. */
   readonly cachedInputTokens: bigint;
-  /** Cost. */
+  /** Cost in picodollars. */
   readonly cost: Picodollars;
-  /** Of the calls, those to models without a price. */
+  /** Number of calls to models without a price. */
   readonly unpricedCalls: number;
-  /** Their input tokens. */
+  /** Input tokens of unpriced calls. */
   readonly unpricedInputTokens: bigint;
-  /** Their output tokens. */
+  /** Output tokens of unpriced calls. */
   readonly unpricedOutputTokens: bigint;
-  /** Their cached input tokens. */
+  /** Cached input tokens of unpriced calls. */
   readonly unpricedCachedInputTokens: bigint;
 }
 
-/** What a run is grouped by. A null agent, customer or feature is `(unattributed)`. */
+/** Labels that runs are grouped by. A null agent, customer or feature is `(unattributed)`. */
 export interface RunLabels {
   /** Agent's slug; null until the opening arrives. */
   readonly agent: string | null;
-  /** Whom the cost is attributed to. */
+  /** Customer the cost is attributed to. */
   readonly customer: string | null;
-  /** What the run was for. */
+  /** Feature the cost is attributed to. */
   readonly feature: string | null;
-  /** How it stands. */
+  /** Status of the run. */
   readonly status: RunStatus;
 }
 
-/** A model as its calls named it. */
+/** A model as named in its calls. */
 export interface ModelName {
   /** Provider, if named. */
   readonly provider: string | null;
@@ -61,20 +61,20 @@ export interface ModelName {
   readonly model: string;
 }
 
-/** A run's own sums, of which the cost may be stated. */
+/** Totals of one run. The cost may be stated by the client. */
 export interface RunSums extends
   Pick<
     Measures,
     "events" | "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cost"
   > {
-  /** What it is grouped by. */
+  /** Labels the run is grouped by. */
   readonly labels: RunLabels;
-  /** Its calls with tokens, by model. */
+  /** Calls with tokens, by model. */
   readonly models: readonly ModelUsage[];
 }
 
-/** What one run adds to the roll-ups of its day. */
+/** The contribution of one run to the roll-ups of its day. */
 export interface Contribution extends RunSums {
-  /** UTC day that it is sorted by, `YYYY-MM-DD`. */
+  /** UTC day the run is counted on, `YYYY-MM-DD`. */
   readonly day: string;
 }

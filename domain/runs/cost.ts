@@ -1,5 +1,5 @@
 /**
- * What a run cost and used: the sums of its events and, for a heartbeat, what it reports.
+ * Cost and usage of a run: the totals of its events plus, for a heartbeat, the usage it reports.
  *
  * @module
  */
@@ -15,59 +15,62 @@ import {
   type RunParts,
 } from "./run.ts";
 
-/** Everything a run's cost follows from. */
+/** Everything a run's cost is computed from. */
 export interface RunHead {
   /** Opening and close. */
   readonly parts: RunParts;
-  /** Sums over the events. */
+  /** Totals over the events. */
   readonly totals: EventTotals;
-  /** How many batches of events are stored. */
+  /** Number of stored event batches. */
   readonly batchCount: number;
-  /** When its batches arrived, and the scores that were added to it. */
+  /** Arrival times of its batches, and the aggregate of its added scores. */
   readonly ages: LedgerAges;
-  /** How often events or tokens of it were priced anew. */
+  /** Number of times its events or tokens were repriced. */
   readonly repricings: number;
   /**
-   * What a heartbeat's tokens cost since they were priced anew: null when the card had no price then,
-   * undefined when they were not.
+   * Price of a heartbeat's tokens after repricing: null when the card had no price, undefined when
+   * they were never repriced.
    */
   readonly repriced: ReportedPrice | null | undefined;
 }
 
-/** What a run cost. */
+/** Cost of a run. */
 export interface CostSum {
-  /** The cost. */
+  /** Total in picodollars. */
   readonly amount: Picodollars;
-  /** Its calls by model; what the cost is more than their sum belongs to no model. */
+  /** Calls by model. Any cost beyond their total belongs to no model. */
   readonly models: readonly ModelUsage[];
-  /** How many calls: those of its events, and a heartbeat that names a model is one. */
+  /** Number of calls: those of its events, plus one for a heartbeat that names a model. */
   readonly calls: number;
-  /** Models without a price, by name. */
+  /** Names of models without a price, sorted. */
   readonly unpricedModels: readonly string[];
-  /** Oddities in what the cost was computed from (decisions, section 5). */
+  /** Anomalies in the data the cost was computed from (decisions, section 5). */
   readonly flags: readonly CostFlag[];
 }
 
-/** An oddity of a cost: more cached than input tokens are taken as reported apart. */
+/**
+ * An anomaly of a cost. If cached tokens exceed input tokens, the two are priced as separate
+ * counts.
+ */
 export type CostFlag = "cached_exceeds_input";
 
-/** What a run used: the sums of its events, and for a heartbeat what it reported. */
+/** Usage of a run: the totals of its events plus, for a heartbeat, the usage it reported. */
 export type RunUsage = Omit<
   EventTotals,
   "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models"
 >;
 
-/** Sums up a run's cost. A stated cost wins over everything that would price it (pricing rule 1). */
+/** Computes a run's cost. A stated cost overrides all pricing (pricing rule 1). */
 export function costOfRun(head: RunHead): CostSum {
   const { parts, totals, repriced } = head;
   const stated = statedCost(parts) !== undefined;
   const own = reportedUsage(head);
-  // With a stated cost the calls say what was used, not what it cost.
+  // With a stated cost, the calls count as usage only; they add no cost.
   const ofEvents = stated
     ? totals.models.map((line) => ({ ...line, priced: true, cost: 0n }))
     : totals.models;
   const models = [...ofEvents, ...own === null ? [] : [own]]
-    // The names first: behind a rest a name would join it.
+    // Named models first: once an "other models" line exists, a later name would be merged into it.
     .sort((a, b) => Number(isRest(a)) - Number(isRest(b)))
     .reduce<readonly ModelUsage[]>(addModelUsage, []);
   return {
@@ -79,13 +82,13 @@ export function costOfRun(head: RunHead): CostSum {
   };
 }
 
-/** Names of the models without a price among the lines of a run. */
+/** Returns the sorted names of models without a price among a run's lines. */
 export function unpricedUsageOf(models: readonly ModelUsage[]): string[] {
   const unpriced = new Set(models.flatMap(({ priced, model }) => priced ? [] : [model]));
   return [...unpriced].sort();
 }
 
-/** Sums up what a run used. */
+/** Computes a run's usage. */
 export function usageOfRun({ parts, totals }: RunHead): RunUsage {
   const { events, llmCalls, toolCalls, logs, errors } = totals;
   const own = parts.opening?.kind === "heartbeat" ? reportedBy(parts) : {};
@@ -101,12 +104,17 @@ export function usageOfRun({ parts, totals }: RunHead): RunUsage {
   };
 }
 
-/** The cost a heartbeat states; a run's own claims are not looked at (pricing rule 4). */
+/**
+ * Returns the cost a heartbeat states. Costs claimed by other runs are ignored (pricing rule 4).
+ */
 function statedCost(parts: RunParts): Picodollars | undefined {
   return parts.opening?.kind === "heartbeat" ? reportedBy(parts).cost : undefined;
 }
 
-/** The line of the one call that a heartbeat is, if it names a model and what it used or cost. */
+/**
+ * Returns the usage line of a heartbeat, which counts as one call if it names a model and tokens or
+ * a cost.
+ */
 function reportedUsage({ parts, repriced }: RunHead): ModelUsage | null {
   if (parts.opening?.kind !== "heartbeat") return null;
   const { cost, model, provider, ...tokens } = reportedBy(parts);

@@ -1,8 +1,9 @@
 /**
- * What each ingest call does to a run: pure decisions over the parts that are stored.
+ * Decides the effect of each ingest call on a run. Decisions are pure functions of the stored
+ * parts.
  *
- * A decision never writes. The storage layer commits its change under the check that the parts are
- * still as they were, and asks again with the new parts when they are not.
+ * A decision never writes. The storage layer commits the change on the condition that the parts are
+ * unchanged, and on a conflict decides again from the new parts.
  *
  * @module
  */
@@ -32,60 +33,63 @@ export type FinishRequest = Omit<
   "receivedAt" | "durationMs" | "reported" | "note" | "customerId" | "feature" | "payloadRemoved"
 >;
 
-/** A checked heartbeat or ping; the id is minted before when the client sent none. */
+/** A checked heartbeat or ping. If the client sent no id, one is generated before this point. */
 export interface HeartbeatRequest extends Omit<PartDetails, "payloadRemoved"> {
   /** The run. */
   readonly id: RunId;
-  /** Slug of the agent. */
+  /** Agent's slug. */
   readonly agent: string;
-  /** Status in the words of heartbeats. */
+  /** Status in heartbeat vocabulary. */
   readonly status: HeartbeatStatus;
-  /** Start, when the client claims one; only claims are compared (decision 24). */
+  /** Start, if the client sent one; only sent values are compared (decision 24). */
   readonly startedAt?: number | undefined;
-  /** End, when the client states one. */
+  /** End, if the client sent one. */
   readonly finishedAt?: number | undefined;
-  /** Measured duration. */
+  /** Duration measured by the client, milliseconds. */
   readonly durationMs?: number | undefined;
   /** Reported usage and cost. */
   readonly reported: Reported;
-  /** The trace it was sent in. */
+  /** Trace context of the request. */
   readonly trace?: TraceParent | undefined;
 }
 
-/** The stored run differs from the request in a field that may never differ, or is deleted. */
+/**
+ * A conflict: the request contradicts an immutable field of the stored run, or the run is deleted.
+ */
 export interface Conflict {
-  /** Tells the outcomes apart. */
+  /** Discriminates the outcomes. */
   readonly kind: "conflict";
-  /** The first field that differs, in the order of decision 14; `id` for a run that is deleted. */
+  /** First field that differs, in the order of decision 14; `id` for a deleted run. */
   readonly field: "id" | "agent" | "started_at";
 }
 
-/** The run was deleted, and its id is refused for a while. */
+/** Conflict of a deleted run, whose id stays reserved for a while. */
 export const DELETED: Conflict = { kind: "conflict", field: "id" };
 
-/** What a call came to. `stored` answers 202 and counts one event, `replayed` answers 200. */
+/** Outcome of a call. `stored` answers 202 and counts one event, `replayed` answers 200. */
 export type Outcome =
   | { readonly kind: "stored" | "replayed"; readonly parts: RunParts }
   | Conflict;
 
-/** The parts a decision wants written; none for a replay or a conflict. */
+/** A decision with the parts to write; it has none for a replay or a conflict. */
 export interface Decision {
-  /** What the caller is told once the parts are on disk. */
+  /** Response to the caller, valid once the parts are on disk. */
   readonly outcome: Outcome;
-  /** Part to insert where none is, or to replace the stored one. */
+  /** Opening to insert, or to replace the stored one with. */
   readonly opening?: Opening;
-  /** Set when `opening` replaces the opening of a heartbeat. */
+  /** Present if `opening` replaces the opening of a heartbeat. */
   readonly replaces?: {
-    /** Whether the stored opening counts as an event of its own already. */
+    /** True if the stored opening already counts as a separate event. */
     readonly isCounted: boolean;
   };
-  /** Part to insert where none is. */
+  /** Close to insert. */
   readonly closing?: Closing;
 }
 
 /**
- * Decides `POST /v1/runs`: the first such call wins, the same one again is a replay. It replaces the
- * opening of a heartbeat, so that the record does not depend on which of the two arrived first (R18).
+ * Decides `POST /v1/runs`: the first call wins, and an identical call is a replay. The call
+ * replaces the opening of a heartbeat, so the record does not depend on which of the two arrived
+ * first (R18).
  */
 export function decideOpen(
   stored: RunParts,
@@ -94,24 +98,27 @@ export function decideOpen(
 ): Decision {
   const replaced = stored.opening;
   if (replaced !== null) {
-    // A heartbeat that did not say when the run started contradicts no start.
+    // A heartbeat without a start time cannot conflict on `started_at`.
     const { agent, startedAt } = request;
     const claim = replaced.isStartAssumed === true ? { agent } : { agent, startedAt };
     const compared = compare(stored, replaced, claim);
     if (compared.kind === "conflict" || replaced.kind === "run") return { outcome: compared };
   }
-  // A heartbeat that opened and closed the run in one call counts as its close alone. Any other counts
-  // as the opening: then this call counts nothing, and answers as a replay does.
+  // A heartbeat that opened and closed the run in one call counts only as its close. Any other
+  // heartbeat already counts as the opening, so this call counts nothing and is answered like a
+  // replay.
   const isCounted = replaced !== null && !isOneCall(stored);
   const opening = openingOfRun(request, isCounted ? replaced.receivedAt : receivedAt);
-  // A close that came earlier shows on the next answer: this one says what this call did.
+  // An earlier close appears in the next response; this response reports only this call's effect.
   const outcome: Outcome = isCounted
     ? { kind: "replayed", parts: { ...stored, opening } }
     : { kind: "stored", parts: { opening, closing: null } };
   return replaced === null ? { outcome, opening } : { outcome, opening, replaces: { isCounted } };
 }
 
-/** Decides `/finish`: the first close wins whatever a later one says, and needs no opening. */
+/**
+ * Decides `/finish`: the first close wins, regardless of later ones, and the run need not be open.
+ */
 export function decideFinish(
   stored: RunParts,
   request: FinishRequest,
@@ -123,10 +130,10 @@ export function decideFinish(
 }
 
 /**
- * Decides a heartbeat: opens the run where it is not open, closes it where it is not closed.
+ * Decides a heartbeat: opens the run if it is not open, and closes it if it is not closed.
  *
- * A `start` never closes and never reopens; the first close wins (decisions 24 to 27). The part that
- * is written last carries the price of what all parts report (pricing rule 2).
+ * A `start` never closes and never reopens; the first close wins (decisions 24 to 27). The part
+ * written last carries the price of the usage that all parts report (pricing rule 2).
  *
  * @param card prices the tokens
  */
@@ -156,7 +163,7 @@ export function decideHeartbeat(
   return { outcome: { kind: "stored", parts: { opening, closing } }, opening, closing };
 }
 
-/** Takes over the fields of the request as they are: an opening stores every one but the id. */
+/** Copies the fields of the request unchanged: an opening stores all of them but the id. */
 function openingOfRun(request: OpenRequest, receivedAt: number): Opening {
   const { id: _, agent, startedAt, ...details } = request;
   return { kind: "run", agent, startedAt, receivedAt, ...details };
@@ -172,7 +179,7 @@ function compare(
   return differs ? { kind: "conflict", field: "started_at" } : { kind: "replayed", parts };
 }
 
-/** @param alone whether no close goes with it, so that it carries all that was reported */
+/** @param alone true if no close is written with it, so that it carries all reported usage */
 function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean): Opening {
   const startedAt = request.startedAt ?? receivedAt;
   const { agent, trace } = request;
@@ -190,19 +197,22 @@ function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean
 
 function closingOf(request: HeartbeatRequest, receivedAt: number): Closing {
   const status = STATUS_OF_HEARTBEAT[request.status];
-  // Callers close only with a status that ends a run.
+  // Callers only close a run with a final status.
   if (status === "running") throw new TypeError("Cannot close a run with status start");
   const { durationMs, finishedAt = receivedAt } = request;
   return { status, finishedAt, receivedAt, durationMs, ...detailsOf(request) };
 }
 
-/** Adds to the part being written what the tokens cost that the parts report together. */
+/** Adds to the part being written the price of the tokens that all parts report. */
 function priced<Part extends Opening | Closing>(part: Part, parts: RunParts, card: RateCard): Part {
   const price = priceReported(parts, card);
   return price === null ? part : { ...part, reported: { ...part.reported, price } };
 }
 
-/** What an opening and a close may both carry; on reading, the close's wins field by field. */
+/**
+ * Returns the fields an opening and a close share; on reading, the close's value wins field by
+ * field.
+ */
 function detailsOf(request: HeartbeatRequest) {
   const { customerId, feature, metadata, reported, note, output, flags, lost } = request;
   return { customerId, feature, metadata, reported, note, output, flags, lost };

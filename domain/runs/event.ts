@@ -1,5 +1,5 @@
 /**
- * One event of a run, checked.
+ * A validated event of a run.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { isObject, type RawJson } from "../core/raw_json.ts";
 import { type LlmCall, type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
 import type { JsonFields } from "../core/body.ts";
 
-/** An event as checked and kept: the payload is the very text that was sent. */
+/** A validated event. The payload is the exact text the client sent. */
 export interface RunEvent {
   /** Unique within the run. */
   readonly id: EventId;
@@ -16,50 +16,50 @@ export interface RunEvent {
   readonly type: string;
   /** Instant by the client's clock, unix milliseconds. */
   readonly ts: number;
-  /** Which exchange of a conversation, from 1. */
+  /** Turn of a conversation, from 1. */
   readonly turn?: number | undefined;
   /** The payload as sent. */
   readonly data: RawJson;
-  /** Figures of its payload that cannot be read, by name; absent for none. */
+  /** Names of the payload's numbers that cannot be read; absent for none. */
   readonly unreadable?: readonly string[] | undefined;
-  /** What its run shows of it; absent for nothing. */
+  /** Flags the run shows for it; absent for none. */
   readonly flags?: readonly EventFlag[] | undefined;
-  /** The score that it is, when its type says so (R17). */
+  /** Score, for an event of type `score` (R17). */
   readonly score?: readonly [name: string, value: number | boolean] | undefined;
-  /** What the totals need of the payload. */
+  /** Facts of the payload that the totals need. */
   readonly facts: EventFacts;
 }
 
-/** What a run shows of its events, in this order. */
+/** Flags of events, in display order. */
 export const EVENT_FLAGS = ["no_tokens", "truncated", "unreadable_figures"] as const;
 
 /**
- * One of {@link EVENT_FLAGS}: a model call has `no_tokens`, part of an event was cut (`truncated`), or it
- * has `unreadable_figures`.
+ * One of {@link EVENT_FLAGS}: a model call without token counts (`no_tokens`), a partly cut event
+ * (`truncated`), or numbers that cannot be read (`unreadable_figures`).
  */
 export type EventFlag = typeof EVENT_FLAGS[number];
 
-/** The few facts of a payload that totals are made of. */
+/** Facts of a payload that the totals are computed from. */
 export interface EventFacts {
-  /** Whether the payload reports a failure. */
+  /** True if the payload reports a failure. */
   readonly error: boolean;
   /** Tokens and model of an `llm_call`. */
   readonly call?: LlmCall | undefined;
 }
 
-/** Reads again what the totals counted of a stored event's payload. */
+/** Reads the facts of a stored event's payload, exactly as its totals counted them. */
 export function storedFacts(type: string, data: RawJson): EventFacts {
   const parsed: unknown = JSON.parse(data);
-  const sent = isObject(parsed) ? parsed : {};
-  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
+  const payload = isObject(parsed) ? parsed : {};
+  return factsOf(type, payload, type === "llm_call" ? readLlmCall(payload) : null);
 }
 
-/** Reads the call out of a stored event's payload. */
+/** Reads the model call from a stored event's payload. */
 export function storedCall(type: string, data: RawJson): LlmCall | undefined {
   return type === "llm_call" ? storedFacts(type, data).call : undefined;
 }
 
-/** Reads what totals need of a payload, given the call read from it. */
+/** Reads the facts of a payload, given the call already read from it. */
 export function factsOf(type: string, data: JsonFields, read: ReadCall | null): EventFacts {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;

@@ -1,5 +1,5 @@
 /**
- * Event ids side by side as bytes, the way pages of a ledger keep them.
+ * Event ids packed as bytes, as ledger pages store them.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { type EventId, type Region, REGIONS } from "../core/ids.ts";
 /** Bytes of one packed id: the region, then the 16 bytes of the hex. */
 export const PACKED_ID_BYTES = 17;
 
-/** Slots of the table that pages look their ids up in: more than twice what a page can hold. */
+/** Slots of a page's hash table: more than twice the ids a page can hold. */
 const SLOTS_MIN = 1_024;
 
-/** Every page's table in its turn, because a new one takes longer to make than to fill. */
+/** Hash table shared by all pages, because allocating one takes longer than filling it. */
 const sharedSlots = new Uint16Array(SLOTS_MIN);
 
 /** Packs event ids side by side, 17 bytes each. */
@@ -21,7 +21,7 @@ export function packEventIds(ids: readonly EventId[]): Uint8Array {
   return packed;
 }
 
-/** Reads what {@link packEventIds} wrote. */
+/** Unpacks the ids packed by {@link packEventIds}. */
 export function unpackEventIds(packed: Uint8Array): EventId[] {
   const ids: EventId[] = [];
   for (let at = 0; at < packed.length; at += PACKED_ID_BYTES) {
@@ -32,13 +32,13 @@ export function unpackEventIds(packed: Uint8Array): EventId[] {
 }
 
 /**
- * Adds the ids of those events to a page that it does not have yet.
+ * Adds the ids of events that a page does not have yet.
  *
- * They are compared as bytes in a small table: a `Set` would first compute a hash of each text,
- * which takes longer than everything else there is to decide about a batch.
+ * Ids are compared as bytes in a small hash table. A `Set` would hash the text of each id, which
+ * takes longer than all other work on a batch.
  *
  * @param page packed ids
- * @returns the longer page, and the events whose ids it did not have; of two alike the first
+ * @returns the extended page, and the events whose ids were new; of duplicates, the first
  */
 export function addToPage<T extends { readonly id: EventId }>(
   page: Uint8Array,
@@ -56,25 +56,27 @@ export function addToPage<T extends { readonly id: EventId }>(
     fresh.push(event);
     end += PACKED_ID_BYTES;
   }
-  // A copy, not a view: of a view the store would write all that lies behind it.
+  // A copy, not a view: the store would write the complete buffer of a view.
   return { page: end === packed.length ? packed : packed.slice(0, end), fresh };
 }
 
-/** Random numbers that an {@link EventIdSet} hashes with: 256 for each byte of the hex. */
+/** Number of random values an {@link EventIdSet} hashes with: 256 for each byte of the hex. */
 export const HASH_NUMBERS = 16 * 256;
 
-/** Ids that a set has room for at first, and by how much it grows each time. */
+/** Initial capacity of a set in ids, and the factor it grows by. */
 const SET_IDS_MIN = 512, GROWTH = 2;
 
 /**
- * A set of event ids in some 30 bytes each. Hashes follow from random numbers, so that no client can
- * choose ids that collide.
+ * A set of event ids that takes about 30 bytes per id. It hashes with random numbers, so no client
+ * can choose ids that collide.
  */
 export class EventIdSet {
   readonly #numbers: Uint32Array;
   // Most runs never seal a page, and their set stays empty.
   #ids = new Uint8Array();
-  /** Half of them stay free at least. A slot holds the number of an id, from 1; 0 is a free one. */
+  /**
+   * Hash table, at least half empty. A slot holds the number of an id, from 1; 0 marks a free slot.
+   */
   #slots = new Uint32Array(1);
   #size = 0;
 
@@ -83,17 +85,17 @@ export class EventIdSet {
     this.#numbers = numbers;
   }
 
-  /** Whether there is none. */
+  /** True if the set is empty. */
   get isEmpty(): boolean {
     return this.#size === 0;
   }
 
-  /** Bytes that the set takes. */
+  /** Size of the set in bytes. */
   get bytes(): number {
     return this.#ids.length + this.#slots.byteLength;
   }
 
-  /** Adds the ids of a page, none of which it has. */
+  /** Adds the ids of a page. The set must have none of them yet. */
   addPage(page: Uint8Array): void {
     const size = this.#size + page.length / PACKED_ID_BYTES;
     this.#growTo(size);
@@ -101,7 +103,7 @@ export class EventIdSet {
     while (this.#size < size) this.#enter(this.#size++);
   }
 
-  /** Whether it has an id. */
+  /** Returns whether the set contains an id. */
   has(id: EventId): boolean {
     packInto(sought, 0, id);
     const last = this.#slots.length - 1;
@@ -140,20 +142,20 @@ export class EventIdSet {
   }
 }
 
-/** The id that a set is asked for. */
+/** Scratch buffer for the id being looked up. */
 const sought = new Uint8Array(PACKED_ID_BYTES);
 
-/** A table in which half the slots stay free; its length is a power of two. */
+/** Returns an empty table with at least half its slots free; its length is a power of two. */
 function emptySlots(ids: number): Uint16Array {
   if (ids * 2 <= SLOTS_MIN) return sharedSlots.fill(0);
   return new Uint16Array(2 ** Math.ceil(Math.log2(ids * 2)));
 }
 
-/** Enters the id at `at` into the table, or answers false when the table has it. */
+/** Inserts the id at `at` into the table; returns false if the table already has it. */
 function enter(packed: Uint8Array, at: number, slots: Uint16Array): boolean {
   const last = slots.length - 1;
   for (let slot = hashOf(packed, at) & last;; slot = slot + 1 & last) {
-    // A slot holds the number of an id, from 1; 0 is a free one.
+    // A slot holds the number of an id, from 1; 0 marks a free slot.
     const number = slots[slot] ?? 0;
     if (number === 0) {
       slots[slot] = at / PACKED_ID_BYTES + 1;
@@ -163,7 +165,9 @@ function enter(packed: Uint8Array, at: number, slots: Uint16Array): boolean {
   }
 }
 
-/** Mixes the 16 bytes of the hex. Clients can make it collide, but only within their own page. */
+/**
+ * Hashes the 16 bytes of the hex. Clients can force collisions, but only within their own page.
+ */
 function hashOf(packed: Uint8Array, at: number): number {
   let hash = 0;
   for (let i = at + 1; i < at + PACKED_ID_BYTES; i++) {
@@ -180,14 +184,16 @@ function areEqual(a: Uint8Array, atA: number, b: Uint8Array, atB: number): boole
 }
 
 function packInto(packed: Uint8Array, at: number, id: EventId): void {
-  // An id is evt_, two letters of region, an underscore and the hex.
+  // An id is `evt_`, a two-letter region, an underscore and the hex.
   packed[at] = REGIONS.indexOf(id.slice(4, 6) as Region);
   for (let from = 7, to = at + 1; from < id.length; from += 2, to++) {
     packed[to] = hexDigit(id.charCodeAt(from)) << 4 | hexDigit(id.charCodeAt(from + 1));
   }
 }
 
-/** The value of a lower-case hex digit: codes from 48 are digits, from 97 letters. */
+/**
+ * Returns the value of a lowercase hex digit: codes from 48 are digits, codes from 97 are letters.
+ */
 function hexDigit(code: number): number {
   return (code & 15) + (code >> 6) * 9;
 }

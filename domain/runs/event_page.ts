@@ -1,5 +1,6 @@
 /**
- * One page of a run's events, gathered from its batches without keeping more than the page.
+ * One page of a run's events, collected from its batches without holding more than the page in
+ * memory.
  *
  * @module
  */
@@ -12,16 +13,16 @@ import type { Picodollars } from "../pricing/money.ts";
 import type { RateMatch } from "../pricing/rates.ts";
 import type { StoredRun } from "./record.ts";
 
-/** Where a batch begins: none of its events comes before its earliest instant and its number. */
+/** Start of a batch. None of its events sorts before its earliest instant and its number. */
 export type BatchStart = Pick<EventPosition, "ts" | "batch">;
 
-/** A batch by its number. */
+/** A batch with its number. */
 export interface NumberedBatch extends BatchEntry {
-  /** Its number. */
+  /** Number of the batch, from 0. */
   readonly batch: number;
 }
 
-/** Bytes that an event takes on a page besides its payload, its type and what priced it; from above. */
+/** Upper bound of an event's bytes on a page, excluding its payload, type and rate row. */
 const ENVELOPE_BYTES = 300;
 
 interface Kept {
@@ -30,23 +31,23 @@ interface Kept {
 }
 
 /**
- * Gathers the first events behind a position, by `ts`, then arrival: at most `limit`, at most 1 MiB, at
- * least one where there is any. Batches may come in any order.
+ * Collects the first events after a position, by `ts`, then arrival: at most `limit`, at most 1
+ * MiB, at least one if there is any. Batches may be added in any order.
  */
 export class EventPage {
   readonly #after: EventPosition | null;
   readonly #limit: number;
-  /** The page in order, and one event more as soon as there is one. */
+  /** The page in order, plus one further event as soon as there is one. */
   readonly #kept: Kept[] = [];
   #bytes = 0;
 
-  /** Begins a page behind a position; null for the first page. */
+  /** Creates a page that starts after a position; null for the first page. */
   constructor(after: EventPosition | null, limit: number) {
     this.#after = after;
     this.#limit = limit;
   }
 
-  /** Takes over the events of a batch that belong to the page so far. */
+  /** Adds the events of a batch that belong to the page so far. */
   add(events: readonly PositionedEvent[]): void {
     const added: Kept[] = [];
     const end = this.#isFull ? this.#kept.at(-1)?.event.position : undefined;
@@ -69,27 +70,29 @@ export class EventPage {
     }
   }
 
-  /** Returns whether no event of a batch that begins there or later changes the page. */
+  /**
+   * Returns whether the page is final: no batch that starts at this point or later can change it.
+   */
   isSettledBefore({ ts, batch }: BatchStart): boolean {
     if (!this.#isFull) return false;
     const last = this.#kept.at(-2)?.event.position;
     return last !== undefined && (last.ts - ts || last.batch - batch) < 0;
   }
 
-  /** Returns the page, and where the next one starts after. */
+  /** Returns the page, and the position after which the next page starts. */
   result(): Pick<RunPage, "events" | "next"> {
     const events = this.#kept.map(({ event }) => event);
     if (this.#isFull) events.pop();
     return { events, next: this.#isFull ? events.at(-1)?.position ?? null : null };
   }
 
-  /** Whether the last event kept is one behind the page. */
+  /** True if the last event held lies beyond the page. */
   get #isFull(): boolean {
     const count = this.#kept.length;
     return count > this.#limit || (count > 1 && this.#bytes > EVENTS_PAGE_BYTES_MAX);
   }
 
-  /** Whether the page ends before the last event but one. */
+  /** Returns whether the page ends before the second-to-last event. */
   #isLastUnneeded(): boolean {
     const count = this.#kept.length;
     if (count > this.#limit + 1) return true;
@@ -97,54 +100,57 @@ export class EventPage {
   }
 }
 
-/** Compares two positions for a sort: by `ts`, then arrival. */
+/** Compares two positions for sorting: by `ts`, then arrival. */
 export function comparePositions(a: EventPosition, b: EventPosition): number {
   return a.ts - b.ts || a.batch - b.batch || a.index - b.index;
 }
 
-/** Bytes of an event on a page as clients get it, from above. */
+/** Returns an upper bound of an event's bytes in a response. */
 function bytesOf({ data, type, pricedBy }: PositionedEvent): number {
   const id = pricedBy === null ? 0 : utf8Bytes(JSON.stringify(pricedBy.row.id));
   return ENVELOPE_BYTES + utf8Bytes(data) + utf8Bytes(JSON.stringify(type)) + id;
 }
 
-/** Copies a payload out of its batch: a page of small events must not keep a thousand large batches. */
+/**
+ * Copies a payload out of its batch, so a page of small events does not retain a thousand large
+ * batches.
+ */
 function ownEvent(event: PositionedEvent): PositionedEvent {
   return { ...event, data: ownText(event.data) };
 }
 
-/** Where a page of events ends: by `ts`, then arrival (decisions, section 6). */
+/** Position at which a page of events ends: by `ts`, then arrival (decisions, section 6). */
 export interface EventPosition {
   /** Instant of the last event, unix milliseconds. */
   readonly ts: number;
   /** Number of its batch. */
   readonly batch: number;
-  /** Its place in the batch. */
+  /** Index of the event in the batch. */
   readonly index: number;
 }
 
-/** An event as a page of a run shows it. */
+/** An event as returned on a page of a run. */
 export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
   /** Arrival of its batch, unix milliseconds. */
   readonly receivedAt: number;
-  /** What it cost. */
+  /** Cost in picodollars. */
   readonly cost: Picodollars;
-  /** The row that priced it, with its rates at the time; null for what has no price. */
+  /** Rate row that priced it, with its rates at the time; null for an event without a price. */
   readonly pricedBy: RateMatch | null;
 }
 
-/** An event in its place among the run's. */
+/** An event with its position among the run's events. */
 export interface PositionedEvent extends PagedEvent {
-  /** Where it stands: the events behind it come on the page after this position. */
+  /** Position of the event; the next page starts after it. */
   readonly position: EventPosition;
 }
 
-/** A run read back, with one page of its events. */
+/** A stored run with one page of its events. */
 export interface RunPage extends StoredRun {
   /** Events by `ts`, then arrival. */
   readonly events: readonly PositionedEvent[];
-  /** Where the next page starts after, or null at the end. */
+  /** Position after which the next page starts; null at the end. */
   readonly next: EventPosition | null;
-  /** A place near the end of its events, if one was asked for; null where all are behind it. */
+  /** Position near the end of the events, if requested; null if all events are after it. */
   readonly nearEnd: EventPosition | null;
 }

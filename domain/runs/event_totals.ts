@@ -1,5 +1,5 @@
 /**
- * Sums over the events of a run.
+ * Totals over the events of a run.
  *
  * @module
  */
@@ -9,17 +9,19 @@ import type { Picodollars } from "../pricing/money.ts";
 import { type BatchPrices, isPriceable, lacksBatchRate } from "../pricing/price_events.ts";
 import { ModelSums, TokenSums } from "./token_sums.ts";
 
-/** Sums over the events of a run. Tokens are bigints: two legal events can pass 2^53. */
+/**
+ * Totals over the events of a run. Tokens are bigints, because two legal events can exceed 2^53.
+ */
 export interface EventTotals {
-  /** All events. */
+  /** Number of events. */
   readonly events: number;
-  /** Events of type `llm_call`. */
+  /** Number of events of type `llm_call`. */
   readonly llmCalls: number;
-  /** Events of type `tool_call`. */
+  /** Number of events of type `tool_call`. */
   readonly toolCalls: number;
-  /** Events of type `log`. */
+  /** Number of events of type `log`. */
   readonly logs: number;
-  /** Events that report a failure. */
+  /** Number of events that report a failure. */
   readonly errors: number;
   /** Input tokens. */
   readonly inputTokens: bigint;
@@ -27,19 +29,19 @@ export interface EventTotals {
   readonly outputTokens: bigint;
   /** Cached input tokens. */
   readonly cachedInputTokens: bigint;
-  /** Cost of all priced events: the sum of `models`. */
+  /** Cost of all priced events: the total of `models`. */
   readonly cost: Picodollars;
-  /** Whether a call reported more cached tokens, read and written, than input tokens. */
+  /** True if a call reported more cached tokens, read and written, than input tokens. */
   readonly cachedExceedsInput: boolean;
-  /** Calls in batches that were priced at full rates. */
+  /** Number of batch API calls priced at full rates. */
   readonly fullRateBatchCalls: number;
-  /** What is odd about any of the events, in the order of {@link EVENT_FLAGS}. */
+  /** Flags of any of the events, in the order of {@link EVENT_FLAGS}. */
   readonly flags: readonly EventFlag[];
-  /** Calls with tokens, by model and whether they had a price. */
+  /** Calls with tokens, by model and by whether the model had a price. */
   readonly models: readonly ModelUsage[];
 }
 
-/** Sums over no events. */
+/** Totals of no events. */
 export const NO_EVENTS: EventTotals = {
   events: 0,
   llmCalls: 0,
@@ -56,15 +58,15 @@ export const NO_EVENTS: EventTotals = {
   models: [],
 };
 
-/** What a run shows of its events: their flags, and calls in batches at full rates. */
+/** A flag of a run's events: one of their own, or batch API calls priced at full rates. */
 export type TotalsFlag = EventFlag | "batch_rate_missing";
 
-/** What is odd about the events that were added. */
+/** Returns the flags of the events counted so far. */
 export function flagsOfTotals({ flags, fullRateBatchCalls }: EventTotals): readonly TotalsFlag[] {
   return fullRateBatchCalls === 0 ? flags : ["batch_rate_missing", ...flags];
 }
 
-/** Adds a batch to the sums; models are merged once each, not once an event. */
+/** Adds a batch to the totals. Models are merged once per batch, not once per event. */
 export function addEvents(
   totals: EventTotals,
   events: readonly RunEvent[],
@@ -101,7 +103,7 @@ export function addEvents(
   return sum;
 }
 
-function addFlags(known: readonly EventFlag[], added: readonly EventFlag[]): readonly EventFlag[] {
-  if (added.every((flag) => known.includes(flag))) return known;
-  return EVENT_FLAGS.filter((flag) => known.includes(flag) || added.includes(flag));
+function addFlags(flags: readonly EventFlag[], added: readonly EventFlag[]): readonly EventFlag[] {
+  if (added.every((flag) => flags.includes(flag))) return flags;
+  return EVENT_FLAGS.filter((flag) => flags.includes(flag) || added.includes(flag));
 }

@@ -1,5 +1,5 @@
 /**
- * Why a run cost what it did: each call, the row that priced it, and tokens times rate.
+ * Explains a run's cost: each call, the rate row that priced it, and tokens times rate.
  *
  * @module
  */
@@ -16,73 +16,73 @@ import type { RateMatch } from "../pricing/rates.ts";
 import { type CostFlag, costOfRun, type RunHead, usageOfRun } from "./cost.ts";
 
 /**
- * An oddity of a call's cost: that of a run, or that the call counts nothing because the run's heartbeat
- * states what everything cost (pricing rule 1).
+ * An anomaly of a call's cost: one of a run's, or that the call costs nothing because the run's
+ * heartbeat states the total cost (pricing rule 1).
  */
 export type CallFlag = CostFlag | "covered_by_stated_cost";
 
-/** What a call cost, and why. */
+/** Cost of a call and how it was computed. */
 export interface ExplainedCall {
-  /** The event; null for what a heartbeat reports of itself. */
+  /** Id of the event; null for the usage a heartbeat reports itself. */
   readonly eventId: EventId | null;
-  /** By which instant it was priced, unix milliseconds. */
+  /** Instant whose rates priced it, unix milliseconds. */
   readonly ts: number;
-  /** Provider as named, if it was. */
+  /** Provider as sent, if any. */
   readonly provider: string | null;
-  /** Model as named, if it was. */
+  /** Model as sent, if any. */
   readonly model: string | null;
-  /** What it adds to the run's cost: the sum of its lines, or what was stated. */
+  /** Cost it adds to the run: the total of its lines, or the stated cost. */
   readonly cost: Picodollars;
-  /** Whether the client stated the cost, so that nothing was priced. */
+  /** True if the client stated the cost and nothing was priced. */
   readonly stated: boolean;
-  /** The row that priced it, with its rates at the time; null where none did. */
+  /** Rate row that priced it, with its rates at the time; null if none did. */
   readonly pricedBy: RateMatch | null;
-  /** Threshold of the row's tier that the call reached; null for the rates below all tiers. */
+  /** Threshold of the rate tier the call reached; null for the base rates. */
   readonly tierAboveInputTokens: number | null;
-  /** Tokens times rate, kind by kind. */
+  /** Tokens times rate, by kind of token. */
   readonly lines: readonly CostLine[];
-  /** Whether the card had no price for it. */
+  /** True if the rate card had no price for it. */
   readonly unpriced: boolean;
-  /** Whether it has any token count. */
+  /** True if it has any token count. */
   readonly counted: boolean;
-  /** What is odd about it. */
+  /** Anomalies of its cost. */
   readonly flags: readonly CallFlag[];
 }
 
-/** Cost and usage of one model; the model is null for what belongs to none. */
+/** Cost and usage of one model; the model is null for usage that belongs to none. */
 export interface ModelCost extends Omit<ModelUsage, "model"> {
-  /** Model as named. */
+  /** Model as sent; null for usage that belongs to none. */
   readonly model: string | null;
 }
 
 /**
- * The cost of a run by model. The lines add up to the run's cost, calls and tokens: the last one is what
- * belongs to no model, when there is any.
+ * Returns the cost of a run by model. The lines add up to the run's cost, calls and tokens. If some
+ * usage belongs to no model, it is the last line.
  */
 export function costByModel(head: RunHead): readonly ModelCost[] {
   const { amount, calls, models } = costOfRun(head);
   const { inputTokens, outputTokens, cachedInputTokens } = usageOfRun(head);
-  const whole = { calls, inputTokens, outputTokens, cachedInputTokens, cost: amount };
-  const rest = models.reduce((left, line) => ({
-    calls: left.calls - line.calls,
-    inputTokens: left.inputTokens - line.inputTokens,
-    outputTokens: left.outputTokens - line.outputTokens,
-    cachedInputTokens: left.cachedInputTokens - line.cachedInputTokens,
-    cost: left.cost - line.cost,
-  }), whole);
-  const nothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
-  return nothing
+  const total = { calls, inputTokens, outputTokens, cachedInputTokens, cost: amount };
+  const rest = models.reduce((remainder, line) => ({
+    calls: remainder.calls - line.calls,
+    inputTokens: remainder.inputTokens - line.inputTokens,
+    outputTokens: remainder.outputTokens - line.outputTokens,
+    cachedInputTokens: remainder.cachedInputTokens - line.cachedInputTokens,
+    cost: remainder.cost - line.cost,
+  }), total);
+  const isNothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
+  return isNothing
     ? models
     : [...models, { provider: null, model: null, priced: isStated(head.parts), ...rest }];
 }
 
 /**
- * Explains the calls on a page of a run, in the order of its events.
+ * Explains the calls on a page of a run, in event order.
  *
- * What a heartbeat reports of itself is the first call of the first page, so that the calls of all pages
- * together add up to the run's cost.
+ * The usage a heartbeat reports itself is the first call of the first page, so the calls of all
+ * pages add up to the run's cost.
  *
- * @param isFirst whether the page is the first
+ * @param isFirst true if the page is the first
  */
 export function explainCalls(page: RunPage, isFirst: boolean): ExplainedCall[] {
   const own = isFirst ? explainReported(page) : null;
@@ -107,7 +107,7 @@ function explainEvent(event: PagedEvent, covered: boolean): ExplainedCall | null
   return { ...named, ...explainPrice(event.pricedBy, call, event.cost) };
 }
 
-/** Explains the one call that a heartbeat is, if it is one. */
+/** Explains the usage a heartbeat reports, which counts as one call; null if there is none. */
 function explainReported({ parts, repriced }: RunHead): ExplainedCall | null {
   if (parts.opening?.kind !== "heartbeat") return null;
   const reported = reportedBy(parts);
@@ -138,7 +138,7 @@ const NOT_PRICED = {
 
 function explainPrice(pricedBy: RateMatch, call: LlmCall, cost: Picodollars) {
   const lines = costLines(pricedBy.row, call);
-  // Whether cached tokens are part of the input or apart from it, the lines hold each of them once.
+  // The lines hold each input token once, whether or not the input count includes cached tokens.
   const input = lines.reduce((sum, { kind, tokens }) => sum + (kind === "output" ? 0 : tokens), 0);
   const tier = pricedBy.row.tiers.findLast(({ aboveInputTokens }) => input > aboveInputTokens);
   return {

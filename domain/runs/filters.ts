@@ -1,5 +1,5 @@
 /**
- * Filters by label, which lists of runs and spend have in common.
+ * Label filters shared by run lists and spend queries.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { type Parameters, parseChoice } from "../core/query.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";
 
-/** What stands for a label that a run does not have, in filters and in answers. */
+/** Stands for an absent label in filters and responses. */
 export const UNATTRIBUTED = "(unattributed)";
 
 /** A label of a run. */
 export type Label = keyof RunLabels;
 
-/** What to look at alone; null is what has no such label, absent is everything. */
+/** Filters. Null selects runs without the label; an absent filter selects everything. */
 export interface SpendFilters {
   /** Agent's slug. */
   readonly agent?: string | null;
@@ -34,7 +34,7 @@ export interface SpendFilters {
 
 const STATUSES: readonly RunStatus[] = ["running", ...FINISH_STATUSES];
 
-/** The filters by the names of their parameters, in the order they are checked. */
+/** The filters and their query parameters, in the order they are checked. */
 export const FILTERS = [
   { parameter: "agent", filter: "agent" },
   { parameter: "customer_id", filter: "customer" },
@@ -44,36 +44,39 @@ export const FILTERS = [
   { parameter: "status", filter: "status" },
 ] as const satisfies readonly { parameter: string; filter: keyof SpendFilters }[];
 
-/** Reads those filters that are asked for and known. */
+/** Reads the supported filters present in a query. */
 export function parseFilters(
   parameters: Parameters,
-  known: readonly (typeof FILTERS[number])[],
+  supported: readonly (typeof FILTERS[number])[],
 ): Parsed<SpendFilters> {
   const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
-  for (const { parameter, filter } of known) {
-    const sent = parameters.get(parameter);
-    if (sent === undefined) continue;
+  for (const { parameter, filter } of supported) {
+    const value = parameters.get(parameter);
+    if (value === undefined) continue;
     if (filter === "status") {
       const status = parseChoice(parameters, parameter, STATUSES);
       if (!status.ok) return status;
     }
     const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
-    if (!isText(sent, charsMax)) {
+    if (!isText(value, charsMax)) {
       const message = `Parameter "${parameter}" must have at most ${charsMax} characters`;
       return refuse("invalid_field", message, parameter);
     }
-    if (filter === "model" && sent === UNATTRIBUTED) {
-      const message = `Parameter "model" must be a model's name: what belongs to no model is ` +
+    if (filter === "model" && value === UNATTRIBUTED) {
+      const message = `Parameter "model" must be a model name: usage of no model is ` +
         `the group "${UNATTRIBUTED}" of group_by=model`;
       return refuse("invalid_field", message, parameter);
     }
-    filters[filter] = labelOrNull(sent);
+    filters[filter] = labelOrNull(value);
   }
-  // The status was looked up above; the record cannot say so.
+  // The status was checked above; the record's type cannot express it.
   return { ok: true, value: filters as SpendFilters };
 }
 
-/** A label sent as the very text that stands for none is none: readers could not tell them apart. */
+/**
+ * Returns null for a label whose text is {@link UNATTRIBUTED}, because readers could not tell it
+ * from an absent one.
+ */
 export function labelOrNull(label: string | null): string | null {
   return label === UNATTRIBUTED ? null : label;
 }

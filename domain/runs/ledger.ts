@@ -1,7 +1,7 @@
 /**
- * Events and the ledger that counts each of them once.
+ * The ledger of a run's events, which counts each event once.
  *
- * One ledger per run holds the ids stored so far and running totals, so that a batch is settled by
+ * One ledger per run holds the ids stored so far and running totals. A batch is committed by
  * comparing one version, and a finish never reads the events again.
  *
  * @module
@@ -17,7 +17,7 @@ import type { EventId } from "../core/ids.ts";
 
 export { EventIdSet, PACKED_ID_BYTES, packEventIds, unpackEventIds } from "./event_ids.ts";
 
-/** Where a stored batch lies in time: lets a page of events be read without the rest. */
+/** Time span of a stored batch. It lets a page of events be read without reading every batch. */
 export interface BatchEntry {
   /** Earliest `ts`, unix milliseconds. */
   readonly tsMin: number;
@@ -27,15 +27,18 @@ export interface BatchEntry {
   readonly receivedAt: number;
 }
 
-/** A page of the ledger: once full it is sealed and never written again. */
+/** A page of the ledger. A full page is sealed and never written again. */
 export interface LedgerPage {
-  /** Ids of the page's events, 17 bytes each; see `packEventIds`. None on pages behind the first ones. */
+  /**
+   * Ids of the page's events, 17 bytes each; see `packEventIds`. Empty on pages after the first
+   * {@link ID_PAGES_MAX}.
+   */
   readonly ids: Uint8Array;
   /** The page's batches in order of arrival. */
   readonly batches: readonly BatchEntry[];
 }
 
-/** Where a sealed page lies: lets batches be found without reading the pages of others. */
+/** Index entry of a sealed page. It lets batches be found without reading other pages. */
 export interface PageEntry {
   /** Number of its first batch. */
   readonly firstBatch: number;
@@ -47,43 +50,43 @@ export interface PageEntry {
 
 /** The head of a run's event ledger. */
 export interface EventLedger {
-  /** How many pages are sealed. */
+  /** Number of sealed pages. */
   readonly sealed: number;
-  /** How many batches are stored in all; the next one's number. */
+  /** Number of batches ever stored; also the number of the next batch. */
   readonly batches: number;
-  /** The page that is still being filled. */
+  /** The open page. */
   readonly tail: LedgerPage;
-  /** Sums over all events. */
+  /** Totals over all events. */
   readonly totals: EventTotals;
-  /** How often events of it were priced anew; 0 says that no batch has prices of its own. */
+  /** Number of repricings; 0 means that no batch has prices of its own. */
   readonly repricings: number;
-  /** How many batches, from the first on, were removed because they got too old. */
+  /** Number of batches removed by retention, counted from the first. */
   readonly removed: number;
-  /** Arrival of the oldest batch that is not removed, unix milliseconds; null when there is none. */
+  /** Arrival of the oldest batch not removed, unix milliseconds; null if there is none. */
   readonly oldestAt: number | null;
-  /** Earliest arrival of a batch, removed or not, unix milliseconds; null when there is none. */
+  /** Earliest arrival of a batch, removed or not, unix milliseconds; null if there is none. */
   readonly firstAt: number | null;
-  /** Latest arrival of a batch, removed or not, unix milliseconds; null when there is none. */
+  /** Latest arrival of a batch, removed or not, unix milliseconds; null if there is none. */
   readonly latestAt: number | null;
-  /** How many events are not removed, by the month of their arrival, `YYYY-MM`. */
+  /** Number of events not removed, by month of arrival, `YYYY-MM`. */
   readonly months: Readonly<Record<string, number>>;
-  /** The scores that were added to the run; absent for none. */
+  /** Aggregate of the scores added to the run; absent for none. */
   readonly scores?: ScoreSum;
 }
 
-/** Ids a page holds before it is sealed: small, because each batch rewrites the open page. */
+/** Maximum ids per page. It is small, because each batch rewrites the open page. */
 export const PAGE_IDS_MAX = 256;
 
 /**
- * Pages that hold ids, some 32,000: they are read in about 10 ms. The ids of later events are stored a
- * row each and looked up, so that neither memory nor the time to read them grows with the run.
+ * Maximum pages that hold ids: about 32,000 ids, read in about 10 ms. Ids of later events get a row
+ * each and are looked up, so neither memory nor read time grows with the run.
  */
 export const ID_PAGES_MAX = 128;
 
-/** Batches a page holds before it is sealed, where it holds no ids. */
+/** Maximum batches per page that holds no ids. */
 export const PAGE_BATCHES_MAX = 256;
 
-/** A ledger without events. */
+/** The empty ledger. */
 export const EMPTY_LEDGER: EventLedger = {
   sealed: 0,
   batches: 0,
@@ -97,54 +100,54 @@ export const EMPTY_LEDGER: EventLedger = {
   months: {},
 };
 
-/** What a batch comes to. */
+/** Result of appending a batch. */
 export interface AppendDecision {
-  /** Events to store, in sent order; empty when all are known, and then nothing is written. */
+  /** Events to store, in the order sent. If empty, nothing is written. */
   readonly fresh: readonly RunEvent[];
-  /** Events that were stored before, or twice in the batch (decision 20). */
+  /** Number of events stored earlier, or repeated in the batch (decision 20). */
   readonly duplicates: number;
-  /** Scores among the fresh events. */
+  /** Scores among the new events. */
   readonly scores: EventScores;
-  /** Prices of the fresh events. */
+  /** Prices of the new events. */
   readonly prices: BatchPrices;
   /** The ledger to write. */
   readonly ledger: EventLedger;
-  /** The page to seal, when this batch fills it. */
+  /** Page to seal if this batch fills it. */
   readonly sealedPage: LedgerPage | null;
-  /** Ids to store a row each, because pages hold no more. */
+  /** Ids to store in rows of their own, because the id pages are full. */
   readonly rowIds: readonly EventId[];
 }
 
-/** Ids that are known to be stored. */
+/** Ids that are already stored. */
 export interface KnownIds {
-  /** Whether none is known. */
+  /** True if there are none. */
   readonly isEmpty: boolean;
-  /** Whether an id is known. */
+  /** Returns whether an id is already stored. */
   has(id: EventId): boolean;
 }
 
-/** Whether the ids of a ledger's next events are stored a row each. */
+/** Returns whether the ledger's next event ids get a row each. */
 export function hasRowIds({ sealed }: Pick<EventLedger, "sealed">): boolean {
   return sealed >= ID_PAGES_MAX;
 }
 
 /**
- * Decides a batch against the ids stored so far: each id counts once, the first wins
+ * Decides a batch against the ids stored so far: each id counts once, and the first event wins
  * (decisions 19 to 21).
  *
- * @param known the ids of the ledger's sealed pages and, of this batch, those with a row
- * @param card prices the events that are calls
+ * @param stored ids of the ledger's sealed pages, and ids of this batch that have a row
+ * @param card prices the events that are model calls
  */
 export function decideAppend(
   ledger: EventLedger,
-  known: KnownIds,
+  stored: KnownIds,
   batch: readonly RunEvent[],
   receivedAt: number,
   card: RateCard,
 ): AppendDecision {
   const { tail } = ledger;
-  const unknown = known.isEmpty ? batch : batch.filter(({ id }) => !known.has(id));
-  const { page: packed, fresh } = addToPage(tail.ids, unknown);
+  const candidates = stored.isEmpty ? batch : batch.filter(({ id }) => !stored.has(id));
+  const { page: packed, fresh } = addToPage(tail.ids, candidates);
   const duplicates = batch.length - fresh.length;
   if (fresh.length === 0) {
     const scores = { added: [], dropped: 0, sum: ledger.scores };
@@ -166,7 +169,7 @@ export function decideAppend(
     tail: full ? EMPTY_LEDGER.tail : page,
     totals: addEvents(ledger.totals, fresh, prices),
     oldestAt: ledger.oldestAt ?? receivedAt,
-    // A clock that was set back makes nothing younger.
+    // The clock may have been set back; the first and latest arrivals only ever widen.
     firstAt: Math.min(ledger.firstAt ?? receivedAt, receivedAt),
     latestAt: Math.max(ledger.latestAt ?? 0, receivedAt),
     months: addToMonth(ledger.months, monthOf(receivedAt), fresh.length),
@@ -183,13 +186,13 @@ export function decideAppend(
   };
 }
 
-/** Where a page lies whose last batch is the last one before `endBatch`. */
+/** Returns the index entry of a page whose last batch precedes `endBatch`. */
 export function pageEntryOf({ batches }: LedgerPage, endBatch: number): PageEntry {
   const { tsMin, tsMax } = spanOf(batches.flatMap(({ tsMin, tsMax }) => [tsMin, tsMax]));
   return { firstBatch: endBatch - batches.length, tsMin, tsMax };
 }
 
-/** Adds to the events of a month; a month without any is left out. */
+/** Adds to the event count of a month; a month with a count of 0 is left out. */
 export function addToMonth(
   months: EventLedger["months"],
   month: string,

@@ -1,5 +1,5 @@
 /**
- * The runs that a run started, and those that they started.
+ * Lineage: the children and descendants of a run.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import type { Picodollars } from "../pricing/money.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunListRow } from "./list.ts";
 
-/** What is known of a run's children and of all its descendants. */
+/** Children and descendants of a run. */
 export interface RunLineage {
-  /** Its children, the latest start first; not more than `CHILDREN_MAX` of them. */
+  /** Children, latest start first; at most `CHILDREN_MAX`. */
   readonly children: readonly RunId[];
-  /** Whether there are more children. */
+  /** True if there are more children. */
   readonly hasMore: boolean;
-  /** What all descendants cost that were looked at, each once, as far as they are summed up. */
+  /** Cost of the descendants read, each counted once, as of their last summary. */
   readonly cost: Picodollars;
-  /** Whether there are more descendants, beyond `DESCENDANTS`, whose cost is not in it. */
+  /** True if there are more descendants than `DESCENDANTS`; their cost is not included. */
   readonly isCut: boolean;
 }
 
-/** Reads families. Its methods reject with `StorageUnavailable` when the store fails. */
+/** Reads lineages. Its methods reject with `StorageUnavailable` when the store fails. */
 export interface LineageStore {
-  /** Which runs of the team a run started, as far as they are summed up. */
+  /** Returns the summarized children and descendants of a run. */
   of(team: Team, id: RunId): Promise<RunLineage>;
   /**
-   * Runs of the team as lists show them, in this order; those that it does not have are left out.
+   * Returns runs of the team as list rows, in the order of `ids`; missing runs are left out.
    *
    * @param ids at most `CHILDREN_MAX` and a parent, each once
    */

@@ -1,5 +1,5 @@
 /**
- * The list of runs: what it can be asked for, and what it shows of each run.
+ * The list of runs: its filters and its rows.
  *
  * @module
  */
@@ -14,43 +14,44 @@ import type { RunKind, RunTrait } from "./traits.ts";
 
 export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
 
-/** Filters of a list of runs. An absent one is not applied; null selects runs without such a label. */
+/** Filters of a run list. An absent filter is not applied; null selects runs without the label. */
 export interface RunsQuery extends SpendFilters {
-  /** Which call opened it. */
+  /** Kind of call that opened the run. */
   readonly kind?: RunKind;
-  /** What else must be true of it. */
+  /** Trait the run must have. */
   readonly has?: RunTrait;
-  /** Least cost. */
+  /** Minimum cost in picodollars. */
   readonly minCost?: Picodollars;
-  /** Text in its id. */
+  /** Substring of the run's id. */
   readonly q?: string;
-  /** Earliest place in the list, unix milliseconds; null for any. */
+  /** Earliest sort instant, unix milliseconds; null for no bound. */
   readonly from: number | null;
-  /** First instant behind the latest place in the list, unix milliseconds; null for any. */
+  /** Exclusive upper bound of the sort instant, unix milliseconds; null for no bound. */
   readonly to: number | null;
 }
 
 /**
- * A place in the list: newest first, by start and then id. A run that starts far in the future has that of
- * its arrival (R14), an orphan that of its first part's.
+ * A position in the list, which is sorted by start, newest first, then by id. A run that starts far
+ * in the future is sorted by its arrival (R14), a run without an opening by the arrival of its
+ * first part.
  */
 export interface RunPosition {
-  /** Unix milliseconds. */
+  /** Sort instant, unix milliseconds. */
   readonly at: number;
   /** The run. */
   readonly run: RunId;
 }
 
-/** A run as the list shows it: the fields of the full record, without what may be large. */
+/** A run as a list row: the fields of the full record except those that may be large. */
 export interface RunListRow extends
   Pick<
     RunRecord,
     | ("id" | "kind" | "agent" | "status" | "startedAt" | "finishedAt" | "receivedAt")
     | ("durationMs" | "customerId" | "feature" | "cost" | "usage" | "flags")
   > {
-  /** Its place in the list, unix milliseconds. */
+  /** Sort instant, unix milliseconds. */
   readonly sortedAt: number;
-  /** Traits that it can be filtered by. */
+  /** Traits the run can be filtered by. */
   readonly has: readonly RunTrait[];
 }
 
@@ -58,22 +59,25 @@ export interface RunListRow extends
 export interface RunListPage {
   /** Runs, newest first. */
   readonly rows: readonly RunListRow[];
-  /** Where the next page starts after, or null at the end. A page with a next one may be short. */
+  /**
+   * Position after which the next page starts; null at the end. A page with a next one may be
+   * short.
+   */
   readonly next: RunPosition | null;
   /**
-   * How far back was looked, unix milliseconds, when the page is short because too many runs had to be
-   * passed by; null when it is full or the last one.
+   * Instant the search reached, unix milliseconds, if the page is short because too many runs had
+   * to be skipped; null if the page is full or the last one.
    */
   readonly searchedTo: number | null;
 }
 
-/** Returns the row of a run as it is now, by its parts and its summary. */
+/** Returns the current row of a run, from its parts and its summary. */
 export function listRowOf(id: RunId, head: RunHead, summary: RunSummary | null): RunListRow {
   const row = summedRowOf(id, summarize(head, summary));
   return { ...row, cost: runCostOf(head, summary) };
 }
 
-/** Returns the row of a run as its summary has it. */
+/** Returns the row of a run as of its summary. */
 export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
   const { seen, revision, times, listed, shown } = summary;
   const { labels, models, calls, cost, ...usage } = sumsOfSummary(summary);
@@ -116,8 +120,8 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
 }
 
 /**
- * Whether a run is among what a query asks for. It may have been summed up once more since it was found
- * in the index, and no index has all that can be asked.
+ * Returns whether a run matches a query. The run may have changed since the index returned it, and
+ * no index covers every filter.
  */
 export function isListed(row: RunListRow, query: RunsQuery): boolean {
   const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
@@ -132,20 +136,20 @@ export function isListed(row: RunListRow, query: RunsQuery): boolean {
       ));
 }
 
-/** Whether a query asks for something that no index has, so that runs are looked at one by one. */
+/** Returns whether a query needs a filter that no index covers, so that runs must be scanned. */
 export function needsWindow(query: RunsQuery): boolean {
   const { agent, customer, feature, q } = query;
   const isPartOfId = q !== undefined && judgeId("run", q) !== "valid";
   return isPartOfId || agent === null || customer === null || feature === null;
 }
 
-/** The runs of all teams as lists. */
+/** Reads the run lists of all teams. */
 export interface RunListStore {
   /**
-   * Reads a page. A run is found within moments of the call that changed it.
+   * Reads a page. A run appears within moments of the call that changed it.
    *
-   * @param after the place to go on behind, or null for the first page
-   * @param limit runs of the page at most
+   * @param after position after which the page starts, or null for the first page
+   * @param limit maximum runs on the page
    * @throws {StorageUnavailable} when the store fails or takes too long
    */
   page(

@@ -1,5 +1,5 @@
 /**
- * What a query of `GET /v1/runs` asks for.
+ * Parses the query of `GET /v1/runs`.
  *
  * @module
  */
@@ -12,49 +12,49 @@ import { FILTERS, parseFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
 import { needsWindow, RUN_KINDS, RUN_TRAITS, type RunPosition, type RunsQuery } from "./list.ts";
 
-/** Runs on one page of a list. */
+/** Default and maximum runs per page. */
 export const RUNS_PER_PAGE = { default: 50, max: 1_000 } as const;
 
-/** Hours that are searched when no index answers a query and it does not say from when. */
+/** Hours searched when no index answers a query and it has no start. */
 export const RUNS_WINDOW_HOURS = 24;
 
-/** Characters of a text that is looked for in ids: as many as an id has. */
+/** Maximum characters of an id search: the length of an id. */
 export const RUN_SEARCH_CHARS_MAX = 39;
 
-/** A page of a list that is asked for. */
+/** A request for a page of a run list. */
 export interface RunsRequest {
-  /** Which runs. */
+  /** Filters of the list. */
   readonly query: RunsQuery;
-  /** Whether the query begins at the default window rather than where it says. */
+  /** True if the query starts at the default window because it names no range. */
   readonly isWindowDefault: boolean;
-  /** Behind whom; null for from the newest. */
+  /** Position after which the page starts; null to start at the newest run. */
   readonly after: RunPosition | null;
-  /** How many at most. */
+  /** Maximum runs on the page. */
   readonly limit: number;
 }
 
-/** Where a list goes on: a place, and where its default window begins. */
+/** Continuation of a list: a position, and the start of its default window. */
 export interface RunsCursor {
-  /** Behind whom. */
+  /** Position after which the next page starts. */
   readonly after: RunPosition;
-  /** Unix milliseconds; null where the window is not the default. */
+  /** Start of the default window, unix milliseconds; null if the window is not the default. */
   readonly from: number | null;
 }
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** Dollars as a query writes them. */
+/** Dollar amount in a query. */
 const AMOUNT = /^\d{1,12}(\.\d{1,12})?$/;
 
 const SEARCH = new RegExp(`^[0-9a-z_]{1,${RUN_SEARCH_CHARS_MAX}}$`);
 
 /**
- * Reads a query.
+ * Parses a query.
  *
  * @param text the query without its question mark
- * @param nowMs unix milliseconds: where the default window ends
- * @param cursorOf reads a cursor; null when it is none
+ * @param nowMs end of the default window, unix milliseconds
+ * @param cursorOf parses a cursor; null if it is invalid
  */
 export function parseRunsQuery(
   text: string,
@@ -83,7 +83,7 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
   const labels = parseFilters(parameters, FILTERS);
   if (!labels.ok) return labels;
   if (labels.value.provider !== undefined && labels.value.model === undefined) {
-    const message = 'Parameter "provider" says whose "model" is meant: send that too';
+    const message = 'Parameter "provider" needs "model": send both';
     return refuse("invalid_field", message, "provider");
   }
   const kind = parseChoice(parameters, "kind", RUN_KINDS);
@@ -109,7 +109,7 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
       ...labels.value,
       ...kind.value === undefined ? {} : { kind: kind.value },
       ...has.value === undefined ? {} : { has: has.value },
-      // Every run costs nothing or more.
+      // No run costs less than 0.
       ...minCost === 0n ? {} : { minCost },
       ...q === undefined ? {} : { q },
     },
@@ -119,7 +119,7 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
 function parseRange(parameters: Parameters): Parsed<Pick<RunsQuery, "from" | "to">> {
   const from = parseBound(parameters, "from", 0);
   if (!from.ok) return from;
-  // A day that is the last one is meant with all its hours.
+  // The last day is inclusive.
   const to = parseBound(parameters, "to", DAY_MS);
   if (!to.ok) return to;
   if (from.value !== null && to.value !== null && from.value >= to.value) {
@@ -128,14 +128,14 @@ function parseRange(parameters: Parameters): Parsed<Pick<RunsQuery, "from" | "to
   return { ok: true, value: { from: from.value, to: to.value } };
 }
 
-/** An instant, or a day and so many milliseconds. */
+/** Parses an instant, or a day plus `ofDayMs` milliseconds. */
 function parseBound(parameters: Parameters, name: string, ofDayMs: number): Parsed<number | null> {
-  const sent = parameters.get(name);
-  if (sent === undefined) return { ok: true, value: null };
-  const isDay = !/t/i.test(sent);
-  const ms = parseInstant(isDay ? `${sent}T00:00:00Z` : sent);
+  const value = parameters.get(name);
+  if (value === undefined) return { ok: true, value: null };
+  const isDay = !/t/i.test(value);
+  const ms = parseInstant(isDay ? `${value}T00:00:00Z` : value);
   if (ms !== null) return { ok: true, value: isDay ? ms + ofDayMs : ms };
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant such ` +
-    `as 2026-01-31T12:00:00Z: got ${show(sent)}`;
+    `as 2026-01-31T12:00:00Z: got ${show(value)}`;
   return refuse("invalid_field", message, name);
 }

@@ -1,5 +1,6 @@
 /**
- * Metadata: flat labels on a run, trimmed to the plan and never a reason to refuse (decision 38).
+ * Metadata: flat labels on a run, trimmed to the plan's limit. No metadata causes a call to be
+ * refused (decision 38).
  *
  * @module
  */
@@ -7,25 +8,28 @@ import { METADATA_KEY_CHARS_MAX, METADATA_VALUE_CHARS_MAX } from "../core/limits
 import { ownText } from "../core/text.ts";
 import { charCount, type RawJson, rawMembers, rawOf, writeObject } from "../core/raw_json.ts";
 
-/** One stored label. Numbers and booleans stay typed; null once its value is no longer kept. */
+/**
+ * One stored label. Numbers and booleans keep their type; null once retention has removed the
+ * value.
+ */
 export type MetadataEntry = readonly [key: string, value: string | number | boolean | null];
 
-/** Labels in the order they were sent. */
+/** Labels in the order sent. */
 export type Metadata = readonly MetadataEntry[];
 
-/** What is kept of the labels sent, and how many were dropped. */
+/** Labels to store, and the number dropped. */
 export interface KeptMetadata {
-  /** The labels to store, in sent order. */
+  /** Labels to store, in the order sent. */
   readonly kept: Metadata;
-  /** How many labels were not stored; told in `Runledger-Dropped`. */
+  /** Number of labels not stored, reported in `Runledger-Dropped`. */
   readonly dropped: number;
 }
 
 /**
- * Trims labels to what the plan stores.
+ * Trims labels to the number the plan stores.
  *
- * Labels that can never be stored go first (long keys, long, nested or null values), so that they
- * use no place; of the rest the first `keysMax` stay, in the order they were sent.
+ * Labels that can never be stored (long keys; long, nested or null values) are dropped first, so
+ * they use no slot. Of the others, the first `keysMax` are kept, in the order sent.
  *
  * @param raw the object as sent: parsing would move keys that look like integers to the front
  */
@@ -42,15 +46,15 @@ export function keepMetadata(raw: RawJson, keysMax: number): KeptMetadata {
 }
 
 /**
- * Joins the labels of a run's opening and its close: each key keeps its place, the close's value
- * wins (decision 25).
+ * Merges the labels of a run's opening and close: each key keeps its position, and the close's
+ * value wins (decision 25).
  */
 export function mergeMetadata(opening: Metadata | null, closing: Metadata | null): Metadata | null {
   if (opening === null || closing === null) return closing ?? opening;
   return [...new Map([...opening, ...closing])];
 }
 
-/** Writes labels as a JSON object in their order. */
+/** Serializes labels as a JSON object, in order. */
 export function writeMetadata(metadata: Metadata | null): RawJson {
   if (metadata === null) return "null" as RawJson;
   return writeObject(metadata.map(([key, value]) => [key, rawOf(value)]));

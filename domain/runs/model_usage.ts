@@ -1,41 +1,42 @@
 /**
- * Usage and cost by model: the lines a run's cost is made of.
+ * Usage and cost by model: the lines that make up a run's cost.
  *
  * @module
  */
 import { RUN_MODELS_MAX } from "../core/limits.ts";
 import type { Picodollars } from "../pricing/money.ts";
 
-/** Calls of a run to one model, those with a price and those without apart. */
+/** Calls of a run to one model. Calls with and without a price are separate lines. */
 export interface ModelUsage {
-  /** Provider as named, if it was. */
+  /** Provider as sent, if any. */
   readonly provider: string | null;
-  /** Model as named. */
+  /** Model as sent. */
   readonly model: string;
-  /** Whether the card had a price for these calls; without one they cost 0. */
+  /** True if the rate card had a price for these calls; without a price they cost 0. */
   readonly priced: boolean;
-  /** How many calls. */
+  /** Number of calls. */
   readonly calls: number;
-  /** Sum of input tokens. */
+  /** Input tokens. */
   readonly inputTokens: bigint;
-  /** Sum of output tokens. */
+  /** Output tokens. */
   readonly outputTokens: bigint;
-  /** Sum of cached input tokens. */
+  /** Cached input tokens. */
   readonly cachedInputTokens: bigint;
-  /** What they cost. */
+  /** Cost in picodollars. */
   readonly cost: Picodollars;
 }
 
-/** What stands for the models of a run beyond those that are named one by one. */
+/** Name of the line that combines the models beyond {@link RUN_MODELS_MAX}. */
 export const OTHER_MODELS = "(other models)";
 
 /**
  * Adds a line to the lines of a run, which are sorted by name.
  *
- * When there are too many names the smallest stay and the rest is one line. A name among the smallest
- * of all is so from its first sight on, so the lines do not depend on the order calls arrive in, and
- * nothing is ever lost from their sum. Once there is a rest, a name behind all that stayed may be in it
- * already and joins it, also when pricing anew has made room: no name is ever in part in the rest.
+ * With too many names, the first ones in sort order stay and the others share one line. A name
+ * that belongs among the first is recognized as such on first sight, so the lines do not depend on
+ * the order of calls, and no usage is lost. Once the shared line exists, a name after all named
+ * lines may already be in it and joins it, even if repricing has freed a slot: no model is ever
+ * split between its own line and the shared one.
  */
 export function addModelUsage(
   lines: readonly ModelUsage[],
@@ -51,7 +52,7 @@ export function addModelUsage(
   return merge(kept, restOf(last));
 }
 
-/** Whether a line stands for the models that are not named one by one. */
+/** Returns whether a line is the shared line of other models. */
 export function isRest({ provider, model }: Pick<ModelUsage, "provider" | "model">): boolean {
   return model === OTHER_MODELS && provider === null;
 }
@@ -60,19 +61,22 @@ function restOf(line: ModelUsage): ModelUsage {
   return { ...line, provider: null, model: OTHER_MODELS };
 }
 
-/** Whether calls like these may be in the rest: whatever is there stood behind all names. */
+/**
+ * Returns whether calls of this line may be in the shared line, which only holds names after all
+ * others.
+ */
 function mayBeInRest(lines: readonly ModelUsage[], line: ModelUsage): boolean {
   if (!lines.some(isRest)) return false;
   const last = lines.findLast((one) => !isRest(one));
   return last === undefined || sortName(last) < sortName(line);
 }
 
-/** Takes a line back out of the lines of a run that it was added to. */
+/** Subtracts a line from the lines of a run it was added to. */
 export function subtractModelUsage(
   lines: readonly ModelUsage[],
   line: ModelUsage,
 ): readonly ModelUsage[] {
-  const isNamed = lines.some((known) => isSameModel(known, line) && known.priced === line.priced);
+  const isNamed = lines.some((one) => isSameModel(one, line) && one.priced === line.priced);
   const name = isNamed ? line : restOf(line);
   return merge(lines, {
     ...name,
@@ -84,7 +88,7 @@ export function subtractModelUsage(
   }).filter(({ calls }) => calls !== 0);
 }
 
-/** Whether two lines are of one model. */
+/** Returns whether two lines are of the same model. */
 export function isSameModel(
   a: Pick<ModelUsage, "provider" | "model">,
   b: Pick<ModelUsage, "provider" | "model">,
@@ -93,9 +97,11 @@ export function isSameModel(
 }
 
 function merge(lines: readonly ModelUsage[], line: ModelUsage): readonly ModelUsage[] {
-  const at = lines.findIndex((known) => isSameModel(known, line) && known.priced === line.priced);
-  const known = lines[at];
-  if (known !== undefined) return lines.with(at, addSums(known, line));
+  const at = lines.findIndex((existing) =>
+    isSameModel(existing, line) && existing.priced === line.priced
+  );
+  const existing = lines[at];
+  if (existing !== undefined) return lines.with(at, addSums(existing, line));
   const name = sortName(line);
   const before = lines.filter((other) => sortName(other) < name);
   return [...before, line, ...lines.slice(before.length)];

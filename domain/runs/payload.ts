@@ -1,12 +1,12 @@
 /**
- * How much of the payload of a run is still stored.
+ * Retention state of a run's payload.
  *
  * @module
  */
 import type { EventLedger } from "./ledger.ts";
 
-/** What of a run's ledger matters here. */
+/** Arrival times in a run's ledger, by which retention judges it. */
 export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores">;
 
-/** How much of a run's payload is still there. */
+/** Retention state of a run's payload. */
 export type PayloadState = "whole" | "partly_removed" | "removed";

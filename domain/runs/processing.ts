@@ -1,5 +1,5 @@
 /**
- * What the worker behind the ingest needs of the store, in the words of the domain.
+ * The contract between the worker and the store.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import type { Stage, StageProgress } from "./stages.ts";
 import type { RunSummary } from "./summary.ts";
 
 /**
- * The queues of dirty runs: closed runs go first, because somebody waits for their cost; what merely
- * goes on is looked at when there is time.
+ * The queues of pending runs. Closed runs go first, because a client waits for their cost; open
+ * runs are processed when there is time.
  */
 export const PENDING_LANES = ["closed", "open"] as const;
 
 /** One of {@link PENDING_LANES}. */
 export type PendingLane = typeof PENDING_LANES[number];
 
-/** A run of a team. */
+/** A run that waits to be processed. */
 export interface PendingRun {
   /** The team. */
   readonly team: TeamId;
@@ -25,86 +25,88 @@ export interface PendingRun {
   readonly run: RunId;
 }
 
-/** Runs of a lane that are dirty, of teams in turn. */
+/** A batch of pending runs of one lane, fairly distributed over teams. */
 export interface PendingBatch {
   /** The runs, each once. */
   readonly runs: readonly PendingRun[];
-  /** Whether nothing is left to do in the lane: no run, and no mark to forget. */
+  /** True if the lane is empty: no pending run, and no mark to acknowledge. */
   readonly isEmpty: boolean;
   /**
-   * Forgets the marks of these runs, and no later ones.
+   * Removes the marks of these runs; later marks stay.
    *
-   * @param again runs that failed by themselves: their marks stay, and they are tried again later
+   * @param again runs that failed on their own: their marks stay, and they are retried later
    */
   ack(again?: readonly PendingRun[]): Promise<void>;
 }
 
-/** A stage after finish that has work to do, with all that it works with. */
+/** A stage after finish, with its dependencies bound. */
 export interface RunnableStage {
-  /** Which stage. */
+  /** Name of the stage. */
   readonly name: Stage;
-  /** Whether there is work to do for a run; otherwise the stage is skipped. */
+  /** Returns whether there is work to do for a run; otherwise the stage is skipped. */
   applies(summary: RunSummary): boolean;
   /** Does the work for one run. It may be called again for the same run. */
   run(run: PendingRun): Promise<void>;
 }
 
-/** A stage that is to run. */
+/** A stage that is due to run. */
 export interface StageTask extends PendingRun {
-  /** When it was due, unix milliseconds. */
+  /** Time it was due, unix milliseconds. */
   readonly dueMs: number;
-  /** Revision of the cost that the stage is about. */
+  /** Cost revision that the stage processes. */
   readonly revision: number;
-  /** The stage and how it stands; null when the run needs none any more. */
+  /** Progress of the stage; null if the run needs no stage any more. */
   readonly stage: StageProgress | null;
 }
 
-/** A stage that was given up. */
+/** A stage that failed permanently. */
 export interface DeadStage extends PendingRun {
-  /** The stage, with the error of its last try. */
+  /** Progress of the stage, with the error of its last attempt. */
   readonly stage: StageProgress;
 }
 
-/** Dead stages of a team that are told at once. */
+/** Maximum dead stages listed per team. */
 export const DEAD_STAGES_LISTED_MAX = 10;
 
-/** Which stages of a team's runs were given up. */
+/** Dead stages of a team's runs. */
 export interface TeamDeadStages {
-  /** By run, {@link DEAD_STAGES_LISTED_MAX} at most. */
+  /** Stages by run, {@link DEAD_STAGES_LISTED_MAX} at most. */
   readonly stages: readonly DeadStage[];
-  /** Whether there are more. */
+  /** True if there are more. */
   readonly hasMore: boolean;
 }
 
-/** Reads what was given up of a team. Its method rejects with `StorageUnavailable`. */
+/** Reads the dead stages of a team. Its method rejects with `StorageUnavailable`. */
 export interface DeadStageStore {
-  /** The stages that were given up; a bounded number of rows is read. */
+  /** Returns the dead stages; reads a bounded number of rows. */
   ofTeam(team: Pick<Team, "id">): Promise<TeamDeadStages>;
 }
 
-/** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */
+/** The store as used by the worker. Its methods reject with `StorageUnavailable` when it fails. */
 export interface ProcessingStore {
-  /** Takes so many dirty runs of a lane at most, of teams in turn. */
+  /** Takes at most `runsMax` pending runs of a lane, fairly distributed over teams. */
   takePending(lane: PendingLane, runsMax: number): Promise<PendingBatch>;
   /**
-   * Brings the summaries of a team's runs up to date, and the team's roll-ups by the difference.
-   * Repeating it changes nothing.
+   * Updates the summaries of a team's runs, and the team's roll-ups by the difference. The call is
+   * idempotent.
    */
   project(team: TeamId, runs: readonly RunId[]): Promise<void>;
-  /** Notes that the cost of a run could not be summed up; it is tried again later, or given up. */
+  /** Records that a run's cost could not be computed; it is retried later, or given up. */
   projectFailed(run: PendingRun, error: unknown): Promise<void>;
-  /** Stages that are due, of teams in turn. */
+  /** Returns the due stages, fairly distributed over teams. */
   dueStages(nowMs: number, max: number): Promise<readonly StageTask[]>;
-  /** When the next stage or what was put off is due, unix milliseconds; null when nothing waits. */
+  /**
+   * Returns when the next stage or postponed work is due, unix milliseconds; null if nothing waits.
+   */
   nextDueMs(): Promise<number | null>;
-  /** Leaves a stage as it is and tries it again later: its run cannot be read or written. */
+  /** Postpones a stage whose run can be neither read nor written. */
   putOffStage(task: StageTask): void;
-  /** Whether the store reads and writes; then it is a run that failed, and not the store. */
+  /** Returns whether the store can read and write; if so, a failure was caused by the run. */
   isAlive(): Promise<boolean>;
-  /** Notes what came of a task; `error` is null when it is done. */
+  /** Records the outcome of a task; `error` is null on success. */
   completeStage(task: StageTask, error: unknown): Promise<void>;
-  /** The stages that were given up, by team and run. */
+  /** Returns the dead stages, by team and run. */
   deadStages(): AsyncIterable<DeadStage>;
-  /** Gives a dead stage its tries back. Answers false when it is not dead. */
+  /** Resets the attempts of a dead stage. Returns false if the run has none. */
   revive(run: PendingRun): Promise<boolean>;
 }

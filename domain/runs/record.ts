@@ -1,5 +1,5 @@
 /**
- * The full record of a run, joined from the parts that arrived.
+ * The full record of a run, assembled from its stored parts.
  *
  * @module
  */
@@ -23,85 +23,90 @@ import type { PayloadState } from "./payload.ts";
 import { type Processing, type StageProgress, STAGES, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
 
-/** Everything stored of a run but its events. */
+/** A stored run without its events. */
 export interface StoredRun extends RunHead {
-  /** Earliest arrival of a batch of its events, unix milliseconds; null when there is none. */
+  /** Earliest arrival of a batch of its events, unix milliseconds; null if there is none. */
   readonly firstBatchAt: number | null;
-  /** How much of its payload is still there. */
+  /** Retention state of its payload. */
   readonly payload: PayloadState;
-  /** What the pipeline made of it so far. */
+  /** Latest summary; null until the first. */
   readonly summary: RunSummary | null;
-  /** How the stages behind its close stand. */
+  /** Progress of the stages after finish; null until the cost is final. */
   readonly processing: Processing | null;
-  /** Scores that were added to it, in order of arrival. */
+  /** Scores added to it, in order of arrival. */
   readonly addedScores: readonly AddedScore[];
 }
 
-/** A run as reads show it (decisions, section 6); unset fields are null. */
+/** A run as returned by reads (decisions, section 6); unset fields are null. */
 export interface RunRecord {
   /** The run. */
   readonly id: RunId;
-  /** Which call opened it; `run` until the opening arrives. */
+  /** Kind of call that opened it; `run` until the opening arrives. */
   readonly kind: "run" | "heartbeat";
-  /** Slug of the agent; null until the opening arrives. */
+  /** Agent's slug; null until the opening arrives. */
   readonly agent: string | null;
-  /** How it stands. */
+  /** Status. */
   readonly status: RunStatus;
   /** Start by the client's clock, unix milliseconds; null until the opening arrives. */
   readonly startedAt: number | null;
   /** End by the client's clock, unix milliseconds. */
   readonly finishedAt: number | null;
-  /** Arrival of the opening, or of the first part while there is none; unix milliseconds. */
+  /** Arrival of the opening, or of the first part until the opening arrives; unix milliseconds. */
   readonly receivedAt: number;
   /** Arrival of the latest part, unix milliseconds. */
   readonly updatedAt: number;
-  /** Milliseconds it took. */
+  /** Duration in milliseconds; null if unknown. */
   readonly durationMs: number | null;
-  /** Client's clock less the server's, when more than 60 s apart (decision 31). */
+  /**
+   * Client's clock minus the server's, if they differ by more than 60 s (decision 31); else null.
+   */
   readonly clockSkewMs: number | null;
-  /** What is odd about it, or was lost of what was sent. */
+  /** Anomalies, and losses of data the client sent. */
   readonly flags: readonly RunFlag[];
-  /** Names of the fields of its opening and its close that are not stored as sent, sorted. */
+  /** Names of opening and close fields not stored as sent, sorted. */
   readonly lost: readonly string[];
-  /** Whom the cost is attributed to. */
+  /** Customer the cost is attributed to. */
   readonly customerId: string | null;
-  /** Label to filter by. */
+  /** Feature label. */
   readonly feature: string | null;
-  /** Labels of the opening and the close together. */
+  /** Merged labels of the opening and the close. */
   readonly metadata: Metadata | null;
-  /** Its result, as sent. */
+  /** Output as sent. */
   readonly output: RawJson | null;
   /** Note of a ping. */
   readonly note: string | null;
-  /** How much of events, output, goal, note and metadata is still there (decision 40). */
+  /** Retention state of events, output, goal, note and metadata (decision 40). */
   readonly payload: PayloadState;
-  /** What it cost. */
+  /** Cost. */
   readonly cost: RunCost;
-  /** What it used. */
+  /** Usage. */
   readonly usage: RunUsage;
-  /** Self-reported scores. */
+  /** Self-reported scores, in the order sent. */
   readonly scores: readonly Score[];
-  /** Scores that were added to it, in order of arrival. */
+  /** Scores added to it, in order of arrival. */
   readonly addedScores: readonly AddedScore[];
-  /** The stages behind its close; none while it is open. */
+  /** Stages after finish; empty while it is open. */
   readonly processing: readonly StageProgress[];
-  /** Its opening as stored, for the fields that only an opening has; null until it arrives. */
+  /** Opening as stored, for fields that only an opening has; null until it arrives. */
   readonly opening: Opening | null;
 }
 
-/** What a run cost and how sure that is. */
+/** Cost of a run, and whether it is final. */
 export interface RunCost extends CostSum {
-  /** `final` once the run is closed and everything stored of it is counted in. */
+  /** `final` once the run is closed and all its stored parts are included. */
   readonly state: "pending" | "final";
-  /** 0 until first final, one more each time later events or new prices changed it (decision 17). */
+  /**
+   * 0 until first final; incremented each time later events or new prices change the cost (decision
+   * 17).
+   */
   readonly revision: number;
 }
 
 /**
- * Joins what is stored of a run.
+ * Assembles the record of a run from its stored parts.
  *
- * The result depends on the parts alone: any order in which openings, batches and closes arrive
- * ends in the same record, but for the instants of arrival and the count of late revisions.
+ * The result depends on the parts alone. Any arrival order of openings, batches and closes yields
+ * the same record, except for arrival times and the number of late revisions.
  */
 export function assemble(id: RunId, stored: StoredRun): RunRecord {
   const { parts, firstBatchAt, ages, addedScores } = stored;
@@ -139,7 +144,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
   };
 }
 
-/** What a run cost as it is stored, and how sure that is by its summary. */
+/** Returns the cost of a stored run; its summary decides whether the cost is final. */
 export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
   const final = head.parts.closing !== null && isCostCurrent(summary, head);
   return {
@@ -149,7 +154,7 @@ export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
   };
 }
 
-/** The stages of a closed run; before its cost is final they all wait for that. */
+/** Returns the stages of a closed run; all are pending until its cost is final. */
 function processingOf({ parts, processing }: StoredRun): readonly StageProgress[] {
   if (parts.closing === null) return [];
   if (processing !== null) return processing.stages;
@@ -157,7 +162,9 @@ function processingOf({ parts, processing }: StoredRun): readonly StageProgress[
   return STAGES.map((stage) => ({ stage, state: "pending", attempts: 0, at }));
 }
 
-/** Whether everything behind the close of a run is done or given up, so that nothing of it will change. */
+/**
+ * Returns whether all processing after finish is done or given up, so the record will not change.
+ */
 export function isProcessed(stored: StoredRun): boolean {
   return runCostOf(stored, stored.summary).state === "final" &&
     processingOf(stored).every(({ state }) => SETTLED.has(state));
@@ -166,7 +173,8 @@ export function isProcessed(stored: StoredRun): boolean {
 const SETTLED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);
 
 /**
- * A run says when it starts, a closing heartbeat when it ends: that claim is held against arrival.
+ * Returns the clock skew: the client's start of a run, or end of a closing heartbeat, compared with
+ * its arrival.
  */
 function clockSkewOf({ opening, closing }: RunParts): number | null {
   const endsNow = opening?.kind === "heartbeat" && closing?.receivedAt === opening.receivedAt;

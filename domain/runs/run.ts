@@ -1,5 +1,5 @@
 /**
- * A run as what it is stored as: an opening and a close, each written once, in either order.
+ * A run as stored: an opening and a close, each written once, in either order.
  *
  * @module
  */
@@ -13,22 +13,22 @@ import type { RunId } from "../core/ids.ts";
 import { priceOf } from "../pricing/price.ts";
 import type { RateCard, RateMatch } from "../pricing/rates.ts";
 
-/** How a run can end (contract 6). */
+/** Final statuses of a run (contract 6). */
 export const FINISH_STATUSES = ["success", "failed", "timeout", "cancelled"] as const;
 
 /** One of {@link FINISH_STATUSES}. */
 export type FinishStatus = typeof FINISH_STATUSES[number];
 
-/** A run's status in the words every read uses (decision 28). */
+/** Status of a run as returned by all reads (decision 28). */
 export type RunStatus = "running" | FinishStatus;
 
-/** What a heartbeat can say (contract 5). */
+/** Statuses a heartbeat can send (contract 5). */
 export const HEARTBEAT_STATUSES = ["ok", "fail", "start", "timeout"] as const;
 
 /** One of {@link HEARTBEAT_STATUSES}. */
 export type HeartbeatStatus = typeof HEARTBEAT_STATUSES[number];
 
-/** The one table between the two vocabularies (decision 28). */
+/** Maps heartbeat statuses to run statuses (decision 28). */
 export const STATUS_OF_HEARTBEAT = {
   ok: "success",
   fail: "failed",
@@ -36,7 +36,10 @@ export const STATUS_OF_HEARTBEAT = {
   start: "running",
 } as const satisfies Record<HeartbeatStatus, RunStatus>;
 
-/** A run's status in heartbeat words; `cancelled` has none and stays itself. */
+/**
+ * Returns a run's status in heartbeat vocabulary; `cancelled` has no equivalent and is returned as
+ * is.
+ */
 export function heartbeatStatusOf(status: RunStatus): HeartbeatStatus | "cancelled" {
   switch (status) {
     case "success":
@@ -53,39 +56,39 @@ export function heartbeatStatusOf(status: RunStatus): HeartbeatStatus | "cancell
   }
 }
 
-/** Usage and cost that a heartbeat reports of itself. */
+/** Usage and cost reported by a heartbeat. */
 export interface Reported {
-  /** `cost_usd` as sent; wins over pricing tokens (pricing rule 1). */
+  /** Stated `cost_usd` in picodollars; overrides token pricing (pricing rule 1). */
   readonly cost?: Picodollars | undefined;
-  /** Model the tokens were spent on. */
+  /** Model that used the tokens. */
   readonly model?: string | undefined;
   /** Provider of the model. */
   readonly provider?: string | undefined;
-  /** All input tokens, the cached ones among them. */
+  /** Input tokens, including cached ones. */
   readonly inputTokens?: number | undefined;
   /** Output tokens. */
   readonly outputTokens?: number | undefined;
   /** Input tokens read from a cache. */
   readonly cachedInputTokens?: number | undefined;
-  /** What the tokens cost by the card when the part was stored; absent where nothing priced them. */
+  /** Price of the tokens when the part was stored; absent if nothing priced them. */
   readonly price?: ReportedPrice | undefined;
 }
 
-/** What the tokens of a heartbeat cost. */
+/** Price of a heartbeat's tokens. */
 export interface ReportedPrice {
-  /** The cost. */
+  /** Cost in picodollars. */
   readonly cost: Picodollars;
-  /** The row that priced them, with its rates at the time. */
+  /** Rate row that priced them, with its rates at the time. */
   readonly by: RateMatch;
 }
 
-/** What an opening and a close may both carry; on reading, the close's wins field by field. */
+/** Fields an opening and a close share; on reading, the close's value wins field by field. */
 export interface PartDetails {
-  /** Whom the cost is attributed to. */
+  /** Customer the cost is attributed to. */
   readonly customerId?: string | undefined;
-  /** Label to filter and attribute by. */
+  /** Feature to filter and attribute by. */
   readonly feature?: string | undefined;
-  /** Labels as kept by the plan. */
+  /** Labels, trimmed to the plan's limit. */
   readonly metadata?: Metadata | undefined;
   /** Usage and cost that a heartbeat reports. */
   readonly reported?: Reported | undefined;
@@ -93,71 +96,71 @@ export interface PartDetails {
   readonly note?: string | undefined;
   /** Result of the run, as sent. */
   readonly output?: RawJson | undefined;
-  /** How something of the call was lost; absent for nothing. */
+  /** Flags of what was lost from the call; absent for nothing. */
   readonly flags?: readonly PartFlag[] | undefined;
-  /** Names of the fields that were. */
+  /** Names of the lost fields. */
   readonly lost?: readonly string[] | undefined;
-  /** Whether its payload was removed because it got too old. */
+  /** True if retention removed its payload. */
   readonly payloadRemoved?: true | undefined;
 }
 
-/** The part a run begins with: from `POST /v1/runs`, or from a run's first heartbeat. */
+/** The opening part: from `POST /v1/runs`, or from a run's first heartbeat. */
 export interface Opening extends PartDetails {
-  /** Which call opened the run; decides how it is priced (pricing rule 4). */
+  /** Kind of call that opened the run; decides how it is priced (pricing rule 4). */
   readonly kind: "run" | "heartbeat";
-  /** Slug of the agent. */
+  /** Agent's slug. */
   readonly agent: string;
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
-  /** Whether the client sent no start, so that the arrival stands for it. */
+  /** True if the client sent no start and the arrival is used instead. */
   readonly isStartAssumed?: true | undefined;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
-  /** What the run should achieve. */
+  /** Goal of the run. */
   readonly goal?: string | undefined;
-  /** The run that started this one. */
+  /** Id of the run that started this one. */
   readonly parentRunId?: RunId | undefined;
-  /** The trace it was started in. */
+  /** Trace context it was started in. */
   readonly trace?: TraceParent | undefined;
   /** Seconds without an event after which the run may be closed. */
   readonly idleTimeoutSeconds?: number | undefined;
-  /** Status such a close would set. */
+  /** Status set by such a close. */
   readonly idleTimeoutStatus?: FinishStatus | undefined;
 }
 
-/** The part a run ends with: from `/finish` or a closing heartbeat; the first one wins. */
+/** The closing part: from `/finish` or a closing heartbeat; the first close wins. */
 export interface Closing extends PartDetails {
-  /** How the run ended. */
+  /** Final status. */
   readonly status: FinishStatus;
   /** End by the client's clock, unix milliseconds. */
   readonly finishedAt: number;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
-  /** Self-reported scores in the order they were sent. */
+  /** Self-reported scores, in the order sent. */
   readonly scores?: readonly Score[] | undefined;
-  /** Duration the client measured; wins over the two instants (decision 30). */
+  /** Duration measured by the client, milliseconds; overrides the two instants (decision 30). */
   readonly durationMs?: number | undefined;
 }
 
 /** A self-reported score. */
 export type Score = readonly [name: string, value: number | boolean];
 
-/** The write-once parts of a run that are stored so far; each may arrive first. */
+/** The write-once parts of a run stored so far; either may arrive first. */
 export interface RunParts {
-  /** The opening, unless it has not arrived. */
+  /** Opening; null until it arrives. */
   readonly opening: Opening | null;
-  /** The close, unless it has not arrived. */
+  /** Close; null until it arrives. */
   readonly closing: Closing | null;
 }
 
-/** Status of a run by its parts. */
+/** Returns the status of a run. */
 export function statusOf(parts: RunParts): RunStatus {
   return parts.closing?.status ?? "running";
 }
 
 /**
- * When the calls that stored a run's parts arrived, unix milliseconds: one for each part, or one for both
- * (decision 35 counts calls).
+ * Returns the arrival times of the calls that stored a run's parts, unix milliseconds: one for each
+ * part, or one for both (decision 35 counts calls).
  */
 export function arrivalsOf(parts: RunParts): readonly number[] {
   const { opening, closing } = parts;
@@ -168,14 +171,14 @@ export function arrivalsOf(parts: RunParts): readonly number[] {
 }
 
 /**
- * Whether one heartbeat stored both the opening and the close. It keeps what it reports with the close;
- * one that opens a run without ending it keeps that with the opening.
+ * Returns whether one heartbeat stored both the opening and the close. Such a heartbeat stores its
+ * reported usage with the close; a heartbeat that only opens a run stores it with the opening.
  */
 export function isOneCall({ opening, closing }: RunParts): boolean {
   return opening?.kind === "heartbeat" && opening.reported === undefined && closing !== null;
 }
 
-/** Whom and what a run is for: what its close says wins. */
+/** Returns the customer and feature of a run; the close's values win. */
 export function labelsOf(
   { opening, closing }: RunParts,
 ): { readonly customer: string | null; readonly feature: string | null } {
@@ -186,8 +189,8 @@ export function labelsOf(
 }
 
 /**
- * Duration of a closed run in milliseconds: as sent, else the span of the instants, never negative
- * (decision 30).
+ * Returns the duration of a closed run in milliseconds: as sent, else the span between the
+ * instants; never negative (decision 30).
  */
 export function durationOf(opening: Opening | null, closing: Closing | null): number | null {
   if (closing === null) return null;
@@ -195,7 +198,10 @@ export function durationOf(opening: Opening | null, closing: Closing | null): nu
   return opening === null ? null : Math.max(0, closing.finishedAt - opening.startedAt);
 }
 
-/** Usage a run reports of itself: the close's fields win, absent ones keep the opening's. */
+/**
+ * Returns the usage a run reports; the close's fields win, and absent ones fall back to the
+ * opening's.
+ */
 export function reportedBy(parts: RunParts): Reported {
   const opened = parts.opening?.reported;
   const closed = parts.closing?.reported;
@@ -206,12 +212,15 @@ export function reportedBy(parts: RunParts): Reported {
     inputTokens: closed?.inputTokens ?? opened?.inputTokens,
     outputTokens: closed?.outputTokens ?? opened?.outputTokens,
     cachedInputTokens: closed?.cachedInputTokens ?? opened?.cachedInputTokens,
-    // A close is priced by what both report together.
+    // The price of a close covers the usage that both parts report.
     price: closed === undefined ? opened?.price : closed.price,
   };
 }
 
-/** The one call that a heartbeat is, when its tokens are what prices it (pricing rules 1 and 2). */
+/**
+ * Returns the model call a heartbeat stands for, if its tokens determine its price (pricing rules 1
+ * and 2); else null.
+ */
 export function reportedCall(reported: Reported): LlmCall & { readonly model: string } | null {
   const { model, provider = null, inputTokens, outputTokens, cachedInputTokens } = reported;
   const counted = (inputTokens ?? outputTokens ?? cachedInputTokens) !== undefined;
@@ -227,7 +236,7 @@ export function reportedCall(reported: Reported): LlmCall & { readonly model: st
   };
 }
 
-/** What the tokens of a heartbeat cost by a card; null where they do not price it. */
+/** Prices the tokens of a heartbeat with a rate card; null if the card does not price them. */
 export function priceReported(parts: RunParts, card: RateCard): ReportedPrice | null {
   if (parts.opening?.kind !== "heartbeat") return null;
   const call = reportedCall(reportedBy(parts));
@@ -237,19 +246,19 @@ export function priceReported(parts: RunParts, card: RateCard): ReportedPrice | 
 }
 
 /**
- * Cost in picodollars that a heartbeat states or whose tokens price it.
+ * Returns a heartbeat's cost in picodollars: stated, or priced from its tokens.
  *
- * A stated cost wins, also 0. A model without a price costs zero (pricing rule 3). A run opened by
- * `POST /v1/runs` is priced by its events alone (pricing rule 4).
+ * A stated cost wins, including 0. A model without a price costs zero (pricing rule 3). A run
+ * opened by `POST /v1/runs` is priced by its events alone (pricing rule 4).
  *
- * @param repriced what its tokens cost since they were priced anew, if they were
+ * @param repriced price of its tokens after repricing, if they were repriced
  */
 export function reportedCost(parts: RunParts, repriced?: ReportedPrice | null): Picodollars {
   if (parts.opening?.kind !== "heartbeat") return 0n;
   return reportedBy(parts).cost ?? heartbeatPrice(parts, repriced)?.cost ?? 0n;
 }
 
-/** The price of a heartbeat's tokens: the latest one, null where the card had none. */
+/** Returns the latest price of a heartbeat's tokens; null if the card had none. */
 export function heartbeatPrice(
   parts: RunParts,
   repriced: ReportedPrice | null | undefined,
@@ -257,7 +266,10 @@ export function heartbeatPrice(
   return repriced === undefined ? reportedBy(parts).price ?? null : repriced;
 }
 
-/** Whether a heartbeat states what its run cost, which nothing prices anew (pricing rule 1). */
+/**
+ * Returns whether a heartbeat states its run's cost, which repricing never changes (pricing rule
+ * 1).
+ */
 export function isStated(parts: RunParts): boolean {
   return parts.opening?.kind === "heartbeat" && reportedBy(parts).cost !== undefined;
 }

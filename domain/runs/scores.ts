@@ -1,8 +1,8 @@
 /**
- * Scores that are added to a run one by one, whenever somebody has judged it.
+ * Scores added to a run one by one, at any time.
  *
- * Each is a part of the run as a batch of events is: written once, in any order with all others. The
- * run's ledger counts them, so one check on its version settles each.
+ * Each score is a part of the run, like a batch of events: written once, in any order. The run's
+ * ledger counts the scores, so one check of its version commits each.
  *
  * @module
  */
@@ -16,50 +16,50 @@ import type { EventLedger } from "./ledger.ts";
 
 /** A checked `POST /v1/runs/{id}/scores`. */
 export interface ScoreRequest {
-  /** The score; unique within its run. */
+  /** Id of the score; unique within its run. */
   readonly id: ScoreId;
-  /** What it measures. */
+  /** Name of the metric it measures. */
   readonly name: string;
-  /** What it says. */
+  /** Value of the score. */
   readonly value: number | boolean;
-  /** What it comes from. */
+  /** Source of the score. */
   readonly source: string;
 }
 
-/** What a call came to. `stored` answers 202, `replayed` answers 200. */
+/** Outcome of a call. `stored` answers 202, `replayed` answers 200. */
 export type ScoreOutcome =
   | { readonly kind: "stored" | "replayed"; readonly score: AddedScore }
-  /** A score of this id is stored that differs in a field. */
+  /** A score with this id is stored, and the field differs. */
   | { readonly kind: "differs"; readonly field: "name" | "value" }
   | { readonly kind: "refused"; readonly problem: Problem }
   | Conflict;
 
-/** Takes scores. Its method rejects with `StorageUnavailable` when the store fails. */
+/** Stores scores. Its method rejects with `StorageUnavailable` when the store fails. */
 export interface ScoreStore {
-  /** Adds a score to a run; it need not be open yet. Answers once it is on disk. */
+  /** Adds a score to a run, which need not be open yet. Resolves once the score is on disk. */
   add(team: Team, id: RunId, request: ScoreRequest, receivedAt: number): Promise<ScoreOutcome>;
 }
 
-/** What is to be told, and for a score that is new the ledger that counts it. */
+/** Outcome of a call and, for a new score, the ledger that counts it. */
 export interface ScoreDecision {
-  /** What the caller is told, of a new one once it is on disk. */
+  /** Response to the caller; for a new score, valid once it is on disk. */
   readonly outcome: ScoreOutcome;
-  /** The ledger to write; absent when nothing changes. */
+  /** Ledger to write; absent if nothing changes. */
   readonly ledger?: EventLedger;
 }
 
 /**
- * Decides a score: the first of an id wins, the same name and value again is a replay.
+ * Decides a score: the first score of an id wins, and the same name and value again is a replay.
  *
- * @param known the score that is stored under the id
+ * @param stored score stored under the id, if any
  */
 export function decideScore(
   ledger: EventLedger,
-  known: AddedScore | null,
+  stored: AddedScore | null,
   request: ScoreRequest,
   receivedAt: number,
 ): ScoreDecision {
-  if (known !== null) return { outcome: compare(known, request) };
+  if (stored !== null) return { outcome: compare(stored, request) };
   const { scores } = ledger;
   if (scores !== undefined && scores.count >= ADDED_SCORES_MAX) {
     return { outcome: { kind: "refused", problem: FULL } };
@@ -73,19 +73,19 @@ export function decideScore(
   };
 }
 
-/** Scores in the order of their arrival. */
+/** Sorts scores by arrival, then id. */
 export function inOrder(scores: readonly AddedScore[]): AddedScore[] {
   return scores.toSorted((a, b) => a.receivedAt - b.receivedAt || (a.id < b.id ? -1 : 1));
 }
 
 const FULL: Problem = {
   code: "score_cap_reached",
-  message: `Cannot add another score: the run has ${ADDED_SCORES_MAX}, the most of one run; ` +
-    "send what several come to as one, or send them as events",
+  message: `Cannot add another score: the run has ${ADDED_SCORES_MAX}, the maximum; ` +
+    "combine several scores into one, or send scores as events",
 };
 
-function compare(known: AddedScore, { name, value }: ScoreRequest): ScoreOutcome {
-  if (known.name !== name) return { kind: "differs", field: "name" };
-  if (known.value !== value) return { kind: "differs", field: "value" };
-  return { kind: "replayed", score: known };
+function compare(stored: AddedScore, { name, value }: ScoreRequest): ScoreOutcome {
+  if (stored.name !== name) return { kind: "differs", field: "name" };
+  if (stored.value !== value) return { kind: "differs", field: "value" };
+  return { kind: "replayed", score: stored };
 }

@@ -1,53 +1,53 @@
 /**
- * The stages behind a run's close: one after the other, each tried again until it is done or given up.
+ * The stages after finish. They run in sequence, and each is retried until it is done or given up.
  *
  * @module
  */
 
-/** The stages in their order (contract 6). */
+/** All stages, in order (contract 6). */
 export const STAGES = ["cost", "checks", "alerts", "judge"] as const;
 
 /** One of {@link STAGES}. */
 export type Stage = typeof STAGES[number];
 
 /**
- * How a stage stands: `skipped` when nothing is set up for it, `retrying` after a failure that will be
- * tried again, `dead` once it was given up.
+ * State of a stage: `skipped` if nothing is configured for it, `retrying` after a failure that will
+ * be retried, `dead` once it was given up.
  */
 export type StageState = "pending" | "done" | "skipped" | "retrying" | "dead";
 
-/** A stage of one run. */
+/** Progress of one stage of a run. */
 export interface StageProgress {
-  /** Which. */
+  /** Name of the stage. */
   readonly stage: Stage;
-  /** How it stands. */
+  /** State. */
   readonly state: StageState;
-  /** How often it was tried. */
+  /** Number of attempts. */
   readonly attempts: number;
-  /** When it last changed, unix milliseconds. */
+  /** Time of the last change, unix milliseconds. */
   readonly at: number;
-  /** What went wrong the last time, when something did. */
+  /** Error of the last attempt, if it failed. */
   readonly error?: string | undefined;
 }
 
-/** The stages of one run, with the revision of the cost they are about. */
+/** Stages of one run, with the cost revision they process. */
 export interface Processing {
-  /** Revision of the cost. */
+  /** Cost revision. */
   readonly revision: number;
   /** All stages in order. */
   readonly stages: readonly StageProgress[];
 }
 
-/** Tries of a stage before it is given up. */
+/** Maximum attempts before a stage is given up. */
 export const STAGE_ATTEMPTS_MAX = 8;
 
-/** Milliseconds before the second try; each further pause is twice as long. */
+/** Milliseconds before the second attempt; each further delay doubles. */
 export const STAGE_BACKOFF_MS = 1_000;
 
-/** Characters kept of an error's text. */
+/** Maximum characters stored of an error message. */
 export const STAGE_ERROR_CHARS_MAX = 500;
 
-/** The stages of a run whose cost has just become final. */
+/** Returns the stages of a run whose cost has just become final. */
 export function stagesAfterCost(
   revision: number,
   handled: ReadonlySet<Stage>,
@@ -60,23 +60,25 @@ export function stagesAfterCost(
   return { revision, stages };
 }
 
-/** The stage that is to run next, or null when all are settled. A dead one holds up those behind it. */
+/**
+ * Returns the stage to run next, or null if there is none. A dead stage blocks the stages after it.
+ */
 export function nextStage({ stages }: Processing): StageProgress | null {
   const next = stages.find(({ state }) => state !== "done" && state !== "skipped");
   return next === undefined || next.state === "dead" ? null : next;
 }
 
-/** Notes that a stage is done. */
+/** Records that a stage is done. */
 export function stageDone(processing: Processing, stage: Stage, nowMs: number): Processing {
-  return change(processing, stage, (known) => ({
+  return change(processing, stage, (progress) => ({
     stage,
     state: "done",
-    attempts: known.attempts + 1,
+    attempts: progress.attempts + 1,
     at: nowMs,
   }));
 }
 
-/** Notes that a stage failed; the last try that is allowed gives it up. */
+/** Records that a stage failed; after the last allowed attempt it is dead. */
 export function stageFailed(
   processing: Processing,
   stage: Stage,
@@ -84,14 +86,14 @@ export function stageFailed(
   nowMs: number,
 ): Processing {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return change(processing, stage, (known) => {
-    const attempts = known.attempts + 1;
+  return change(processing, stage, (progress) => {
+    const attempts = progress.attempts + 1;
     const state = attempts >= STAGE_ATTEMPTS_MAX ? "dead" : "retrying";
     return { stage, state, attempts, at: nowMs, error: message.slice(0, STAGE_ERROR_CHARS_MAX) };
   });
 }
 
-/** Gives a dead stage its tries back. */
+/** Resets the attempts of a dead stage. */
 export function stageRevived(processing: Processing, stage: Stage, nowMs: number): Processing {
   return change(
     processing,
@@ -100,7 +102,7 @@ export function stageRevived(processing: Processing, stage: Stage, nowMs: number
   );
 }
 
-/** When a stage may run, unix milliseconds. */
+/** Returns the earliest time a stage may run, unix milliseconds. */
 export function stageDueAt({ state, attempts, at }: StageProgress): number {
   return state === "retrying" ? at + STAGE_BACKOFF_MS * 2 ** (attempts - 1) : at;
 }
@@ -108,8 +110,10 @@ export function stageDueAt({ state, attempts, at }: StageProgress): number {
 function change(
   processing: Processing,
   stage: Stage,
-  to: (known: StageProgress) => StageProgress,
+  to: (progress: StageProgress) => StageProgress,
 ): Processing {
-  const stages = processing.stages.map((known) => known.stage === stage ? to(known) : known);
+  const stages = processing.stages.map((progress) =>
+    progress.stage === stage ? to(progress) : progress
+  );
   return { ...processing, stages };
 }

@@ -1,5 +1,5 @@
 /**
- * The contract of the store of runs.
+ * The contract of the run store.
  *
  * @module
  */
@@ -19,14 +19,14 @@ export type AppendOutcome =
     readonly kind: "stored";
     readonly accepted: number;
     readonly duplicates: number;
-    /** Events that were scores too many for their run (R17); absent for none. */
+    /** Number of score events dropped because the run was full (R17); absent for none. */
     readonly scoresDropped?: number;
   }
   | Conflict;
 
 /**
- * The ledger of runs. Every method answers only after the data is on disk, and rejects with
- * `StorageUnavailable` when that is not known.
+ * The ledger of runs. Every method resolves only after the data is on disk, and rejects with
+ * `StorageUnavailable` when that is unknown.
  */
 export interface RunStore {
   /** Opens a run. */
@@ -43,10 +43,10 @@ export interface RunStore {
   /** Opens and closes a run in one call. */
   heartbeat(team: Team, request: HeartbeatRequest, receivedAt: number): Promise<CappedOutcome>;
   /**
-   * Reads a run of the team with `limit` events behind a position, or null.
+   * Reads a run of the team with `limit` events after a position, or null.
    *
-   * @param limit 0 for a run without its events
-   * @param fromEnd how many events `nearEnd` is to have behind it, more or less; absent for none
+   * @param limit maximum events; 0 reads the run without events
+   * @param fromEnd approximate number of events after `nearEnd`; absent for no `nearEnd`
    */
   read(
     team: Team,

@@ -1,8 +1,8 @@
 /**
- * The summary of a run: what the pipeline made of its parts, and what it adds to the roll-ups.
+ * The summary of a run: the result of processing its parts, and its contribution to the roll-ups.
  *
- * It follows from the parts alone, so making it again is always safe: late events, a second delivery,
- * new prices and a crash are one and the same case.
+ * A summary depends on the parts alone, so it can always be recomputed. Late events, redelivery,
+ * new prices and crashes are all the same case.
  *
  * @module
  */
@@ -21,21 +21,23 @@ import { flagsOf, type RunFlag, sortedAtOf } from "./flags.ts";
 import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "./traits.ts";
 import { dayOf } from "../core/time.ts";
 
-/** Which state of a run a summary was made of; a later state differs in one of these. */
+/**
+ * State of a run that a summary was computed from; a later state differs in at least one field.
+ */
 export interface SummarizedState {
-  /** Whether it had its opening. */
+  /** True if the opening had arrived. */
   readonly opening: boolean;
-  /** Whether it had its close. */
+  /** True if the close had arrived. */
   readonly closing: boolean;
-  /** How many batches of events it had. */
+  /** Number of event batches. */
   readonly batches: number;
-  /** How often it had been priced anew. */
+  /** Number of repricings. */
   readonly repricings: number;
-  /** How many scores were added to it; absent for none. */
+  /** Number of added scores; absent for none. */
   readonly scores?: number;
 }
 
-/** When a run began and was last heard of, by its opening and its close. */
+/** Start and last activity of a run, by its opening and its close. */
 export interface RunTimes {
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
@@ -43,57 +45,60 @@ export interface RunTimes {
   readonly receivedAt: number;
 }
 
-/** Where a run stands in lists, besides its labels. */
+/** Position of a run in lists, and its list attributes other than labels. */
 export interface ListPosition {
-  /** Which call opened it; `run` until the opening arrives. */
+  /** Kind of call that opened it; `run` until the opening arrives. */
   readonly kind: RunKind;
   /**
-   * What it is sorted by (`sortedAtOf`), or the arrival of its first part while there is no opening; unix
+   * Sort instant (`sortedAtOf`), or the arrival of its first part until the opening arrives; unix
    * milliseconds.
    */
   readonly at: number;
-  /** What is special of it. */
+  /** Traits of the run. */
   readonly has: readonly RunTrait[];
 }
 
-/** What lists show of a run that its summary says nowhere else. */
+/** List fields that no other part of a summary holds. */
 export interface SummaryFields
   extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" | "errors"> {
   /** Arrival of the opening, unix milliseconds; null until then. */
   readonly openedAt: number | null;
   /** End by the client's clock, unix milliseconds; null while it is open. */
   readonly finishedAt: number | null;
-  /** Milliseconds it took; null where that is not known. */
+  /** Duration in milliseconds; null if unknown. */
   readonly durationMs: number | null;
-  /** What is odd about it, or was lost of what was sent. */
+  /** Anomalies, and losses of data the client sent. */
   readonly flags: readonly RunFlag[];
-  /** Oddities in what its cost was computed from. */
+  /** Anomalies in the data its cost was computed from. */
   readonly costFlags: readonly CostFlag[];
-  /** The sums of a run without an opening, which adds nothing to roll-ups. */
+  /** Totals of a run without an opening, which adds nothing to roll-ups. */
   readonly sums?: RunSums;
 }
 
 /** A run's summary. */
 export interface RunSummary {
-  /** The state it was made of. */
+  /** State it was computed from. */
   readonly seen: SummarizedState;
-  /** How often the cost was made final: 0 while the run is open, one more for each change after. */
+  /**
+   * Number of times the cost became final: 0 while the run is open, incremented by each later
+   * change.
+   */
   readonly revision: number;
-  /** What the run adds to the roll-ups; null until its opening says for whom and when. */
+  /** Contribution to the roll-ups; null until the opening arrives. */
   readonly contribution: Contribution | null;
-  /** When it was; null until its opening has arrived. */
+  /** Times of the run; null until the opening arrives. */
   readonly times: RunTimes | null;
-  /** Its place in lists. */
+  /** Position in lists. */
   readonly listed: ListPosition;
-  /** What else lists show of it. */
+  /** Other fields shown in lists. */
   readonly shown: SummaryFields;
-  /** Where the run stands in the feed of changes; set by the commit that stores the summary. */
+  /** Numbers in the change feed; set by the commit that stores the summary. */
   readonly changes?: ChangeNumbers;
-  /** The run that started it; absent where its opening names none. */
+  /** Id of the run that started it; absent if its opening names none. */
   readonly parent?: RunId;
 }
 
-/** The state of a run that a summary of it would see. */
+/** Returns the state a summary of the run would be computed from. */
 export function summarizedStateOf(
   { parts, batchCount, repricings, ages }: RunHead,
 ): SummarizedState {
@@ -106,12 +111,12 @@ export function summarizedStateOf(
   };
 }
 
-/** Whether a summary was made of the very state that a run is in. */
+/** Returns whether a summary matches the current state of a run. */
 export function isCurrent(summary: RunSummary | null, head: RunHead): boolean {
   return isCostCurrent(summary, head) && summary?.seen.scores === head.ages.scores?.count;
 }
 
-/** Whether a summary has the cost of the state that a run is in; scores change none. */
+/** Returns whether a summary has the current cost of a run; scores do not change the cost. */
 export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolean {
   if (summary === null) return false;
   const now = summarizedStateOf(head);
@@ -121,7 +126,9 @@ export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolea
     repricings === now.repricings;
 }
 
-/** Whether a run has the kind that its summary says; `POST /v1/runs` makes a heartbeat's a run. */
+/**
+ * Returns whether the kind in a summary is current; `POST /v1/runs` turns a heartbeat into a run.
+ */
 function isSameKind({ listed }: RunSummary, { parts }: RunHead): boolean {
   return listed.kind === kindOf(parts);
 }
@@ -130,10 +137,11 @@ function kindOf({ opening }: RunHead["parts"]): RunKind {
   return opening?.kind ?? "run";
 }
 
-/** Makes the summary of a run, after the one made of an earlier state. */
+/** Computes the summary of a run that replaces `previous`. */
 export function summarize(head: RunHead, previous: RunSummary | null): RunSummary {
   const seen = summarizedStateOf(head);
-  // An opening after the close changes no cost unless it changes the kind: a heartbeat reports one.
+  // An opening after the close changes the cost only if it changes the kind: a heartbeat reports a
+  // cost.
   const same = previous !== null && previous.seen.closing && isSameKind(previous, head) &&
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
@@ -149,7 +157,7 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     times: timesOf(head),
     listed: {
       kind: kindOf(head.parts),
-      // Parts that go by age leave a run without an opening where it stands.
+      // A run without an opening keeps its position when retention removes its parts.
       at: sortedAt ?? previous?.listed.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),
     },
@@ -158,7 +166,9 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
   };
 }
 
-/** Returns the sums of a summarized run: without an opening they are not part of a contribution. */
+/**
+ * Returns the totals of a summarized run; without an opening they are not part of a contribution.
+ */
 export function sumsOfSummary({ contribution, shown }: RunSummary): RunSums {
   return contribution ?? shown.sums as RunSums;
 }
@@ -202,35 +212,35 @@ function shownOf(head: RunHead, { flags: costFlags }: CostSum): SummaryFields {
   };
 }
 
-/** The changes of a run that followers are told of; 0 is none that is known. */
+/** Change feed numbers of a run's milestones; 0 means unknown. */
 export interface ChangeNumbers {
-  /** The latest. */
+  /** Latest change. */
   readonly latest: number;
-  /** The one that first had its opening. */
+  /** Change that added the opening. */
   readonly opened: number;
-  /** The one that first had its close. */
+  /** Change that added the close. */
   readonly finished: number;
-  /** The one that last made its cost final. */
+  /** Change that last made the cost final. */
   readonly costFinal: number;
 }
 
 /**
- * The numbers of a run once a change has made one summary of another.
+ * Returns a run's change numbers after a change from one summary to the next.
  *
- * @param number of the change
+ * @param number number of the change
  */
 export function numbersAfter(
   before: RunSummary | null,
   after: RunSummary,
   number: number,
 ): ChangeNumbers {
-  const known = before?.changes ?? { opened: 0, finished: 0, costFinal: 0 };
+  const previous = before?.changes ?? { opened: 0, finished: 0, costFinal: 0 };
   const since = (was: boolean, is: boolean, then: number) => is && !was ? number : then;
   const { opening = false, closing = false } = before?.seen ?? {};
   return {
     latest: number,
-    opened: since(opening, after.seen.opening, known.opened),
-    finished: since(closing, after.seen.closing, known.finished),
-    costFinal: after.revision > (before?.revision ?? 0) ? number : known.costFinal,
+    opened: since(opening, after.seen.opening, previous.opened),
+    finished: since(closing, after.seen.closing, previous.finished),
+    costFinal: after.revision > (before?.revision ?? 0) ? number : previous.costFinal,
   };
 }

@@ -1,12 +1,13 @@
 /**
- * Tokens and costs of a batch, summed without a bigint for each event: those take ten times as long.
+ * Totals of a batch's tokens and costs. They avoid a bigint per event, which would take ten times
+ * as long.
  *
  * @module
  */
 import type { LlmCall } from "../pricing/llm_call.ts";
 import type { ModelUsage } from "./model_usage.ts";
 
-/** A sum of whole numbers, exact beyond 2^53. */
+/** A sum of integers, exact beyond 2^53. */
 class Sum {
   #safe = 0;
   #rest = 0n;
@@ -29,10 +30,10 @@ class Sum {
   }
 }
 
-/** What calls come to. */
+/** Totals of calls. */
 export type CallTotals = Omit<ModelUsage, "model" | "provider" | "priced">;
 
-/** Sums over calls. */
+/** Accumulates the totals of calls. */
 export class TokenSums {
   #calls = 0;
   readonly #input = new Sum();
@@ -40,7 +41,7 @@ export class TokenSums {
   readonly #cached = new Sum();
   readonly #cost = new Sum();
 
-  /** Counts one call in, at its cost in picodollars. */
+  /** Adds one call at its cost in picodollars. */
   add(call: LlmCall, cost: number | bigint): void {
     this.#calls++;
     this.#input.add(call.inputTokens);
@@ -49,7 +50,7 @@ export class TokenSums {
     this.#cost.add(cost);
   }
 
-  /** The sums so far. */
+  /** Returns the current totals. */
   total(): CallTotals {
     return {
       calls: this.#calls,
@@ -61,7 +62,7 @@ export class TokenSums {
   }
 }
 
-/** Sums for each model of a batch, its calls with a price and those without apart. */
+/** Accumulates totals per model of a batch; calls with and without a price are separate. */
 export class ModelSums {
   readonly #models: {
     readonly model: string;
@@ -70,19 +71,21 @@ export class ModelSums {
     readonly sums: TokenSums;
   }[] = [];
 
-  /** The sums of a model. Batches have few models, so looking through them is quickest. */
+  /**
+   * Returns the accumulator of a model. Batches have few models, so a linear search is fastest.
+   */
   of(model: string, provider: string | null, priced: boolean): TokenSums {
-    for (const known of this.#models) {
-      const same = known.model === model && known.provider === provider &&
-        known.priced === priced;
-      if (same) return known.sums;
+    for (const entry of this.#models) {
+      const same = entry.model === model && entry.provider === provider &&
+        entry.priced === priced;
+      if (same) return entry.sums;
     }
     const sums = new TokenSums();
     this.#models.push({ model, provider, priced, sums });
     return sums;
   }
 
-  /** Usage by model. */
+  /** Returns the usage by model. */
   usages(): ModelUsage[] {
     return this.#models.map(({ sums, ...name }) => ({ ...name, ...sums.total() }));
   }

@@ -1,27 +1,27 @@
 /**
- * What runs are told apart by besides their labels: which call opened them, and what is special of them.
+ * Attributes of runs other than labels: the kind of call that opened them, and their traits.
  *
  * @module
  */
 import type { RunHead } from "./cost.ts";
 
-/** Which call a run was opened by. */
+/** Kinds of calls that open a run. */
 export const RUN_KINDS = ["run", "heartbeat"] as const;
 
 /** One of {@link RUN_KINDS}. */
 export type RunKind = typeof RUN_KINDS[number];
 
-/** What a run can be looked for by, besides its labels. */
+/** Traits that runs can be filtered by. */
 export const RUN_TRAITS = ["unpriced", "failed_check", "late", "orphan"] as const;
 
 /**
- * One of {@link RUN_TRAITS}: `unpriced` called a model without a price, `failed_check` failed a check,
- * `late` got events after its close, `orphan` has no opening yet.
+ * One of {@link RUN_TRAITS}: `unpriced`: it called a model without a price; `failed_check`: it
+ * failed a check; `late`: events arrived after its close; `orphan`: its opening has not arrived.
  */
 export type RunTrait = typeof RUN_TRAITS[number];
 
 /**
- * What is special of a run. No stage checks runs yet, so none has failed a check.
+ * Returns the traits of a run. No stage checks runs yet, so no run has failed a check.
  *
  * @param unpricedModels models it called that have no price
  */
@@ -37,7 +37,7 @@ export function traitsOf(
   ];
 }
 
-/** Arrival of the first part that is still there, unix milliseconds. */
+/** Returns the arrival of the earliest part still stored, unix milliseconds. */
 export function firstArrivalOf({ parts: { opening, closing }, ages }: RunHead): number {
   const { oldestAt, latestAt, scores } = ages;
   const arrivals = [opening?.receivedAt, closing?.receivedAt, oldestAt ?? latestAt];

@@ -1,6 +1,6 @@
 /**
- * Spend day by day: the costliest groups apart, all others together. It is made of the very rows that
- * the answer is made of, so its days add up to the answer's totals.
+ * Spend by day: the costliest groups separately, all others combined. It is computed from the same
+ * rows as the response, so its days add up to the response's totals.
  *
  * @module
  */
@@ -23,33 +23,33 @@ import {
   type SpendQuery,
 } from "./spend_query.ts";
 
-/** Groups that are shown day by day; more cannot be told apart by eye. */
+/** Maximum groups shown by day; more are hard to tell apart by eye. */
 export const DAILY_GROUPS_MAX = 8;
 
-/** A group, day by day. */
+/** Daily costs of a group. */
 export interface DailyGroup {
-  /** The group; null stands for all that are not shown by themselves. */
+  /** Group; null for all groups not shown separately. */
   readonly group: SpendGroup | null;
-  /** What it cost, by day. */
+  /** Cost by day, in picodollars. */
   readonly costs: readonly Picodollars[];
 }
 
-/** What is shown apart on each day; a day itself is shown by agent. */
+/** Returns the grouping of the daily series; a question grouped by day gets a series by agent. */
 export function seriesOf(groupBy: Grouping): Grouping {
   return groupBy === "day" ? "agent" : groupBy;
 }
 
-/** The answer to a question about spend, also day by day. */
+/** The answer to a spend query, including daily series. */
 export interface DailySpend extends Spend {
-  /** UTC days, in order. */
+  /** UTC days `YYYY-MM-DD`, in order. */
   readonly days: readonly string[];
-  /** What everything cost, by day. */
+  /** Total cost by day, in picodollars. */
   readonly dayTotals: readonly Picodollars[];
-  /** The costliest groups first, all others last; they add up to the days' totals. */
+  /** Costliest groups first, all others last; they add up to `dayTotals`. */
   readonly daily: readonly DailyGroup[];
 }
 
-/** Answers a question about spend, day by day too. */
+/** Answers a spend query, including daily series. */
 export async function dailySpendOf(
   query: SpendQuery,
   read: ReadRows,
@@ -68,7 +68,7 @@ export async function dailySpendOf(
 /** Costs of one kind of rows by group and day. */
 type Costs = Map<string, Map<string, Picodollars>>;
 
-/** Adds up costs by group and day. */
+/** Accumulates costs by group and day. */
 class DaySums implements RowWatcher {
   readonly #query: SpendQuery;
   readonly #plan: SpendPlan;
@@ -103,7 +103,7 @@ class DaySums implements RowWatcher {
     addTo(sums, measures);
   }
 
-  /** The groups that were seen, as groups of days. */
+  /** Returns one group per day. */
   days(): SpendGroup[] {
     return daysOf(this.#query).map((key) => {
       const measures = this.#days.get(key) ?? EMPTY_MEASURES;
@@ -111,7 +111,7 @@ class DaySums implements RowWatcher {
     });
   }
 
-  /** What was seen, for the groups of the answer. */
+  /** Returns the daily series of the response's groups. */
   of({ groups }: Spend): Omit<DailySpend, keyof Spend> {
     const days = daysOf(this.#query);
     const ofModels = this.#totals(this.#groups, days);

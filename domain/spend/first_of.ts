@@ -1,13 +1,13 @@
 /**
- * The first of many in some order, without sorting all of them.
+ * Selects the first items of a collection in some order, without sorting all of them.
  *
  * @module
  */
 
 /**
- * Picks the first so many, in order.
+ * Returns the first `max` items, in order.
  *
- * @param compare negative when the first of two comes first
+ * @param compare negative if the first of two comes first
  */
 export function firstOf<Item>(
   all: Iterable<Item>,
@@ -15,7 +15,7 @@ export function firstOf<Item>(
   compare: (a: Item, b: Item) => number,
 ): Item[] {
   let first: Item[] = [];
-  /** The last one that would still be among them, once there are enough. */
+  /** Last item currently selected, once there are enough. */
   let last: Item | undefined;
   const cut = () => first = first.sort(compare).slice(0, max);
   for (const item of all) {

@@ -1,8 +1,8 @@
 /**
- * Roll-ups: what the runs of a UTC day come to, by each thing people group spend by.
+ * Roll-ups: totals of the runs of a UTC day, by each dimension that spend is grouped by.
  *
- * A roll-up only ever changes by the difference between what a run contributed before and what it
- * contributes now, in the commit that stores the latter. So it is always exactly the sum of its runs.
+ * A roll-up only changes by the difference between a run's previous and current contribution, in
+ * the commit that stores the current one. So it always equals the exact sum over its runs.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import type { Team } from "../teams/team.ts";
 import type { Parsed } from "../core/errors.ts";
 
 /**
- * What a roll-up is of.
+ * The group a roll-up row aggregates.
  *
- * `total` to `model` have one row a day and value. `cell` has one a day and combination of the four
- * labels, `model_cell` one a day, combination and model: they answer questions with filters.
+ * `total` to `model` have one row per day and value. `cell` has one per day and combination of the
+ * four labels, `model_cell` one per day, combination and model; they answer queries with filters.
  */
 export type RollupGroup =
   | { readonly kind: "total" }
@@ -29,17 +29,17 @@ export type RollupGroup =
 /** The kinds of roll-ups. */
 export type RollupKind = RollupGroup["kind"];
 
-/** One row: a group's sums of one UTC day. */
+/** A roll-up row: a group's totals of one UTC day. */
 export interface RollupRow {
-  /** UTC day that its runs are sorted by, `YYYY-MM-DD`. */
+  /** UTC day its runs are counted on, `YYYY-MM-DD`. */
   readonly day: string;
-  /** What it is of. */
+  /** Group the row aggregates. */
   readonly group: RollupGroup;
-  /** The sums. */
+  /** Totals of the group. */
   readonly measures: Measures;
 }
 
-/** Nothing: what sums begin with. */
+/** Measures that are all 0, the start of every accumulation. */
 export const EMPTY_MEASURES: Measures = {
   runs: 0,
   succeeded: 0,
@@ -58,38 +58,40 @@ export const EMPTY_MEASURES: Measures = {
   unpricedCachedInputTokens: 0n,
 };
 
-/** Sums under way. */
+/** Mutable measures, for accumulation. */
 export type Sums = { -readonly [Name in keyof Measures]: Measures[Name] };
 
 const MEASURES = Object.keys(EMPTY_MEASURES) as readonly (keyof Measures)[];
 
-/** Adds to sums under way, measure by measure. */
+/** Adds measures to an accumulator in place. */
 export function addTo(sums: Sums, measures: Measures): void {
-  // A measure is a number in both or a bigint in both, which the compiler cannot see.
+  // A measure has the same type in both, number or bigint, which the compiler cannot see.
   const totals = sums as unknown as Record<keyof Measures, number>;
   for (const name of MEASURES) totals[name] += measures[name] as number;
 }
 
-/** Adds sums, measure by measure. */
+/** Returns the sum of `a` and `b`. */
 export function addMeasures(a: Measures, b: Measures): Measures {
   const sums = { ...a };
   addTo(sums, b);
   return sums;
 }
 
-/** Subtracts `b` from `a`, measure by measure; a measure of the result may be negative. */
+/** Subtracts `b` from `a`; a measure of the result may be negative. */
 export function subtractMeasures(a: Measures, b: Measures): Measures {
   const rest = { ...a } as unknown as Record<keyof Measures, number>;
   for (const name of MEASURES) rest[name] -= b[name] as number;
   return rest as unknown as Measures;
 }
 
-/** Whether every measure is 0: such a row says nothing and need not be kept. */
+/**
+ * Returns whether every measure is 0; such a row carries no information and need not be stored.
+ */
 export function isEmpty(measures: Measures): boolean {
   return MEASURES.every((name) => Number(measures[name]) === 0);
 }
 
-/** A group as a text that no other group has. */
+/** Returns a text that identifies the group. */
 export function groupName(group: RollupGroup): string {
   switch (group.kind) {
     case "total":
@@ -121,10 +123,10 @@ function modelParts({ provider, model }: ModelName) {
 }
 
 /**
- * The rows one run adds, at most one for each group.
+ * Returns the rows a run adds, at most one per group.
  *
- * A row of a model counts the run once, however many of its lines name the model, and only the calls
- * to it as events. So a run counts in as many models as it used.
+ * A row of a model counts the run once, however many lines name the model, and counts only the
+ * calls to it as events. So a run is counted for each model it used.
  */
 export function contributionsOf(run: Contribution): RollupRow[] {
   const { day, labels } = run;
@@ -145,9 +147,9 @@ export function contributionsOf(run: Contribution): RollupRow[] {
   ];
 }
 
-/** Sums of a whole run. What has no price is known by model only. */
+/** Returns the measures of a complete run. Unpriced usage is known only by model. */
 function measuresOf(run: Contribution, models: readonly ModelMeasures[]): Measures {
-  const sum = models.reduce((total, [, each]) => addMeasures(total, each), EMPTY_MEASURES);
+  const sum = models.reduce((total, [, measures]) => addMeasures(total, measures), EMPTY_MEASURES);
   const { events, calls, inputTokens, outputTokens, cachedInputTokens, cost } = run;
   const own = { events, calls, inputTokens, outputTokens, cachedInputTokens, cost };
   return { ...sum, ...runCounts(run), ...own };
@@ -155,14 +157,14 @@ function measuresOf(run: Contribution, models: readonly ModelMeasures[]): Measur
 
 type ModelMeasures = readonly [ModelName, Measures];
 
-/** Sums of each model of a run, its lines with and without a price together. */
+/** Returns the measures of each model of a run; priced and unpriced lines are combined. */
 function measuresByModel(run: Contribution): ModelMeasures[] {
   const byName = new Map<string, ModelMeasures>();
   for (const line of run.models) {
     const value: ModelName = { provider: line.provider, model: line.model };
     const name = JSON.stringify(modelParts(value));
-    const known = byName.get(name)?.[1] ?? EMPTY_MEASURES;
-    byName.set(name, [value, { ...addMeasures(known, lineMeasures(line)), ...runCounts(run) }]);
+    const previous = byName.get(name)?.[1] ?? EMPTY_MEASURES;
+    byName.set(name, [value, { ...addMeasures(previous, lineMeasures(line)), ...runCounts(run) }]);
   }
   return [...byName.values()];
 }
@@ -170,12 +172,12 @@ function measuresByModel(run: Contribution): ModelMeasures[] {
 /** The measures that count runs. */
 export type RunCounts = Pick<Measures, "runs" | "succeeded" | "failed" | "timedOut" | "running">;
 
-/** The part of sums that counts runs. */
+/** Returns the measures that count runs. */
 export function countsOf({ runs, succeeded, failed, timedOut, running }: Measures): RunCounts {
   return { runs, succeeded, failed, timedOut, running };
 }
 
-/** The counts of no runs. */
+/** Run counts that are all 0. */
 export const NO_RUNS: RunCounts = countsOf(EMPTY_MEASURES);
 
 function runCounts({ labels: { status } }: Contribution): RunCounts {
@@ -202,13 +204,13 @@ function lineMeasures(line: ModelUsage): Measures {
 }
 
 /**
- * What to add to the roll-ups so that they hold a run as it is now in place of what it was.
+ * Returns the rows that update the roll-ups from a run's previous to its current contribution.
  *
- * Rows that would change nothing are left out; a run that moved to another day, label or model takes
- * from the old group, so measures may be negative.
+ * Rows without a change are left out. A run that moved to another day, label or model is subtracted
+ * from its old group, so measures may be negative.
  *
- * @param before what the run contributes so far; null when nothing
- * @param after what it contributes from now on; null when nothing
+ * @param before previous contribution; null for none
+ * @param after current contribution; null for none
  */
 export function differencesOf(
   before: Contribution | null,
@@ -224,13 +226,13 @@ export function differencesOf(
   return [...rows.values()].filter(({ measures }) => !isEmpty(measures));
 }
 
-/** Adds up rows: one for each day and group. */
+/** Merges rows into one per day and group. */
 export function mergeRows(rows: readonly RollupRow[]): RollupRow[] {
   const sums = new Map<string, RollupRow>();
   for (const row of rows) {
     const name = rowName(row);
-    const known = sums.get(name)?.measures;
-    const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+    const sum = sums.get(name)?.measures;
+    const measures = sum === undefined ? row.measures : addMeasures(sum, row.measures);
     sums.set(name, { ...row, measures });
   }
   return [...sums.values()];
@@ -240,12 +242,13 @@ function rowName({ day, group }: RollupRow): string {
   return day + groupName(group);
 }
 
-/** The roll-ups: what the runs of each day come to. */
+/** Reads the daily roll-ups. */
 export interface SpendStore {
   /**
-   * Reads the rows of one kind by day, some at a time.
+   * Reads the rows of one kind by day, in pages.
    *
-   * Each row is exactly its runs' sum at some moment of the reading; other rows may be of another.
+   * Each row is an exact sum over its runs at some moment during the read. Different rows may
+   * reflect different moments.
    *
    * @param fromDay first UTC day, `YYYY-MM-DD`
    * @param toDay last UTC day, inclusive
@@ -258,15 +261,15 @@ export interface SpendStore {
     toDay: string,
   ): AsyncIterable<readonly RollupRow[]>;
   /**
-   * Answers a question that reads many rows: in its turn, and not for longer than a deadline.
+   * Answers a query that reads many rows: queued, and within a deadline.
    *
-   * @param work reads the rows and makes the answer; must not ask another question
-   * @returns its answer, or the refusal of a question that takes too long
-   * @throws {Overloaded} when too many questions wait
+   * @param work reads the rows and computes the answer; must not call `ask` again
+   * @returns the answer, or the refusal of a query that takes too long
+   * @throws {Overloaded} when too many queries are queued
    */
   ask<T>(team: Team, work: () => Promise<Parsed<T>>): Promise<Parsed<T>>;
   /**
-   * Reads the rows of some groups on some days, in no order: for few groups among many.
+   * Reads the rows of the given groups and days, in no order. Use it for few groups among many.
    *
    * @param days UTC days, `YYYY-MM-DD`
    * @throws {StorageUnavailable} when the store fails or takes too long

@@ -1,5 +1,5 @@
 /**
- * Spend: roll-ups summed into the groups somebody asks for, which always add up to their totals.
+ * Spend: roll-ups aggregated into the requested groups, which always add up to their totals.
  *
  * @module
  */
@@ -30,49 +30,55 @@ import {
 } from "./spend_query.ts";
 import { type SpendFilters, UNATTRIBUTED } from "../runs/filters.ts";
 
-/** Groups of one answer; the smallest ones beyond are one last group. */
+/** Maximum groups of one answer; the smallest ones beyond it are combined into one last group. */
 export const SPEND_GROUPS_MAX = 1_000;
 
-/** Rows one question may read: about a second of the store's time. */
+/** Maximum rows one query may read: about a second of the store's time. */
 export const SPEND_ROWS_MAX = 100_000;
 
-/** Bytes that the groups of one question may take while they are added up. */
+/** Maximum bytes of a query's groups while they are accumulated. */
 export const SPEND_BYTES_MAX = 67_108_864;
 
-/** Bytes of a group without its name, and of a row that a watcher keeps. */
+/** Bytes of a group without its name, and of a row that a watcher stores. */
 const GROUP_BYTES = 500, ROW_BYTES = 100;
 
-/** What the groups beyond {@link SPEND_GROUPS_MAX} are called. */
+/** Name of the group that combines those beyond {@link SPEND_GROUPS_MAX}. */
 export const OTHER_GROUPS = "(other)";
 
-/** Readings of roll-ups that change meanwhile, before the answer is made of what was read. */
+/** Maximum reads of roll-ups that keep changing; the answer then uses the last read. */
 const READINGS_MAX = 3;
 
 /** One group of an answer. */
 export interface SpendGroup {
-  /** What it is called. */
+  /** Name of the group. */
   readonly key: string;
-  /** The model it is of, when it is of one. */
+  /** Model, if the group is a model; else null. */
   readonly model: ModelName | null;
-  /** How many groups it stands for, when it is the rest; else null. */
+  /** Number of groups combined in it; null for a single group. */
   readonly folded: number | null;
-  /** Its sums. */
+  /** Totals of the group. */
   readonly measures: Measures;
-  /** Whether it is known how many runs it has: what belongs to no model is only what is left. */
+  /**
+   * True if its number of runs is known. For usage of no model it is not, since that is only the
+   * remainder.
+   */
   readonly runsKnown: boolean;
 }
 
-/** The answer to a question about spend. */
+/** The answer to a spend query. */
 export interface Spend {
-  /** Sums of everything asked for. */
+  /** Totals of all matching runs. */
   readonly totals: Measures;
-  /** The groups, which add up to it. By model, runs do not: one run may use many. */
+  /**
+   * Groups, which add up to the totals. Run counts by model do not, because one run may use several
+   * models.
+   */
   readonly groups: readonly SpendGroup[];
 }
 
 /**
- * What all runs cost for each that succeeded, in picodollars; null when none did. Rounded half up: the one
- * figure here that is no sum.
+ * Returns the cost of all runs per successful run, in picodollars; null if none succeeded. It is
+ * rounded half up, and is the only number here that is not a sum.
  */
 export function costPerSuccess({ cost, succeeded }: Measures): Picodollars | null {
   if (succeeded === 0) return null;
@@ -80,21 +86,21 @@ export function costPerSuccess({ cost, succeeded }: Measures): Picodollars | nul
   return (2n * cost + runs) / (2n * runs);
 }
 
-/** Reads the rows of a kind by day, some at a time, for the days of a question. */
+/** Reads the rows of a kind by day, in pages, for the days of a query. */
 export type ReadRows = (kind: RollupKind) => AsyncIterable<readonly RollupRow[]>;
 
-/** Sees the rows that an answer is made of. */
+/** Observes the rows an answer is computed from. */
 export interface RowWatcher {
-  /** A kind is read, and what was seen of it before counts no longer. */
+  /** Called when a kind is about to be read; rows of this kind seen earlier no longer count. */
   readonly begins: (kind: RollupKind) => void;
-  /** A row that counts, and the group that it is added to. */
+  /** Called with each counted row and the id of its group. */
   readonly row: (row: RollupRow, id: string) => void;
 }
 
 /**
- * Answers a question about spend, or says that it takes too much to answer.
+ * Answers a spend query, or refuses one that reads too much.
  *
- * @param watcher sees every row that counts, as it is read
+ * @param watcher observes each counted row as it is read
  */
 export async function spendOf(
   query: SpendQuery,
@@ -112,23 +118,23 @@ export async function spendOf(
   return { ok: true, value: { totals, groups: all } };
 }
 
-/** The refusal of a question whose answer would occupy the store for too long. */
+/** Refusal of a query that would occupy the store for too long. */
 export const TOO_MANY_ROWS = {
   ok: false,
   problem: {
     code: "invalid_field",
-    message: `This takes more than ${SPEND_ROWS_MAX} rows of roll-ups, or than ` +
-      `${SPEND_BYTES_MAX} bytes for its groups: ask for fewer days`,
+    message: `This query reads more than ${SPEND_ROWS_MAX} roll-up rows, or takes more than ` +
+      `${SPEND_BYTES_MAX} bytes for its groups: request fewer days`,
     field: "from",
   } satisfies Problem,
 } as const;
 
 /**
- * Spend by model, and what belongs to none: the whole runs less their models.
+ * Computes spend by model, and usage of no model: the totals of the runs minus their models.
  *
- * The two are read one after the other. When the runs changed meanwhile they are read again; on a
- * service that never rests the answer is then made of the models first and the runs right after,
- * so that what just came in may count as belonging to no model.
+ * Models and runs are read one after the other, and read again if the runs changed meanwhile. Under
+ * constant load, the answer uses the last read of the models and of the runs right after it. Usage
+ * that arrived in between may then count as belonging to no model.
  */
 async function spendByModel(
   reader: RowReader,
@@ -162,7 +168,7 @@ function withUnattributed(models: readonly SpendGroup[], whole: Measures): Spend
   return { totals, groups: bySize([...models, group]) };
 }
 
-/** Measures of which none is negative, as runs that shrank between two readings could make them. */
+/** Replaces negative measures with 0. They occur if runs shrank between two reads. */
 function atLeastNothing(measures: Measures): Measures {
   const pairs = Object.entries(measures).map(([name, measure]) => [
     name,
@@ -171,12 +177,12 @@ function atLeastNothing(measures: Measures): Measures {
   return Object.fromEntries(pairs);
 }
 
-/** A group under way. */
+/** A group being accumulated. */
 interface OpenGroup extends SpendGroup {
   readonly measures: Sums;
 }
 
-/** Adds up rows as they are read; it never holds more than the groups, and a bound of them. */
+/** Accumulates rows as they are read. It holds only the groups, within a size limit. */
 class RowReader {
   #left = SPEND_ROWS_MAX;
   readonly #read: ReadRows;
@@ -189,7 +195,7 @@ class RowReader {
     this.#watcher = watcher;
   }
 
-  /** The groups of a kind's rows in no order; null when there are too many rows. */
+  /** Returns the groups of a kind's rows in no order; null if there are too many rows. */
   async groups(kind: RollupKind, groupBy: Grouping | null): Promise<SpendGroup[] | null> {
     const groups = new Map<string, OpenGroup>();
     let bytes = 0;
@@ -214,19 +220,22 @@ class RowReader {
     return [...groups.values()].filter(({ measures }) => !isEmpty(measures));
   }
 
-  /** The sum of a kind's rows; null when there are too many. */
+  /** Returns the total of a kind's rows; null if there are too many. */
   async total(kind: RollupKind): Promise<Measures | null> {
     const groups = await this.groups(kind, null);
     return groups && sumOf(groups);
   }
 }
 
-/** Bytes of a group under way: its name may be of any characters, and the answer has it once more. */
+/**
+ * Returns the bytes of a group being accumulated. Its name may have any characters, and the
+ * response repeats it.
+ */
 export function groupBytes(id: string): number {
   return GROUP_BYTES + 4 * id.length;
 }
 
-/** A text that tells a row's group from others; `null` puts all rows in one. */
+/** Returns the id of a row's group; a `groupBy` of `null` puts all rows in one group. */
 export function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
   switch (groupBy) {
     case null:
@@ -245,7 +254,7 @@ export function groupId({ day, group }: RollupRow, groupBy: Grouping | null): st
   }
 }
 
-/** A text that tells a model from others. */
+/** Returns a text that identifies a model. */
 export function modelId(model: ModelName | null): string {
   return JSON.stringify([model?.provider, model?.model]);
 }
@@ -256,7 +265,7 @@ function emptyGroup(row: RollupRow, groupBy: Grouping | null): OpenGroup {
   return { key, model, folded: null, measures: { ...EMPTY_MEASURES }, runsKnown: true };
 }
 
-/** A model as one text, for people: `provider/model`, or the model alone. */
+/** Returns the display name of a model: `provider/model`, or the model alone. */
 export function modelKey({ provider, model }: ModelName): string {
   return provider === null ? model : `${provider}/${model}`;
 }
@@ -273,7 +282,7 @@ function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGro
   return daysOf(query).map((key) => byDay.get(key) ?? { key, ...none });
 }
 
-/** The groups by falling cost; when they are too many, the last one is the rest. */
+/** Sorts groups by descending cost. If there are too many, the last group combines the others. */
 function bySize(groups: readonly SpendGroup[]): SpendGroup[] {
   const isFolded = groups.length > SPEND_GROUPS_MAX;
   const first = firstOf(groups, isFolded ? SPEND_GROUPS_MAX - 1 : SPEND_GROUPS_MAX, byCost);

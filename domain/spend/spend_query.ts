@@ -1,5 +1,5 @@
 /**
- * What a question about spend asks for, and which roll-ups answer it (`docs/SPEND.md`).
+ * Parses spend queries and selects the roll-ups that answer them (`docs/SPEND.md`).
  *
  * @module
  */
@@ -17,27 +17,27 @@ import {
   type SpendFilters,
 } from "../runs/filters.ts";
 
-/** Days one question may span: as long as any plan keeps runs. */
+/** Maximum days of a query: as long as any plan keeps runs. */
 export const SPEND_DAYS_MAX = 400;
 
-/** Days of a question that does not say from when, today among them. */
+/** Days of a query without a start, including today. */
 export const SPEND_DAYS_DEFAULT = 30;
 
-/** What spend can be grouped by. */
+/** Groupings of spend. */
 export const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as const;
 
 /** One of {@link GROUPINGS}. */
 export type Grouping = typeof GROUPINGS[number];
 
-/** A question about spend. */
+/** A spend query. */
 export interface SpendQuery {
   /** First UTC day, `YYYY-MM-DD`. */
   readonly from: string;
   /** Last UTC day, inclusive. */
   readonly to: string;
-  /** What to group by. */
+  /** Grouping. */
   readonly groupBy: Grouping;
-  /** What to look at alone. */
+  /** Filters. */
   readonly filters: SpendFilters;
 }
 
@@ -45,10 +45,10 @@ const DAY_MS = 86_400_000;
 const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
 
 /**
- * Reads the query of a question about spend.
+ * Parses a spend query.
  *
  * @param text the query without its question mark
- * @param nowMs unix milliseconds: questions that do not say so end today
+ * @param nowMs unix milliseconds; a query without an end ends today
  */
 export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery> {
   return parseQuestion(text, nowMs, FILTERS, (parameters) => {
@@ -57,7 +57,7 @@ export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery>
   });
 }
 
-/** Reads the query of a question about models without a price; it knows fewer filters. */
+/** Parses a query for models without a price; it has fewer filters. */
 export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQuery> {
   const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
   return parseQuestion(text, nowMs, ofModels, () => ({ ok: true, value: "model" }));
@@ -66,7 +66,7 @@ export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQue
 function parseQuestion(
   text: string,
   nowMs: number,
-  known: readonly (typeof FILTERS[number])[],
+  supported: readonly (typeof FILTERS[number])[],
   groupingOf: (parameters: Parameters) => Parsed<Grouping>,
 ): Parsed<SpendQuery> {
   const parameters = parseQuery(text);
@@ -75,7 +75,7 @@ function parseQuestion(
   if (!range.ok) return range;
   const groupBy = groupingOf(parameters.value);
   if (!groupBy.ok) return groupBy;
-  const filters = parseFilters(parameters.value, known);
+  const filters = parseFilters(parameters.value, supported);
   if (!filters.ok) return filters;
   return { ok: true, value: { ...range.value, groupBy: groupBy.value, filters: filters.value } };
 }
@@ -105,20 +105,20 @@ function refuseDay<T>(name: string, parameters: Parameters): Parsed<T> {
   return refuse("invalid_field", message, name);
 }
 
-/** Midnight of a day that is sent as such or by an instant on it; null when it is neither. */
+/** Returns midnight of a day given as such or as an instant on it; null for any other value. */
 function parseDay(
   parameters: Parameters,
   name: string,
   absentMs: number,
 ): number | null {
-  const sent = parameters.get(name);
-  const ms = sent === undefined
+  const value = parameters.get(name);
+  const ms = value === undefined
     ? absentMs
-    : parseInstant(/t/i.test(sent) ? sent : `${sent}T00:00:00Z`);
+    : parseInstant(/t/i.test(value) ? value : `${value}T00:00:00Z`);
   return ms === null ? null : Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
-/** All days of a question, in order. */
+/** Returns all days of a query, in order. */
 export function daysOf({ from, to }: Pick<SpendQuery, "from" | "to">): string[] {
   const days: string[] = [];
   const last = Date.parse(to);
@@ -126,15 +126,18 @@ export function daysOf({ from, to }: Pick<SpendQuery, "from" | "to">): string[] 
   return days;
 }
 
-/** The roll-ups that answer a question with the fewest rows. */
+/** Roll-ups that answer a query with the fewest rows. */
 export interface SpendPlan {
-  /** Rows to group. */
+  /** Kind of rows to group. */
   readonly groups: RollupKind;
-  /** Rows of the whole runs, of which models are a part; null when the groups are all there is. */
+  /**
+   * Kind of rows that hold complete runs, of which models are a part; null if the groups cover
+   * everything.
+   */
   readonly whole: RollupKind | null;
 }
 
-/** Chooses roll-ups. */
+/** Selects the roll-ups for a query. */
 export function spendPlanOf({ groupBy, filters }: SpendQuery): SpendPlan {
   const filtered = LABELS.filter((label) => filters[label] !== undefined);
   const ofModels = filters.model !== undefined || filters.provider !== undefined;
@@ -145,13 +148,16 @@ export function spendPlanOf({ groupBy, filters }: SpendQuery): SpendPlan {
   return { groups, whole: ofModels ? null : kindWith(needed) };
 }
 
-/** The kind of whole runs that has these labels in the fewest rows. */
+/** Returns the kind that has these labels of complete runs in the fewest rows. */
 function kindWith(labels: ReadonlySet<Label>): RollupKind {
   const [first] = labels;
   return first === undefined ? "total" : labels.size === 1 ? first : "cell";
 }
 
-/** Whether a row is among what is looked at. Filters on what the row does not tell are not asked. */
+/**
+ * Returns whether a row matches the filters. Filters on dimensions the row does not have are
+ * skipped.
+ */
 export function matches({ group }: RollupRow, filters: SpendFilters): boolean {
   for (const label of LABELS) {
     const wanted = filters[label];
@@ -163,7 +169,10 @@ export function matches({ group }: RollupRow, filters: SpendFilters): boolean {
     (filters.provider === undefined || model.provider === filters.provider);
 }
 
-/** A label of a row's group, null when its runs have none. Only for labels that the kind has. */
+/**
+ * Returns a label of a row's group; null if its runs have none. Call it only for labels that the
+ * kind has.
+ */
 export function labelOf(group: RollupGroup, label: Label): string | null {
   if (group.kind === "cell" || group.kind === "model_cell") {
     return labelOrNull(group.labels[label]);
@@ -171,7 +180,7 @@ export function labelOf(group: RollupGroup, label: Label): string | null {
   return group.kind === label ? labelOrNull(group.value) : null;
 }
 
-/** The model of a row's group, if its kind has one. */
+/** Returns the model of a row's group; null if its kind has none. */
 export function modelOf(group: RollupGroup): ModelName | null {
   if (group.kind !== "model" && group.kind !== "model_cell") return null;
   return { provider: labelOrNull(group.value.provider), model: group.value.model };

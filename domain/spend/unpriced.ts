@@ -1,5 +1,5 @@
 /**
- * Models that were called and have no price, and what their calls might have cost.
+ * Called models without a price, with an estimate of their cost.
  *
  * @module
  */
@@ -21,38 +21,38 @@ import {
 } from "./spend.ts";
 import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 
-/** Models one answer lists, those with the most tokens. */
+/** Maximum models in an answer: those with the most tokens. */
 export const UNPRICED_MODELS_MAX = 100;
 
-/** Calls to one model that cost 0 because the model has no price. */
+/** Calls to a model that cost 0 because it has no price. */
 export interface UnpricedModel
   extends Pick<ModelUsage, "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens"> {
-  /** The model. */
+  /** Model. */
   readonly name: ModelName;
-  /** First UTC day of the question with such a call. */
+  /** First UTC day of the query with such a call, `YYYY-MM-DD`. */
   readonly firstSeen: string;
-  /** Last such day. */
+  /** Last such day, `YYYY-MM-DD`. */
   readonly lastSeen: string;
 }
 
-/** An unpriced model with a guess at its cost. */
+/** An unpriced model with an estimate of its cost. */
 export interface EstimatedModel extends UnpricedModel {
-  /** What it would cost at the rates of the nearest priced row; null when none is near. */
+  /** Estimated cost at the rates of the nearest priced row; null if none is near. */
   readonly estimate: { readonly cost: Picodollars; readonly row: RateRow } | null;
 }
 
 /** The models without a price. */
 export interface Unpriced {
-  /** By falling tokens, {@link UNPRICED_MODELS_MAX} at most. */
+  /** Models by descending tokens, {@link UNPRICED_MODELS_MAX} at most. */
   readonly models: readonly EstimatedModel[];
-  /** How many more there are. */
+  /** Number of models not listed. */
   readonly leftOut: number;
-  /** Sum of the estimates. */
+  /** Total of the estimates, in picodollars. */
   readonly estimateTotal: Picodollars;
 }
 
 /**
- * Answers which models have no price.
+ * Returns the models without a price.
  *
  * @param nearest finds the priced row to estimate with
  */
@@ -66,7 +66,7 @@ export async function unpricedOf(
   const listed = firstOf(all, UNPRICED_MODELS_MAX, byTokens);
   const models: EstimatedModel[] = [];
   for (const model of listed) {
-    // What stands for many models has no price of its own to be near to.
+    // The combined line of other models has no nearest price.
     const row = model.name.model === OTHER_MODELS ? null : nearest(model.name);
     models.push({ ...model, estimate: row && { cost: estimateOf(model, row), row } });
   }
@@ -74,10 +74,10 @@ export async function unpricedOf(
   return { ok: true, value: { models, leftOut: all.length - models.length, estimateTotal } };
 }
 
-/** A model whose calls are added up. */
+/** A model whose calls are being accumulated. */
 type OpenModel = { -readonly [Name in keyof UnpricedModel]: UnpricedModel[Name] };
 
-/** All models with unpriced calls; null when there are too many rows. */
+/** Returns all models with unpriced calls; null if there are too many rows. */
 async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<UnpricedModel[] | null> {
   const models = new Map<string, OpenModel>();
   let [count, bytes] = [0, 0];
@@ -89,13 +89,13 @@ async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<Unpriced
   return [...models.values()];
 }
 
-/** Adds a row to its model, and returns the bytes of a new one; rows come by day. */
+/** Adds a row to its model, and returns the bytes of a new model. Rows arrive by day. */
 function addUnpriced(models: Map<string, OpenModel>, { day, group, measures }: RollupRow): number {
   const name = modelOf(group);
   if (name === null || measures.unpricedCalls === 0) return 0;
   const id = modelId(name);
-  const known = models.get(id);
-  if (known === undefined) {
+  const entry = models.get(id);
+  if (entry === undefined) {
     models.set(id, {
       name,
       calls: measures.unpricedCalls,
@@ -107,11 +107,11 @@ function addUnpriced(models: Map<string, OpenModel>, { day, group, measures }: R
     });
     return groupBytes(id);
   }
-  known.calls += measures.unpricedCalls;
-  known.inputTokens += measures.unpricedInputTokens;
-  known.outputTokens += measures.unpricedOutputTokens;
-  known.cachedInputTokens += measures.unpricedCachedInputTokens;
-  known.lastSeen = day;
+  entry.calls += measures.unpricedCalls;
+  entry.inputTokens += measures.unpricedInputTokens;
+  entry.outputTokens += measures.unpricedOutputTokens;
+  entry.cachedInputTokens += measures.unpricedCachedInputTokens;
+  entry.lastSeen = day;
   return 0;
 }
 
@@ -126,8 +126,9 @@ function tokensOf({ inputTokens, outputTokens }: UnpricedModel): bigint {
 }
 
 /**
- * Sums of tokens at a row's base rates. Tiers are by call, and single calls are not known here; more
- * cached tokens than input tokens means that they were reported apart (decisions, section 5).
+ * Estimates the cost of tokens at a row's base rates. Tiers apply per call, and single calls are
+ * not known here. More cached than input tokens means that they were reported separately
+ * (decisions, section 5).
  */
 function estimateOf(sums: UnpricedModel, { rates }: RateRow): Picodollars {
   const { inputTokens, outputTokens, cachedInputTokens: cached } = sums;

@@ -214,7 +214,7 @@ Deno.test("restoring an agent beyond the plan's limit is refused on the form", a
   for (let n = 0; n < 10; n++) await sendAll(h, `a${n}`, ["ok"], 10 + n);
   const { status, text } = await (await signedIn(h)).send(`${AGENTS}/old`, { name: "back" });
   assertEquals(status, 403);
-  assertMatch(textOf(text), /The agent is archived and cannot come back/);
+  assertMatch(textOf(text), /The agent is archived and cannot be restored/);
   assertMatch(text, /value="back"/);
   assertEquals((await h.get("/v1/agents/old")).json.archived, true);
 });

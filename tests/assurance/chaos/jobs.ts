@@ -47,7 +47,7 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
     await withStore(path, poison);
     {
       await using process = await Process.start(settings);
-      await process.logs(/Cannot sum up|goes on after a pause/);
+      await process.logs(/Cannot summarize|resumes after a pause/);
       await process.stop("SIGKILL");
     }
     await using process = await Process.start(settings);
@@ -55,7 +55,7 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
     await noMarksLeft(path);
     const { code, stdout } = await process.stop();
     assertEquals(code, 0);
-    assert(!stdout.includes("goes on after a pause"), stdout);
+    assert(!stdout.includes("resumes after a pause"), stdout);
     const tries = await withStore(path, removePoison);
     await verify(path, [load]);
     await assertExact(path);

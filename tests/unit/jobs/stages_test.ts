@@ -213,7 +213,7 @@ Deno.test("stages: one that cannot be read is put off, costs no try, and others 
   await shop.worker.idle();
   const checksOf = async (n: number) => (await shop.stagesOf(run(n)))[1];
   assertEquals([await checksOf(1), await checksOf(2)], ["checks pending 0", "checks done 1"]);
-  assertEquals(shop.log.filter((line) => line.includes("is put off")).length, 3);
+  assertEquals(shop.log.filter((line) => line.includes("is postponed")).length, 3);
   assert(!shop.log.join().includes("run_"), shop.log.join());
   broken = false;
   await shop.after(1_000);
