@@ -4,6 +4,7 @@
  * Keys of rows written by each request begin with the run's id, which begins with its time: inserts
  * are then adjacent, which is ten times faster than spreading them over teams. The team follows the
  * id directly, so that no read can reach another team's data.
+ *
  * @module
  */
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
@@ -112,7 +113,7 @@ export const keys = {
    * value is the number of the team's latest change in the feed.
    */
   rollupVersion: (team: TeamId): Deno.KvKey => ["rollup_version", team],
-  /** Changes with every change of a roll-up of that UTC day. */
+  /** Changes with every change of a roll-up of that UTC day: unchanged, so are its roll-ups. */
   rollupDay: (team: TeamId, day: string): Deno.KvKey => ["rollup_day", team, day],
   /** Roll-up versions between two days, inclusive. */
   rollupDays: (team: TeamId, fromDay: string, toDay: string): Deno.KvListSelector => ({
@@ -193,24 +194,24 @@ export const keys = {
     since,
     run,
   ],
-  /** Totals of deleted runs, by roll-up. */
+  /** Totals of removed runs, by roll-up. */
   removedRollup: (team: TeamId, kind: RollupKind, day: string, name: string): Deno.KvKey => [
     ...keys.removedRollups(team, kind),
     day,
     name,
   ],
-  /** Totals of deleted runs in all roll-ups of a team, or of one kind. */
+  /** Totals of removed runs in all roll-ups of a team, or of one kind. */
   removedRollups: (team: TeamId, kind?: RollupKind): Deno.KvKey =>
     kind === undefined ? ["removed_rollup", team] : ["removed_rollup", team, kind],
-  /** Totals of an agent's deleted runs. */
+  /** Totals of an agent's removed runs. */
   removedAgent: (team: TeamId, slug: string): Deno.KvKey => ["removed_agent", team, slug],
   removedAgents: (team: TeamId): Deno.KvKey => ["removed_agent", team],
-  /** Counted events of a month, `YYYY-MM`, that were deleted. A sum counter. */
+  /** Counted events of a month, `YYYY-MM`, that were removed. A sum counter. */
   removedUsage: (team: TeamId, month: string): Deno.KvKey => ["removed_usage", team, month],
   removedUsages: (team: TeamId): Deno.KvKey => ["removed_usage", team],
-  /** All deleted runs whose events are still being removed. */
+  /** All removed runs whose events are still being removed. */
   purges: (): Deno.KvKey => ["purge"],
-  /** A deleted run whose events are still being removed. */
+  /** A removed run whose events are still being removed. */
   purge: (team: TeamId, run: RunId): Deno.KvKey => ["purge", team, run],
   purgesOf: (team: TeamId): Deno.KvKey => ["purge", team],
   /** Changes with every new customer deletion of a team; also the prefix of all its deletions. */

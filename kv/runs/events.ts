@@ -59,7 +59,7 @@ function noEvents(): LiveLedger {
   return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers), row: [] };
 }
 
-/** The part of {@link RunStore} that stores events. */
+/** Creates the operation of {@link RunStore} that stores events. */
 export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "append"> {
   const live = new ByteCache<string, LiveLedger>({
     memory: store.memory,
@@ -200,7 +200,7 @@ function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): 
   return [...rows, { key, value: sealedPage }, directory.set];
 }
 
-/** Returns whether a cached ledger is current, for a batch without fresh events or a commit. */
+/** Returns whether a cached ledger is current; without fresh events, no commit checks it. */
 async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger): Promise<boolean> {
   return (await getEntry(store, keys.ledger(team, id))).versionstamp === version;
 }

@@ -42,17 +42,17 @@ async function readLineage(store: Store, team: TeamId, id: RunId): Promise<RunLi
   let cost = 0n;
   let isCut = false;
   for (let generation = 1; next.length > 0; generation++) {
-    const fresh = [...new Set(next)].filter((each) => !visited.has(each));
+    const fresh = [...new Set(next)].filter((run) => !visited.has(run));
     const remaining = generation > DESCENDANTS.generations
       ? 0
       : DESCENDANTS.max - (visited.size - 1);
     if (fresh.length > remaining) isCut = true;
     const group = fresh.slice(0, remaining);
-    for (const each of group) visited.add(each);
+    for (const run of group) visited.add(run);
     cost += await costOfAll(store, team, group);
     // One more than the remaining limit, to detect further ones.
     const limit = DESCENDANTS.max - (visited.size - 1) + 1;
-    const lists = await Promise.all(group.map((each) => childrenOf(store, team, each, limit)));
+    const lists = await Promise.all(group.map((run) => childrenOf(store, team, run, limit)));
     next = lists.flat();
   }
   return { children, hasMore: listed.length > CHILDREN_MAX, cost, isCut };

@@ -7,6 +7,7 @@
  *
  * Rows are in time order, and one row may name runs of several teams. So that teams take turns, the
  * queue of a lane reads beyond the oldest rows and keeps some runs of each team in memory.
+ *
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";

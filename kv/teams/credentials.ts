@@ -135,7 +135,7 @@ class Credentials implements CredentialStore {
     if (secret.startsWith("opk_")) return this.#findOperator(secret);
     const hash = hashOf(secret);
     const line = this.#cache.peekStale(secret)?.principal.team.id ?? from();
-    return this.#lookups.find(hash, line, () => this.#look(secret, hash));
+    return this.#lookups.find(hash, line, () => this.#lookUp(secret, hash));
   }
 
   /** Compares hashes: they have equal lengths and do not reveal how much of a secret matched. */
@@ -145,7 +145,7 @@ class Credentials implements CredentialStore {
     return isOperator ? OPERATOR : Promise.resolve(null);
   }
 
-  async #look(secret: string, hash: Uint8Array): Promise<Principal | null> {
+  async #lookUp(secret: string, hash: Uint8Array): Promise<Principal | null> {
     const before = this.#changes;
     // Another request may have filled the cache while this one was queued.
     const cached = this.#cache.get(secret);
@@ -273,7 +273,10 @@ class Credentials implements CredentialStore {
     const isAll = matching.length <= limit && rows.length <= max;
     const uses = await this.#uses.read(team, page.map(({ id }) => id));
     return {
-      records: page.map((each, at) => ({ ...publicRecord(each), lastUsedAt: uses[at] ?? null })),
+      records: page.map((record, at) => ({
+        ...publicRecord(record),
+        lastUsedAt: uses[at] ?? null,
+      })),
       next: isAll ? null : last?.id ?? null,
     };
   }

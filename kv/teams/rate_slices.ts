@@ -64,7 +64,7 @@ export class RateSlices {
   /** Stops leasing and waits for leases in flight. Call it before the store closes. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const forget of this.#rests.values()) forget();
+    for (const cancel of this.#rests.values()) cancel();
     this.#rests.clear();
     await this.idle();
   }
@@ -103,10 +103,10 @@ export class RateSlices {
   /** Schedules a lease of the rest for when the row has refilled, even without requests. */
   #leaseLater(key: Deno.KvKey, bucket: SharedBucket): void {
     if (this.#stopped || this.#rests.has(bucket)) return;
-    const forget = this.#timers.after(bucket.restMs, () => {
+    const cancel = this.#timers.after(bucket.restMs, () => {
       this.#rests.delete(bucket);
       this.#begin(key, bucket);
     });
-    this.#rests.set(bucket, forget);
+    this.#rests.set(bucket, cancel);
   }
 }

@@ -4,6 +4,7 @@
  *
  * Only secrets not known to work are looked up here, and none is refused without a look-up: a
  * working secret is served whatever other clients of its address send.
+ *
  * @module
  */
 import type { SlotLimits } from "../../domain/core/fair_slots.ts";
@@ -51,7 +52,11 @@ export class SecretLookups {
    * @throws {StorageUnavailable} when the store fails or takes too long
    * @throws {Overloaded} when too many look-ups wait
    */
-  async find<T>(hash: Uint8Array, line: string, look: () => Promise<T | null>): Promise<T | null> {
+  async find<T>(
+    hash: Uint8Array,
+    line: string,
+    lookUp: () => Promise<T | null>,
+  ): Promise<T | null> {
     const name = hash.toHex();
     if (this.#refused.has(name)) return null;
     // Not counted as a read of the request.
@@ -60,9 +65,9 @@ export class SecretLookups {
         // Another request may have been refused with the same secret meanwhile.
         if (this.#refused.has(name)) return null;
         const forgottenBefore = this.#forgotten;
-        const found = await look();
-        if (found === null && forgottenBefore === this.#forgotten) this.#refused.set(name, true);
-        return found;
+        const result = await lookUp();
+        if (result === null && forgottenBefore === this.#forgotten) this.#refused.set(name, true);
+        return result;
       })
     );
   }

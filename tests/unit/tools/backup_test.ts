@@ -66,7 +66,7 @@ Deno.test("backup: a file that is there is never overwritten", async () => {
     await Deno.writeTextFile(`${folder}/backup.kv`, "an older one");
     const { code, failure } = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/ledger.kv`);
     assertEquals(code, 1);
-    assertStringIncludes(failure, "is there already");
+    assertStringIncludes(failure, "already exists");
     assertEquals(await Deno.readTextFile(`${folder}/backup.kv`), "an older one");
   });
 });
