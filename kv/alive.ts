@@ -1,15 +1,15 @@
 /**
- * Telling a store that fails altogether from work that fails by itself.
+ * Distinguishes a failing store from a failing job.
  *
  * @module
  */
 import { keys } from "./base/keys.ts";
 import { getMany, type Store } from "./store.ts";
 
-/** A key that never holds anything: deleting it writes, and changes nothing. */
+/** A key that never exists: deleting it is a write without an effect. */
 const NOTHING = keys.pending("open", "");
 
-/** Returns whether the store reads and writes; then it is the work itself that failed. */
+/** Returns whether the store reads and writes; if so, the job itself failed. */
 export async function isAlive(store: Store): Promise<boolean> {
   try {
     await getMany(store, [keys.firstTeam()]);

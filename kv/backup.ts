@@ -1,9 +1,9 @@
 /**
- * Backups of a ledger's file: consistent, checked, and under their name only when they are complete.
+ * Backs up and restores a ledger's file. A backup gets its name only when complete and checked.
  *
- * Both ways are one copy of one moment. A backup is taken beside the running service; to restore one, the
- * ledger must be nobody's, and what was there moves aside with its log of commits: the database would
- * play a log that stayed behind into the file that was put back, and damage it.
+ * Both operations copy one snapshot. A backup can be taken while the service runs. A restore needs
+ * the ledger's lock, and moves the old file away together with its write-ahead log: otherwise the
+ * database would replay the old log into the restored file and damage it.
  *
  * @module
  */
@@ -15,41 +15,38 @@ import { isFile, requireLedger } from "./open.ts";
 import { messageOf, otherFormat, StoreRefused } from "./refused.ts";
 import { lockLedger } from "./ledger_file.ts";
 
-/** A file could not be copied, or its copy is no sound ledger. */
+/** A file could not be copied, or its copy is not a valid ledger. */
 export class CopyFailed extends Error {
-  /** Tells this error from others in logs. */
   override readonly name = "CopyFailed";
 }
 
-/** Hears how far a copy is. */
+/** Receives the progress of a copy. */
 export interface CopyWatch {
-  /** Ends the copy when aborted. */
+  /** Cancels the copy. */
   readonly signal?: AbortSignal;
-  /** Called now and then with the pages copied, and those that there are. */
+  /** Called periodically with the number of copied pages and of all pages. */
   readonly onPages?: (pages: number, pagesOfAll: number) => void;
-  /** Called when all is copied and the copy is being checked. */
+  /** Called when the copy is complete and its check begins. */
   readonly onCopied?: () => void;
 }
 
-/** Why a copy that was told to stop failed. */
-const BROKEN_OFF = "it was broken off";
+const CANCELLED = "it was cancelled";
 
-/** A file, and its copy to be. */
 type Files = Pick<CopyJob, "from" | "to">;
 
-/** What was restored. */
+/** Result of a restore. */
 export interface Restored {
-  /** Bytes of the ledger now. */
+  /** Bytes of the restored ledger. */
   readonly bytes: number;
-  /** Where the files that were there are now. */
+  /** New paths of the files that were replaced. */
   readonly movedTo: readonly string[];
 }
 
 /**
- * Copies a ledger, which a service may be writing to.
+ * Backs up a ledger while a service may be writing to it.
  *
- * @param target the new file
- * @returns its bytes
+ * @param target path of the new file
+ * @returns the bytes of the backup
  * @throws {StoreRefused} when there is no ledger
  * @throws {CopyFailed} when the target exists or cannot be written, or the ledger is damaged
  */
@@ -58,9 +55,9 @@ export async function backUp(
   target: string,
   watch: CopyWatch = {},
 ): Promise<number> {
-  if (!isFile(location)) throw new StoreRefused(`${location} is no file: use its own tools`);
+  if (!isFile(location)) throw notAFile(location);
   await requireLedger(location);
-  // The name is taken first, so that of two backups to one name one is refused.
+  // Reserve the name first, so that one of two concurrent backups to one name is refused.
   await create(target);
   const partial = `${target}.partial`;
   try {
@@ -77,11 +74,11 @@ export async function backUp(
 }
 
 /**
- * Puts a backup in a ledger's place.
+ * Replaces a ledger with a backup.
  *
- * @param stamp a text for the names of the files that move aside
- * @throws {StoreInUse} when a service has the ledger
- * @throws {CopyFailed} when the backup is not sound; the ledger is then as it was
+ * @param stamp suffix for the names of the replaced files
+ * @throws {StoreInUse} when a service has the ledger open
+ * @throws {CopyFailed} when the backup is not valid; the ledger is then unchanged
  */
 export async function restore(
   backup: string,
@@ -89,7 +86,7 @@ export async function restore(
   stamp: string,
   watch: CopyWatch = {},
 ): Promise<Restored> {
-  if (!isFile(location)) throw new StoreRefused(`${location} is no file: use its own tools`);
+  if (!isFile(location)) throw notAFile(location);
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);
@@ -101,7 +98,7 @@ export async function restore(
     await syncFolder(path);
     return { bytes, movedTo };
   } catch (error) {
-    // Once the ledger has moved, only this file says that one is missing.
+    // After the ledger has moved, this file is the only sign that it is missing.
     if (await isThere(path)) await removeCopy(restoring);
     throw asCopyFailed(error);
   } finally {
@@ -109,7 +106,11 @@ export async function restore(
   }
 }
 
-/** The log goes last: until the end it or the restored file keeps a service from a new, empty ledger. */
+function notAFile(location: string): StoreRefused {
+  return new StoreRefused(`${location} is not a file: use the backup tools of its database`);
+}
+
+/** Moves the log last: until then, the log or the restored file prevents a new, empty ledger. */
 async function moveAside(path: string, aside: string): Promise<string[]> {
   const moved: string[] = [];
   for (const suffix of ["", "-shm", "-wal"]) {
@@ -120,7 +121,7 @@ async function moveAside(path: string, aside: string): Promise<string[]> {
   return moved;
 }
 
-/** Copies a ledger into a file that is not there yet, checks it, and has it reach the disk. */
+/** Copies a ledger into a new file, checks the copy and syncs it to disk. */
 async function copyLedger(from: string, to: string, watch: CopyWatch): Promise<number> {
   await create(to);
   await copyInThread({ from, to }, watch);
@@ -145,15 +146,15 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
         return signal?.aborted ? abort() : onCopied?.();
       case "checked":
         if (news.verdict !== "ok") return fail(`it is damaged: ${news.verdict}`);
-        if (news.format === null) return fail("it is no ledger of this service");
+        if (news.format === null) return fail("it is not a ledger of this service");
         if (news.format !== LEDGER_FORMAT) return reject(otherFormat(job.from, news.format));
         return resolve();
       case "failed":
         return fail(news.message);
     }
   };
-  // A copy under way ends by itself and takes its journal with it; a check is left alone.
-  const abort = () => isCopied ? fail(BROKEN_OFF) : void Atomics.store(job.stop, 0, 1);
+  // A running copy stops itself and removes its journal; a running check is abandoned.
+  const abort = () => isCopied ? fail(CANCELLED) : void Atomics.store(job.stop, 0, 1);
   worker.onmessage = (event: MessageEvent<CopyNews>) => judge(event.data);
   worker.onerror = (event) => {
     event.preventDefault();
@@ -170,7 +171,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
   }
 }
 
-/** Gives what the disk said the form of other failures. */
+/** Converts disk errors to {@link CopyFailed}. */
 function asCopyFailed(error: unknown): unknown {
   const isKnown = error instanceof CopyFailed || error instanceof StoreRefused;
   return isKnown ? error : new CopyFailed(`Cannot copy: ${messageOf(error)}: check the disk`);
@@ -181,12 +182,12 @@ async function create(path: string): Promise<void> {
     await createPrivate(path);
   } catch (error) {
     const isTaken = error instanceof Deno.errors.AlreadyExists;
-    const why = isTaken ? "it is there already: choose another name" : messageOf(error);
+    const why = isTaken ? "it already exists: choose another name" : messageOf(error);
     throw new CopyFailed(`Cannot create ${path}: ${why}`);
   }
 }
 
-/** Removes a copy under way, which has a journal of its own until it is complete. */
+/** Removes an incomplete copy and its journal. */
 async function removeCopy(path: string): Promise<void> {
   await removeIfThere(path);
   await removeIfThere(`${path}-journal`);
@@ -196,7 +197,7 @@ async function removeIfThere(path: string): Promise<void> {
   if (await isThere(path)) await Deno.remove(path);
 }
 
-/** A new name is on the disk once its folder is. */
+/** Syncs the folder, which makes a new name durable. */
 async function syncFolder(path: string): Promise<void> {
   using folder = await Deno.open(dirname(path));
   await folder.sync();

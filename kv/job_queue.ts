@@ -1,5 +1,5 @@
 /**
- * Jobs that teams ask for: stored until they are done, worked on step by step, and waited for.
+ * Queue of jobs that teams request: stored, advanced step by step, and awaited by callers.
  *
  * @module
  */
@@ -12,41 +12,39 @@ import { JobTurns } from "./job_turns.ts";
 import { getEntry, getValue, type Store } from "./store.ts";
 import type { Write } from "./writer/write.ts";
 
-/** Keys of one kind of job. */
+/** Keys of one type of job. */
 export interface JobKeys {
-  /** Changes with every new job of a team; all of its jobs are below it. */
+  /** Changes with every new job of a team; also the prefix of all its jobs. */
   all(team: TeamId): Deno.KvKey;
-  /** One job. */
   job(team: TeamId, id: string): Deno.KvKey;
-  /** All jobs under way. */
+  /** Prefix of all active jobs. */
   active(): Deno.KvKey;
-  /** One job under way. */
   activeJob(team: TeamId, id: string): Deno.KvKey;
 }
 
-/** Waits until the calls stored before a job are in the indexes. */
+/** Waits until the runs stored before a job are in the indexes. */
 export interface JobWaits {
-  /** Looks further; see `PendingWaits`. */
+  /** Advances the wait; see `PendingWaits`. */
   look(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits">;
 }
 
-/** What becomes of a request for a job; a new one comes with the rows that are stored with it. */
+/** Decision on a request for a job; a new job includes the rows to store with it. */
 export type JobDecision<Job> =
   | { readonly kind: "stored"; readonly job: Job; readonly rows: Pick<Write, "sets" | "deletes"> }
   | { readonly kind: "replayed"; readonly job: Job }
   | { readonly kind: "refused"; readonly problem: Problem };
 
-/** The jobs of one kind, of all teams. */
+/** Jobs of one type, of all teams. */
 export abstract class JobQueue<Job extends TeamJob> {
   readonly #store: Store;
   readonly #keys: JobKeys;
   readonly #waits: JobWaits;
   readonly #turns: JobTurns;
   readonly #locks = new KeyedMutex();
-  /** Callers who wait in this process, by job. */
+  /** Callers waiting in this process, by job. */
   readonly #waiting = new Map<string, Set<(job: Job) => void>>();
 
-  /** Creates a queue that has worked on nothing yet; `now` is in unix milliseconds. */
+  /** Creates a queue; `now` returns unix milliseconds. */
   constructor(store: Store, keys: JobKeys, waits: JobWaits, now: () => number) {
     this.#store = store;
     this.#keys = keys;
@@ -54,34 +52,34 @@ export abstract class JobQueue<Job extends TeamJob> {
     this.#turns = new JobTurns(store, keys.active(), now, (team, id) => this.#step(team, id));
   }
 
-  /** Takes a job that need not wait a step further; returns it as it was stored, null when it was not. */
+  /** Runs one step of a job that need not wait; returns the stored job, or null if not stored. */
   protected abstract advance(team: TeamId, job: Job, entry: Deno.AtomicCheck): Promise<Job | null>;
 
-  /** Takes the job whose turn it is a step further; returns false when none can go on. */
+  /** Runs one step of the next job; returns false if no job can progress. */
   work(): Promise<boolean> {
     return this.#turns.work();
   }
 
-  /** Whether the last step found a job, also one that has to wait. */
+  /** True if the last step found a job, including one that has to wait. */
   get underWay(): boolean {
     return this.#turns.underWay;
   }
 
-  /** Reads a job of a team; null when the team has none of that id. */
+  /** Reads a job of a team; null if the team has none with that id. */
   get(team: { readonly id: TeamId }, id: string): Promise<Job | null> {
     return getValue<Job>(this.#store, this.#keys.job(team.id, id));
   }
 
-  /** Returns the job once it is done, or as it is after so many milliseconds. */
+  /** Returns the job once it is done, or in its current state after `ms` milliseconds. */
   async waitUntilDone(team: { readonly id: TeamId }, job: Job, ms: number): Promise<Job> {
     const { promise, resolve } = Promise.withResolvers<Job | null>();
     const waiting = this.#waiting.get(job.id) ?? new Set();
     this.#waiting.set(job.id, waiting.add(resolve));
     const timer = setTimeout(resolve, ms, null);
     try {
-      // It may have been done before anybody waited.
-      const known = await this.get(team, job.id);
-      if (known === null || known.state === "done") return known ?? job;
+      // The job may have finished before the caller registered.
+      const current = await this.get(team, job.id);
+      if (current === null || current.state === "done") return current ?? job;
       return await promise ?? await this.get(team, job.id) ?? job;
     } finally {
       clearTimeout(timer);
@@ -90,24 +88,24 @@ export abstract class JobQueue<Job extends TeamJob> {
     }
   }
 
-  /** Stores a job unless `decide` finds the same one or refuses it; of two at once one is stored. */
+  /** Stores a job unless `decide` replays or refuses it; concurrent requests store only one. */
   protected async add(
     team: TeamId,
     decide: () => Promise<JobDecision<Job>>,
   ): Promise<JobDecision<Job>> {
-    const made = await this.#locks.take(
+    const decision = await this.#locks.take(
       team,
-      () => untilCommitted("make a job", () => this.#tryToAdd(team, decide)),
+      () => untilCommitted("create a job", () => this.#tryToAdd(team, decide)),
     );
-    if (made.kind !== "refused") this.#store.workerSignal.raise();
-    return made;
+    if (decision.kind !== "refused") this.#store.workerSignal.raise();
+    return decision;
   }
 
   async #tryToAdd(team: TeamId, decide: () => Promise<JobDecision<Job>>) {
     const version = await getEntry(this.#store, this.#keys.all(team));
-    const made = await decide();
-    if (made.kind !== "stored") return made;
-    const { job, rows } = made;
+    const decision = await decide();
+    if (decision.kind !== "stored") return decision;
+    const { job, rows } = decision;
     const committed = await this.#store.writer.commit({
       team,
       checks: [version],
@@ -119,7 +117,7 @@ export abstract class JobQueue<Job extends TeamJob> {
       ],
       deletes: rows.deletes ?? [],
     });
-    return committed === null ? LOST : made;
+    return committed === null ? LOST : decision;
   }
 
   async #step(team: TeamId, id: string): Promise<boolean> {
@@ -130,7 +128,7 @@ export abstract class JobQueue<Job extends TeamJob> {
       return true;
     }
     if (job.state === "waiting") {
-      // As long as it waits, its version is of the moment it was made.
+      // While the job waits, its version is still the one of its creation.
       const waits = await this.#waits.look(id, team, entry.versionstamp ?? "");
       if (waits !== "over") return waits === "further";
     }

@@ -1,8 +1,8 @@
 /**
- * Turns of jobs: team after team, a step of one job of it each time.
+ * Schedules jobs round-robin: one step of one job per team.
  *
- * However many jobs a team has, and however many steps they take, the next step of another team's job is
- * as many steps away as there are teams with jobs.
+ * However many jobs a team has, and however many steps they need, another team's next step is at
+ * most as many steps away as there are teams with jobs.
  *
  * @module
  */
@@ -13,32 +13,32 @@ import { isAlive } from "./alive.ts";
 import { PutOff } from "./base/retry_later.ts";
 import { listRows, type Store } from "./store.ts";
 
-/** Teams visited in one go while none of their jobs comes further: each takes some reads. */
+/** Teams visited per call while none of their jobs can progress: each visit costs some reads. */
 const VISITS_MAX = 10;
 
-/** Sorts behind every other part of a key. */
-const BEHIND = true;
+/** Sorts after every other key part. */
+const AFTER_ALL = true;
 
-/** Takes a job a step further; answers false when it has to wait. */
+/** Runs one step of a job; returns false if the job has to wait. */
 export type JobStep = (team: TeamId, id: string) => Promise<boolean>;
 
-/** Goes through the jobs under way. */
+/** Iterates over the active jobs. */
 export class JobTurns {
   readonly #store: Store;
   readonly #prefix: Deno.KvKey;
   readonly #step: JobStep;
-  /** Jobs that failed by themselves. */
+  /** Jobs in backoff after their own failures. */
   readonly #putOff: PutOff;
   /** The team visited last; null at the start of a round. */
   #last: TeamId | null = null;
   #round = 0;
-  /** Whether the round under way met a job, and took one further. */
+  /** Whether the current round found a job (`#met`) and advanced one (`#moved`). */
   #met = false;
   #moved = false;
-  /** Whether there was a job the last time, also one that had to wait. */
+  /** True if the last pass found a job, including one that had to wait. */
   underWay = false;
 
-  /** Has visited no team yet. The rows of jobs are `[...prefix, team, id]`. */
+  /** Creates a schedule at its first team. The rows of jobs are `[...prefix, team, id]`. */
   constructor(store: Store, prefix: Deno.KvKey, now: () => number, step: JobStep) {
     this.#store = store;
     this.#prefix = prefix;
@@ -47,9 +47,9 @@ export class JobTurns {
   }
 
   /**
-   * Takes one job a step further.
+   * Runs one step of one job.
    *
-   * @returns false once a whole round found none that could go on
+   * @returns false once a complete round found no job that could progress
    */
   async work(): Promise<boolean> {
     for (let visits = 0; visits < VISITS_MAX; visits++) {
@@ -76,20 +76,20 @@ export class JobTurns {
       this.#putOff.done(id);
       return hasMoved;
     } catch (error) {
-      // The other jobs go on, and this one is not tried all the time.
+      // Other jobs continue; this one backs off.
       if (!isOfStore(error) || await isAlive(this.#store)) this.#putOff.add(id);
-      // It is tried again, so there is something to do.
+      // It is retried without a pause, so work is left.
       if (!this.#putOff.has(id)) this.#moved = true;
       throw error;
     }
   }
 
-  /** The job whose turn it is in the next team; null at the end of a round. */
+  /** Returns the next team's job for this round; null at the end of a round. */
   async #next(): Promise<ActiveJob | null> {
     const prefix = this.#prefix;
     const range = this.#last === null
       ? { prefix }
-      : { prefix, start: [...prefix, this.#last, BEHIND] };
+      : { prefix, start: [...prefix, this.#last, AFTER_ALL] };
     const [first] = await listRows(this.#store, range, { limit: 1 });
     if (first === undefined) {
       this.#last = null;
@@ -100,7 +100,7 @@ export class JobTurns {
     this.#last = team;
     const ofTeam = { prefix: [...prefix, team] };
     const jobs = await listRows(this.#store, ofTeam, { limit: ACTIVE_JOBS_MAX });
-    // Each round another one of the team.
+    // Each round picks another job of the team.
     const job = jobs[this.#round % Math.max(1, jobs.length)] ?? first;
     return { team, id: String(job.key.at(-1)) };
   }

@@ -1,5 +1,5 @@
 /**
- * The file of a ledger: its lock, and the checks before it is opened.
+ * Locks a ledger's file and checks it before it is opened.
  *
  * @module
  */
@@ -8,22 +8,22 @@ import { damaged, oneLine, refusal, StoreInUse, StoreRefused } from "./refused.t
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** Bytes of a file that is checked in full at start; a larger one would delay it by seconds. */
+/** Maximum bytes of a file that is fully checked at start; larger ones would delay it. */
 const QUICK_CHECK_BYTES_MAX = 268_435_456;
 
-/** A ledger's file by the one name that no link changes, and the lock on it. */
+/** A ledger's file by its resolved path, and the lock on it. */
 export interface LockedLedger {
-  /** The file, which need not be there yet. */
+  /** Path of the file, which may not exist yet. */
   readonly path: string;
-  /** Closing it gives up the lock. */
+  /** Lock file; closing it releases the lock. */
   readonly lock: Deno.FsFile;
 }
 
 /**
- * Takes the exclusive lock beside the file. A second process writing to one file makes commits
- * fail at random; the lock ends with its process, however that ends.
+ * Takes the exclusive lock next to the file: commits fail at random if two processes write to one
+ * file. The lock is released when the process ends, in any way.
  *
- * @throws {StoreInUse} when another process has it
+ * @throws {StoreInUse} when another process holds the lock
  * @throws {StoreRefused} when the lock file cannot be written
  */
 export async function lockLedger(location: string): Promise<LockedLedger> {
@@ -54,7 +54,7 @@ export async function lockLedger(location: string): Promise<LockedLedger> {
   return { path, lock };
 }
 
-/** Follows links, so that one file has one lock, and creates the folder of a file to come. */
+/** Resolves links, so that one file has one lock, and creates the folder of a new file. */
 async function realPathOf(location: string): Promise<string> {
   try {
     return await Deno.realPath(location);
@@ -63,32 +63,32 @@ async function realPathOf(location: string): Promise<string> {
   }
   const folder = dirname(location);
   await Deno.mkdir(folder, { recursive: true, mode: MODE.folder });
-  if (await isThere(location)) throw new Error("it is a link to a file that is not there");
+  if (await isThere(location)) throw new Error("it is a link to a file that does not exist");
   return join(await Deno.realPath(folder), basename(location));
 }
 
 /**
- * Looks for damage and missing rights before anything is promised: a damaged page in the middle of
- * a file opens without complaint and fails later. Creates the file where there is none.
+ * Checks a file for damage and missing permissions: a damaged page in the middle of a file opens
+ * without an error and fails later. Creates the file if it does not exist.
  */
 export async function inspect(location: string, path: string): Promise<void> {
-  const found = await statOrNull(path).catch((error) => {
+  const info = await statOrNull(path).catch((error) => {
     throw refusal(location, error);
   });
-  if (found === null || found.size === 0) await refuseLeftovers(location, path);
-  if (found === null) return await createFile(location, path);
-  if (found.isDirectory) throw refusal(location, new Error("it is a folder"));
-  // Root may write to any file; a file without any write bit is meant to stay as it is.
-  if (((found.mode ?? 0o200) & 0o222) === 0) {
+  if (info === null || info.size === 0) await refuseLeftovers(location, path);
+  if (info === null) return await createFile(location, path);
+  if (info.isDirectory) throw refusal(location, new Error("it is a folder"));
+  // Root may write to any file; a file without any write bit must stay unchanged.
+  if (((info.mode ?? 0o200) & 0o222) === 0) {
     throw new StoreRefused(`${location} is read-only: make it writable or use another file`);
   }
-  // Each name has a lock and a log of commits of its own, so two processes would not notice each other.
-  if ((found.nlink ?? 1) > 1) {
+  // Each name has its own lock and write-ahead log, so two processes would not notice each other.
+  if ((info.nlink ?? 1) > 1) {
     throw new StoreRefused(
-      `${location} is one of ${found.nlink} names of its file (hard links): keep one name`,
+      `${location} is one of ${info.nlink} names of its file (hard links): keep one name`,
     );
   }
-  if (found.size === 0 || found.size > QUICK_CHECK_BYTES_MAX) return;
+  if (info.size === 0 || info.size > QUICK_CHECK_BYTES_MAX) return;
   const verdict = quickCheck(location, path);
   if (verdict !== "ok") throw damaged(location, verdict);
 }
@@ -102,18 +102,18 @@ async function statOrNull(path: string): Promise<Deno.FileInfo | null> {
   }
 }
 
-/** A new ledger beside what is left of another would be damaged by it, and hide that one is missing. */
+/** Refuses files left from a missing ledger: a new ledger would be damaged by them. */
 async function refuseLeftovers(location: string, path: string): Promise<void> {
-  for (const left of [logOf(path), restoringOf(path)]) {
-    if (((await statOrNull(left))?.size ?? 0) === 0) continue;
+  for (const leftover of [logOf(path), restoringOf(path)]) {
+    if (((await statOrNull(leftover))?.size ?? 0) === 0) continue;
     throw new StoreRefused(
-      `${location} is not there, and ${left} is: put the ledger back, or restore a backup ` +
+      `${location} is missing, but ${leftover} exists: put the ledger back, or restore a backup ` +
         "with deno task restore",
     );
   }
 }
 
-/** Creates the file, from which the database takes the mode of its log, too. */
+/** Creates the file; the database gives its log the same mode. */
 async function createFile(location: string, path: string): Promise<void> {
   try {
     await createPrivate(path);
@@ -128,7 +128,7 @@ function quickCheck(location: string, path: string): string {
     const row = database.prepare("PRAGMA quick_check(1)").get();
     return oneLine(String(Object.values(row ?? {})[0]));
   } catch (error) {
-    // A disk that is full or fails says nothing about the file.
+    // A full or failing disk does not mean that the file is damaged.
     throw refusal(location, error);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Opening the store for one process: lock it, look at it, open it.
+ * Opens the store for one process: locks, checks and opens it.
  *
  * @module
  */
@@ -17,27 +17,27 @@ import { inspect, lockLedger } from "./ledger_file.ts";
 
 /** A store that can be closed. */
 export interface OpenStore extends Store {
-  /** Waits for commits under way, then closes all handles and gives up the lock. */
+  /** Waits for commits in flight, then closes all handles and releases the lock. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that a store just opened may take to answer. */
+/** Maximum milliseconds until a newly opened store answers its first read. */
 const ANSWER_MS_MAX = 10_000;
 
 /**
  * Opens a store.
  *
  * @param location a path, `:memory:`, or the URL of a shared KV
- * @param memory how many bytes its caches and queues may hold
- * @param limits what one commit may hold; only a benchmark chooses it
- * @throws {StoreRefused} when another process has it, or it is damaged or cannot be written
+ * @param memory budget of its caches and queues
+ * @param limits limits of one commit; only a benchmark sets them
+ * @throws {StoreRefused} when another process has it open, or it is damaged or not writable
  */
 export async function openStore(
   location: string,
   memory: Memory,
   limits: BackEnd = backEndOf(location),
 ): Promise<OpenStore> {
-  // A second handle on ":memory:" would be a second database, one on a URL a second connection.
+  // A second handle on ":memory:" would be a second database; on a URL, a second connection.
   if (!isFile(location)) return await openAlone(location, memory, limits);
   const { path, lock } = await lockLedger(location);
   const opened: { close(): void }[] = [lock];
@@ -51,16 +51,16 @@ export async function openStore(
     const files = { inPlace: watchFiles(location, path), fileBytes: () => fileBytesOf(path) };
     return openHandles({ kv, reader, limits, memory, ...files }, opened);
   } catch (error) {
-    for (const each of opened.reverse()) each.close();
+    for (const handle of opened.reverse()) handle.close();
     throw error;
   }
 }
 
 /**
- * Opens a store beside the service that may have it, to look at it and to write a little: without the
- * lock, and never a file that is not there. Writes wait while the service has the file.
+ * Opens an existing store without the lock, for reads and small writes while a service may have it
+ * open. Writes wait while the service holds the file.
  *
- * @throws {StoreRefused} when there is none, or it cannot be opened
+ * @throws {StoreRefused} when it does not exist or cannot be opened
  */
 export async function openBeside(location: string): Promise<OpenStore> {
   await requireLedger(location);
@@ -81,10 +81,10 @@ async function openAlone(location: string, memory: Memory, limits: BackEnd): Pro
 }
 
 /**
- * Opens a store that is there as its owner, with the lock.
+ * Opens an existing store with the lock.
  *
- * @throws {StoreInUse} when another process has it
- * @throws {StoreRefused} when there is none, or it cannot be opened
+ * @throws {StoreInUse} when another process has it open
+ * @throws {StoreRefused} when it does not exist or cannot be opened
  */
 export async function openOwned(location: string): Promise<OpenStore> {
   await requireLedger(location);
@@ -92,13 +92,13 @@ export async function openOwned(location: string): Promise<OpenStore> {
 }
 
 /**
- * Refuses what is no ledger that is there.
+ * Requires an existing ledger.
  *
  * @throws {StoreRefused}
  */
 export async function requireLedger(location: string): Promise<void> {
   if (location === ":memory:") {
-    throw new StoreRefused("A ledger in memory ends with its process: name a file or a URL");
+    throw new StoreRefused("A ledger in memory is lost with its process: name a file or a URL");
   }
   const found = isShared(location) || await Deno.stat(location).catch(() => null);
   if (found === null) {
@@ -106,17 +106,17 @@ export async function requireLedger(location: string): Promise<void> {
   }
 }
 
-/** A shared KV may be the back end with the smallest limits; nothing tells which it is. */
+/** Returns the limits of a location; a shared KV gets the smallest because its type is unknown. */
 function backEndOf(location: string): BackEnd {
   return isFile(location) || location === ":memory:" ? BACK_ENDS.embedded : BACK_ENDS.remote;
 }
 
-/** Whether a location is a file of this machine. */
+/** Returns whether a location is a local file. */
 export function isFile(location: string): boolean {
   return location !== ":memory:" && !isShared(location);
 }
 
-/** Whether other instances may use the same store. */
+/** Returns whether other instances may use the same store. */
 export function isShared(location: string): boolean {
   return /^https?:\/\//.test(location);
 }
@@ -133,7 +133,7 @@ function openHandles(
     async close() {
       await store.writer.idle();
       deadlines[Symbol.dispose]();
-      for (const each of opened.toReversed()) each.close();
+      for (const handle of opened.toReversed()) handle.close();
     },
   };
 }
@@ -147,19 +147,19 @@ async function openKv(location: string, path: string): Promise<Deno.Kv> {
 }
 
 /**
- * Refuses a ledger of another format. This is the first answer of the store: behind another program's
- * lock it never comes, and the runtime says nothing.
+ * Refuses a ledger of another format. This is the first read of the store: it hangs without an
+ * error while another program holds the file's lock.
  */
 async function requireFormat(location: string, kv: Deno.Kv): Promise<void> {
-  using patience = new Deadlines(ANSWER_MS_MAX, TIMERS);
+  using deadlines = new Deadlines(ANSWER_MS_MAX, TIMERS);
   const reading = kv.getMany<[number, string]>([keys.format(), keys.firstTeam()]);
-  const [format, team] = await patience.within(reading, () => {
+  const [format, team] = await deadlines.within(reading, () => {
     const seconds = ANSWER_MS_MAX / 1_000;
-    throw new Error(`no answer in ${seconds} s, as if another program held it`);
+    throw new Error(`no answer in ${seconds} s; another program may hold its lock`);
   }).catch((error) => {
     throw refusal(location, error);
   });
-  // Both are written by one commit: without either the ledger is new.
+  // One commit writes both keys: if both are missing, the ledger is new.
   const isNew = format.value === null && team.value === null;
   if (!isNew && format.value !== LEDGER_FORMAT) throw otherFormat(location, format.value);
 }

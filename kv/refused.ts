@@ -1,5 +1,5 @@
 /**
- * Refusals to open a ledger, each one line that says what to do.
+ * Errors for a ledger that cannot be opened; each is one line that says what to do.
  *
  * @module
  */
@@ -7,17 +7,15 @@ import { LEDGER_FORMAT } from "./base/keys.ts";
 
 /** The store cannot be used; the message says why and what to do, in one line. */
 export class StoreRefused extends Error {
-  /** Tells this error from others in logs. */
   override readonly name: string = "StoreRefused";
 }
 
-/** Another process has the file. */
+/** Another process has locked the file. */
 export class StoreInUse extends StoreRefused {
-  /** Tells this error from others in logs. */
   override readonly name = "StoreInUse";
 
   /**
-   * Says which.
+   * Creates the error.
    *
    * @param location the file
    * @param owner id of the process
@@ -32,35 +30,35 @@ export class StoreInUse extends StoreRefused {
   }
 }
 
-/** Refuses a ledger because of what the runtime or the disk reported. */
+/** Creates the error for a failure reported by the runtime or the disk. */
 export function refusal(location: string, error: unknown): StoreRefused {
   const message = messageOf(error);
   if (/not a database|malformed/.test(message)) return damaged(location, message);
   return new StoreRefused(`Cannot open ${location}: ${message}: check its disk and RUNLEDGER_KV`);
 }
 
-/** Refuses a ledger of another format than this version writes; null is that of a ledger without one. */
+/** Creates the error for a ledger of another format; null is a ledger without a format. */
 export function otherFormat(location: string, format: unknown): StoreRefused {
   const found = format === null ? "no format" : `format ${format}`;
   return new StoreRefused(
-    `${location} has ${found}, and this version reads format ${LEDGER_FORMAT} only: ` +
+    `${location} has ${found}, but this version reads only format ${LEDGER_FORMAT}: ` +
       "start with a new file, or start the version that wrote it",
   );
 }
 
-/** Refuses a ledger that is damaged. */
+/** Creates the error for a damaged ledger. */
 export function damaged(location: string, detail: string): StoreRefused {
   return new StoreRefused(
     `${location} is damaged (${detail}): restore a backup or set RUNLEDGER_KV to another file`,
   );
 }
 
-/** The message of whatever was thrown, as one line. */
+/** Returns the message of any thrown value, as one line. */
 export function messageOf(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error));
 }
 
-/** Joins the lines of a text. */
+/** Joins the lines of a text with spaces. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }

@@ -1,5 +1,5 @@
 /**
- * The open store: a handle to write with, a handle to read with, and blobs over both.
+ * The open store: a handle for writes, a handle for reads, and blobs over both.
  *
  * @module
  */
@@ -23,37 +23,36 @@ import type { Write } from "./writer/write.ts";
 
 export { newRowName } from "./base/names.ts";
 
-/** What the stores of runs and credentials are built on. */
+/** Shared base of all stores in `kv/`. */
 export interface Store {
-  /** Reads. On its own handle a read never queues behind commits. */
+  /** Handle for reads; on a separate handle, reads never queue behind commits. */
   readonly reader: Deno.Kv;
-  /** Writes. */
   readonly writer: Writer;
-  /** What one write may hold. */
+  /** Limits of one write. */
   readonly limits: BackEnd;
-  /** How long callers wait. */
+  /** Deadlines of callers. */
   readonly deadlines: Deadlines;
-  /** Rings when runs became dirty. */
+  /** Signals the worker when runs become pending. */
   readonly workerSignal: WorkerSignal;
-  /** Whether what is written is still found where the ledger is. */
+  /** Returns whether the ledger's files are still in place. */
   readonly inPlace: () => boolean;
-  /** Sizes of the ledger's files; null where it has none. */
+  /** Returns the sizes of the ledger's files; null if it has none. */
   readonly fileBytes: () => FileBytes | null;
-  /** Locks for adding events to a run and for removing some, by its pending name. */
+  /** Locks for adding events to a run and deleting them, by the run's pending name. */
   readonly runLocks: KeyedMutex;
-  /** Slots for the reads of requests. */
+  /** Slots for request reads. */
   readonly reads: Reads;
-  /** How many bytes caches and queues may hold. */
+  /** Memory budget of caches and queues. */
   readonly memory: Memory;
 }
 
-/** What a store is built from. */
+/** Dependencies of a store. */
 export interface StoreDeps
   extends
     Pick<Store, "limits" | "deadlines" | "workerSignal" | "inPlace" | "fileBytes" | "memory"> {
-  /** Writes. */
+  /** Handle for writes. */
   readonly kv: Deno.Kv;
-  /** Reads; it sees what `kv` has committed. */
+  /** Handle for reads; it sees the commits of `kv`. */
   readonly reader: Deno.Kv;
 }
 
@@ -68,14 +67,14 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
   };
 }
 
-/** Reads values of one moment; at most 10 keys. */
+/** Reads at most 10 keys from one snapshot. */
 export async function getMany(
   store: Store,
-  wanted: readonly Deno.KvKey[],
+  keysToRead: readonly Deno.KvKey[],
 ): Promise<Deno.KvEntryMaybe<unknown>[]> {
   throwIfEnded();
   try {
-    const entries = await store.reader.getMany(wanted);
+    const entries = await store.reader.getMany(keysToRead);
     countRead(entries);
     return entries;
   } catch (error) {
@@ -89,39 +88,39 @@ export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEn
   return entry ?? { key, value: null, versionstamp: null };
 }
 
-/** Reads the value at a key; null where there is none. */
+/** Reads the value at a key; null if there is none. */
 export async function getValue<T>(store: Store, key: Deno.KvKey): Promise<T | null> {
   return (await getEntry(store, key)).value as T | null;
 }
 
-/** Returns what a counter at a key has come to. */
+/** Returns the value of a counter entry. */
 export function countOf({ value }: Deno.KvEntryMaybe<unknown>): number {
   return value instanceof Deno.KvU64 ? Number(value.value) : 0;
 }
 
-/** Keys read at once: each read of 10 of them is of one moment. */
+/** Keys read concurrently, in reads of 10; each read is one snapshot. */
 const KEYS_AT_ONCE = 5 * GET_MANY_KEYS_MAX;
 
-/** Reads any number of keys, in their order; more than 10 are not of one moment. */
+/** Reads any number of keys, in their order; more than 10 are not one snapshot. */
 export async function getAll(
   store: Store,
-  wanted: readonly Deno.KvKey[],
+  keysToRead: readonly Deno.KvKey[],
 ): Promise<Deno.KvEntryMaybe<unknown>[]> {
   const entries: Deno.KvEntryMaybe<unknown>[] = [];
-  for (const some of groupsOf(wanted, KEYS_AT_ONCE)) {
-    const reads = groupsOf(some, GET_MANY_KEYS_MAX).map((each) => getMany(store, each));
+  for (const group of groupsOf(keysToRead, KEYS_AT_ONCE)) {
+    const reads = groupsOf(group, GET_MANY_KEYS_MAX).map((batch) => getMany(store, batch));
     entries.push(...(await Promise.all(reads)).flat());
   }
   return entries;
 }
 
-/** Selects the rows below a prefix that follow a row; all of them where there is none. */
+/** Selects the rows of a prefix after a row; all of them if it is null. */
 export function rowsAfter(prefix: Deno.KvKey, row: Deno.KvKey | null): Deno.KvListSelector {
-  // `true` sorts after every other part of a key.
+  // `true` sorts after every other key part.
   return row === null ? { prefix } : { prefix, start: [...row, true] };
 }
 
-/** Whether the store is where it was and answers a read in time. */
+/** Returns whether the ledger's files are in place and a read succeeds in time. */
 export async function isReady(store: Store): Promise<boolean> {
   if (!store.inPlace()) return false;
   try {
@@ -132,10 +131,10 @@ export async function isReady(store: Store): Promise<boolean> {
   }
 }
 
-/** Rows the runtime reads at once, all of one moment: the most it takes. */
+/** Maximum rows per read of the runtime; each read is one snapshot. */
 const ROWS_PER_READ_MAX = 500;
 
-/** Reads the rows of a range, in key order; up to 500 of them are of one moment. */
+/** Reads the rows of a range in key order; up to 500 rows are one snapshot. */
 export async function listRows<T = unknown>(
   store: Store,
   range: Deno.KvListSelector,
@@ -145,7 +144,7 @@ export async function listRows<T = unknown>(
   const rows: Deno.KvEntry<T>[] = [];
   try {
     for await (const row of store.reader.list<T>(range, batched(options))) {
-      // Between two reads of the runtime, where ending takes effect.
+      // Check for an abort between two reads of the runtime.
       if (rows.push(row) % ROWS_PER_READ_MAX === 0 && isEnded()) break;
     }
   } catch (error) {
@@ -156,7 +155,7 @@ export async function listRows<T = unknown>(
   return rows;
 }
 
-/** Reads the rows of a range one by one, for ranges that may hold more than fits into memory. */
+/** Iterates over the rows of a range, for ranges that may exceed memory. */
 export async function* eachRow<T = unknown>(
   store: Store,
   range: Deno.KvListSelector,
@@ -172,11 +171,11 @@ function batched(options: Deno.KvListOptions): Deno.KvListOptions {
   return { ...options, batchSize: Math.min(options.limit ?? Infinity, ROWS_PER_READ_MAX) };
 }
 
-/** A text as blob, and the writes that put it at a key. */
+/** The sets that store a text as a blob. */
 export interface BlobWrite {
-  /** Sets to be part of the caller's own commit. */
+  /** Sets for the caller's own commit. */
   readonly sets: NonNullable<Write["sets"]>;
-  /** Pieces that do not fit there; {@link stage} stores them before. */
+  /** Chunks that do not fit there; {@link stage} stores them first. */
   readonly staged: NonNullable<Write["sets"]>;
 }
 
@@ -195,12 +194,12 @@ export function blobWrite(team: TeamId, run: RunId, key: Deno.KvKey, text: strin
     : { sets: [head], staged: pieces };
 }
 
-/** Pieces that one commit takes. */
+/** Chunks per commit. */
 const PIECES_PER_COMMIT = 10;
 
 /**
- * Stores pieces ahead of the commit that makes them visible, for the rare text that fits no single
- * commit. Nobody can read them before: only the head knows their name.
+ * Stores chunks before the commit that makes them visible, for the rare text that exceeds one
+ * commit. They cannot be read before: only the head has their name.
  */
 export async function stage(
   store: Store,
@@ -212,7 +211,7 @@ export async function stage(
   }
 }
 
-/** Removes staged pieces whose commit was lost. */
+/** Removes staged chunks after their commit conflicted. */
 export async function unstage(
   store: Store,
   team: TeamId,
@@ -221,7 +220,7 @@ export async function unstage(
   if (pieces.length > 0) await store.writer.commit({ team, deletes: pieces.map(({ key }) => key) });
 }
 
-/** Reads the text of a blob from its head, or `null` where there is none. */
+/** Reads the text of a blob from its head; `null` if there is none. */
 export async function readBlob(
   store: Store,
   team: TeamId,
@@ -229,21 +228,21 @@ export async function readBlob(
   head: unknown,
 ): Promise<string | null> {
   if (!(head instanceof Uint8Array)) return null;
-  // Nearly every text is one piece, for which nothing else is read.
+  // Nearly every text is one chunk and needs no further read.
   const pieces = head[1] === 0 ? [] : await getAll(store, pieceKeys(team, run, head));
   const text = unpackBlob(head, pieces.map(({ value }) => value as Uint8Array));
   countBytes(text.length);
   return text;
 }
 
-/** Returns the keys of the further pieces of a value of a run; none for what is no blob. */
+/** Returns the keys of a run value's further chunks; none if the value is not a blob. */
 export function pieceKeys(team: TeamId, run: RunId, head: unknown): Deno.KvKey[] {
   if (!(head instanceof Uint8Array)) return [];
   const { name, count } = chunksOf(head);
   return Array.from({ length: count }, (_, i) => keys.chunk(team, run, name, i));
 }
 
-/** Wraps what the store threw. */
+/** Wraps an error of the store. */
 export function unavailable(action: string, error: unknown): StorageUnavailable {
   const message = error instanceof Error ? error.message : String(error);
   return new StorageUnavailable(`Cannot ${action}: ${message}`, { cause: error });

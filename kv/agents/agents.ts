@@ -1,6 +1,6 @@
 /**
- * Agents in the store: one row that says an agent exists, written with its first run and moved when it
- * is archived, and one that says what its runs come to, kept by the projector.
+ * Stores agents: one row for the agent, written with its first run and moved when it is archived,
+ * and one for the totals of its runs, maintained by the worker.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { SizedMap } from "../base/sized_map.ts";
 import { getAll, getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** Part of the share of agents; the rest is for which of them are in use. */
+/** Fraction of the memory share of agents; the rest is for known agents. */
 const ACTIVITIES_PART = 0.5;
 
 /** Bytes of a team without its rows, and of a row without its slug. */
@@ -36,14 +36,14 @@ const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
 /**
  * Creates the store of agents. No run is read.
  *
- * @param known is told of agents that are archived
+ * @param known cache of active agents, invalidated when an agent is archived
  */
 export function createAgentStore(
   store: Store,
   known: KnownAgents,
 ): AgentStore {
   return {
-    change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
+    change: (...args) => inTime(changeAgent(store, known, ...args), store.deadlines),
     read: (team, slug) => store.reads.run(team.id, () => readAgent(store, team, slug)),
     list: (team, query) => listAgents(store, team, query),
   };
@@ -59,40 +59,40 @@ async function readAgent(store: Store, team: Team, slug: string): Promise<AgentR
   return agent && recordOf(slug, agent, activity?.value, !used?.versionstamp);
 }
 
-/** A run whose state changed, as its agent counted it before and counts it now; one of them is there. */
+/** A changed run, as its agent counts it before and after; at least one is not null. */
 export interface AgentChange {
-  /** Null when it was not counted. */
+  /** Null if the run was not counted. */
   readonly before: AgentRun | null;
-  /** The run now; null when it is deleted. */
+  /** Null if the run is deleted. */
   readonly after: AgentRun | null;
 }
 
-/** A change of what agents' runs come to, ready to commit. */
+/** A change of agents' activity, ready to commit. */
 export interface ActivityChange {
-  /** What the commit sets. Its check is that of the team's roll-ups. */
+  /** Sets of the commit, which also checks the version of the team's roll-ups. */
   readonly sets: NonNullable<Write["sets"]>;
-  /** Remembers the change once it is committed under a version. */
+  /** Updates the cache after the commit; called with the committed version. */
   readonly remember: (version: string) => void;
 }
 
-/** What is remembered of a team. */
+/** Cached activity of a team. */
 interface TeamActivities {
-  /** Version of the team's roll-ups under which the rows are as remembered. */
+  /** Version of the team's roll-ups at which the rows are current. */
   readonly version: string | null;
-  /** Rows by slug; null for none. */
+  /** Rows by slug; null if the agent has none. */
   readonly rows: SizedMap<AgentActivity | null>;
 }
 
 /**
- * What the runs of live agents come to, in memory, so that adding to it need not read it first.
+ * Caches agents' activity, so that adding to it needs no read.
  *
- * The version of a team's roll-ups stands for these rows too: every commit that changes one changes it.
+ * The version of a team's roll-ups covers these rows too: every commit that changes one changes it.
  */
 export class ActivityCache {
   readonly #store: Store;
   readonly #teams: ByteCache<TeamId, TeamActivities>;
 
-  /** Remembers nothing yet. */
+  /** Creates an empty cache. */
   constructor(store: Store) {
     this.#store = store;
     this.#teams = new ByteCache({
@@ -104,9 +104,9 @@ export class ActivityCache {
   }
 
   /**
-   * Counts what changed of runs.
+   * Applies changes of runs to their agents' activity.
    *
-   * @param version of the team's roll-ups, taken before the runs were read
+   * @param version version of the team's roll-ups, read before the runs
    */
   async change(
     team: TeamId,
@@ -119,9 +119,9 @@ export class ActivityCache {
     const unsure = new Set<string>();
     for (const change of changes) {
       const slug = agentOf(change);
-      const known = changed.get(slug) ?? rows.get(slug) ?? null;
-      if (change.after !== null && startsEarlier(known, change.after)) unsure.add(slug);
-      const activity = count(known, change);
+      const current = changed.get(slug) ?? rows.get(slug) ?? null;
+      if (change.after !== null && startsEarlier(current, change.after)) unsure.add(slug);
+      const activity = count(current, change);
       if (activity.lastRun === null) unsure.add(slug);
       changed.set(slug, activity);
     }
@@ -133,7 +133,7 @@ export class ActivityCache {
     return { sets, remember: (now) => this.#remember(team, now, rows, changed) };
   }
 
-  /** Finds the last run of an agent whose own was deleted, or started earlier than was known. */
+  /** Finds an agent's last run after the known one was deleted or got an earlier start. */
   async #findLastRun(
     team: TeamId,
     slug: string,
@@ -178,7 +178,7 @@ export class ActivityCache {
     known: TeamActivities["rows"],
     changed: ReadonlyMap<string, AgentActivity>,
   ): void {
-    // What a team has beyond its part is forgotten all at once.
+    // A team that exceeds its share loses all its cached rows.
     const rows = known.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known;
     for (const [slug, activity] of changed) rows.set(slug, activity);
     this.#teams.set(team, { version, rows });
@@ -189,7 +189,7 @@ function newRows(): TeamActivities["rows"] {
   return new SizedMap((activity) => activity === null ? 0 : ACTIVITY_BYTES);
 }
 
-/** Whether the last run of an agent starts earlier than was known, so that another may be the last. */
+/** Returns whether the last run got an earlier start, so that another run may be the last. */
 function startsEarlier(known: AgentActivity | null, { id, startedAt }: AgentRun): boolean {
   return known?.lastRun?.id === id && startedAt < known.lastRun.startedAt;
 }
@@ -200,6 +200,6 @@ function agentOf({ before, after }: AgentChange): string {
 
 function count(known: AgentActivity | null, { before, after }: AgentChange): AgentActivity {
   if (after !== null) return addAgentRun(known, before, after);
-  if (known === null || before === null) throw new TypeError("A run is taken that nobody counted");
+  if (known === null || before === null) throw new TypeError("An uncounted run is subtracted");
   return takeAgentRun(known, before);
 }

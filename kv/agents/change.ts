@@ -1,5 +1,5 @@
 /**
- * Changing what people say of an agent, and whether it is in use.
+ * Changes an agent's name and notes, archives and restores it.
  *
  * @module
  */
@@ -25,21 +25,21 @@ import {
 import { auditRows } from "../teams/audit_log.ts";
 import type { KnownAgents } from "./known_agents.ts";
 
-/** Who changes an agent, and when. */
+/** Author and time of a change. */
 export type MadeBy = Parameters<AgentStore["change"]>[3];
 
-/** Changes an agent until nobody else is faster; null when the team has none of that slug. */
+/** Changes an agent, with retries on a conflict; null if the team has none with that slug. */
 export function changeAgent(
   store: Store,
   known: KnownAgents,
   team: Team,
   slug: string,
   patch: AgentPatch,
-  made: MadeBy,
+  actor: MadeBy,
 ): Promise<Parsed<AgentRecord> | null> {
-  const wanted = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
+  const keysToRead = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
   return untilCommitted("change an agent", async () => {
-    const [activity, ...entries] = (await getMany(store, wanted)).reverse();
+    const [activity, ...entries] = (await getMany(store, keysToRead)).reverse();
     const rows = agentRows(entries.reverse());
     const before = rows.used ?? rows.archived;
     if (before === null) return null;
@@ -48,16 +48,16 @@ export function changeAgent(
     const archived = patch.archived ?? isArchived;
     const record = recordOf(slug, after, activity?.value, archived);
     const details = differenceOf(
-      wordsOf(slug, before, isArchived),
-      wordsOf(slug, after, archived),
+      fieldsOf(slug, before, isArchived),
+      fieldsOf(slug, after, archived),
     );
     if (details === null) return { ok: true, value: record };
     const write = writeOf(team, slug, rows, after, archived);
     if ("code" in write) return { ok: false, problem: write };
     const logged = auditRows({
-      at: made.at,
+      at: actor.at,
       team: team.id,
-      actor: made.by,
+      actor: actor.by,
       action: "agent.changed",
       target: slug,
       details,
@@ -65,18 +65,18 @@ export function changeAgent(
     const sets = [...write.sets ?? [], ...logged];
     const version = await store.writer.commit({ ...write, sets, team: team.id });
     if (version === null) return LOST;
-    // Nobody here may take it for in use any more.
+    // This process must no longer treat the agent as active.
     if (archived && !isArchived) known.saw(team.id, version, known.now());
     return { ok: true, value: record };
   });
 }
 
-/** What can be changed of an agent, as answers show it. */
-function wordsOf(slug: string, { name, notes }: StoredAgent, archived: boolean) {
+/** Returns an agent's changeable fields, as responses show them. */
+function fieldsOf(slug: string, { name, notes }: StoredAgent, archived: boolean) {
   return { name: name ?? slug, notes: notes ?? null, archived };
 }
 
-/** Joins what is stored of an agent. */
+/** Joins an agent's stored rows. */
 export function recordOf(
   agent: string,
   { created_at, name, notes }: StoredAgent,

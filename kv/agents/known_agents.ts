@@ -1,8 +1,8 @@
 /**
- * Which agents are surely in use, so that a call of one need not look.
+ * Caches agents that are certainly active, so that requests of their runs need no look-up.
  *
- * An agent that is archived is not in use any more. Each archive changes one row of its team; whoever
- * has seen another version of that row knows none of the team's agents any more.
+ * Each archive changes one row of its team. A process that sees a new version of that row drops all
+ * cached agents of the team.
  *
  * @module
  */
@@ -10,39 +10,39 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 
-/** Parts of the share of agents; the rest is for what their runs add up to. */
+/** Fractions of the memory share of agents; the rest is for their activity. */
 const AGENTS_PART = 0.4, TEAMS_PART = 0.1;
 
-/** Bytes of what is known of a team, without its characters. */
+/** Bytes of a team's entry without its strings. */
 const TEAM_BYTES = 100;
 
 /**
- * Milliseconds after which one call looks for all others, and after which every call does: what another
- * process archives is noticed within 10 seconds.
+ * Age in milliseconds after which one request checks again for all others (`one`), and after which
+ * every request checks (`all`): another process's archive is noticed within 10 seconds.
  */
 const LOOK_MS = { one: 4_000, all: 8_000 } as const;
 
-/** What is known of a team as of one version of its archive. */
+/** State of a team at one version of its archive. */
 export interface KnownTeam {
   /** Version of the row that every archive changes. */
   readonly version: string;
-  /** When that row was last looked at. */
+  /** Time of the last read of that row. */
   lookedAt: number;
-  /** Whether a call is on its way that looks again. */
+  /** True while a request is checking the row again. */
   isAsked: boolean;
-  /** Whether another version was seen since. */
+  /** True once another version was seen. */
   isOver: boolean;
 }
 
-/** Agents in use, of all teams. All who use or archive agents in one process share it. */
+/** Active agents of all teams, shared by everything in the process that uses or archives agents. */
 export class KnownAgents {
-  /** Each as of what it is known. */
+  /** Team state under which each agent is known. */
   readonly #agents: ByteCache<string, KnownTeam>;
   readonly #teams: ByteCache<TeamId, KnownTeam>;
-  /** Milliseconds of process time. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
 
-  /** Knows no agent yet. */
+  /** Creates an empty cache. */
   constructor(memory: Memory, now: () => number) {
     this.now = now;
     this.#agents = new ByteCache({
@@ -59,13 +59,13 @@ export class KnownAgents {
     }, { dispose: (known) => known.isOver = true });
   }
 
-  /** Whether an agent is known as of a look that is not too old. */
+  /** Returns whether an agent is known by a recent check. */
   has(team: TeamId, agent: string): boolean {
     const known = this.#agents.get(nameOf(team, agent));
     return known !== undefined && !known.isOver && this.now() - known.lookedAt < LOOK_MS.one;
   }
 
-  /** The same, where one call in a while is told no so that it looks for all others. */
+  /** Like {@link has}, but sometimes returns false to one caller, which checks for the others. */
   hasOrAsk(team: TeamId, agent: string): boolean {
     const known = this.#agents.get(nameOf(team, agent));
     if (known === undefined || known.isOver) return false;
@@ -77,10 +77,10 @@ export class KnownAgents {
   }
 
   /**
-   * Tells which version a team's archive has.
+   * Reports the version of a team's archive.
    *
-   * @param atMs when it was asked for, by {@link KnownAgents.now}
-   * @returns as of what agents that were read with it may be added; null when it is over by now
+   * @param atMs time at which its read started, by {@link KnownAgents.now}
+   * @returns the state under which agents of the same read may be added; null if it is outdated
    */
   saw(team: TeamId, version: string | null, atMs: number): KnownTeam | null {
     const seen = version ?? "";
@@ -90,14 +90,14 @@ export class KnownAgents {
       known.isAsked = false;
       return known;
     }
-    // What was read before something else was seen may be over.
+    // A read older than a newer version may be outdated.
     if (known !== undefined && seen < known.version) return null;
-    const now: KnownTeam = { version: seen, lookedAt: atMs, isAsked: false, isOver: false };
-    this.#teams.set(team, now);
-    return now;
+    const current: KnownTeam = { version: seen, lookedAt: atMs, isAsked: false, isOver: false };
+    this.#teams.set(team, current);
+    return current;
   }
 
-  /** Adds an agent that was in use as of a look, or is since. */
+  /** Adds an agent that was active at the read of a team's state, or became active since. */
   add(team: TeamId, agent: string, known: KnownTeam | null): void {
     if (known !== null) this.#agents.set(nameOf(team, agent), known);
   }

@@ -1,5 +1,5 @@
 /**
- * Finding an agent's last run again after it was deleted, or turned out to start earlier.
+ * Finds an agent's last run after the known one was deleted or got an earlier start.
  *
  * @module
  */
@@ -17,21 +17,21 @@ import { decodeSums } from "../base/codec_sums.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 
 /**
- * The run of an agent that started last, of those stored and those that went by age; null for none.
+ * Returns an agent's run with the latest start, stored or expired; null if there is none.
  *
- * @param gone runs that are left out: they are just being changed or deleted
+ * @param excluded runs to skip, because they are being changed or deleted
  */
 export async function lastRunOf(
   store: Store,
   team: TeamId,
   slug: string,
-  gone: ReadonlySet<RunId>,
+  excluded: ReadonlySet<RunId>,
 ): Promise<LastRun | null> {
   const removed = await getValue<AgentActivity>(store, keys.removedAgent(team, slug));
   const swept = removed?.lastRun ?? null;
   const range = { prefix: keys.runsBy(team, "agent", agentPart(slug)) };
-  const rows = await listRows(store, range, { limit: gone.size + 1, reverse: true });
-  const id = rows.map(({ key }) => key.at(-1) as RunId).find((each) => !gone.has(each));
+  const rows = await listRows(store, range, { limit: excluded.size + 1, reverse: true });
+  const id = rows.map(({ key }) => key.at(-1) as RunId).find((runId) => !excluded.has(runId));
   return laterRun(swept, id === undefined ? null : await startOf(store, team, id));
 }
 

@@ -1,5 +1,5 @@
 /**
- * Lists of a team's agents: by slug, or those seen last first.
+ * Lists a team's agents by slug, or by last activity, newest first.
  *
  * @module
  */
@@ -21,10 +21,10 @@ import { getAll, getMany, listRows, type Store } from "../store.ts";
 import type { StoredAgent } from "./rows.ts";
 import { recordOf } from "./change.ts";
 
-/** Where the slug stands in a key, and what the keys of agents in use begin with. */
+/** Position of the slug in a key, and the prefix of active agents' keys. */
 const SLUG = 2, USED = "agent";
 
-/** Lists a page of a team's agents, or says why not in this order. */
+/** Lists a page of a team's agents, or returns why this order is refused. */
 export async function listAgents(
   store: Store,
   team: Team,
@@ -43,10 +43,10 @@ export async function listAgents(
   const [used, archived] = counts.map(({ value }) => Number(value ?? 0)) as [number, number];
   const problem = sortRefusal(used + (query.archived ? archived : 0));
   if (problem !== null) return { ok: false, problem };
-  const short = isShort(query, used, archived)
+  const shortPage = isShort(query, used, archived)
     ? await store.reads.run(team.id, () => listLatest(store, team, query))
     : null;
-  if (short !== null) return { ok: true, value: short };
+  if (shortPage !== null) return { ok: true, value: shortPage };
   const all = await store.reads.run(team.id, () => readAgents(store, team, query));
   return { ok: true, value: pageByLastSeen(all, query) };
 }
@@ -62,8 +62,8 @@ async function listBySlug(
     ...archived ? [keys.agentsAfter(keys.archivedAgents(team.id), from)] : [],
   ];
   const options = { limit: limit + 1 };
-  const found = await Promise.all(ranges.map((range) => listRows(store, range, options)));
-  const rows = found.length === 1 ? found.flat() : found.flat().sort(byBytes).slice(0, limit + 1);
+  const lists = await Promise.all(ranges.map((range) => listRows(store, range, options)));
+  const rows = lists.length === 1 ? lists.flat() : lists.flat().sort(byBytes).slice(0, limit + 1);
   const slugs = rows.map(({ key }) => String(key[SLUG]));
   const [first, last] = [slugs[0], slugs.at(-1)];
   if (first === undefined || last === undefined) return agentPageOf([], limit);
@@ -76,25 +76,25 @@ async function readAgents(
   team: Team,
   { archived }: AgentsQuery,
 ): Promise<AgentRecord[]> {
-  const [agents, gone, activities] = await Promise.all([
+  const [agents, archivedRows, activities] = await Promise.all([
     listRows(store, { prefix: keys.teamAgents(team.id) }),
     archived ? listRows(store, { prefix: keys.archivedAgents(team.id) }) : [],
     listRows(store, { prefix: keys.agentActivities(team.id) }),
   ]);
-  return join([...agents, ...gone], activities);
+  return join([...agents, ...archivedRows], activities);
 }
 
-/** Agents there are for each on a page, from which on it pays to read only those on it. */
-const AGENTS_PER_SHOWN = 10;
+/** Ratio of all agents to a page's entries above which reading only the entries is cheaper. */
+const AGENTS_PER_ENTRY = 10;
 
-/** Whether a page has few of the agents, and none has to be passed by for being archived. */
+/** Returns whether the page holds few of the agents, and no archived ones have to be skipped. */
 function isShort({ limit, archived }: AgentsQuery, used: number, unused: number): boolean {
-  return (archived || unused === 0) && limit * AGENTS_PER_SHOWN < used + unused;
+  return (archived || unused === 0) && limit * AGENTS_PER_ENTRY < used + unused;
 }
 
 /**
- * A short page: what their runs come to says the order, and besides only the agents on it are read. Null
- * where others belong on it too: those without a run that is summed up, or one archived meanwhile.
+ * Lists a short page: the activity rows give the order, and only the agents on the page are read.
+ * Null if other agents may belong on it: those without activity, or one archived meanwhile.
  */
 async function listLatest(
   store: Store,
@@ -102,16 +102,16 @@ async function listLatest(
   { limit, after, archived }: AgentsQuery,
 ): Promise<AgentPage | null> {
   const activities = await listRows(store, { prefix: keys.agentActivities(team.id) });
-  const shown = afterLastSeen(activities, positionOf, after).slice(0, limit + 1);
-  if (shown.length <= limit) return null;
-  const slugs = shown.map(positionOf).map(({ agent }) => agent);
+  const candidates = afterLastSeen(activities, positionOf, after).slice(0, limit + 1);
+  if (candidates.length <= limit) return null;
+  const slugs = candidates.map(positionOf).map(({ agent }) => agent);
   const used = await getAll(store, slugs.map((slug) => keys.agent(team.id, slug)));
-  const gone = archived
+  const archivedRows = archived
     ? await getAll(store, slugs.map((slug) => keys.archivedAgent(team.id, slug)))
     : [];
   const records = slugs.flatMap((slug, i) => {
-    const stored = (used[i]?.value ?? gone[i]?.value ?? null) as StoredAgent | null;
-    return stored === null ? [] : [recordOf(slug, stored, shown[i]?.value, !used[i]?.value)];
+    const stored = (used[i]?.value ?? archivedRows[i]?.value ?? null) as StoredAgent | null;
+    return stored === null ? [] : [recordOf(slug, stored, candidates[i]?.value, !used[i]?.value)];
   });
   return records.length === slugs.length ? agentPageOf(records, limit) : null;
 }
@@ -122,7 +122,7 @@ function positionOf({ key, value }: Rows[number]): AgentPosition {
 
 type Rows = readonly Deno.KvEntry<unknown>[];
 
-/** Joins agents with what their runs come to; the two may be of different moments. */
+/** Joins agents with their activity; the two may be from different snapshots. */
 function join(agents: Rows, activities: Rows): AgentRecord[] {
   const bySlug = new Map(activities.map(({ key, value }) => [key[SLUG], value as AgentActivity]));
   return agents.map(({ key, value }) =>
@@ -135,7 +135,7 @@ function join(agents: Rows, activities: Rows): AgentRecord[] {
   );
 }
 
-/** By slug as the store sorts them: by the bytes of UTF-8, which is the order of code points. */
+/** Orders by slug as the store does: by UTF-8 bytes, which is the order of code points. */
 function byBytes({ key: a }: Rows[number], { key: b }: Rows[number]): number {
   const [left, right] = [a, b].map((key) => Array.from(String(key[SLUG])));
   for (const [i, char] of left?.entries() ?? []) {

@@ -1,7 +1,7 @@
 /**
- * The rows that say which agents a team has: those in use, which its plan counts, and those archived.
+ * Rows of a team's agents: active ones, which its plan limits, and archived ones.
  *
- * Every write that moves one checks both counts, so that two at once never pass a cap.
+ * Every write that moves one checks both counts, so that concurrent writes never exceed a limit.
  *
  * @module
  */
@@ -19,21 +19,21 @@ export interface StoredAgent extends AgentTexts {
   readonly created_at: number;
 }
 
-/** Where an agent stands. */
+/** State of an agent. */
 export interface AgentRows {
-  /** The agent in use; null when it is not. */
+  /** The agent; null if it is not active. */
   readonly used: StoredAgent | null;
-  /** The archived agent; null when it is not. */
+  /** The archived agent; null if it is not archived. */
   readonly archived: StoredAgent | null;
-  /** How many the team uses, and how many are archived. */
+  /** Numbers of the team's active and archived agents. */
   readonly counts: { readonly used: number; readonly archived: number };
   /** Version of the row that every archive changes. */
   readonly archiveVersion: string | null;
-  /** What was read, to be checked by whoever changes it. */
+  /** Entries that were read, for the checks of a change. */
   readonly entries: readonly Deno.KvEntryMaybe<unknown>[];
 }
 
-/** Keys that {@link agentRows} reads. */
+/** Returns the keys that {@link agentRows} reads. */
 export function keysOfAgent(team: TeamId, slug: string): Deno.KvKey[] {
   return [
     keys.agent(team, slug),
@@ -43,7 +43,7 @@ export function keysOfAgent(team: TeamId, slug: string): Deno.KvKey[] {
   ];
 }
 
-/** Reads what is at {@link keysOfAgent}. */
+/** Decodes the entries at {@link keysOfAgent}. */
 export function agentRows(entries: readonly Deno.KvEntryMaybe<unknown>[]): AgentRows {
   const [used, archived, count, archive] = entries;
   return {
@@ -55,7 +55,7 @@ export function agentRows(entries: readonly Deno.KvEntryMaybe<unknown>[]): Agent
   };
 }
 
-/** Takes an agent into use, a new one or one from the archive, or says why there is no room for it. */
+/** Activates a new or archived agent, or returns why the limit refuses it. */
 export function useAgent(
   team: Team,
   slug: string,
@@ -78,7 +78,7 @@ export function useAgent(
   };
 }
 
-/** Archives an agent in use, or says why not. */
+/** Archives an active agent, or returns why it is refused. */
 export function archiveAgent(
   team: Team,
   slug: string,
@@ -102,12 +102,12 @@ export function archiveAgent(
 
 type Key = Deno.KvKey;
 
-/** The versions of some of what was read. */
+/** Returns the checks of the entries at `indexes`. */
 export function versionsOf(
   { entries }: AgentRows,
-  wanted: readonly number[],
+  indexes: readonly number[],
 ): Deno.AtomicCheck[] {
-  return wanted.flatMap((at) => {
+  return indexes.flatMap((at) => {
     const entry = entries[at];
     return entry === undefined ? [] : [{ key: entry.key, versionstamp: entry.versionstamp }];
   });

@@ -1,8 +1,8 @@
 /**
- * Text of any length as values the store accepts: compressed where that helps, cut into pieces.
+ * Encodes text of any length as store values: compressed where that helps, split into chunks.
  *
- * The head stands at the value's own key: a format byte, the number of further pieces, and where
- * there are any the name they are found under, then the first bytes.
+ * The head is stored at the value's own key: a format byte, the number of further chunks, the name
+ * they are stored under if there are any, then the first bytes.
  *
  * @module
  */
@@ -11,18 +11,17 @@ import { CHUNK_BYTES_MAX } from "./limits.ts";
 
 /** A text ready to store. */
 export interface Blob {
-  /** The value at the blob's own key. */
   readonly head: Uint8Array;
-  /** Further pieces, to be stored under `name` and their index. */
+  /** Further chunks, stored under `name` and their index. */
   readonly chunks: readonly Uint8Array[];
-  /** Name of the further pieces: unique, so that two writers of one key never share pieces. */
+  /** Name of the further chunks: unique, so that two writers of one key never share chunks. */
   readonly name: string;
 }
 
-/** Below this many bytes compressing costs more time than its bytes are worth. */
+/** Below this many bytes, compression costs more time than the saved bytes are worth. */
 const COMPRESS_BYTES_MIN = 2_048;
 
-/** The lowest level takes a fifth of the default's time and leaves values a few percent larger. */
+/** The lowest level takes a fifth of the default's time; values are a few percent larger. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 const PLAIN = 0, ZSTD = 1;
@@ -30,10 +29,10 @@ const NAME_BYTES = 26;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Bytes of the memory that small values share. */
+/** Bytes of one memory slab that small values share. */
 const SLAB_BYTES = 65_536;
 
-/** Most bytes UTF-8 takes for a unit of a text. */
+/** Maximum UTF-8 bytes per UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3;
 
 const HEADER_BYTES = 2;
@@ -41,7 +40,7 @@ const HEADER_BYTES = 2;
 let slab = new Uint8Array(SLAB_BYTES);
 let slabUsed = 0;
 
-/** Packs a text; `newRowName` is called only when it needs further pieces. */
+/** Packs a text; calls `newName` only when the text needs further chunks. */
 export function packBlob(text: string, newName: () => string): Blob {
   if (text.length * UTF8_BYTES_MAX < COMPRESS_BYTES_MIN) {
     return { head: packSmall(text), chunks: [], name: "" };
@@ -67,8 +66,8 @@ export function packBlob(text: string, newName: () => string): Blob {
 }
 
 /**
- * The head of a text that is neither compressed nor cut. Memory of its own for each such value took
- * longer to get and give back than the text to encode; a used slab goes once its last value is stored.
+ * Packs a text that is neither compressed nor split. Allocating memory for each such value took
+ * longer than encoding it; a full slab is freed once its last value is stored.
  */
 function packSmall(text: string): Uint8Array {
   if (slabUsed + HEADER_BYTES + text.length * UTF8_BYTES_MAX > SLAB_BYTES) {
@@ -76,20 +75,20 @@ function packSmall(text: string): Uint8Array {
     slabUsed = 0;
   }
   const start = slabUsed;
-  // Both header bytes are 0 already: plain, no further pieces.
+  // Both header bytes are 0 already: plain, no further chunks.
   const { written } = encoder.encodeInto(text, slab.subarray(start + HEADER_BYTES));
   slabUsed = start + HEADER_BYTES + written;
   return slab.subarray(start, slabUsed);
 }
 
-/** Which further pieces a head needs. */
+/** Returns the name and number of a head's further chunks. */
 export function chunksOf(head: Uint8Array): { readonly name: string; readonly count: number } {
   const count = head[1] ?? 0;
   const name = count === 0 ? "" : decoder.decode(head.subarray(2, 2 + NAME_BYTES));
   return { name, count };
 }
 
-/** Reads a text back from its head and its further pieces in order. */
+/** Decodes a text from its head and its further chunks in order. */
 export function unpackBlob(head: Uint8Array, chunks: readonly Uint8Array[]): string {
   const first = head.subarray(2 + (chunks.length > 0 ? NAME_BYTES : 0));
   const payload = chunks.length === 0 ? first : join([first, ...chunks]);

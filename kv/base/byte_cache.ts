@@ -6,40 +6,40 @@
 import { LRUCache } from "lru-cache";
 import type { Memory, MemoryShare } from "../../domain/core/memory.ts";
 
-/** Bytes of a cache entry besides its key and value: list links and map slots. */
+/** Bytes of a cache entry in addition to its key and value: list links and map slots. */
 export const ENTRY_BYTES = 120;
 
 /** Bytes of a character in a string that may not be Latin-1. */
 export const BYTES_PER_CHAR = 2;
 
-/** What a cache is made from. */
+/** Dependencies and limits of a {@link ByteCache}. */
 export interface ByteCacheOptions<Key, Value> {
-  /** The budget of the process. */
+  /** Memory budget of the process. */
   readonly memory: Memory;
-  /** Whose share of it the cache has. */
+  /** Share of the budget that bounds the cache. */
   readonly share: MemoryShare;
-  /** Part of the share; 1 when absent. For several caches in one share. */
+  /** Fraction of the share, for several caches in one share; 1 when absent. */
   readonly part?: number;
   /** Bytes of an entry's key and value. */
   readonly bytesOf: (value: Value, key: Key) => number;
-  /** Most bytes of one entry; a larger one is not kept. A quarter of the cache when absent. */
+  /** Maximum bytes of one entry; larger ones are not cached. A quarter of the cache when absent. */
   readonly entryBytesMax?: number;
 }
 
-/** When entries go besides for want of room. */
+/** Eviction rules in addition to size. */
 export interface EntryLife<Value> {
-  /** Milliseconds after which an entry is stale, and how exact that is. */
+  /** Milliseconds after which an entry is stale. */
   readonly ttl?: number;
-  /** Milliseconds for which the clock is not read again. */
+  /** Milliseconds for which a clock reading is reused. */
   readonly ttlResolution?: number;
-  /** Whether a stale entry stays until it is replaced, for {@link ByteCache.peekStale}. */
+  /** Keeps a stale entry until it is replaced, for {@link ByteCache.peekStale}. */
   readonly noDeleteOnStaleGet?: boolean;
-  /** Is given each value that leaves the cache. */
+  /** Called with each value that leaves the cache. */
   readonly dispose?: (value: Value) => void;
 }
 
-/** A least-recently-used cache. Values must hold no slice of a request body: a slice keeps the body. */
-// deno-lint-ignore ban-types -- what the library asks of keys and values
+/** A least-recently-used cache. Values must not slice a request body: a slice retains the body. */
+// deno-lint-ignore ban-types -- the library's own constraint on keys and values
 export class ByteCache<Key extends {}, Value extends {}> {
   readonly #entries: LRUCache<Key, Value>;
 
@@ -58,12 +58,12 @@ export class ByteCache<Key extends {}, Value extends {}> {
     memory.register(share, () => this.#entries.calculatedSize);
   }
 
-  /** Entries held. */
+  /** Number of entries. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Most bytes of one entry. */
+  /** Maximum bytes of one entry. */
   get entryBytesMax(): number {
     return this.#entries.maxEntrySize;
   }
@@ -78,17 +78,17 @@ export class ByteCache<Key extends {}, Value extends {}> {
     return this.#entries.peek(key);
   }
 
-  /** Returns a value also when it is stale. */
+  /** Returns a value even if it is stale. */
   peekStale(key: Key): Value | undefined {
     return this.#entries.peek(key, { allowStale: true });
   }
 
-  /** Returns whether a value is held that is not stale. */
+  /** Returns whether the cache has a value that is not stale. */
   has(key: Key): boolean {
     return this.#entries.has(key);
   }
 
-  /** Holds a value, unless it is too large. */
+  /** Stores a value, unless it is too large. */
   set(key: Key, value: Value): void {
     this.#entries.set(key, value);
   }
@@ -103,12 +103,12 @@ export class ByteCache<Key extends {}, Value extends {}> {
     this.#entries.clear();
   }
 
-  /** Iterates over keys and values, the one used last first. */
+  /** Iterates over keys and values, most recently used first. */
   entries(): IterableIterator<[Key, Value]> {
     return this.#entries.entries();
   }
 
-  /** Iterates over values, the one used last first. */
+  /** Iterates over values, most recently used first. */
   values(): IterableIterator<Value> {
     return this.#entries.values();
   }

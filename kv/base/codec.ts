@@ -1,5 +1,5 @@
 /**
- * The stored text of a run's parts: JSON in which users' payloads stand as they were sent.
+ * Stored text of a run's parts: JSON that contains users' payloads exactly as they were sent.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { EventFlag, RunEvent } from "../../domain/runs/event.ts";
 import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price_events.ts";
 import type { Closing, Opening, Reported } from "../../domain/runs/run.ts";
 
-/** Writes an opening or a close. */
+/** Encodes an opening or a close. */
 export function encodePart(part: Opening | Closing): string {
   const { output, reported } = part;
   if (output === undefined && reported === undefined) return `{"fields":${JSON.stringify(part)}}`;
   const fields = JSON.stringify({ ...part, output: undefined, reported: undefined });
-  const told = reported === undefined ? "" : `,"reported":${encodeReported(reported)}`;
-  return `{"fields":${fields}${told}${output === undefined ? "" : `,"output":${output}`}}`;
+  const reportedText = reported === undefined ? "" : `,"reported":${encodeReported(reported)}`;
+  return `{"fields":${fields}${reportedText}${output === undefined ? "" : `,"output":${output}`}}`;
 }
 
 function encodeReported(reported: Reported): string {
@@ -28,7 +28,7 @@ function encodeReported(reported: Reported): string {
   });
 }
 
-/** Reads what {@link encodePart} wrote. */
+/** Decodes the text of {@link encodePart}. */
 export function decodePart<Part extends Opening | Closing>(text: string): Part {
   const members = rawMembers(text);
   const part = { ...JSON.parse(members.get("fields") ?? "{}") };
@@ -46,13 +46,13 @@ function decodeReported(text: string): Reported {
   return stored;
 }
 
-/** Writes a batch of events with its arrival and its prices. */
+/** Encodes a batch of events with its arrival time and its prices. */
 export function encodeBatch(
   events: readonly RunEvent[],
   receivedAt: number,
   prices: BatchPrices,
 ): string {
-  // Ids and numbers need no escaping; writing them out is three times as fast as building objects.
+  // Ids and numbers need no escaping; concatenation is three times as fast as building objects.
   const parts = [`{"received_at":${receivedAt},"events":[`];
   let comma = "";
   let lastType: string | null = null;
@@ -60,9 +60,9 @@ export function encodeBatch(
   for (const { id, type, ts, turn, data, unreadable, flags } of events) {
     if (type !== lastType) [lastType, typeText] = [type, rawOf(type)];
     const inTurn = turn === undefined ? "" : `"turn":${turn},`;
-    const odd = flags === undefined ? "" : encodeOddities(unreadable, flags);
+    const oddities = flags === undefined ? "" : encodeOddities(unreadable, flags);
     parts.push(
-      `${comma}{"id":"${id}","type":${typeText},"ts":${ts},${inTurn}${odd}"data":`,
+      `${comma}{"id":"${id}","type":${typeText},"ts":${ts},${inTurn}${oddities}"data":`,
       data,
       "}",
     );
@@ -72,18 +72,18 @@ export function encodeBatch(
   return parts.join("");
 }
 
-/** Writes what could not be read of an event, and what its run shows of it. */
+/** Encodes an event's unreadable fields and its flags. */
 function encodeOddities(unreadable: RunEvent["unreadable"], flags: RunEvent["flags"]): string {
   const names = unreadable === undefined ? "" : `"unreadable":${rawOf(unreadable)},`;
   return `${names}"flags":${rawOf(flags)},`;
 }
 
-/** Writes the prices of a batch; costs that pass 2^53 stand as text. */
+/** Encodes the prices of a batch; costs above 2^53 are strings. */
 export function encodePrices(prices: BatchPrices): string {
   return JSON.stringify(prices, (_, value) => typeof value === "bigint" ? String(value) : value);
 }
 
-/** Reads what {@link encodePrices} wrote. */
+/** Decodes the text of {@link encodePrices}. */
 export function decodePrices(text: string): BatchPrices {
   const stored = JSON.parse(text);
   const costs = stored.costs.map((cost: number | string) =>
@@ -94,16 +94,15 @@ export function decodePrices(text: string): BatchPrices {
 
 /** A batch as stored. */
 export interface StoredBatch {
-  /** Its events in sent order. */
+  /** Events in the order they were sent. */
   readonly events: readonly PagedEvent[];
-  /** What they cost. */
   readonly prices: BatchPrices;
 }
 
 /**
- * Reads what {@link encodeBatch} wrote.
+ * Decodes the text of {@link encodeBatch}.
  *
- * @param repriced its prices since it was priced anew, in the place of those it was stored with
+ * @param repriced prices from a later repricing; they replace the stored ones
  */
 export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
   const members = rawMembers(text);
@@ -132,7 +131,7 @@ function listOf<Item>(text: string | undefined): readonly Item[] | undefined {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** What an event cost by the prices of its batch. */
+/** Returns the cost of an event from the prices of its batch. */
 function priceAt(
   { matches, by, costs }: BatchPrices,
   index: number,

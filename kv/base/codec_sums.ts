@@ -1,5 +1,5 @@
 /**
- * The stored text of what was summed up of a run.
+ * Stored form of a run's totals.
  *
  * @module
  */
@@ -11,22 +11,22 @@ import { packBlob, unpackBlob } from "./blob.ts";
 const BIGINT_FIELDS = new Set(["inputTokens", "outputTokens", "cachedInputTokens", "cost"]);
 
 /**
- * Writes a summary, or sums over events. They always fit one value: 20 models whose names are 256
- * characters that JSON escapes in six are a few bytes too many, and a sixth of that once compressed.
+ * Encodes a summary or event totals. They always fit in one value: 20 models, each with a name of
+ * 256 characters that JSON escapes to six, slightly exceed it; compression reduces that to a sixth.
  */
 export function encodeSums(sums: RunSummary | EventTotals): Uint8Array {
   const text = JSON.stringify(sums, (_, value) => typeof value === "bigint" ? `${value}` : value);
   return packBlob(text, noPieces).head;
 }
 
-/** Reads what {@link encodeSums} wrote. */
+/** Decodes the value of {@link encodeSums}. */
 export function decodeSums<Sums extends RunSummary | EventTotals>(bytes: Uint8Array): Sums {
   const sums = JSON.parse(unpackBlob(bytes, []));
   reviveBigints(sums);
   return sums;
 }
 
-/** Done here and not by `JSON.parse` itself, which takes twice as long once it is told to. */
+/** Restores bigints in place; a `JSON.parse` reviver takes twice as long. */
 function reviveBigints(value: Record<string, unknown>): void {
   for (const name in value) {
     const part = value[name];
@@ -39,5 +39,5 @@ function reviveBigints(value: Record<string, unknown>): void {
 }
 
 function noPieces(): never {
-  throw new TypeError("Sums are too large for one value");
+  throw new TypeError("The totals are too large for one value");
 }

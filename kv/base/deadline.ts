@@ -1,12 +1,12 @@
 /**
- * The longest anybody waits for the store.
+ * Deadlines for store operations.
  *
  * @module
  */
 import type { Deadlines, Timers } from "../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 
-/** The process's own clock and timers. */
+/** Monotonic clock and timers of the process. */
 export const TIMERS: Timers = {
   now: () => performance.now(),
   after(ms, callback) {
@@ -16,8 +16,8 @@ export const TIMERS: Timers = {
 };
 
 /**
- * Gives up waiting for the store after the deadline. A write may still happen; the client's retry
- * then finds it.
+ * Waits for the store until the deadline. The write may still happen; the client's retry then
+ * finds it.
  *
  * @throws {StorageUnavailable} when the deadline passes first
  */

@@ -1,14 +1,14 @@
 /**
- * The names of a ledger's files, and whether these are still where they were opened.
+ * Names of a ledger's files, and the check that they are still the ones that were opened.
  *
- * A file that is deleted, moved away or replaced can still be written by whoever has it open: every
- * commit succeeds, and is gone with the process. The names tell, and looking takes microseconds.
+ * A process can keep writing to a file that was deleted, moved or replaced: every commit succeeds
+ * and is lost when the process ends. Comparing the names with the open files takes microseconds.
  *
  * @module
  */
 
-/** A file as it was found under a name. */
-interface Found {
+/** Identity of the file found under a path. */
+interface FileIdentity {
   readonly path: string;
   readonly dev: number;
   readonly ino: number | null;
@@ -16,36 +16,36 @@ interface Found {
 
 /** Sizes of a ledger's files. */
 export interface FileBytes {
-  /** The file itself, bytes. */
+  /** Bytes of the database file. */
   readonly file: number;
-  /** The log of commits beside it, bytes. */
+  /** Bytes of the write-ahead log. */
   readonly log: number;
 }
 
-/** Returns the log of commits of a ledger's file. */
+/** Returns the path of a ledger's write-ahead log. */
 export function logOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** Returns the file whose lock is that of a ledger. */
+/** Returns the path of a ledger's lock file. */
 export function lockOf(path: string): string {
   return `${path}.lock`;
 }
 
-/** Returns the file that a ledger is restored into, before it gets the ledger's name. */
+/** Returns the path that a ledger is restored into before it is renamed. */
 export function restoringOf(path: string): string {
   return `${path}.restoring`;
 }
 
-/** Modes of what is created: a ledger holds what its owner alone may read. */
+/** Modes of created files and folders: only the owner may read a ledger. */
 export const MODE = { file: 0o600, folder: 0o700 } as const;
 
-/** Creates an empty file, unless there is one. */
+/** Creates an empty file; throws if the file exists. */
 export async function createPrivate(path: string): Promise<void> {
   (await Deno.open(path, { write: true, createNew: true, mode: MODE.file })).close();
 }
 
-/** Tells whether there is something under a name, be it a link that leads nowhere. */
+/** Returns whether the path exists; a dangling link counts. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);
@@ -56,7 +56,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Looks how large a ledger's files are; null when they are not there. */
+/** Returns the sizes of a ledger's files; null if they do not exist. */
 export function fileBytesOf(path: string): FileBytes | null {
   try {
     const { size } = Deno.statSync(path);
@@ -67,19 +67,19 @@ export function fileBytesOf(path: string): FileBytes | null {
 }
 
 /**
- * Notes the files of a ledger that was just opened.
+ * Records the identities of the files of a ledger that was just opened.
  *
- * @param location its name, which may be a link
- * @param path the file itself, beside which its log and its lock are
- * @returns whether the same files are still there
+ * @param location the ledger's name, which may be a link
+ * @param path the database file itself; the log and the lock file are next to it
+ * @returns a check that the same files are still there
  */
 export function watchFiles(location: string, path: string): () => boolean {
   const paths = [location, logOf(path), lockOf(path)];
-  const opened = paths.map((path): Found => ({ path, ...identityOf(path) }));
+  const opened = paths.map((path): FileIdentity => ({ path, ...identityOf(path) }));
   return () => opened.every(isInPlace);
 }
 
-function isInPlace({ path, dev, ino }: Found): boolean {
+function isInPlace({ path, dev, ino }: FileIdentity): boolean {
   try {
     const now = identityOf(path);
     return now.dev === dev && now.ino === ino;
@@ -88,8 +88,8 @@ function isInPlace({ path, dev, ino }: Found): boolean {
   }
 }
 
-/** What tells a file from any other; the same for as long as it exists. */
-function identityOf(path: string): Pick<Found, "dev" | "ino"> {
+/** Returns the identity of a file, constant for its lifetime. */
+function identityOf(path: string): Pick<FileIdentity, "dev" | "ino"> {
   const { dev, ino } = Deno.statSync(path);
   return { dev, ino };
 }

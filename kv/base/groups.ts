@@ -1,10 +1,10 @@
 /**
- * Cutting lists into groups that one read or one commit takes.
+ * Splits lists into groups that fit one read or one commit.
  *
  * @module
  */
 
-/** Cuts a list into groups of `length` items; the last one may be shorter. */
+/** Splits a list into groups of `length` items; the last one may be shorter. */
 export function groupsOf<Item>(items: readonly Item[], length: number): (readonly Item[])[] {
   const groups: (readonly Item[])[] = [];
   for (let at = 0; at < items.length; at += length) groups.push(items.slice(at, at + length));

@@ -1,52 +1,50 @@
 /**
- * Locks by name: of the work for one name one piece runs at a time, in order.
+ * Locks by name: work for one name runs one at a time, in order.
  *
- * They spare writers of one key inside this process from losing their checks to each other. The checks
- * stay: another process may write the same key.
+ * The locks prevent conflicts between writers of one key in this process. Commits still carry
+ * checks: another process may write the same key.
  *
  * @module
  */
 import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 
-/** How many pieces of work may wait. */
+/** Maximum number of waiting tasks. */
 export interface WaitingLimits {
-  /** For one name. */
+  /** Per name. */
   readonly name: number;
-  /** For all names together. */
+  /** Across all names. */
   readonly all: number;
 }
 
-/** What waits holds its request in memory. */
+/** Bounded because each waiter keeps its request in memory. */
 const WAITING: WaitingLimits = { name: 64, all: 1_024 };
 
-/** Work that waits for its name. */
+/** A task waiting for its name. */
 interface Waiter {
-  /** Begins it. */
   readonly begin: () => void;
-  /** Its deadline. */
   wait: Wait | undefined;
 }
 
-/** Runs work for one name after the other; different names do not wait for each other. */
+/** Runs tasks for one name sequentially; different names do not wait for each other. */
 export class KeyedMutex {
   readonly #deadlines: Deadlines | undefined;
   readonly #limits: WaitingLimits;
-  /** What waits, by name; a name that is there is held. */
+  /** Waiters by name; a name in the map is locked. */
   readonly #waiters = new Map<string, Waiter[]>();
   #waiting = 0;
 
-  /** Creates locks that are all free. Without deadlines work waits as long as it takes. */
+  /** Creates free locks. Without deadlines, tasks wait without a limit. */
   constructor(deadlines?: Deadlines, limits = WAITING) {
     this.#deadlines = deadlines;
     this.#limits = limits;
   }
 
   /**
-   * Runs `work` once everything for this name that came before has settled.
+   * Runs `work` after all earlier work for this name has settled.
    *
-   * @throws {Overloaded} when too much waits
-   * @throws {StorageUnavailable} when the deadline passes while it waits; the work is never begun then
+   * @throws {Overloaded} when too many tasks wait
+   * @throws {StorageUnavailable} when the deadline passes while waiting; `work` then never starts
    */
   async take<T>(name: string, work: () => Promise<T>): Promise<T> {
     const waiters = this.#waiters.get(name);
@@ -59,9 +57,9 @@ export class KeyedMutex {
     }
   }
 
-  /** Runs `work` while it holds all these names. */
+  /** Runs `work` while holding the locks of all names. */
   takeAll<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
-    // All callers take them in one order, so that no two wait for each other.
+    // All callers lock in the same order, so no two can deadlock.
     const inOrder = [...new Set(names)].sort();
     const take = (inner: () => Promise<T>, name: string) => () => this.take(name, inner);
     return inOrder.reduceRight(take, work)();
@@ -69,7 +67,7 @@ export class KeyedMutex {
 
   #waitIn(waiters: Waiter[]): Promise<void> {
     if (waiters.length >= this.#limits.name || this.#waiting >= this.#limits.all) {
-      throw new Overloaded("Too many calls wait for the same run or team");
+      throw new Overloaded("Too many requests are waiting for the same run or team");
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = { begin: resolve, wait: undefined };
@@ -83,7 +81,7 @@ export class KeyedMutex {
     return promise;
   }
 
-  /** Hands a name on to what waits longest. */
+  /** Passes the lock to the longest waiter. */
   #pass(name: string): void {
     const next = this.#waiters.get(name)?.shift();
     if (next === undefined) {

@@ -1,9 +1,9 @@
 /**
- * Every key of the store, built here and, for teams and their credentials, in `team_keys.ts`.
+ * All keys of the store; teams, credentials and agents are in `team_keys.ts` and `agent_keys.ts`.
  *
- * What each request writes begins with the run's id, which begins with its time: inserts then land
- * side by side, ten times faster than spread over teams. The team stands right behind the id, so
- * that no read can reach another team's data.
+ * Keys of rows written by each request begin with the run's id, which begins with its time: inserts
+ * are then adjacent, which is ten times faster than spreading them over teams. The team follows the
+ * id directly, so that no read can reach another team's data.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retenti
 import { agentKeys } from "./agent_keys.ts";
 import { teamKeys } from "./team_keys.ts";
 
-/** What runs are found by. */
+/** Dimensions of the run index. */
 export type RunIndexKind =
   | "agent"
   | "customer"
@@ -27,7 +27,7 @@ export type RunIndexKind =
   | "cost"
   | "has";
 
-/** Number of the form in which rows are stored; one more with each that earlier versions cannot read. */
+/** Version of the stored format; incremented when earlier versions could not read the rows. */
 export const LEDGER_FORMAT = 1;
 
 /** Builders of keys; each reads like a path. */
@@ -36,12 +36,12 @@ export const keys = {
   ...teamKeys,
   /** The {@link LEDGER_FORMAT} that the ledger was created in. */
   format: (): Deno.KvKey => ["format"],
-  /** The head of one run: small rows only, so that many runs are read at once. */
+  /** The head of one run: small rows only, so that many runs fit in one read. */
   run: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team],
-  /** The heads of all runs, of whichever team, from one of this team to the last of an id. */
+  /** Heads of all teams' runs, from one team's run to all runs with the last id. */
   runRange: (team: TeamId, first: RunId, last: RunId): Deno.KvListSelector => ({
     start: ["run", first, team],
-    // `true` is behind every other part of a key.
+    // `true` sorts after every other key part.
     end: ["run", last, true],
   }),
   /** The opening, written once. */
@@ -50,21 +50,20 @@ export const keys = {
   closing: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "closing"],
   /** The head of the event ledger; the one key of a run that changes. */
   ledger: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "ledger"],
-  /** All sealed pages of the ledger. */
   pages: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "page"],
-  /** Sealed pages of the ledger from the first on, so many at most. */
+  /** The first `count` sealed pages of the ledger. */
   firstPages: (team: TeamId, run: RunId, count: number): Deno.KvListSelector => ({
     prefix: keys.pages(team, run),
     end: keys.page(team, run, count),
   }),
-  /** Where all sealed pages lie. */
+  /** Directory of the sealed pages. */
   directory: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "directory"],
-  /** Where some sealed pages lie that follow each other. */
+  /** Directory row of some consecutive sealed pages. */
   directoryRow: (team: TeamId, run: RunId, row: number): Deno.KvKey => [
     ...keys.directory(team, run),
     row,
   ],
-  /** All ids of events that are on no page. */
+  /** Ids of events that are on no page. */
   eventIds: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "id"],
   /** The id of an event that is on no page, written once. */
   eventId: (team: TeamId, run: RunId, id: Uint8Array): Deno.KvKey => [
@@ -81,7 +80,7 @@ export const keys = {
     "batch",
     batch,
   ],
-  /** What a batch costs since it was priced anew. */
+  /** Prices of a batch after a repricing. */
   prices: (team: TeamId, run: RunId, batch: number): Deno.KvKey => [
     "events",
     run,
@@ -89,72 +88,63 @@ export const keys = {
     "prices",
     batch,
   ],
-  /** What the removed batches of a run had come to. */
+  /** Totals of a run's removed batches. */
   removedTotals: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "removed"],
-  /** All scores that were added to a run. */
   scores: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "score"],
   /** A score that was added to a run, written once. */
   score: (team: TeamId, run: RunId, id: ScoreId | EventId): Deno.KvKey => [
     ...keys.scores(team, run),
     id,
   ],
-  /** What a heartbeat costs since it was priced anew. */
+  /** Price of a heartbeat after a repricing. */
   price: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "price"],
-  /** What the pipeline made of a run. */
   summary: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "summary"],
-  /** All further pieces of a run's values. */
   chunks: (team: TeamId, run: RunId): Deno.KvKey => ["chunk", run, team],
-  /** A further piece of a value too large for one key. */
+  /** A further chunk of a value too large for one key. */
   chunk: (team: TeamId, run: RunId, blob: string, chunk: number): Deno.KvKey => [
     ...keys.chunks(team, run),
     blob,
     chunk,
   ],
-  /** All rows of pending runs in a lane. */
   pendingLane: (lane: PendingLane): Deno.KvKey => ["dirty", lane],
-  /** Runs that one commit changed. */
   pending: (lane: PendingLane, name: string): Deno.KvKey => ["dirty", lane, name],
   /**
-   * Changes with every change of a team's roll-ups: one check on it guards them all. It holds the number
-   * of the team's latest change in the feed.
+   * Changes with every change of a team's roll-ups, so that one check protects all of them. Its
+   * value is the number of the team's latest change in the feed.
    */
   rollupVersion: (team: TeamId): Deno.KvKey => ["rollup_version", team],
-  /** Changes with every change of a roll-up of that UTC day: as long as it stays, so do they all. */
+  /** Changes with every change of a roll-up of that UTC day: unchanged, so are its roll-ups. */
   rollupDay: (team: TeamId, day: string): Deno.KvKey => ["rollup_day", team, day],
-  /** The same from one day to another inclusive. */
+  /** Roll-up versions between two days, inclusive. */
   rollupDays: (team: TeamId, fromDay: string, toDay: string): Deno.KvListSelector => ({
     start: ["rollup_day", team, fromDay],
     end: ["rollup_day", team, toDay, true],
   }),
-  /** The team's feed of changes. */
   changes: (team: TeamId): Deno.KvKey => ["change", team],
-  /** The same behind a number. */
+  /** Changes of the feed after a number. */
   changesAfter: (team: TeamId, number: number): Deno.KvListSelector => ({
-    // `true` is behind every other part of a key.
+    // `true` sorts after every other key part.
     start: ["change", team, number, true],
     end: ["change", team, true],
   }),
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId): Deno.KvKey => ["change", team, number, run],
-  /** All stages that wait, by when they are due. */
+  /** All waiting stages, by due time. */
   dueStages: (): Deno.KvKey => ["due_stage"],
-  /** A run whose next stage waits until then, unix milliseconds. */
+  /** A run whose next stage waits until `atMs`, unix milliseconds. */
   dueStage: (atMs: number, team: TeamId, run: RunId): Deno.KvKey => ["due_stage", atMs, team, run],
-  /** All runs with a stage that was given up. */
+  /** All runs with a dead stage: one that used up its attempts. */
   deadStages: (): Deno.KvKey => ["dead_stage"],
-  /** The same of one team. */
   deadStagesOf: (team: TeamId): Deno.KvKey => ["dead_stage", team],
-  /** A run with a stage that was given up. */
   deadStage: (team: TeamId, run: RunId): Deno.KvKey => ["dead_stage", team, run],
-  /** The stages of a run. */
   processing: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "processing"],
-  /** All runs of one agent, customer, model and so on, by their start. */
+  /** All runs of one index name, such as an agent or a model, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string): Deno.KvKey => [
     ...keys.teamRunsBy(team),
     kind,
     name,
   ],
-  /** The same, from an instant on and in front of a place; `run` may be a text between two ids. */
+  /** Runs of a name from `fromMs` up to `before`, exclusive; `run` may be text between two ids. */
   runsFrom: (
     team: TeamId,
     kind: RunIndexKind,
@@ -165,9 +155,9 @@ export const keys = {
     start: ["run_by", team, kind, name, fromMs],
     end: ["run_by", team, kind, name, before.at, before.run],
   }),
-  /** All rows of runs by what they are of. */
+  /** All index rows of a team's runs. */
   teamRunsBy: (team: TeamId): Deno.KvKey => ["run_by", team],
-  /** All runs of names from one to another that is behind the last. */
+  /** All runs of the names from `fromName` up to `endName`, exclusive. */
   runsOfNames: (
     team: TeamId,
     kind: RunIndexKind,
@@ -177,7 +167,7 @@ export const keys = {
     start: ["run_by", team, kind, fromName],
     end: ["run_by", team, kind, endName],
   }),
-  /** A run of an agent, customer, model and so on, by its start. */
+  /** Index row of one run, by its start. */
   runBy: (
     team: TeamId,
     kind: RunIndexKind,
@@ -185,18 +175,18 @@ export const keys = {
     startedAt: number,
     run: RunId,
   ): Deno.KvKey => ["run_by", team, kind, name, startedAt, run],
-  /** Runs that are due for a look before an instant, oldest first; behind `after` if it is given. */
+  /** Runs whose retention check is due before an instant, oldest first; after the row `after`. */
   expiries: (
     team: TeamId,
     horizon: RetentionClass,
     beforeMs: number,
     after: Deno.KvKey | null,
   ): Deno.KvListSelector => ({
-    // `true` is behind every other part of a key.
+    // `true` sorts after every other key part.
     start: after === null ? ["expiry", team, horizon] : [...after, true],
     end: ["expiry", team, horizon, beforeMs],
   }),
-  /** Where a run is filed, by the arrival of the part that decides. */
+  /** Expiry row of a run, by the arrival of the data that decides its class. */
   expiry: (team: TeamId, { horizon, since }: ExpiryEntry, run: RunId): Deno.KvKey => [
     "expiry",
     team,
@@ -204,81 +194,72 @@ export const keys = {
     since,
     run,
   ],
-  /** What runs that are gone had come to, by roll-up. */
+  /** Totals of removed runs, by roll-up. */
   removedRollup: (team: TeamId, kind: RollupKind, day: string, name: string): Deno.KvKey => [
     ...keys.removedRollups(team, kind),
     day,
     name,
   ],
-  /** The same of all roll-ups of a team, or of one kind. */
+  /** Totals of removed runs in all roll-ups of a team, or of one kind. */
   removedRollups: (team: TeamId, kind?: RollupKind): Deno.KvKey =>
     kind === undefined ? ["removed_rollup", team] : ["removed_rollup", team, kind],
-  /** What runs of an agent that are gone had come to. */
+  /** Totals of an agent's removed runs. */
   removedAgent: (team: TeamId, slug: string): Deno.KvKey => ["removed_agent", team, slug],
-  /** The same of all agents of a team. */
   removedAgents: (team: TeamId): Deno.KvKey => ["removed_agent", team],
-  /** Events of a month, `YYYY-MM`, that were counted and are gone. Only ever a sum. */
+  /** Counted events of a month, `YYYY-MM`, that were removed. A sum counter. */
   removedUsage: (team: TeamId, month: string): Deno.KvKey => ["removed_usage", team, month],
-  /** The same of all months of a team. */
   removedUsages: (team: TeamId): Deno.KvKey => ["removed_usage", team],
-  /** All runs whose events are being removed after the run itself. */
+  /** All removed runs whose events are still being removed. */
   purges: (): Deno.KvKey => ["purge"],
-  /** A run whose events are being removed after the run itself. */
+  /** A removed run whose events are still being removed. */
   purge: (team: TeamId, run: RunId): Deno.KvKey => ["purge", team, run],
-  /** The same of one team. */
   purgesOf: (team: TeamId): Deno.KvKey => ["purge", team],
-  /** Changes with every new job of a team that deletes a customer; all such jobs are below it. */
+  /** Changes with every new customer deletion of a team; also the prefix of all its deletions. */
   deletions: (team: TeamId): Deno.KvKey => ["deletion", team],
-  /** A job that deletes a customer. */
+  /** A customer deletion job. */
   deletion: (team: TeamId, id: string): Deno.KvKey => ["deletion", team, id],
-  /** All such jobs that are under way. */
+  /** All active deletion jobs. */
   activeDeletions: (): Deno.KvKey => ["active_deletion"],
-  /** The same of one team. */
   activeDeletionsOf: (team: TeamId): Deno.KvKey => ["active_deletion", team],
-  /** Such a job that is under way. */
   activeDeletion: (team: TeamId, id: string): Deno.KvKey => ["active_deletion", team, id],
-  /** What such a job deleted so far. Only ever a sum. */
+  /** Number of items of one type that a deletion job has deleted. A sum counter. */
   deletionCount: (team: TeamId, id: string, what: string): Deno.KvKey => [
     "deletion_count",
     team,
     id,
     what,
   ],
-  /** All that is stored of a run's events. */
+  /** Prefix of everything stored for a run's events. */
   events: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team],
-  /** The instant that the last sweep judged ages at, unix milliseconds. */
+  /** Time at which the last sweep judged ages, unix milliseconds. */
   sweepClock: (): Deno.KvKey => ["sweep_clock"],
-  /** All reports of sweeps, by the night they are of. */
+  /** All sweep reports, by night. */
   sweeps: (): Deno.KvKey => ["sweep"],
   /** The report of a night's sweep, `YYYY-MM-DD`. */
   sweep: (night: string): Deno.KvKey => ["sweep", night],
-  /** All jobs of a team that price calls anew. */
+  /** All repricing jobs of a team. */
   repriceJobs: (team: TeamId): Deno.KvKey => ["reprice", team],
-  /** A job that prices calls anew. */
   repriceJob: (team: TeamId, id: string): Deno.KvKey => ["reprice", team, id],
-  /** All such jobs that are under way. */
+  /** All active repricing jobs. */
   activeReprices: (): Deno.KvKey => ["active_reprice"],
-  /** Such a job that is under way. */
   activeReprice: (team: TeamId, id: string): Deno.KvKey => ["active_reprice", team, id],
-  /** Events counted in a month, `YYYY-MM`. Only ever a sum: never check it. */
+  /** Events counted in a month, `YYYY-MM`. A sum counter: never check it. */
   usage: (team: TeamId, month: string): Deno.KvKey => ["usage", team, month],
-  /** The notices about a month. */
   notices: (team: TeamId, month: string): Deno.KvKey => ["notice", team, month],
-  /** A notice about a month; there is one for each percent, ever. */
+  /** A quota notice of a month; each percentage has at most one. */
   notice: (team: TeamId, month: string, percent: number): Deno.KvKey => [
     ...keys.notices(team, month),
     percent,
   ],
-  /** All notices that are not told yet. */
+  /** All notices that were not delivered yet. */
   openNotices: (): Deno.KvKey => ["open_notice"],
-  /** A notice that is not told yet. */
   openNotice: (team: TeamId, month: string, percent: number): Deno.KvKey => [
     "open_notice",
     team,
     month,
     percent,
   ],
-  /** The roll-ups of a kind, from one day to another inclusive: `true` is behind every name. */
+  /** Roll-ups of a kind between two days, inclusive: `true` sorts after every name. */
   rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) => ({
     start: ["rollup", team, kind, fromDay] as Deno.KvKey,
     end: ["rollup", team, kind, toDay, true] as Deno.KvKey,
@@ -292,24 +273,19 @@ export const keys = {
     name,
   ],
   /**
-   * All own rows of a team's rate card; the key itself holds how many there are. Every write of a row
+   * Prefix of a team's own rate card rows; the key itself holds their number. Every write of a row
    * checks and sets it, so that its version is the version of the card.
    */
   rates: (team: TeamId): Deno.KvKey => ["rate", team],
-  /** An own row of the rate card, by the hash of what names it. */
+  /** An own row of the rate card, by the hash of its identifying fields. */
   rate: (team: TeamId, name: Uint8Array): Deno.KvKey => ["rate", team, name],
-  /** A team's request-rate bucket that instances lease slices of. */
+  /** A team's request-rate bucket, from which instances lease slices. */
   rateBucket: (team: TeamId, api: Api): Deno.KvKey => ["rate_bucket", team, api],
-  /** Every run of every team. */
   runs: (): Deno.KvKey => ["run"],
-  /** Every mark of a pending run, in all lanes. */
   pendingMarks: (): Deno.KvKey => ["dirty"],
-  /** The versions of all teams' roll-ups. */
   rollupVersions: (): Deno.KvKey => ["rollup_version"],
-  /** All roll-ups of a team. */
   teamRollups: (team: TeamId): Deno.KvKey => ["rollup", team],
-  /** The usage counters of a team. */
   teamUsage: (team: TeamId): Deno.KvKey => ["usage", team],
-  /** Where the keys of teams lie whose second part is the team. */
+  /** Prefixes of keys whose second part is the team. */
   ofTeams: (): Deno.KvKey[] => [["team"], ["rollup"], ["usage"], ["agent"]],
 } as const;

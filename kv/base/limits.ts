@@ -1,29 +1,28 @@
 /**
- * What the store's back ends accept, with a margin where sizes are estimates.
+ * Limits of the store's back ends, with a margin where sizes are estimates.
  *
  * @module
  */
 
-/** Bytes of one stored piece. The back end takes 65,536 bytes serialised. */
+/** Maximum bytes of one stored chunk. The back end accepts 65,536 serialized bytes. */
 export const CHUNK_BYTES_MAX = 60_000;
 
-/** Bytes of pieces one write may carry; larger values are staged. See {@link BackEnd}. */
+/** Maximum bytes of chunks in one write; larger values are staged. See {@link BackEnd}. */
 export const COMMIT_BYTES_MAX = 600_000;
 
-/** Keys one `getMany` takes. */
+/** Maximum keys of one `getMany`. */
 export const GET_MANY_KEYS_MAX = 10;
 
-/** Tries of a write whose check is lost each time; within a process writers of a key queue up. */
+/** Maximum attempts of a write that keeps conflicting; writers in one process queue per key. */
 export const COMMIT_ATTEMPTS_MAX = 20;
 
-/** Tries of a commit that found the file locked, and the pause before the next one. */
+/** Maximum attempts of a commit while the file is locked, and the pause between them. */
 export const LOCKED_RETRY = { attemptsMax: 20, pauseMs: 25 } as const;
 
-/** What one atomic operation may hold. */
+/** Limits of one atomic operation. */
 export interface BackEnd {
-  /** Checks. */
   readonly checksMax: number;
-  /** Sets, deletes and sums together. */
+  /** Sets, deletes and sums combined. */
   readonly mutationsMax: number;
   /** Bytes of keys and values. */
   readonly bytesMax: number;
@@ -32,20 +31,20 @@ export interface BackEnd {
 }
 
 /**
- * The back ends by name. The numbers are the runtime's own (`ext/kv`: 100 checks, 1,000 mutations,
- * 819,200 bytes, 81,920 bytes of keys) and those of self-hosted `denokv` (10 checks,
- * `proto/limits.rs`), less a margin for sizes that are estimates.
+ * Back ends by name. The numbers are the limits of the runtime (`ext/kv`: 100 checks, 1,000
+ * mutations, 819,200 bytes, 81,920 bytes of keys) and of self-hosted `denokv` (10 checks,
+ * `proto/limits.rs`), less a margin for estimated sizes.
  */
 export const BACK_ENDS = {
   embedded: { checksMax: 100, mutationsMax: 1_000, bytesMax: 780_000, keyBytesMax: 76_000 },
   remote: { checksMax: 10, mutationsMax: 1_000, bytesMax: 780_000, keyBytesMax: 76_000 },
 } as const satisfies Record<string, BackEnd>;
 
-/** Commits under way at once: the second is prepared while the first is on its way to the disk. */
+/** Maximum concurrent commits: one is prepared while the other is being written to disk. */
 export const COMMITS_IN_FLIGHT_MAX = 2;
 
-/** Writes that may wait, in all and of one team; beyond is `overloaded`. Memory bounds their bytes. */
+/** Maximum queued writes, overall and per team; more are refused as `overloaded`. */
 export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000 } as const;
 
-/** Part of the bytes of waiting writes that one team may have. */
+/** Maximum fraction of the queue's bytes that one team may use. */
 export const QUEUE_TEAM_PART = 1 / 2;

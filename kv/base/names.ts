@@ -1,20 +1,20 @@
 /**
- * Names of things that the store mints.
+ * Names that the store generates.
  *
  * @module
  */
 import { monotonicFactory } from "@std/ulid";
 import type { TeamId } from "../../domain/core/ids.ts";
 
-/** A new name, sortable by the time it was made. */
+/** Returns a new name, sortable by creation time. */
 export const newRowName: () => string = monotonicFactory();
 
-/** Crockford's base 32: no letter that is taken for a digit. */
+/** Crockford's base 32: it has no letters that are easily confused with digits. */
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /**
- * A name for a team: 26 digits of 5 random bits each. It has no time in it and follows from no other, so
- * that who knows one team's cannot guess another's.
+ * Returns a new team id: 26 digits of 5 random bits each. It contains no time and no sequence, so
+ * that a team's id cannot be guessed from another's.
  */
 export function newTeamId(): TeamId {
   const bytes = crypto.getRandomValues(new Uint8Array(26));

@@ -1,6 +1,6 @@
 /**
- * The read scope of the work under way. It travels with the work, so that every read is counted and ends
- * with its request, without each function on the way naming it.
+ * Read scope of the current request. It is carried in async context, so that every read is counted
+ * and ends with its request without passing the scope through every function.
  *
  * @module
  */
@@ -9,31 +9,30 @@ import { ReadScope, type ReadScopes } from "../../domain/core/read_scope.ts";
 
 const current = new AsyncLocalStorage<ReadScope | null>();
 
-/** Runs work within a scope. */
 export const readScopes: ReadScopes = { run: (scope, work) => current.run(scope, work) };
 
-/** Returns the scope of the work under way; null outside a request's reads. */
+/** Returns the current scope; null outside a request's reads. */
 export function currentScope(): ReadScope | null {
   return current.getStore() ?? null;
 }
 
-/** Runs work outside any scope: work that several requests share must not end with one of them. */
+/** Runs work outside any scope: work shared by several requests must not end with one of them. */
 export function outsideScope<T>(work: () => T): T {
-  // Its own `exit` keeps the scope on this runtime.
+  // `AsyncLocalStorage.exit` does not clear the scope on this runtime.
   return current.run(null, work);
 }
 
-/** Returns whether the work under way has been ended. */
+/** Returns whether the current work was aborted. */
 export function isEnded(): boolean {
   return current.getStore()?.signal.aborted ?? false;
 }
 
-/** Throws the reason when the work under way has been ended. */
+/** Throws the abort reason if the current work was aborted. */
 export function throwIfEnded(): void {
   current.getStore()?.signal.throwIfAborted();
 }
 
-/** Counts rows that were read, and the bytes of their values. */
+/** Counts the rows of a read and the bytes of their values. */
 export function countRead(entries: readonly { readonly value: unknown }[]): void {
   const scope = currentScope();
   if (scope === null) return;
@@ -42,7 +41,7 @@ export function countRead(entries: readonly { readonly value: unknown }[]): void
   scope.count(entries.length, bytes);
 }
 
-/** Counts bytes that a value has once inflated. */
+/** Counts the bytes of a decompressed value. */
 export function countBytes(bytes: number): void {
   current.getStore()?.count(0, bytes);
 }

@@ -1,19 +1,19 @@
 /**
- * Reading, deciding and committing again while another writer is faster.
+ * Retries a read-decide-commit cycle while it conflicts with other writers.
  *
  * @module
  */
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { COMMIT_ATTEMPTS_MAX } from "./limits.ts";
 
-/** What an attempt returns whose check was lost. */
+/** Returned by an attempt whose commit conflicted with another write. */
 export const LOST = Symbol("lost");
 
 /**
- * Repeats an attempt until its commit is not lost to another writer.
+ * Repeats an attempt until its commit does not conflict.
  *
  * @param task completes "Cannot …" in the error
- * @throws {StorageUnavailable} when every attempt lost its check
+ * @throws {StorageUnavailable} when every attempt conflicted
  */
 export async function untilCommitted<T>(
   task: string,
@@ -23,5 +23,5 @@ export async function untilCommitted<T>(
     const outcome = await attempt();
     if (outcome !== LOST) return outcome;
   }
-  throw new StorageUnavailable(`Cannot ${task}: other writers were always first`);
+  throw new StorageUnavailable(`Cannot ${task}: every attempt conflicted with another write`);
 }

@@ -1,18 +1,18 @@
 /**
- * Work that failed by itself and is tried again later, so that it holds up nothing else.
+ * Backoff for failed work, so that it does not block other work.
  *
- * It is kept in memory alone: after a restart all of it is tried at once.
+ * State is kept only in memory: after a restart, all work is retried immediately.
  *
  * @module
  */
 
-/** Names that are kept; beyond, the one put off first is tried again early. */
+/** Maximum names; beyond it, the oldest is dropped and so retried early. */
 const NAMES_MAX = 1_000;
 
-/** Tries before the first pause: most failures are over at once. */
+/** Attempts before the first pause: most failures are transient. */
 const TRIES_AT_ONCE = 3;
 
-/** Milliseconds of the first pause, and of the longest; each is twice the one before. */
+/** Milliseconds of the first and the longest pause; each doubles the previous one. */
 const PAUSE_MS = { first: 1_000, max: 300_000 } as const;
 
 interface Pause {
@@ -20,17 +20,17 @@ interface Pause {
   readonly tries: number;
 }
 
-/** Names of work that is put off. */
+/** Backoff state by name of the work. */
 export class PutOff {
   readonly #now: () => number;
   readonly #pauses = new Map<string, Pause>();
 
-  /** Creates an empty list; `now` is in unix milliseconds. */
+  /** Creates an empty set; `now` returns unix milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Puts work off: the first times for no longer than its next turn, then for longer each time. */
+  /** Records a failure: the first ones retry without a pause, later ones with increasing pauses. */
   add(name: string): void {
     const tries = (this.#pauses.get(name)?.tries ?? 0) + 1;
     this.#pauses.delete(name);
@@ -42,18 +42,18 @@ export class PutOff {
     this.#pauses.set(name, { untilMs: this.#now() + pauseMs, tries });
   }
 
-  /** Returns whether work still pauses. */
+  /** Returns whether the work is in backoff. */
   has(name: string): boolean {
     const pause = this.#pauses.get(name);
     return pause !== undefined && pause.untilMs > this.#now();
   }
 
-  /** Forgets work that is done. */
+  /** Clears the backoff of completed work. */
   done(name: string): void {
     this.#pauses.delete(name);
   }
 
-  /** Returns when the next pause ends, unix milliseconds; null when none is under way. */
+  /** Returns when the next pause ends, unix milliseconds; null when there is none. */
   nextMs(): number | null {
     const nowMs = this.#now();
     const ahead = [...this.#pauses.values()].map(({ untilMs }) => untilMs);

@@ -1,11 +1,11 @@
 /**
- * A map that knows how many bytes it holds.
+ * A map that tracks its size in bytes.
  *
  * @module
  */
 import { BYTES_PER_CHAR, ENTRY_BYTES } from "./byte_cache.ts";
 
-/** Rows by name, counted in bytes as they come and go. */
+/** A map by name that tracks the bytes of its entries. */
 export class SizedMap<Value> extends Map<string, Value> {
   readonly #bytesOf: (value: Value) => number;
   #bytes = 0;
@@ -13,7 +13,7 @@ export class SizedMap<Value> extends Map<string, Value> {
   /**
    * Creates an empty map.
    *
-   * @param bytesOf bytes of a value; names are counted by themselves
+   * @param bytesOf bytes of a value; names are counted separately
    */
   constructor(bytesOf: (value: Value) => number) {
     super();
@@ -25,10 +25,9 @@ export class SizedMap<Value> extends Map<string, Value> {
     return this.#bytes;
   }
 
-  /** Puts a value at a name. */
   override set(name: string, value: Value): this {
-    const known = this.get(name);
-    if (known !== undefined) this.#bytes -= this.#bytesOf(known);
+    const previous = this.get(name);
+    if (previous !== undefined) this.#bytes -= this.#bytesOf(previous);
     else this.#bytes += ENTRY_BYTES + BYTES_PER_CHAR * name.length;
     this.#bytes += this.#bytesOf(value);
     return super.set(name, value);

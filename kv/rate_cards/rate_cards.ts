@@ -1,7 +1,7 @@
 /**
- * The rate cards of teams: their own rows in the store, whole cards in memory.
+ * Stores teams' rate cards: own rows in the store, complete cards in memory.
  *
- * Every call of a model is priced on the way in, so a card that is in memory answers without waiting.
+ * Every model call is priced on arrival, so a cached card is returned without waiting.
  *
  * @module
  */
@@ -26,36 +26,36 @@ import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { readRates, versionOf } from "./rate_rows.ts";
 import { RateWriter } from "./rate_writer.ts";
 
-/** How long a card is not looked at again: half of what another process may take to notice a change. */
+/** Cache lifetime of a card: half of the time in which another process must notice a change. */
 const CACHE = {
   ttl: 5_000,
   ttlResolution: 0,
-  // What is stale has a version still: usually nothing has changed, and it need not be read again.
+  // A stale card keeps its version: usually nothing has changed and it is not read again.
   noDeleteOnStaleGet: true,
 } as const;
 
-/** Part of the share that names may take which teams without own rows asked for; the rest is for cards. */
+/** Fraction of the memory share for names looked up by teams without own rows. */
 const NAMES_PART = 0.25;
 
 /** Bytes of a card without own rows, of a row without its names, and of a tier. */
 const CARD_BYTES = 300, ROW_BYTES = 1_000, TIER_BYTES = 150;
 
-/** How often the name of a row's model is in memory: in the row, and in each index. */
+/** Copies of a model's name in memory: in the row and in each index. */
 const NAMES_OF_MODEL = 4;
 
-/** A team's card, and the version of the rows it was made of. */
-interface Loaded {
+/** A team's card and the version of its rows. */
+interface LoadedCard {
   readonly card: RateCard;
-  /** Its priced models, indexed when they are first asked for. */
+  /** Returns its priced models, indexed on first use. */
   readonly models: () => PricedModels;
   readonly version: string | null;
   readonly bytes: number;
 }
 
-/** Milliseconds from which reading a card is followed by a rest. */
+/** Reads of a card that take at least this many milliseconds are followed by a pause. */
 const REST_FROM_MS = 5;
 
-/** Teams whose rest is remembered; beyond that all rests are over. */
+/** Maximum teams with a recorded pause; beyond it, all pauses end. */
 const RESTS_MAX = 10_000;
 
 /** Creates the store of rate cards. */
@@ -65,27 +65,27 @@ export function createRateCardStore(
 ): RateCardStore {
   const writer = new RateWriter(store, environment);
   const { memory } = store;
-  const cards = new ByteCache<TeamId, Loaded>({
+  const cards = new ByteCache<TeamId, LoadedCard>({
     memory,
     share: "rate_cards",
     part: 1 - NAMES_PART,
     bytesOf: ({ bytes }, team) => bytes + BYTES_PER_CHAR * team.length,
-    // The largest card has its place too: reading it for every call would take longest.
+    // The largest card must fit: reading it for every call would take longest.
     entryBytesMax: memory.bytesMax("rate_cards"),
   }, CACHE);
-  /** Reads under way, which everybody who asks meanwhile shares. */
-  const loading = new Map<TeamId, Promise<Loaded>>();
-  // Nearly all teams have no rows, and for them there is one card.
+  /** Reads in flight, shared by concurrent callers. */
+  const loading = new Map<TeamId, Promise<LoadedCard>>();
+  // Nearly all teams have no own rows and share one card.
   const namesBytesMax = memory.bytesMax("rate_cards") * NAMES_PART;
   const unchanged = createRateCard([], DEFAULT_RATES, namesBytesMax);
   memory.register("rate_cards", () => unchanged.namesBytes);
 
-  /** Cards of one team are read one after another: a team that changes its card all the time has one. */
+  /** Reads cards of one team sequentially, so that frequent changes cause one read at a time. */
   const turns = new KeyedMutex(store.deadlines);
-  /** When a team's next card may be read: half of the time at most goes into reading them. */
+  /** Earliest next read by team: reading cards takes at most half of the time. */
   const restsUntilMs = new Map<TeamId, number>();
 
-  /** Reads a card in its turn; null when a change made it of no use before that. */
+  /** Reads a card in its turn; null if a change has made the read obsolete. */
   async function readInTurn(team: Pick<Team, "id">, isWanted: () => boolean) {
     const restMs = (restsUntilMs.get(team.id) ?? 0) - performance.now();
     if (restMs > 0) await sleep(restMs);
@@ -98,16 +98,16 @@ export function createRateCardStore(
     return card;
   }
 
-  function load(team: Pick<Team, "id">): Promise<Loaded> {
-    let read: Promise<Loaded> | null = null;
-    // A turn that is free begins before the read is known.
+  function load(team: Pick<Team, "id">): Promise<LoadedCard> {
+    let read: Promise<LoadedCard> | null = null;
+    // A free lock starts the work before `read` is assigned.
     const isWanted = () => read === null || loading.get(team.id) === read;
-    // Several requests may wait for it, so it must not end with one of them.
+    // Several requests share the read, so it must not end with one of them.
     const reading = outsideScope(() => turns.take(team.id, () => readInTurn(team, isWanted)));
     read = inTime(reading, store.deadlines)
       .then((found) => found ?? loaded(team))
       .then((loaded) => {
-        // A read that a change overtook is not remembered.
+        // A read that a change has overtaken is not cached.
         if (loading.get(team.id) === read) cards.set(team.id, loaded);
         return loaded;
       })
@@ -118,16 +118,16 @@ export function createRateCardStore(
     return read;
   }
 
-  function loaded(team: Pick<Team, "id">): Promise<Loaded> {
+  function loaded(team: Pick<Team, "id">): Promise<LoadedCard> {
     return loading.get(team.id) ?? load(team);
   }
 
-  /** Does what may change a card; whoever asks afterwards gets the card as it then is. */
+  /** Runs a change of a card and clears the cache, so that later callers read the new card. */
   async function changing<T>(team: Team, change: () => Promise<T>): Promise<T> {
     try {
       return await inTime(change(), store.deadlines);
     } finally {
-      // Also after a failure: what became of the write is unknown.
+      // Also after a failure: the write may still have happened.
       loading.delete(team.id);
       cards.delete(team.id);
     }
@@ -142,19 +142,19 @@ export function createRateCardStore(
   };
 }
 
-/** Reads a team's card; the known one if nothing has changed since. */
+/** Reads a team's card; returns `cached` if its version is unchanged. */
 async function readCard(
   store: Store,
   team: Pick<Team, "id">,
-  known: Loaded | null,
+  cached: LoadedCard | null,
   unchanged: RateCard,
-): Promise<Loaded> {
-  if (known !== null && await versionOf(store, team.id) === known.version) return known;
+): Promise<LoadedCard> {
+  if (cached !== null && await versionOf(store, team.id) === cached.version) return cached;
   const { rates, version } = await readRates(store, team.id);
   if (rates.length === 0) {
     return { card: unchanged, models: defaultModels, version, bytes: CARD_BYTES };
   }
-  // A longer name is never looked for.
+  // Longer names are never looked up.
   const rows = rates.map(({ row }) => row).filter(({ model }) => model.length <= NAME_CHARS_MAX);
   let indexed: PricedModels | null = null;
   return {

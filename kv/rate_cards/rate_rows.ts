@@ -1,5 +1,5 @@
 /**
- * The rows of a rate card: one for each own rate, and one whose version is that of the card.
+ * Rows of a rate card: one per own rate, and one whose version is the version of the card.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { keys } from "../base/keys.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import { createHash } from "node:crypto";
 
-/** A team's own rows at one version; null before the first. */
+/** A team's own rows at one version; the version is null before the first row. */
 export interface OwnRates {
   readonly rates: readonly OwnRate[];
   readonly version: string | null;
 }
 
 /**
- * Reads all own rows of one version. A list is read in several steps between which rows may change,
- * and it counts only if they have not.
+ * Reads all own rows at one version. The runtime reads a list in several steps, so it is valid only
+ * if the version did not change meanwhile.
  */
 export async function readRates(store: Store, team: TeamId): Promise<OwnRates> {
   let before = await versionOf(store, team);
@@ -37,7 +37,7 @@ export async function versionOf(store: Store, team: TeamId): Promise<string | nu
   return (await getEntry(store, keys.rates(team))).versionstamp;
 }
 
-/** The order rows are listed in: by model, provider and date. */
+/** Orders rows by model, provider and date. */
 function byName({ row: a }: OwnRate, { row: b }: OwnRate): number {
   return compare(a.model, b.model) || compare(a.provider ?? "", b.provider ?? "") ||
     compare(a.from ?? -1, b.from ?? -1);
@@ -48,8 +48,8 @@ function compare<T extends string | number>(a: T, b: T): number {
 }
 
 /**
- * What names a row in its key. Names are matched whatever their case, so case makes no other row; they
- * are hashed because two of the longest would not fit a key.
+ * Returns the hash that identifies a row in its key. It ignores case, as matching does; the names
+ * are hashed because two of maximum length would not fit a key.
  */
 export function nameOf({ provider, model, from }: Pick<RateRow, "provider" | "model" | "from">) {
   const name = JSON.stringify([provider?.toLowerCase() ?? null, model.toLowerCase(), from]);

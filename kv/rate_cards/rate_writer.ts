@@ -1,5 +1,5 @@
 /**
- * Changing the own rows of a team's rate card.
+ * Changes the own rows of a team's rate card.
  *
  * @module
  */
@@ -17,8 +17,8 @@ import { LOST, untilCommitted } from "../base/retry.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
 
 /**
- * Changes a team's own rows. Each change checks the version of the whole card, so that of two at once
- * the later decides by what the earlier left.
+ * Changes a team's own rows. Each change checks the version of the card, so that of two concurrent
+ * changes the later one sees the result of the earlier one.
  */
 export class RateWriter {
   readonly #store: Store;
@@ -35,22 +35,22 @@ export class RateWriter {
     return this.#change(team, async () => {
       const key = keys.rate(team, nameOf(spec));
       const [stored, head] = await getMany(this.#store, [key, keys.rates(team)]);
-      const known = (stored?.value ?? null) as OwnRate | null;
-      if (known !== null && isSameRate(specOf(known), spec)) {
-        return { kind: "replayed", rate: known } as const;
+      const current = (stored?.value ?? null) as OwnRate | null;
+      if (current !== null && isSameRate(specOf(current), spec)) {
+        return { kind: "replayed", rate: current } as const;
       }
       const count = Number(head?.value ?? 0);
-      const refusal = known === null ? rateCapRefusal(count) : null;
+      const refusal = current === null ? rateCapRefusal(count) : null;
       if (refusal !== null) return { kind: "refused", problem: refusal };
       const rate = newRate(spec, by, this.#environment.now());
-      const before = known === null ? null : rowFields(known.row);
+      const before = current === null ? null : rowFields(current.row);
       const details = { before, after: rowFields(rate.row) };
       const committed = await this.#store.writer.commit({
         team,
         checks: [{ key: keys.rates(team), versionstamp: head?.versionstamp ?? null }],
         sets: [
           { key, value: rate },
-          { key: keys.rates(team), value: known === null ? count + 1 : count },
+          { key: keys.rates(team), value: current === null ? count + 1 : count },
           ...auditRows({
             at: rate.createdAt,
             team,

@@ -1,5 +1,5 @@
 /**
- * How much work waits for the worker, and since when.
+ * Measures the worker's backlog.
  *
  * @module
  */
@@ -9,29 +9,28 @@ import { decodePending } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, type Store } from "../store.ts";
 
-/** Something that waits. */
+/** Pending work of one type. */
 export interface PendingWork {
-  /** How much of it. */
   readonly count: number;
-  /** Since when the oldest waits, or until when it will; unix milliseconds, null for none. */
+  /** Since when the oldest run waits, or when the first stage is due; unix milliseconds or null. */
   readonly oldestMs: number | null;
 }
 
-/** What waits for the worker. */
+/** Pending work of the worker. */
 export interface Backlog {
-  /** Runs to sum up, by lane; a run that changed several times counts as often. */
+  /** Runs to aggregate, by lane; a run that changed several times counts each time. */
   readonly runs: Readonly<Record<PendingLane, PendingWork>>;
-  /** Stages that wait; the oldest by when it is due. */
+  /** Waiting stages; the oldest by due time. */
   readonly stages: PendingWork;
 }
 
-/** Where the name of a mark and the time of a due stage stand in their keys. */
+/** Positions of a mark's name and of a due stage's time in their keys. */
 const NAME = 2, DUE = 1;
 
 /**
- * Counts what waits. It reads every mark, so it takes as long as there are many.
+ * Counts pending work. It reads every mark, so the time is proportional to their number.
  *
- * @param rowsMax rows of each kind after which no more are counted; the oldest is always known
+ * @param rowsMax maximum rows counted per type; the oldest is always included
  */
 export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Backlog> {
   const pending: Partial<Record<PendingLane, PendingWork>> = {};
@@ -48,13 +47,13 @@ export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Bac
 const NOTHING: PendingWork = { count: 0, oldestMs: null };
 
 async function readLane(store: Store, lane: PendingLane, rowsMax: number): Promise<PendingWork> {
-  let waiting = NOTHING;
+  let work = NOTHING;
   let rows = 0;
   for await (const { key, value } of eachRow(store, { prefix: keys.pendingLane(lane) })) {
-    const count = waiting.count + decodePending(String(value)).length;
-    // The names of marks begin with the time they were made.
-    waiting = { count, oldestMs: waiting.oldestMs ?? decodeTime(String(key[NAME])) };
+    const count = work.count + decodePending(String(value)).length;
+    // Names of marks begin with their creation time.
+    work = { count, oldestMs: work.oldestMs ?? decodeTime(String(key[NAME])) };
     if (++rows >= rowsMax) break;
   }
-  return waiting;
+  return work;
 }

@@ -1,6 +1,6 @@
 /**
- * Finding batches of a run by when their events happened or when they arrived, reading only those pages
- * of the ledger that they are on.
+ * Finds batches of a run by the time of their events or by arrival, reading only the ledger pages
+ * that contain them.
  *
  * @module
  */
@@ -8,23 +8,23 @@ import type { BatchStart, EventPosition, NumberedBatch } from "../../domain/runs
 import type { BatchEntry, EventLedger, PageEntry } from "../../domain/runs/ledger.ts";
 import { readDirectory, readDirectoryPage, type RunAt } from "./directory.ts";
 
-/** A page that is not read yet, and the batches it may hold. */
+/** A page that was not read yet, and the batches it may contain. */
 interface ClosedPage extends PageEntry {
   readonly page: number;
   readonly lastBatch: number;
 }
 
-/** What says in which order batches are wanted. */
+/** Order and filter of batches. */
 interface Order {
-  /** 1 for rising order, -1 for falling order. */
+  /** 1 for ascending order, -1 for descending order. */
   readonly sign: 1 | -1;
-  /** The place that no batch of a page comes before. */
+  /** Returns a bound: no batch of the page sorts before it. */
   readonly boundOf: (page: ClosedPage) => BatchStart;
-  /** Whether anything is wanted of a page or a batch that ends so. */
+  /** Returns whether a page or batch with this end is needed. */
   readonly isWanted: (end: BatchStart) => boolean;
 }
 
-/** Where the batches of one state of a ledger lie. Those that are removed are left out. */
+/** Index of the batches in one state of a ledger, without removed ones. */
 export class BatchIndex {
   readonly #run: RunAt;
   readonly #ledger: EventLedger;
@@ -49,18 +49,18 @@ export class BatchIndex {
     return new BatchIndex(run, ledger, await readDirectory(run, ledger));
   }
 
-  /** Yields batches in the order in which they begin, without those that end before a position. */
+  /** Yields batches ordered by start, without those that end before a position. */
   byStart(after: EventPosition | null): AsyncGenerator<NumberedBatch> {
-    return this.#walk({
+    return this.#merge({
       sign: 1,
       boundOf: ({ tsMin, firstBatch }) => ({ ts: tsMin, batch: firstBatch }),
       isWanted: (end) => after === null || compareStarts(end, after) >= 0,
     });
   }
 
-  /** Yields batches from the one that begins last to the one that begins first. */
+  /** Yields batches ordered by start, latest first. */
   byStartFalling(): AsyncGenerator<NumberedBatch> {
-    return this.#walk({
+    return this.#merge({
       sign: -1,
       boundOf: ({ tsMax, lastBatch }) => ({ ts: tsMax, batch: lastBatch }),
       isWanted: () => true,
@@ -73,10 +73,10 @@ export class BatchIndex {
     yield* this.#tail();
   }
 
-  /** Merges what is read of pages, opening one as soon as it may hold the next batch. */
-  async *#walk({ sign, boundOf, isWanted }: Order): AsyncGenerator<NumberedBatch> {
+  /** Merges batches of open pages, reading a page once it may contain the next batch. */
+  async *#merge({ sign, boundOf, isWanted }: Order): AsyncGenerator<NumberedBatch> {
     const wanted = ({ tsMax, batch }: NumberedBatch) => isWanted({ ts: tsMax, batch });
-    // The next of both is the last one.
+    // Both lists are sorted so that their next element is the last.
     const closed = this.#pages
       .filter(({ tsMax, lastBatch }) => isWanted({ ts: tsMax, batch: lastBatch }))
       .sort((a, b) => sign * compareStarts(boundOf(b), boundOf(a)));
@@ -115,7 +115,7 @@ export class BatchIndex {
   }
 }
 
-/** Returns where a batch begins. */
+/** Returns the start of a batch. */
 export function startOf({ tsMin, batch }: NumberedBatch): BatchStart {
   return { ts: tsMin, batch };
 }

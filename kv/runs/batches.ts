@@ -1,5 +1,5 @@
 /**
- * Stored batches of events, with the prices they have now.
+ * Reads stored batches of events with their current prices.
  *
  * @module
  */
@@ -13,8 +13,8 @@ import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, readBlob, type Store } from "../store.ts";
 
 /**
- * Reads batches by their numbers; one that is missing has no events. Each is inflated when it is asked
- * for, because a batch of a few bytes may be a MiB of text.
+ * Reads batches by their numbers; a missing one has no events. Each is decompressed only when the
+ * caller reaches it, because a batch of a few bytes may contain a MiB of text.
  */
 export async function* readBatches(
   store: Store,
@@ -24,11 +24,11 @@ export async function* readBatches(
   numbers: readonly number[],
 ): AsyncGenerator<StoredBatch> {
   for (let at = 0; at < numbers.length; at += GET_MANY_KEYS_MAX) {
-    const some = numbers.slice(at, at + GET_MANY_KEYS_MAX);
-    const heads = await getMany(store, some.map((batch) => keys.batch(team, id, batch)));
+    const group = numbers.slice(at, at + GET_MANY_KEYS_MAX);
+    const heads = await getMany(store, group.map((batch) => keys.batch(team, id, batch)));
     const prices = ledger.repricings === 0
       ? []
-      : await getMany(store, some.map((batch) => keys.prices(team, id, batch)));
+      : await getMany(store, group.map((batch) => keys.prices(team, id, batch)));
     for (const [i, { value }] of heads.entries()) {
       const text = await readBlob(store, team, id, value);
       const repriced = await readBlob(store, team, id, prices[i]?.value);
@@ -37,12 +37,12 @@ export async function* readBatches(
   }
 }
 
-/** Returns the numbers from one to another that is not among them. */
+/** Returns the numbers from `start` up to `end`, exclusive. */
 export function numbersFrom(start: number, end: number): number[] {
   return Array.from({ length: Math.max(0, end - start) }, (_, i) => start + i);
 }
 
-/** A stored event with the facts that sums are made of. */
+/** Adds the facts that totals are computed from to a stored event. */
 export function withFacts(event: PagedEvent): RunEvent {
   return { ...event, facts: storedFacts(event.type, event.data) };
 }

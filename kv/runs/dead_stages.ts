@@ -1,5 +1,5 @@
 /**
- * What was given up of one team's runs, for people to see.
+ * Lists the dead stages of one team's runs.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { deadOf } from "./stages.ts";
 
-/** Creates the store that a team's dead stages are read from. */
+/** Creates the store of dead stages. */
 export function createDeadStageStore(store: Store): DeadStageStore {
   return { ofTeam: (team) => store.reads.run(team.id, () => readDead(store, team.id)) };
 }
 
 async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
-  // One more than is told, to know whether there are more.
+  // One more than listed, to detect further ones.
   const options = { limit: DEAD_STAGES_LISTED_MAX + 1 };
   const rows = await listRows(store, { prefix: keys.deadStagesOf(team) }, options);
   const runs = rows.slice(0, DEAD_STAGES_LISTED_MAX).map(({ key }) => key[2] as RunId);
@@ -29,7 +29,7 @@ async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
   const stages = runs.flatMap((run, i) => {
     const processing = (entries[i]?.value ?? null) as Processing | null;
     const stage = processing && deadOf(processing);
-    // Given its tries back since the rows were read.
+    // The stage was revived after the rows were read.
     return stage === null ? [] : [{ team, run, stage }];
   });
   return { stages, hasMore: rows.length > DEAD_STAGES_LISTED_MAX };

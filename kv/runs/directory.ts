@@ -1,5 +1,5 @@
 /**
- * The directory of a ledger: where each sealed page lies, in a row for each 64 pages.
+ * Directory of a ledger: the bounds of each sealed page, with 64 pages per row.
  *
  * @module
  */
@@ -9,26 +9,23 @@ import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 
-/** Where a run is. */
+/** Address of a run. */
 export interface RunAt {
-  /** Where it is stored. */
   readonly store: Store;
-  /** Whose it is. */
   readonly team: TeamId;
-  /** The run. */
   readonly id: RunId;
 }
 
-/** Pages of one row: it is rewritten once for each of them. */
+/** Pages per row; a row is rewritten once for each of them. */
 const PAGES_PER_ROW = 64;
 
-/** A page as a row holds it: without names it is half as large. */
+/** A page entry as stored: a tuple is half as large as an object. */
 export type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
 
-/** The row of a directory that the next sealed page goes to. */
+/** The directory row that the next sealed page is appended to. */
 export type DirectoryRow = readonly StoredEntry[];
 
-/** Reads the row that the next sealed page of a ledger goes to. */
+/** Reads the row that the ledger's next sealed page is appended to. */
 export async function readOpenRow(
   { store, team, id }: RunAt,
   { sealed }: Pick<EventLedger, "sealed">,
@@ -37,11 +34,11 @@ export async function readOpenRow(
   if (count === 0) return [];
   const key = keys.directoryRow(team, id, Math.floor(sealed / PAGES_PER_ROW));
   const row = await getValue<StoredEntry[]>(store, key);
-  // A row that another writer went on with is of a ledger that loses its check.
+  // A longer row was written by another writer; this ledger's commit then conflicts.
   return (row ?? []).slice(0, count);
 }
 
-/** Returns what stores where a page lies, and the row that the next page goes to. */
+/** Returns the set that adds a page to the directory, and the row for the next page. */
 export function addToRow(
   { team, id }: RunAt,
   page: number,
@@ -53,7 +50,7 @@ export function addToRow(
   return { set, next: value.length === PAGES_PER_ROW ? [] : value };
 }
 
-/** Reads where the sealed pages of a ledger lie, in order. */
+/** Reads the entries of a ledger's sealed pages, in order. */
 export async function readDirectory(
   { store, team, id }: RunAt,
   { sealed }: Pick<EventLedger, "sealed">,
@@ -61,7 +58,7 @@ export async function readDirectory(
   if (sealed === 0) return [];
   const rows = await listRows<StoredEntry[]>(store, { prefix: keys.directory(team, id) });
   const entries = rows.flatMap(({ value }) => value);
-  // A page sealed after the ledger was read belongs to a later state than the one being answered.
+  // A page sealed after the ledger was read belongs to a later state.
   return entries.slice(0, sealed).map(([firstBatch, tsMin, tsMax]) => ({
     firstBatch,
     tsMin,
@@ -69,7 +66,7 @@ export async function readDirectory(
   }));
 }
 
-/** Reads a sealed page; one that is gone has nothing. */
+/** Reads a sealed page; a deleted one is empty. */
 export async function readDirectoryPage(
   { store, team, id }: RunAt,
   page: number,

@@ -1,5 +1,5 @@
 /**
- * Event batches in the store: one check on the run's ledger settles a batch.
+ * Stores event batches: one check on the run's ledger protects a batch.
  *
  * @module
  */
@@ -34,32 +34,32 @@ import { blobWrite, getAll, getEntry, listRows, stage, type Store, unstage } fro
 import { tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/write.ts";
 
-/** A ledger as last read or written. A stale one is harmless: its version loses the check. */
+/** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
 interface LiveLedger {
   readonly version: string | null;
   readonly ledger: EventLedger;
   /**
-   * The ids on its sealed pages. The next state of the ledger takes over this very set, longer by the
-   * page it seals: a copy for each batch would make those of a growing run slower and slower. It is
-   * changed only while the run's lock is held, and only by what is stored.
+   * Ids on the sealed pages. The next state of the ledger reuses this set and adds the page it
+   * seals: copying it per batch would slow down growing runs. It is changed only under the run's
+   * lock, and only after a commit.
    */
   readonly sealed: EventIdSet;
-  /** Where the latest of its sealed pages lie. */
+  /** Directory row of the latest sealed pages. */
   readonly row: DirectoryRow;
 }
 
-/** Bytes of a ledger without ids, entries and models; of an entry and of a model without its names. */
+/** Bytes of a ledger without ids, entries and models; of an entry; of a model without names. */
 const LEDGER_BYTES = 1_500, ENTRY_BYTES = 80, MODEL_BYTES = 300;
 
-/** What sets of ids hash with; no client knows it. */
+/** Secret hash seeds of id sets: clients cannot provoke collisions. */
 const hashNumbers = crypto.getRandomValues(new Uint32Array(HASH_NUMBERS));
 
-/** What a run is assumed to have before anything is read. */
+/** Returns the assumed state of a run before any read. */
 function noEvents(): LiveLedger {
   return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers), row: [] };
 }
 
-/** The part of {@link RunStore} that stores events. */
+/** Creates the operation of {@link RunStore} that stores events. */
 export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "append"> {
   const live = new ByteCache<string, LiveLedger>({
     memory: store.memory,
@@ -78,10 +78,10 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
     const card = loaded instanceof Promise ? await loaded : loaded;
     let current = live.get(name) ?? noEvents();
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const known = hasRowIds(current.ledger)
+      const knownIds = hasRowIds(current.ledger)
         ? await withRows(run, current.sealed, batch)
         : current.sealed;
-      const decision = decideAppend(current.ledger, known, batch, receivedAt, card);
+      const decision = decideAppend(current.ledger, knownIds, batch, receivedAt, card);
       const { fresh, duplicates, ledger, sealedPage } = decision;
       if (fresh.length === 0 && await isUnchanged(run, current)) {
         return { kind: "stored", accepted: 0, duplicates };
@@ -93,53 +93,55 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
         const { sealed } = current;
         if (sealedPage !== null) sealed.addPage(sealedPage.ids);
         const row = directoryOf(run, current, decision)?.next ?? current.row;
-        // An object of its own: the cache takes the size of one that it holds already as unchanged.
+        // Use a new object: the cache does not measure one again that it already has.
         live.set(name, { version, ledger, sealed, row });
         const { dropped } = decision.scores;
-        const told = dropped === 0 ? {} : { scoresDropped: dropped };
-        return { kind: "stored", accepted: fresh.length, duplicates, ...told };
+        const drops = dropped === 0 ? {} : { scoresDropped: dropped };
+        return { kind: "stored", accepted: fresh.length, duplicates, ...drops };
       }
       const stored = await readLedger(run);
       if (stored === null) return DELETED;
       current = stored;
       live.set(name, current);
     }
-    throw new StorageUnavailable("Cannot append events: other writers were always first");
+    throw new StorageUnavailable(
+      "Cannot append events: every attempt conflicted with another write",
+    );
   }
 
   return {
     async append(team, id, batch, receivedAt) {
       const name = pendingName(team.id, id);
-      const inTurn = (part: readonly RunEvent[]) =>
+      const appendInTurn = (part: readonly RunEvent[]) =>
         store.runLocks.take(name, () => append(name, team, id, part, receivedAt));
       // Nearly every batch is one commit.
-      if (!isLarge(batch)) return await inTurn(batch);
+      if (!isLargeBatch(batch)) return await appendInTurn(batch);
       let [accepted, duplicates, scoresDropped] = [0, 0, 0];
       for (const part of partsOf(batch)) {
-        const outcome = await inTurn(part);
+        const outcome = await appendInTurn(part);
         if (outcome.kind === "conflict") return outcome;
         accepted += outcome.accepted;
         duplicates += outcome.duplicates;
         scoresDropped += outcome.scoresDropped ?? 0;
       }
-      const told = scoresDropped === 0 ? {} : { scoresDropped };
-      return { kind: "stored", accepted, duplicates, ...told };
+      const drops = scoresDropped === 0 ? {} : { scoresDropped };
+      return { kind: "stored", accepted, duplicates, ...drops };
     },
   };
 }
 
-/** Characters of payloads that are stored in one commit: compressing more holds the event loop too long. */
+/** Maximum payload characters per commit: compressing more blocks the event loop too long. */
 const COMMIT_CHARS_MAX = 1_048_576;
 
-function isLarge(batch: readonly RunEvent[]): boolean {
+function isLargeBatch(batch: readonly RunEvent[]): boolean {
   let chars = 0;
   for (const { data } of batch) chars += data.length;
   return chars > COMMIT_CHARS_MAX;
 }
 
 /**
- * Cuts a large batch into what is committed at once, in its order. Each event counts once by its id, so a
- * batch that is stored in part is completed by its retry.
+ * Splits a large batch into parts for separate commits, in order. Events are deduplicated by id,
+ * so a retry completes a partly stored batch.
  */
 function* partsOf(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
   let [start, chars] = [0, 0];
@@ -153,7 +155,7 @@ function* partsOf(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
   yield batch.slice(start);
 }
 
-/** Bytes of a ledger in memory, from above. */
+/** Returns an upper bound of a ledger's bytes in memory. */
 function bytesOf({ ledger: { tail, totals }, sealed, row }: LiveLedger): number {
   const entries = tail.batches.length + row.length;
   let bytes = LEDGER_BYTES + tail.ids.length + entries * ENTRY_BYTES + sealed.bytes;
@@ -163,29 +165,29 @@ function bytesOf({ ledger: { tail, totals }, sealed, row }: LiveLedger): number 
   return bytes;
 }
 
-/** Finds which ids of a batch have a row, and joins them with those on pages. */
+/** Returns the known ids of a batch: those with a row and those on sealed pages. */
 async function withRows(
   run: RunAt,
   sealed: EventIdSet,
   batch: readonly RunEvent[],
 ): Promise<KnownIds> {
-  const wanted = batch.flatMap(({ id }) => sealed.has(id) ? [] : [id]);
-  const entries = await getAll(run.store, wanted.map((id) => rowKey(run, id)));
-  const found = new Set(wanted.filter((_, i) => entries[i]?.versionstamp));
-  return { isEmpty: false, has: (id) => found.has(id) || sealed.has(id) };
+  const ids = batch.flatMap(({ id }) => sealed.has(id) ? [] : [id]);
+  const entries = await getAll(run.store, ids.map((id) => rowKey(run, id)));
+  const stored = new Set(ids.filter((_, i) => entries[i]?.versionstamp));
+  return { isEmpty: false, has: (id) => stored.has(id) || sealed.has(id) };
 }
 
 function rowKey({ team, id }: RunAt, event: EventId): Deno.KvKey {
   return keys.eventId(team, id, packEventIds([event]));
 }
 
-/** Returns what a batch that seals a page makes of the directory; null for one that seals none. */
+/** Returns the directory change of a batch; null if it seals no page. */
 function directoryOf(run: RunAt, { row }: LiveLedger, { ledger, sealedPage }: AppendDecision) {
   if (sealedPage === null) return null;
   return addToRow(run, ledger.sealed - 1, row, pageEntryOf(sealedPage, ledger.batches));
 }
 
-/** Returns what stores the scores of a batch, its ids that are on no page, and the page that it seals. */
+/** Returns the sets of a batch's scores, its ids that are on no page, and its sealed page. */
 function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): KvSet[] {
   const { ledger, sealedPage, rowIds, scores } = decision;
   const rows: KvSet[] = rowIds.map((event) => ({ key: rowKey(run, event), value: true }));
@@ -198,12 +200,12 @@ function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): 
   return [...rows, { key, value: sealedPage }, directory.set];
 }
 
-/** Whether a ledger in memory is what is stored: a batch without a fresh event is no commit to tell. */
+/** Returns whether a cached ledger is current; without fresh events, no commit checks it. */
 async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger): Promise<boolean> {
   return (await getEntry(store, keys.ledger(team, id))).versionstamp === version;
 }
 
-/** Reads the ledger as it is; null for that of a deleted run. */
+/** Reads the stored ledger; null if the run is deleted. */
 async function readLedger(run: RunAt): Promise<LiveLedger | null> {
   const { store, team, id } = run;
   const entry = await getEntry(store, keys.ledger(team, id));

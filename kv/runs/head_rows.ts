@@ -1,9 +1,9 @@
 /**
- * Reading the head rows of many runs with few reads.
+ * Reads the head rows of many runs with few range reads.
  *
- * Runs that change together mostly began together, so their rows lie side by side: one read of a range
- * brings many runs, while a read by keys takes the store as long for each key as for ten rows. Where
- * runs lie far apart, reads become so short that they cost no more than their keys would.
+ * Runs that change together usually started together, so their rows are adjacent: one range read
+ * returns many runs, while a read by keys costs as much per key as ten rows. If runs are far apart,
+ * range reads become so short that they cost no more than reads by keys.
  *
  * @module
  */
@@ -11,55 +11,55 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Rows of one read: more than the 6 that a run can have, and at most what one batch of the runtime holds. */
+/** Rows per read: more than a run's maximum of 6, and at most one batch of the runtime. */
 const ROWS_PER_READ = { min: 8, max: 500 } as const;
 
-/** Rows that a run mostly has, before the worker adds its summary. */
+/** Typical rows of a run before the worker adds its summary. */
 const ROWS_PER_RUN = 3;
 
 type Row = Deno.KvEntry<unknown>;
 
-/** Rows of one run, by the part they are. */
+/** Rows of one run, by part. */
 export type HeadRows = ReadonlyMap<string, Deno.KvEntry<unknown>>;
 
-/** Reads the rows of runs of a team, each named once. All rows of one run are of one moment. */
+/** Reads the rows of a team's distinct runs. All rows of one run are from one snapshot. */
 export async function readHeadRows(
   store: Store,
   team: TeamId,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, HeadRows>> {
-  const wanted = ids.toSorted();
-  const found = new Map(wanted.map((id) => [id, new Map<string, Row>()]));
-  let limit = withinBounds(wanted.length * ROWS_PER_RUN);
+  const sortedIds = ids.toSorted();
+  const byRun = new Map(sortedIds.map((id) => [id, new Map<string, Row>()]));
+  let limit = withinBounds(sortedIds.length * ROWS_PER_RUN);
   let at = 0;
-  while (at < wanted.length) {
-    const [first, last] = [wanted[at] as RunId, wanted.at(-1) as RunId];
+  while (at < sortedIds.length) {
+    const [first, last] = [sortedIds[at] as RunId, sortedIds.at(-1) as RunId];
     const rows = await listRows(store, keys.runRange(team, first, last), { limit });
     const isEnd = rows.length < limit;
-    // The rest of the last run may be behind the end of the read.
-    const whole = isEnd ? rows : withoutLastRun(rows);
-    const used = keep(whole, team, found);
+    // The last run may be incomplete.
+    const complete = isEnd ? rows : withoutLastRun(rows);
+    const used = addRows(complete, team, byRun);
     if (isEnd) break;
-    at = firstAfter(wanted, team, whole.at(-1));
-    const isDense = used * 2 > whole.length;
+    at = firstAfter(sortedIds, team, complete.at(-1));
+    const isDense = used * 2 > complete.length;
     limit = withinBounds(isDense ? limit * 2 : limit / 4);
   }
-  return found;
+  return byRun;
 }
 
 function withinBounds(rows: number): number {
   return Math.min(ROWS_PER_READ.max, Math.max(ROWS_PER_READ.min, Math.floor(rows)));
 }
 
-/** Puts rows to the runs they are of, and counts those that were wanted. */
-function keep(
+/** Adds rows to their runs and counts those that were requested. */
+function addRows(
   rows: readonly Row[],
   team: TeamId,
-  found: ReadonlyMap<RunId, Map<string, Row>>,
+  byRun: ReadonlyMap<RunId, Map<string, Row>>,
 ): number {
   let used = 0;
   for (const row of rows) {
-    const run = row.key[2] === team ? found.get(row.key[1] as RunId) : undefined;
+    const run = row.key[2] === team ? byRun.get(row.key[1] as RunId) : undefined;
     if (run === undefined) continue;
     run.set(String(row.key[3]), row);
     used++;
@@ -73,9 +73,9 @@ function withoutLastRun(rows: readonly Row[]): readonly Row[] {
   return rows.slice(0, end);
 }
 
-/** Where the wanted runs go on that lie behind a row. */
-function firstAfter(wanted: readonly RunId[], team: TeamId, row: Row | undefined): number {
+/** Returns the position of the first id after a row. */
+function firstAfter(sortedIds: readonly RunId[], team: TeamId, row: Row | undefined): number {
   const [, id, owner] = (row?.key ?? []) as [string, RunId, TeamId];
-  const next = wanted.findIndex((each) => each > id || (each === id && team > owner));
-  return next < 0 ? wanted.length : next;
+  const next = sortedIds.findIndex((run) => run > id || (run === id && team > owner));
+  return next < 0 ? sortedIds.length : next;
 }

@@ -1,5 +1,5 @@
 /**
- * Reading what a run's cost follows from, for one run or many.
+ * Reads the data that a run's cost is computed from, for one run or many.
  *
  * @module
  */
@@ -15,47 +15,46 @@ import { readParts } from "./parts.ts";
 import { ledgerOf } from "./tombstone.ts";
 import type { Store } from "../store.ts";
 
-/** What a heartbeat's tokens cost since they were priced anew. */
+/** Price of a heartbeat's tokens after a repricing. */
 export interface StoredReprice {
-  /** The price; null when the card has none any more. */
+  /** The price; null if the card no longer has one. */
   readonly price: ReportedPrice | null;
-  /** How often it was priced anew. */
+  /** Number of repricings. */
   readonly times: number;
-  /** Whether the run had its close by then, which may report other tokens than its opening. */
+  /** Whether the run was closed at the repricing; a close may report other tokens. */
   readonly closed: boolean;
 }
 
-/** A run with the summary that was last made of it. */
+/** A run with its latest summary. */
 export interface SummarizedHead {
-  /** The run. */
   readonly id: RunId;
-  /** Its present state. */
+  /** Current state. */
   readonly head: RunHead;
-  /** Its summary, of this state or an earlier one. */
+  /** Summary of this state or an earlier one. */
   readonly summary: RunSummary | null;
-  /** Its ledger; an empty one where there are no events. */
+  /** Ledger; empty if there are no events. */
   readonly ledger: EventLedger;
-  /** Versions of what calls write, to be checked by whoever removes any of it; null for nothing. */
+  /** Versions of rows that requests write, for the checks of a deletion; null if absent. */
   readonly versions: Readonly<Record<"opening" | "closing" | "ledger", string | null>>;
   /**
-   * The latest version among what was read. All of it is of one moment, so everything that was
-   * committed up to that version is in it.
+   * Latest version of the rows that were read. They are one snapshot, so it includes every commit
+   * up to that version.
    */
   readonly version: string;
 }
 
-/** Whether anything is stored of a run. */
+/** Returns whether anything is stored for a run. */
 export function isStored({ parts, batchCount, ages }: RunHead): boolean {
   return parts.opening !== null || parts.closing !== null || batchCount > 0 ||
     ages.scores !== undefined;
 }
 
-/** Keys that {@link headOf} reads, for each run. */
+/** Returns the keys that {@link headOf} decodes. */
 export function headKeys(team: TeamId, id: RunId): Deno.KvKey[] {
   return HEAD_PARTS.map((part) => keys[part](team, id));
 }
 
-/** Joins the values at {@link headKeys}. */
+/** Decodes the values at {@link headKeys}. */
 export async function headOf(
   store: Store,
   team: TeamId,
@@ -87,32 +86,32 @@ export async function headOf(
   };
 }
 
-/** Whether a heartbeat that closed the run since reports what it used, at the price of its time. */
+/** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
 function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
   return !closed && closing?.reported !== undefined;
 }
 
-/** Reads runs of a team, each named once. */
+/** Reads distinct runs of a team. */
 export async function readHeads(
   store: Store,
   team: TeamId,
   ids: readonly RunId[],
 ): Promise<SummarizedHead[]> {
-  const found = await readHeadRows(store, team, ids);
+  const byRun = await readHeadRows(store, team, ids);
   return await Promise.all(
     ids.map((id) => {
-      const rows = found.get(id);
+      const rows = byRun.get(id);
       return headOf(store, team, id, HEAD_PARTS.map((part) => rows?.get(part) ?? NO_ROW));
     }),
   );
 }
 
-/** What {@link headOf} reads of a run, in its order. */
+/** Parts that {@link headOf} decodes, in its order. */
 const HEAD_PARTS = ["opening", "closing", "ledger", "price", "summary"] as const;
 
 const NO_ROW: Deno.KvEntryMaybe<unknown> = { key: [], value: null, versionstamp: null };
 
-/** The later of two versions, which sort as text. */
+/** Returns the later of two versions, which sort as text. */
 function later(a: string, b: string | null): string {
   return b !== null && b > a ? b : a;
 }

@@ -1,5 +1,5 @@
 /**
- * Reading which runs a run started, from the index that the worker writes.
+ * Reads which runs a run started, from the index that the worker writes.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { isStored, readHeads } from "./heads.ts";
 
-/** Creates the store that families are read from. */
+/** Creates the store of lineages. */
 export function createLineageStore(store: Store): LineageStore {
   return {
     of: (team, id) => store.reads.run(team.id, () => readLineage(store, team.id, id)),
@@ -32,31 +32,33 @@ async function readRows(
     .map(({ id, head, summary }) => listRowOf(id, head, summary));
 }
 
-/** Reads a run's family, generation by generation. */
+/** Reads a run's lineage, generation by generation. */
 async function readLineage(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
   const listed = await childrenOf(store, team, id, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
-  // A run that names one of its descendants as its parent is met again, and counts once.
-  const met = new Set<RunId>([id]);
+  // A run whose parent is one of its descendants is visited again, but counted once.
+  const visited = new Set<RunId>([id]);
   let next = listed;
   let cost = 0n;
   let isCut = false;
   for (let generation = 1; next.length > 0; generation++) {
-    const fresh = [...new Set(next)].filter((each) => !met.has(each));
-    const room = generation > DESCENDANTS.generations ? 0 : DESCENDANTS.max - (met.size - 1);
-    if (fresh.length > room) isCut = true;
-    const some = fresh.slice(0, room);
-    for (const each of some) met.add(each);
-    cost += await costOfAll(store, team, some);
-    // One more than there is room for, to know whether there are more.
-    const limit = DESCENDANTS.max - (met.size - 1) + 1;
-    const lists = await Promise.all(some.map((each) => childrenOf(store, team, each, limit)));
+    const fresh = [...new Set(next)].filter((run) => !visited.has(run));
+    const remaining = generation > DESCENDANTS.generations
+      ? 0
+      : DESCENDANTS.max - (visited.size - 1);
+    if (fresh.length > remaining) isCut = true;
+    const group = fresh.slice(0, remaining);
+    for (const run of group) visited.add(run);
+    cost += await costOfAll(store, team, group);
+    // One more than the remaining limit, to detect further ones.
+    const limit = DESCENDANTS.max - (visited.size - 1) + 1;
+    const lists = await Promise.all(group.map((run) => childrenOf(store, team, run, limit)));
     next = lists.flat();
   }
   return { children, hasMore: listed.length > CHILDREN_MAX, cost, isCut };
 }
 
-/** Children of a run, the latest start first. */
+/** Returns the children of a run, latest start first. */
 async function childrenOf(
   store: Store,
   team: TeamId,
@@ -68,7 +70,7 @@ async function childrenOf(
   return rows.map(({ key }) => key.at(-1) as RunId);
 }
 
-/** What runs cost together by their summaries. */
+/** Returns the total cost of runs by their summaries. */
 async function costOfAll(store: Store, team: TeamId, ids: readonly RunId[]): Promise<bigint> {
   let cost = 0n;
   for (const { value } of await getAll(store, ids.map((id) => keys.summary(team, id)))) {

@@ -1,5 +1,5 @@
 /**
- * The parts of a run as read from the store.
+ * Reads the parts of a run.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { readBlob, type Store } from "../store.ts";
 import { decodePart } from "../base/codec.ts";
 
-/** Reads a run's opening and close from the values at their keys. */
+/** Decodes a run's opening and close from their stored values. */
 export async function readParts(
   store: Store,
   team: TeamId,

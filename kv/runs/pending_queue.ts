@@ -1,12 +1,12 @@
 /**
- * The dirty set: which runs changed since the pipeline last read them.
+ * The pending set: runs that changed since the worker last read them.
  *
- * Each commit names the runs it changed in one row of its own, for all of its writes together, so a
- * mark costs a write next to nothing. A row is never written again, so who has read all of its runs
- * deletes it without losing a mark set meanwhile: that is in a later row.
+ * Each commit lists the runs it changed in one row for all of its writes, so a mark costs a write
+ * next to nothing. A row is never written again: once all of its runs are read, deleting it loses
+ * no mark, because a later change is in a later row.
  *
- * Rows are in the order of time, and a row may name runs of several teams. So that teams take turns, the
- * queue of a lane reads further than the oldest rows and keeps some runs of each team in memory.
+ * Rows are in time order, and one row may name runs of several teams. So that teams take turns, the
+ * queue of a lane reads beyond the oldest rows and keeps some runs of each team in memory.
  *
  * @module
  */
@@ -18,45 +18,43 @@ import type { PutOff } from "../base/retry_later.ts";
 import { listRows, type Store } from "../store.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 
-/** Rows read at once: each has one to some hundred names. */
+/** Rows per read; each has between one and some hundred names. */
 const ROWS_PER_READ = 50;
 
-/** Rows, and characters of them, that are read for a turn: the oldest, and further ahead. */
+/** Maximum rows and characters read per turn: of the oldest rows, and ahead of them. */
 const READ_MAX = {
   oldest: { rows: 200, chars: 250_000 },
   ahead: { rows: 1_000, chars: 1_000_000 },
 } as const;
 
-/** Places of a team in the queue of a lane: each run takes one, and one for each row that names it. */
+/** Maximum slots of a team in a lane's queue: one per run, and one per row that names it. */
 const TEAM_PLACES_MAX = 500;
 
-/** Bytes of a place, and the part of the share for all else that the queue of a lane may take. */
+/** Bytes of a slot, and the fraction of the memory share `other` for a lane's queue. */
 const PLACE = { bytes: 300, part: 0.25 } as const;
 
-/** Characters of a row for each of its names in the queue; of a longer row names are copied. */
+/** Maximum characters of a row per queued name; names of a longer row are copied. */
 const CHARS_PER_NAME_MAX = 128;
 
-/** Turns after which rows that were read are read again: a slow clock may have put one between them. */
+/** Turns after which rows are read again: a slow clock may have inserted one between them. */
 const TURNS_PER_PASS = 50;
 
-/** Rows deleted in one commit. */
 const DELETES_PER_COMMIT = 500;
 
-/** A row whose runs are all in the queue. */
 interface Row {
   readonly key: Deno.KvKey;
-  /** Runs that are still to be read; Infinity once one of them is put off. */
+  /** Number of unfinished runs; Infinity once one of them has failed. */
   left: number;
 }
 
-/** A run in the queue. */
+/** A queued run. */
 interface Waiting extends PendingRun {
   readonly name: string;
-  /** The rows that are done with once it is. */
+  /** Rows that wait for it. */
   readonly rows: Row[];
 }
 
-/** The runs of a lane, of which teams take turns. */
+/** Queue of a lane's runs in which teams take turns. */
 export class PendingQueue {
   readonly #store: Store;
   readonly #lane: PendingLane;
@@ -64,25 +62,25 @@ export class PendingQueue {
   readonly #putOff: PutOff;
   readonly #placesMax: number;
   readonly #waiting = new FairQueue<Waiting>();
-  /** The same by name, with those that were taken. */
+  /** Queued and taken runs, by name. */
   readonly #runs = new Map<string, Waiting>();
-  /** Names of rows whose runs are all in the queue. */
+  /** Names of rows whose runs are all queued. */
   readonly #held = new Set<string>();
   readonly #places = new Map<string, number>();
   #allPlaces = 0;
   #taken: Waiting[] = [];
-  /** Rows to delete: none of their runs needs to be read. */
+  /** Rows to delete: all of their runs are finished. */
   #finished: Row[] = [];
-  /** The last row that was read ahead; null at the start of a pass. */
+  /** Last row read ahead; null at the start of a pass. */
   #ahead: string | null = null;
   #turnsAtEnd = 0;
-  /** Whether the pass under way met a run for the queue, also one that found no place. */
+  /** True if the current pass found a run for the queue, including one without a slot. */
   #hasMet = false;
 
   /**
    * Creates an empty queue.
    *
-   * @param isKnown whether a run was read since it had this version, and need not be again
+   * @param isKnown returns whether the worker has already read a run at this version or later
    */
   constructor(
     store: Store,
@@ -98,7 +96,7 @@ export class PendingQueue {
     store.memory.register("other", () => this.#allPlaces * PLACE.bytes);
   }
 
-  /** Takes runs of teams in turn. What was taken before and not settled is taken again. */
+  /** Takes runs of teams in turn. Taken runs that were not acknowledged are taken again. */
   async take(runsMax: number): Promise<PendingBatch> {
     for (const waiting of this.#taken.reverse()) {
       this.#waiting.push(waiting.team, waiting, "front");
@@ -127,7 +125,7 @@ export class PendingQueue {
     }
   }
 
-  /** Takes a run out of the queue. The rows of one that failed stay, and are read again. */
+  /** Removes a run from the queue. The rows of a failed run are kept and read again. */
   #leave({ team, name, rows }: Waiting, hasFailed: boolean): void {
     this.#runs.delete(name);
     this.#count(team, -1 - rows.length);
@@ -141,7 +139,7 @@ export class PendingQueue {
     }
   }
 
-  /** Fills the queue; answers whether there is nothing else to be read. */
+  /** Fills the queue; returns true if no other runs are pending. */
   async #read(runsMax: number): Promise<boolean> {
     if (this.#ahead === null) this.#hasMet = false;
     let from: string | null = null;
@@ -157,13 +155,13 @@ export class PendingQueue {
     const { last, isEnd } = await this.#readRows(from, READ_MAX.ahead);
     this.#ahead = last;
     if (!isEnd) return false;
-    // Who is at the end stays there as long as there is enough to do.
+    // At the end, start a new pass only when runs run short or after a number of turns.
     const isOver = this.#waiting.size < runsMax || ++this.#turnsAtEnd >= TURNS_PER_PASS;
     if (isOver) [this.#ahead, this.#turnsAtEnd] = [null, 0];
     return !this.#hasMet;
   }
 
-  /** Reads rows behind one; ends once so many runs wait. */
+  /** Reads rows after a row until `runsMax` runs are queued. */
   async #readRows(
     after: string | null,
     max: { readonly rows: number; readonly chars: number },
@@ -186,24 +184,24 @@ export class PendingQueue {
     return { last, isEnd: false };
   }
 
-  /** Queues the runs that a row names, as far as there are places for them. */
+  /** Queues the runs of a row, as far as slots are free. */
   #add({ key, value, versionstamp }: Deno.KvEntry<unknown>): void {
     if (this.#held.has(nameOf(key))) return;
-    // The row is of the very commit that changed the run.
+    // The commit that changed the run wrote the row, so the row's version is that of the change.
     const names = new Set(
       decodePending(value).filter((name) => !this.#isKnown(name, versionstamp)),
     );
     const queued: { readonly name: string; readonly run: PendingRun }[] = [];
-    let isWhole = true;
+    let isComplete = true;
     for (const name of names) {
       const run = parsePendingName(name);
       const isPaused = this.#putOff.has(name);
       if (!isPaused) this.#hasMet = true;
-      if (isPaused || !this.#hasPlaces(run.team)) isWhole = false;
+      if (isPaused || !this.#hasPlaces(run.team)) isComplete = false;
       else queued.push({ name, run });
     }
-    // A row with a run that has no place is read again when there is one.
-    const row: Row | null = isWhole ? { key, left: queued.length } : null;
+    // A row with a run that got no slot is read again later.
+    const row: Row | null = isComplete ? { key, left: queued.length } : null;
     const isSparse = typeof value === "string" && value.length > CHARS_PER_NAME_MAX * queued.length;
     for (const { name, run } of queued) {
       if (isSparse) this.#push(...copyOf(name), row);
@@ -227,7 +225,7 @@ export class PendingQueue {
     this.#count(team, 1);
   }
 
-  /** The less is free, the less a team may take: so there is room for a team that has nothing yet. */
+  /** Lowers a team's maximum as slots fill up, which leaves slots for teams without any. */
   #hasPlaces(team: TeamId): boolean {
     const free = this.#placesMax - this.#allPlaces;
     return (this.#places.get(team) ?? 0) < Math.min(TEAM_PLACES_MAX, free >> 2);
@@ -235,19 +233,18 @@ export class PendingQueue {
 
   #count(team: TeamId, places: number): void {
     this.#allPlaces += places;
-    const left = (this.#places.get(team) ?? 0) + places;
-    if (left > 0) this.#places.set(team, left);
+    const teamPlaces = (this.#places.get(team) ?? 0) + places;
+    if (teamPlaces > 0) this.#places.set(team, teamPlaces);
     else this.#places.delete(team);
   }
 }
 
-/** Copies a name: as a slice of its row it would keep all of that in memory. */
+/** Copies a name: a slice of its row would keep the complete row in memory. */
 function copyOf(name: string): [string, PendingRun] {
   const copy = name.split("").join("");
   return [copy, parsePendingName(copy)];
 }
 
-/** The name of a row. */
 function nameOf(key: Deno.KvKey): string {
   return String(key.at(-1));
 }

@@ -1,5 +1,5 @@
 /**
- * Waiting until the worker has brought the runs of a team up to date.
+ * Waits until the worker has brought a team's runs up to date.
  *
  * @module
  */
@@ -12,33 +12,32 @@ import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
 import { listRows, type Store } from "../store.ts";
 import { isStored, readHeads } from "./heads.ts";
 
-/** Marks read for one question: each row is read once for a job, and some heads with it. */
+/** Marks read per call; each mark is read once per job, with some heads. */
 const MARKS_PER_LOOK = 100;
 
-/** Jobs whose place among the marks is remembered. */
+/** Maximum jobs with a remembered position. */
 const JOBS_MAX = 1_000;
 
-/** Runs whose heads are read at once. */
+/** Run heads per read. */
 const HEADS_PER_READ = 40;
 
-/** Jobs that wait until the runs of a team that were stored before them are in its indexes. */
+/** Lets jobs wait until the runs stored before them are in their team's indexes. */
 export class PendingWaits {
   readonly #store: Store;
-  /** By job, the first mark that may still be waited for: those before it are not. */
+  /** First mark by job that may still be awaited; earlier ones are done. */
   readonly #places = new LRUCache<string, Deno.KvKey>({ max: JOBS_MAX });
 
-  /** Waits for nothing yet. */
   constructor(store: Store) {
     this.#store = store;
   }
 
   /**
-   * Reads some marks further. Only marks of the job's own team count, and of them only those of runs that
-   * are not up to date: a row may wait for a run of another team.
+   * Reads the next marks. Only the team's own runs that are not up to date count: a mark may wait
+   * for a run of another team.
    *
-   * @param version of the moment: marks set after it do not count. Names of marks would not tell: a clock
-   *   that was set back sorts them elsewhere
-   * @returns `over` once the last mark is passed, `further` when some were, else `waits`
+   * @param version version of the job's creation; later marks do not count. Marks are not compared
+   *   by name, because a clock that was set back sorts them elsewhere
+   * @returns `over` after the last mark, `further` if some marks were passed, else `waits`
    */
   async look(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits"> {
     const prefix = keys.pendingMarks();
@@ -46,7 +45,7 @@ export class PendingWaits {
     const range = start === undefined ? { prefix } : { prefix, start };
     const marks = await listRows(this.#store, range, { limit: MARKS_PER_LOOK });
     for (const { key, value, versionstamp } of marks) {
-      // A mark that is set from now on has a later version, so this place is right for good.
+      // Marks set from now on have a later version, so this position stays valid.
       this.#places.set(job, key);
       if (versionstamp < version && await this.#isAwaited(team, value)) return "waits";
     }
@@ -59,8 +58,8 @@ export class PendingWaits {
     const runs = decodePending(mark).map(parsePendingName).filter((run) => run.team === team);
     const ids: RunId[] = [...new Set(runs.map(({ run }) => run))];
     for (const group of groupsOf(ids, HEADS_PER_READ)) {
-      const some = await readHeads(this.#store, team, group);
-      if (some.some(({ head, summary }) => isStored(head) && !isCurrent(summary, head))) {
+      const heads = await readHeads(this.#store, team, group);
+      if (heads.some(({ head, summary }) => isStored(head) && !isCurrent(summary, head))) {
         return true;
       }
     }

@@ -1,5 +1,5 @@
 /**
- * Reading a run back: its parts, its ledger, and one page of its events.
+ * Reads a run: its parts, its ledger, and one page of its events.
  *
  * @module
  */
@@ -22,12 +22,12 @@ import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
 
-/** The part of {@link RunStore} that reads. */
+/** Creates the read operation of {@link RunStore}. */
 export function createReader(store: Store): Pick<RunStore, "read"> {
   return {
     async read(team, id, after, limit, fromEnd): Promise<RunPage | null> {
-      const wanted = [...headKeys(team.id, id), keys.processing(team.id, id)];
-      const entries = await getMany(store, wanted);
+      const keysToRead = [...headKeys(team.id, id), keys.processing(team.id, id)];
+      const entries = await getMany(store, keysToRead);
       const { head, summary, ledger } = await headOf(store, team.id, id, entries);
       if (!isStored(head)) return null;
       const processing = entries[PROCESSING]?.value as Processing | null;
@@ -43,13 +43,13 @@ export function createReader(store: Store): Pick<RunStore, "read"> {
   };
 }
 
-/** Where the stages stand among what is read. */
+/** Position of the stages in the entries. */
 const PROCESSING = 5;
 
 /**
- * Reads `limit` events behind a position, by `ts`, then arrival.
+ * Reads `limit` events after a position, ordered by `ts`, then arrival.
  *
- * Batches are read one by one in the order in which they begin, until no other can change the page.
+ * Batches are read by their start until no further batch can change the page.
  */
 async function readEvents(
   run: RunAt,
@@ -75,7 +75,7 @@ async function readEvents(
   return page.result();
 }
 
-/** Adds batches to a page, in the order in which they begin and as far as they can change it. */
+/** Adds batches to a page in the order of their start, as long as they can change it. */
 async function addBatches(
   { store, team, id }: RunAt,
   ledger: EventLedger,
@@ -94,12 +94,12 @@ async function addBatches(
   }
 }
 
-/** Behind every batch and every event of one, and still what a cursor can hold. */
+/** Sort after every batch and every event of a batch, and still fit a cursor. */
 const LAST_BATCH = 999_999_999, LAST_INDEX = 99;
 
 /**
- * Finds a place that about so many events are behind; null where that would be all of them. It follows
- * from where batches lie in time: none is read.
+ * Finds a position that about `events` events follow; null if all events do. It is estimated from
+ * the batch index without reading a batch.
  */
 async function findNearEnd(
   ledger: EventLedger,
@@ -107,10 +107,10 @@ async function findNearEnd(
   events: number,
 ): Promise<EventPosition | null> {
   const perBatch = Math.max(1, ledger.totals.events / Math.max(1, ledger.batches));
-  let wanted = Math.ceil(events / perBatch);
-  if (wanted >= ledger.batches - ledger.removed) return null;
+  let remaining = Math.ceil(events / perBatch);
+  if (remaining >= ledger.batches - ledger.removed) return null;
   for await (const { tsMin: ts, batch } of index.byStartFalling()) {
-    if (--wanted > 0) continue;
+    if (--remaining > 0) continue;
     if (batch > 0) return { ts, batch: batch - 1, index: LAST_INDEX };
     return ts < 1 ? null : { ts: ts - 1, batch: LAST_BATCH, index: LAST_INDEX };
   }

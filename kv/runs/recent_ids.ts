@@ -1,45 +1,45 @@
 /**
- * Ids written a short while ago.
+ * Remembers recently written ids.
  *
  * @module
  */
 
-/** Bytes of an id in a set, from above. */
+/** Upper bound of an id's bytes in a set. */
 const ID_BYTES = 120;
 
-/** Sets that ids are kept in: each but the latest is full. */
+/** Number of sets; all but the latest are full. */
 const GENERATIONS = 2;
 
 /**
- * A bounded set that forgets its oldest ids, a generation at a time. It keeps nothing but the ids: on
- * the way of every write, an entry of a full cache took longer to keep than the write to prepare.
+ * A bounded set that drops its oldest ids, a generation at a time. It stores only ids: on the path
+ * of every write, inserting into a full cache took longer than preparing the write.
  */
 export class RecentIds {
   readonly #max: number;
   #young = new Set<string>();
   #old = new Set<string>();
 
-  /** Remembers the last `max` ids at least, and twice as many at most. */
+  /** Creates a set of at least the last `max` ids, and at most twice as many. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Returns the `max` of a set that takes so many bytes at most. */
+  /** Returns the `max` of a set with at most this many bytes. */
   static within(bytes: number): number {
     return Math.max(1, Math.floor(bytes / GENERATIONS / ID_BYTES));
   }
 
-  /** Bytes that the ids take. */
+  /** Bytes of all ids. */
   get bytes(): number {
     return ID_BYTES * (this.#young.size + this.#old.size);
   }
 
-  /** Whether an id was added a short while ago; those of long ago may be forgotten. */
+  /** Returns whether an id was added recently; older ids may have been dropped. */
   has(id: string): boolean {
     return this.#young.has(id) || this.#old.has(id);
   }
 
-  /** Adds an id, which must be no slice of a longer text. */
+  /** Adds an id, which must not be a slice of a longer string. */
   add(id: string): void {
     if (this.#young.size >= this.#max) {
       this.#old = this.#young;

@@ -1,5 +1,5 @@
 /**
- * The ledger of runs over Deno KV, each call within its deadline.
+ * Stores runs in Deno KV, each operation within its deadline.
  *
  * @module
  */
@@ -21,8 +21,8 @@ export function createRunStore(
   const { append } = createEvents(store, cards);
   const { read } = createReader(store);
   return {
-    // These mind the deadline themselves: their first try is one commit, which the writer watches; a
-    // second try, by what is stored, has as long again.
+    // These have their own deadlines: the first attempt is one commit with the writer's deadline;
+    // an attempt that reads first gets a further deadline of the same length.
     ...createRuns(store, cards, known),
     append: (...args) => inTime(append(...args), store.deadlines),
     read: (...args) => store.reads.run(args[0].id, () => read(...args)),

@@ -1,5 +1,5 @@
 /**
- * The change of one run that a commit stores, and the rows that change with it.
+ * Change of one run and of the rows that depend on it, for one commit.
  *
  * @module
  */
@@ -9,41 +9,37 @@ import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { Write } from "../writer/write.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 
-/** What a commit does to a run. */
+/** A run's change within a commit. */
 export interface RunUpdate {
-  /** The run as it was read. */
   readonly run: SummarizedHead;
-  /** What it counts for so far; null for nothing. */
+  /** Summary counted so far; null if none. */
   readonly before: RunSummary | null;
-  /** What it counts for from now on; null for nothing. */
+  /** Summary counted from now on; null if none. */
   readonly after: RunSummary | null;
   /**
-   * What stays counted though the run goes, so that its figures can still be recomputed: by age the
-   * record goes and the roll-ups stay, while a deleted run takes its share with it.
+   * Summary that stays counted after the run is removed, so that totals can be recomputed. A run
+   * that expires stays in the roll-ups; a deleted run is subtracted.
    */
   readonly remains?: RunSummary | null;
-  /** The receipt of a run that is deleted, which its followers are told of. */
+  /** Receipt of a deleted run, published in the feed. */
   readonly deletion?: RunDeletion | null;
-  /** Its own rows, but for its summary. */
+  /** Rows of the run without its summary. */
   readonly rows: RunRows;
 }
 
-/** Rows that change with a run. */
 export interface RunRows {
-  /** Versions it was read in, of what calls may write meanwhile. */
+  /** Read versions of rows that requests may write concurrently. */
   readonly checks?: Write["checks"];
-  /** Added to counters. */
+  /** Amounts to add to counters. */
   readonly sums?: Write["sums"];
-  /** Set. */
   readonly sets: NonNullable<Write["sets"]>;
-  /** Deleted. */
   readonly deletes: readonly Deno.KvKey[];
 }
 
-/** What is taken from sums that outlive their runs. */
+/** Amounts subtracted from totals that outlive their runs. */
 export interface SumsAdjustment {
-  /** The differences, one row for each group. */
+  /** Differences, one row per group. */
   readonly rows: readonly RollupRow[];
-  /** Added to counters in the same commit. */
+  /** Amounts to add to counters in the same commit. */
   readonly sums: NonNullable<Write["sums"]>;
 }

@@ -1,6 +1,6 @@
 /**
- * Openings and closes in the store: decide, commit under the check that the decision still holds,
- * and decide again where it does not.
+ * Stores openings and closes: decides, commits with checks that protect the decision, and retries
+ * on a conflict.
  *
  * @module
  */
@@ -42,20 +42,19 @@ import { tombstoneOf } from "./tombstone.ts";
 import type { Write } from "../writer/write.ts";
 
 /**
- * Calls that may wait for the first sight of an agent: after a start all calls of a team do, for as long
- * as the first of them takes.
+ * Requests that may wait for a new agent: after a start, all requests of a team wait until the
+ * first of them has completed.
  */
 const NEW_AGENT_WAITS = { name: 1_024, all: 4_096 } as const;
 
-/** What is stored about a run, or assumed before anything is read. */
+/** Stored state of a run. */
 interface Snapshot {
   readonly parts: RunParts;
-  /** The opening as it is stored. */
   readonly opening: Deno.KvEntryMaybe<unknown> | undefined;
   readonly agent: AgentSnapshot | null;
 }
 
-/** Where an agent stands, and as of which look at its team that is. */
+/** State of an agent, and the team state it was read under. */
 interface AgentSnapshot {
   readonly rows: AgentRows;
   readonly known: KnownTeam | null;
@@ -63,17 +62,17 @@ interface AgentSnapshot {
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
 
-/** A call on its way. */
+/** A write request in progress. */
 interface Call {
   readonly team: Team;
   readonly id: RunId;
   readonly receivedAt: number;
-  /** The agent it names; a finish names none. */
+  /** Agent in the request; null for a finish. */
   readonly agent: string | null;
   readonly decide: (parts: RunParts) => Decision;
 }
 
-/** The part of {@link RunStore} that opens and closes runs. */
+/** Creates the operations of {@link RunStore} that open and close runs. */
 export function createRuns(
   store: Store,
   cards: RateCards,
@@ -97,18 +96,18 @@ export function createRuns(
     async finish(team, id, request, receivedAt) {
       const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
       const outcome = await writer.write({ team, id, receivedAt, agent: null, decide });
-      // Only an agent can be refused, and a finish names none.
+      // Only a new agent can be refused, and a finish has no agent.
       if (outcome.kind === "refused") throw new TypeError("A finish cannot reach the agent cap");
       return outcome;
     },
   };
 }
 
-/** Writes calls: without a read where nothing is stored of the run yet, else by what is stored. */
+/** Writes requests: first without a read, assuming a new run, else by reading the stored state. */
 class RunWriter {
   readonly #store: Store;
   readonly #known: KnownAgents;
-  /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
+  /** Ids with a recently written opening or close: a repeated request reads before it writes. */
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
   readonly #openHeartbeats: OpenHeartbeats;
@@ -125,8 +124,8 @@ class RunWriter {
   }
 
   /**
-   * Writes a call. The first try assumes that nothing is stored of the run, which is true of nearly
-   * every call and costs no read; a lost check reads and decides again.
+   * Writes a request. The first attempt assumes that the run does not exist, which is usually true
+   * and costs no read. On a conflict, it reads and decides again.
    */
   write(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
     const { team, agent } = call;
@@ -134,11 +133,11 @@ class RunWriter {
     if (!isKnown) return inTime(this.#writeWithNewAgent(call), this.#store.deadlines);
     const decision = call.decide(assumed);
     const { opening, closing, outcome } = decision;
-    // An assumption may only lead to a commit, whose checks prove it; a replay needs a read.
-    const repeated = (opening === undefined && closing === undefined) ||
+    // An assumption may only lead to a commit, because its checks prove it. A replay needs a read.
+    const isRepeated = (opening === undefined && closing === undefined) ||
       (opening !== undefined && this.#opened.has(call.id)) ||
       (closing !== undefined && this.#closed.has(call.id));
-    if (repeated) return this.#writeStored(call);
+    if (isRepeated) return this.#writeStored(call);
     const { write, staged } = partsWrite(call, decision, undefined);
     if (staged.length > 0) return this.#writeStored(call);
     return this.#store.writer.commit(write).then((version) => {
@@ -148,20 +147,20 @@ class RunWriter {
     });
   }
 
-  /** What to assume of the run of a heartbeat: that it is as the heartbeat that began it left it. */
+  /** Returns the assumed state of a heartbeat's run: as the heartbeat that opened it left it. */
   assumedOf(call: Call): RunParts {
     const opening = this.#openHeartbeats.get(nameOf(call), call.receivedAt);
     return opening === undefined ? NO_PARTS : { opening, closing: null };
   }
 
-  /** Writes a call by what is stored, for the few whose first try would not do. */
+  /** Writes a request after reading the stored state, for the few that need it. */
   #writeStored(call: Call): Promise<CappedOutcome> {
     return inTime(this.#writeReading(call, null), this.#store.deadlines);
   }
 
   /**
-   * First sights of agents hold the lock of their team: they all write the count. A call that finds its
-   * agent known once it has the lock goes on without it, together with all others.
+   * New agents hold the lock of their team: each of them writes the count of agents. A request
+   * whose agent is known once it has the lock continues without it, concurrently with all others.
    */
   async #writeWithNewAgent(call: Call): Promise<CappedOutcome> {
     const { team, agent } = call;
@@ -175,7 +174,7 @@ class RunWriter {
     return outcome ?? await this.write(call);
   }
 
-  /** Reads, decides and commits until the decision holds; `newAgent` is added with it. */
+  /** Reads, decides and commits until there is no conflict; adds `newAgent` if it is set. */
   #writeReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
     const { team, receivedAt } = call;
     return untilCommitted("write a run", async () => {
@@ -183,7 +182,7 @@ class RunWriter {
       if (snapshot === null) return DELETED;
       const { parts, agent, opening } = snapshot;
       const decision = call.decide(parts);
-      // A replay or a conflict goes before the agent cap.
+      // A replay or a conflict takes precedence over the agent limit.
       if (!decision.opening && !decision.closing) return decision.outcome;
       const added = agent === null || newAgent === null || agent.rows.used !== null
         ? {}
@@ -201,21 +200,21 @@ class RunWriter {
     });
   }
 
-  /** Reads what a call depends on; null where the run is deleted. */
+  /** Reads the state that a request depends on; null if the run is deleted. */
   async #read(team: Team, id: RunId, agent: string | null): Promise<Snapshot | null> {
-    const asked = this.#known.now();
-    const parts = [keys.opening(team.id, id), keys.closing(team.id, id)];
-    const wanted = agent === null ? parts : [...parts, ...keysOfAgent(team.id, agent)];
-    const [opening, closing, ...entries] = await getMany(this.#store, wanted);
+    const askedAtMs = this.#known.now();
+    const partKeys = [keys.opening(team.id, id), keys.closing(team.id, id)];
+    const keysToRead = agent === null ? partKeys : [...partKeys, ...keysOfAgent(team.id, agent)];
+    const [opening, closing, ...entries] = await getMany(this.#store, keysToRead);
     if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
     const read = await readParts(this.#store, team.id, id, opening?.value, closing?.value);
     if (agent === null) return { parts: read, opening, agent: null };
     const rows = agentRows(entries);
-    const known = this.#known.saw(team.id, rows.archiveVersion, asked);
+    const known = this.#known.saw(team.id, rows.archiveVersion, askedAtMs);
     return { parts: read, opening, agent: { rows, known } };
   }
 
-  /** Remembers what was just written. It never is an answer: it only chooses what to try first. */
+  /** Caches a write. The cache never answers a request; it only selects the first attempt. */
   #remember(call: Call, { opening, closing, replaces }: Decision): void {
     const { id } = call;
     if (opening !== undefined) this.#opened.add(id);
@@ -226,15 +225,15 @@ class RunWriter {
   }
 }
 
-/** Names a run among those of all teams. */
+/** Returns a run's name, unique across teams. */
 function nameOf({ team, id }: Call): string {
   return pendingName(team.id, id);
 }
 
 /**
- * Inserts the decided parts where none are, and counts the call in the same commit.
+ * Returns the write that inserts the decided parts and counts the request.
  *
- * @param stored the opening that the decision may replace
+ * @param stored stored opening that the decision may replace
  */
 function partsWrite(
   { team, id, receivedAt }: Call,

@@ -1,5 +1,5 @@
 /**
- * Scores in the store: a row each, counted by the run's ledger.
+ * Stores scores: one row per score, counted by the run's ledger.
  *
  * @module
  */
@@ -45,7 +45,7 @@ export async function readScores(
   return inOrder(rows.map(({ value }) => value));
 }
 
-/** Reads, decides and commits until the decision holds. */
+/** Reads, decides and commits until there is no conflict. */
 function addScore(
   store: Store,
   team: Team,
@@ -58,12 +58,12 @@ function addScore(
   return untilCommitted("add a score", async () => {
     const [stored, entry] = await getMany(store, [key, ledgerKey]);
     if (tombstoneOf([entry?.value]) !== null) return DELETED;
-    const known = (stored?.value ?? null) as AddedScore | null;
-    const { outcome, ledger } = decideScore(ledgerOf(entry?.value), known, request, receivedAt);
+    const existing = (stored?.value ?? null) as AddedScore | null;
+    const { outcome, ledger } = decideScore(ledgerOf(entry?.value), existing, request, receivedAt);
     if (outcome.kind !== "stored" || ledger === undefined) return outcome;
     const committed = await store.writer.commit({
       team: team.id,
-      // Every score changes the ledger, so its version says that this one is still new.
+      // Every score changes the ledger, so its version proves that this score is still new.
       checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
       sets: [{ key, value: outcome.score }, { key: ledgerKey, value: ledger }],
       pending: [{ lane: "open", name: pendingName(team.id, id) }],

@@ -1,8 +1,8 @@
 /**
- * The stages behind a close in the store: when each is due, how it stands, and which were given up.
+ * Stores the stages after a close: their due times, progress and failures.
  *
- * A due row says when to look at a run; what is to be done then is said by the run's own stages. So a
- * row too many does no harm.
+ * A due row says only when to check a run; the run's own stages say what to do. So a superfluous
+ * row is harmless.
  *
  * @module
  */
@@ -28,38 +28,37 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { eachRow, getEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 
-/** Due rows read for a turn. */
+/** Due rows per read. */
 const ROWS_PER_READ = 500;
 
-/** The stages that are due. Teams take turns among the rows of one read. */
+/** Takes due stages. Teams take turns among the rows of one read. */
 export class DueStages {
   readonly #store: Store;
   readonly #putOff: PutOff;
-  /** The row behind which the next read begins; null for the first of all. */
+  /** Row after which the next read begins; null for the first read. */
   #after: Deno.KvKey | null = null;
 
-  /** Begins with the first row. */
   constructor(store: Store, putOff: PutOff) {
     this.#store = store;
     this.#putOff = putOff;
   }
 
-  /** Takes stages that are due by then. */
+  /** Takes up to `max` stages that are due at `nowMs`. */
   async take(nowMs: number, max: number): Promise<StageTask[]> {
-    // Rows that were put off may fill whole reads: those behind them must not wait.
-    for (let isWhole = this.#after === null;;) {
+    // Rows in backoff may fill complete reads: rows after them must not wait.
+    for (let isFullPass = this.#after === null;;) {
       const rows = await dueRows(this.#store, ROWS_PER_READ, this.#after);
       const last = rows.at(-1);
       const isEnd = rows.length < ROWS_PER_READ || (last?.dueMs ?? 0) > nowMs;
       this.#after = isEnd || last === undefined ? null : keyOf(last);
       const due = rows.filter((row) => row.dueMs <= nowMs && !this.#putOff.has(nameOf(row)));
       if (due.length > 0) return await this.#tasksOf(inTurns(due, max), nowMs);
-      if (isEnd && isWhole) return [];
-      isWhole ||= isEnd;
+      if (isEnd && isFullPass) return [];
+      isFullPass ||= isEnd;
     }
   }
 
-  /** When the next stage is due. */
+  /** Returns when the next stage is due; null if none is. */
   async nextDueMs(): Promise<number | null> {
     let after: Deno.KvKey | null = null;
     while (true) {
@@ -71,23 +70,23 @@ export class DueStages {
     }
   }
 
-  /** Tries a stage again later. */
+  /** Retries a stage later. */
   putOff(task: PendingRun): void {
     this.#putOff.add(nameOf(task));
   }
 
-  /** Forgets that a stage was put off. */
+  /** Clears the backoff of a stage. */
   done(task: PendingRun): void {
     this.#putOff.done(nameOf(task));
   }
 
-  /** Reads what is to be done. A run that cannot be read is put off. */
+  /** Reads the stages to run. A run that cannot be read is retried later. */
   async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
     const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
       try {
         const processing = await readProcessing(this.#store, row);
         const next = processing === null ? null : nextStage(processing);
-        // A stage that failed since waits for its own row.
+        // A stage that has failed since waits for its own row.
         const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
         return [{ ...row, revision: processing?.revision ?? 0, stage }];
       } catch (error) {
@@ -109,7 +108,7 @@ function inTurns(rows: readonly DueRow[], max: number): DueRow[] {
   return taken;
 }
 
-/** Notes what came of a task, and when the run is to be looked at next. */
+/** Stores the result of a task, and when the run is due next. */
 export async function completeStage(
   store: Store,
   task: StageTask,
@@ -120,17 +119,18 @@ export async function completeStage(
   const deletes = [keys.dueStage(dueMs, team, run)];
   if (stage === null) return void await store.writer.commit({ deletes });
   await change(store, task, deletes, (processing) => {
-    // The stages were begun anew while this one ran: it says nothing about them.
-    const other = processing.revision !== revision || nextStage(processing)?.stage !== stage.stage;
-    if (other) return processing;
+    // The stages were restarted meanwhile, so this result does not apply to them.
+    const isOther = processing.revision !== revision ||
+      nextStage(processing)?.stage !== stage.stage;
+    if (isOther) return processing;
     if (error !== null) return stageFailed(processing, stage.stage, error, nowMs);
-    // A cost summed up without a revision is that of an open run: the rest waits for its close.
-    const open = stage.stage === "cost" && revision === 0;
-    return open ? null : stageDone(processing, stage.stage, nowMs);
+    // A cost computed at revision 0 belongs to an open run: the other stages wait for its close.
+    const isOpen = stage.stage === "cost" && revision === 0;
+    return isOpen ? null : stageDone(processing, stage.stage, nowMs);
   });
 }
 
-/** Notes that the cost of a run could not be summed up. */
+/** Records that the cost of a run could not be computed. */
 export async function costFailed(
   store: Store,
   run: PendingRun,
@@ -145,18 +145,18 @@ export async function costFailed(
   );
 }
 
-/** Gives a dead stage its tries back. */
+/** Resets the attempts of a dead stage; returns false if the run has none. */
 export async function revive(store: Store, run: PendingRun, nowMs: number): Promise<boolean> {
   const processing = await readProcessing(store, run);
   if (processing === null || deadOf(processing) === null) return false;
-  await change(store, run, [keys.deadStage(run.team, run.run)], (known) => {
-    const dead = deadOf(known);
-    return dead === null ? known : stageRevived(known, dead.stage, nowMs);
+  await change(store, run, [keys.deadStage(run.team, run.run)], (current) => {
+    const dead = deadOf(current);
+    return dead === null ? current : stageRevived(current, dead.stage, nowMs);
   });
   return true;
 }
 
-/** The stages that were given up. */
+/** Iterates over all dead stages. */
 export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   for await (const { key } of eachRow(store, { prefix: keys.deadStages() })) {
     const run = { team: key[1] as TeamId, run: key[2] as RunId };
@@ -166,22 +166,22 @@ export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   }
 }
 
-/** The stages of a run whose cost has to be summed up again. */
+/** Returns stages in which the cost is pending again. */
 function reopened(processing: Processing): Processing {
   const [cost] = processing.stages;
   if (cost?.state !== "done") return processing;
-  const stages = processing.stages.map((known) =>
-    known.stage === "cost" ? { ...known, state: "pending" as const, attempts: 0 } : known
+  const stages = processing.stages.map((stage) =>
+    stage.stage === "cost" ? { ...stage, state: "pending" as const, attempts: 0 } : stage
   );
   return { ...processing, stages };
 }
 
-/** The stage of a run that was given up; null while none is. */
+/** Returns the dead stage of a run; null if there is none. */
 export function deadOf({ stages }: Processing): StageProgress | null {
   return stages.find(({ state }) => state === "dead") ?? null;
 }
 
-/** When to look at a run. */
+/** Due time of a run's next stage. */
 type DueRow = PendingRun & { readonly dueMs: number };
 
 function nameOf({ team, run }: PendingRun): string {
@@ -206,8 +206,8 @@ function readProcessing(store: Store, { team, run }: PendingRun): Promise<Proces
 }
 
 /**
- * Changes a run's stages and writes what follows: when it is due next, or that a stage is dead. Where
- * they come to null they are forgotten.
+ * Changes a run's stages, and writes its next due row or a dead-stage row. If `to` returns null,
+ * the stages are deleted.
  */
 async function change(
   store: Store,
@@ -227,10 +227,10 @@ async function change(
     const next = nextStage(after);
     if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
     if (deadOf(after) !== null) sets.push({ key: keys.deadStage(team, run), value: true });
-    // A row that is written again is not to be deleted.
+    // A row that is set must not be deleted as well.
     const written = new Set(sets.map((set) => keyText(set.key)));
-    const gone = deletes.filter((old) => !written.has(keyText(old)));
-    return await store.writer.commit({ team, checks, sets, deletes: gone }) ?? LOST;
+    const obsolete = deletes.filter((old) => !written.has(keyText(old)));
+    return await store.writer.commit({ team, checks, sets, deletes: obsolete }) ?? LOST;
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Audit logs in the store: an entry is a row in the commit of the change it tells of.
+ * Stores audit logs: an entry is committed together with the change it records.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { listRows, newRowName, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { readCredentials } from "./credential_rows.ts";
 
-/** The rows of an entry, to be set in the commit of what it tells. */
+/** Returns the rows of an entry, to set in the commit of the change it records. */
 export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {
   const name = newRowName();
   return logsOf(entry).map((log) => ({ key: keys.auditEntry(log, entry.at, name), value: entry }));
@@ -38,16 +38,16 @@ async function readPage(
     : { ...range, end: keys.auditEntry(log, after.at, after.name) };
   if (after !== null && after.at < from) return { entries: [], next: null };
   const rows = await listRows<AuditEntry>(store, end, { limit: limit + 1, reverse: true });
-  const shown = rows.slice(0, limit);
-  const names = await namesOf(store, log, shown.map(({ value }) => value.actor));
-  const last = rows.length > limit ? shown.at(-1)?.key : undefined;
+  const page = rows.slice(0, limit);
+  const names = await namesOf(store, log, page.map(({ value }) => value.actor));
+  const last = rows.length > limit ? page.at(-1)?.key : undefined;
   return {
-    entries: shown.map(({ value }) => ({ ...value, actorName: names.get(value.actor) ?? null })),
+    entries: page.map(({ value }) => ({ ...value, actorName: names.get(value.actor) ?? null })),
     next: last === undefined ? null : { at: Number(last[2]), name: String(last[3]) },
   };
 }
 
-/** Names of the credentials that acted. They are never deleted, and a name never changes. */
+/** Returns names of actors' credentials. Credentials are never deleted, names never change. */
 async function namesOf(
   store: Store,
   log: TeamId,

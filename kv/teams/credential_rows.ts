@@ -1,5 +1,5 @@
 /**
- * A credential as rows: one at the hash of its secret, and one by which its team finds it.
+ * Rows of a credential: one by the hash of its secret, one by its team and id.
  *
  * @module
  */
@@ -18,31 +18,25 @@ import { keys } from "../base/keys.ts";
 import { getAll, getEntry, getValue, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** A credential as stored at the hash of its secret. */
+/** A credential as stored, by the hash of its secret. */
 export interface StoredCredential extends CredentialRecord {
-  /** The team it belongs to. */
   readonly team: TeamId;
 }
 
-/** A credential with the version it was read in. */
+/** A credential with the version that was read. */
 export interface ReadCredential {
-  /** Where it is stored. */
   readonly key: Deno.KvKey;
-  /** The credential. */
   readonly stored: StoredCredential;
-  /** Changes with it. */
   readonly version: string;
 }
 
-/** A credential that is not stored yet. */
 export interface NewCredential {
-  /** As lists show it. */
+  /** Public record, as lists show it. */
   readonly record: CredentialRecord;
-  /** Its secret. */
   readonly secret: string;
 }
 
-/** Mints a credential. */
+/** Generates a credential. */
 export function newCredential(
   spec: CredentialSpec,
   region: Region,
@@ -53,7 +47,7 @@ export function newCredential(
   return { record: newRecord(spec, region, environment), secret };
 }
 
-/** Makes the record of a credential whose secret is known. */
+/** Creates the record of a credential with an existing secret. */
 export function newRecord(
   { name, grant }: CredentialSpec,
   region: Region,
@@ -64,7 +58,7 @@ export function newRecord(
   return { id, name, grant, createdAt, revokedAt: null };
 }
 
-/** The write that stores a new credential; its check is lost when the secret is known already. */
+/** Returns the write of a new credential; it conflicts if the secret is already stored. */
 export function insertion(
   team: TeamId,
   { record, secret }: NewCredential,
@@ -78,7 +72,7 @@ export function insertion(
   };
 }
 
-/** What the audit log says of a credential. */
+/** Returns the audit log entry for a change of a credential. */
 export function credentialEntry(
   action: AuditAction,
   team: TeamId,
@@ -87,18 +81,18 @@ export function credentialEntry(
   at: number,
   details: AuditEntry["details"] = {},
 ): AuditEntry {
-  const may = grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent };
+  const access = grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent };
   return {
     at,
     team,
     actor,
     action,
     target: id,
-    details: { kind: grant.kind, name, ...may, ...details },
+    details: { kind: grant.kind, name, ...access, ...details },
   };
 }
 
-/** Reads one of a team's credentials; null when the team has none of that id. */
+/** Reads one of a team's credentials; null if the team has none with that id. */
 export async function readCredential(
   store: Store,
   team: TeamId,
@@ -108,7 +102,7 @@ export async function readCredential(
   return hash && await readSecret(store, hash);
 }
 
-/** Reads a credential by the hash of its secret; null when there is none. */
+/** Reads a credential by the hash of its secret; null if there is none. */
 export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCredential | null> {
   const key = keys.credential(hash);
   const { value, versionstamp } = await getEntry(store, key);
@@ -116,7 +110,7 @@ export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCr
   return { key, stored: value as StoredCredential, version: versionstamp };
 }
 
-/** Reads those of some credentials that a team has. */
+/** Reads credentials by id; ids that the team does not have are skipped. */
 export async function readCredentials(
   store: Store,
   team: TeamId,
@@ -140,15 +134,15 @@ export async function readByHash(
 export async function readTeam(store: Store, id: TeamId): Promise<Team> {
   const team = await getValue<Team>(store, keys.team(id));
   if (team !== null) return team;
-  throw new StorageUnavailable(`Cannot find team ${id} that a credential belongs to`);
+  throw new StorageUnavailable(`Cannot find team ${id} of a stored credential`);
 }
 
-/** A credential as lists show it. */
+/** Returns the public record of a credential. */
 export function publicRecord({ team: _, ...record }: StoredCredential): CredentialRecord {
   return record;
 }
 
-/** SHA-256: enough for 128 random bits, and synchronous because that is 20 times faster. */
+/** Hashes a secret with SHA-256: enough for 128 random bits; synchronous is 20 times faster. */
 export function hashOf(secret: string): Uint8Array {
   return new Uint8Array(createHash("sha256").update(secret).digest());
 }

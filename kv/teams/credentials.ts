@@ -1,5 +1,5 @@
 /**
- * The credentials of teams in the store: hashed, cached briefly, stopped at once.
+ * Stores teams' credentials: hashed, cached for seconds, revoked immediately.
  *
  * @module
  */
@@ -46,37 +46,37 @@ import { SecretLookups } from "./secret_lookups.ts";
 export { ensureFirstTeam, insertTeam, setTeamRate } from "./first_team.ts";
 
 /**
- * How long a credential is remembered: half of what another process may take to notice. After that it is
- * looked up again, in the line of its team: it has worked, so it does not wait behind secrets that never
- * did.
+ * Cache lifetime of a credential: half of the time in which another process must notice a change.
+ * Then the credential is read again in the queue of its team: it has worked before, so it does not
+ * wait behind secrets that never did.
  */
 const CACHE = { ttl: 5_000, ttlResolution: 0, noDeleteOnStaleGet: true } as const;
 
-/** Part of its share that credentials take; the other one is for their last uses. */
+/** Fraction of the memory share for credentials; the rest is for their last uses. */
 const CACHE_PART = 1 / 2;
 
-/** Bytes of a credential in memory besides its texts, from above. */
-const KNOWN_BYTES = 800;
+/** Upper bound of a cached credential's bytes without its strings. */
+const CREDENTIAL_BYTES = 800;
 
-/** Credentials looked at for one page of those of an agent. */
-const LOOKED_AT_MAX = 1_000;
+/** Maximum credentials scanned for one page of an agent's credentials. */
+const SCANNED_MAX = 1_000;
 
-/** What makes a credential store: the region of its secrets, and secrets with a meaning of their own. */
+/** Options of a credential store. */
 export interface CredentialOptions {
-  /** Region in the text of new secrets. */
+  /** Region in new secrets. */
   readonly region: Region;
-  /** A secret to treat as unknown wherever it is stored. */
+  /** A secret that is refused even if it is stored. */
   readonly refusedSecret: string | null;
-  /** The operator's key; null or absent where there is no operator. */
+  /** The operator's key; null or absent if there is no operator. */
   readonly operatorKey?: string | null;
 }
 
-/** A credential that works, as it is remembered. */
-interface Known {
+/** A cached live credential. */
+interface CachedCredential {
   readonly principal: Principal;
-  /** When it stops by itself, unix milliseconds. */
+  /** Expiry, unix milliseconds. */
   readonly endsAt: number;
-  /** Where its last use is noted. */
+  /** Record of its last use. */
   readonly use: Use;
 }
 
@@ -89,8 +89,8 @@ export function createCredentialStore(
   return new Credentials(store, environment, options);
 }
 
-/** The line of those who come from nowhere in particular. */
-const NOWHERE = () => "";
+/** Queue of requests without an address. */
+const NO_ADDRESS = () => "";
 
 class Credentials implements CredentialStore {
   readonly #store: Store;
@@ -98,9 +98,9 @@ class Credentials implements CredentialStore {
   readonly #options: CredentialOptions;
   readonly #operatorHash: Uint8Array | null;
   readonly #uses: LastUses;
-  readonly #cache: ByteCache<string, Known>;
+  readonly #cache: ByteCache<string, CachedCredential>;
   readonly #lookups: SecretLookups;
-  /** Grows with each change, so that a read that began before one is not remembered after it. */
+  /** Incremented by each change, so that a read that began earlier is not cached. */
   #changes = 0;
 
   constructor(store: Store, environment: Environment, options: CredentialOptions) {
@@ -116,40 +116,40 @@ class Credentials implements CredentialStore {
       share: "credentials",
       part: CACHE_PART,
       bytesOf: ({ principal: { team } }, secret) =>
-        KNOWN_BYTES + BYTES_PER_CHAR *
+        CREDENTIAL_BYTES + BYTES_PER_CHAR *
           (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
     }, CACHE);
   }
 
-  /** Answers without waiting where it can: this stands in the way of every request. */
-  find(secret: string, from = NOWHERE): Principal | null | Promise<Principal | null> {
+  /** Synchronous on a cache hit: it runs for every request. */
+  find(secret: string, from = NO_ADDRESS): Principal | null | Promise<Principal | null> {
     if (secret === this.#options.refusedSecret) return null;
-    const known = this.#cache.get(secret);
-    if (known !== undefined) {
+    const cached = this.#cache.get(secret);
+    if (cached !== undefined) {
       const nowMs = this.#environment.now();
-      if (nowMs < known.endsAt) {
-        known.use.usedAt = nowMs;
-        return known.principal;
+      if (nowMs < cached.endsAt) {
+        cached.use.usedAt = nowMs;
+        return cached.principal;
       }
     }
     if (secret.startsWith("opk_")) return this.#findOperator(secret);
     const hash = hashOf(secret);
     const line = this.#cache.peekStale(secret)?.principal.team.id ?? from();
-    return this.#lookups.find(hash, line, () => this.#look(secret, hash));
+    return this.#lookups.find(hash, line, () => this.#lookUp(secret, hash));
   }
 
-  /** Hashes have one length and say nothing of how much of a secret was right. */
+  /** Compares hashes: they have equal lengths and do not reveal how much of a secret matched. */
   #findOperator(secret: string): Principal | Promise<null> {
     const hash = this.#operatorHash;
-    const isKnown = hash !== null && timingSafeEqual(hash, hashOf(secret));
-    return isKnown ? OPERATOR : Promise.resolve(null);
+    const isOperator = hash !== null && timingSafeEqual(hash, hashOf(secret));
+    return isOperator ? OPERATOR : Promise.resolve(null);
   }
 
-  async #look(secret: string, hash: Uint8Array): Promise<Principal | null> {
+  async #lookUp(secret: string, hash: Uint8Array): Promise<Principal | null> {
     const before = this.#changes;
-    // Of many requests that waited for their turn the first has looked for all.
-    const known = this.#cache.get(secret);
-    if (known !== undefined && this.#environment.now() < known.endsAt) return known.principal;
+    // Another request may have filled the cache while this one was queued.
+    const cached = this.#cache.get(secret);
+    if (cached !== undefined && this.#environment.now() < cached.endsAt) return cached.principal;
     const read = await readSecret(this.#store, hash);
     const nowMs = this.#environment.now();
     if (read === null || !isLive(read.stored, nowMs)) {
@@ -172,7 +172,7 @@ class Credentials implements CredentialStore {
     this.#lookups.forget();
   }
 
-  /** Looks at one credential again before it is let in: those of other teams stay remembered. */
+  /** Removes one credential from the cache; other credentials stay cached. */
   #forgetOne(id: string): void {
     this.#changes++;
     for (const [secret, { principal }] of this.#cache.entries()) {
@@ -181,14 +181,14 @@ class Credentials implements CredentialStore {
   }
 
   async create({ id: team }: Team, spec: CredentialSpec, by: string) {
-    const made = newCredential(spec, this.#options.region, this.#environment);
-    const { checks, sets } = insertion(team, made);
-    const at = made.record.createdAt;
-    const entry = credentialEntry("credential.created", team, made.record, by, at);
+    const created = newCredential(spec, this.#options.region, this.#environment);
+    const { checks, sets } = insertion(team, created);
+    const at = created.record.createdAt;
+    const entry = credentialEntry("credential.created", team, created.record, by, at);
     const write = { team, checks, sets: [...sets, ...auditRows(entry)] };
     const committed = await inTime(this.#store.writer.commit(write), this.#store.deadlines);
-    if (committed === null) throw new StorageUnavailable("Cannot store a key that exists already");
-    return made;
+    if (committed === null) throw new StorageUnavailable("Cannot store a key that already exists");
+    return created;
   }
 
   revoke(team: Team, id: string, by: string) {
@@ -261,19 +261,22 @@ class Credentials implements CredentialStore {
   }
 
   async #list({ id: team }: Team, { limit, after, agent }: KeysQuery): Promise<KeyPage> {
-    const max = agent === null ? limit : LOOKED_AT_MAX;
+    const max = agent === null ? limit : SCANNED_MAX;
     const range = keys.teamCredentialsAfter(team, after);
     const rows = await listRows<Uint8Array>(this.#store, range, { limit: max + 1 });
-    const looked = await readByHash(this.#store, rows.slice(0, max).map(({ value }) => value));
-    const meant = looked.filter(({ grant }) =>
+    const scanned = await readByHash(this.#store, rows.slice(0, max).map(({ value }) => value));
+    const matching = scanned.filter(({ grant }) =>
       agent === null || (grant.kind === "ping_token" && grant.agent === agent)
     );
-    const shown = meant.slice(0, limit);
-    const last = meant.length > limit ? shown.at(-1) : looked.at(-1);
-    const isAll = meant.length <= limit && rows.length <= max;
-    const uses = await this.#uses.read(team, shown.map(({ id }) => id));
+    const page = matching.slice(0, limit);
+    const last = matching.length > limit ? page.at(-1) : scanned.at(-1);
+    const isAll = matching.length <= limit && rows.length <= max;
+    const uses = await this.#uses.read(team, page.map(({ id }) => id));
     return {
-      records: shown.map((each, at) => ({ ...publicRecord(each), lastUsedAt: uses[at] ?? null })),
+      records: page.map((record, at) => ({
+        ...publicRecord(record),
+        lastUsedAt: uses[at] ?? null,
+      })),
       next: isAll ? null : last?.id ?? null,
     };
   }

@@ -1,5 +1,5 @@
 /**
- * Marking rotated credentials that have ended, so that a clock that is set back does not revive them.
+ * Marks expired rotated credentials, so that setting a clock back does not revive them.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { getValue, type Store } from "../store.ts";
 import type { ReadCredential } from "./credential_rows.ts";
 
 /**
- * Marks a credential that was refused because its end has passed; whoever was refused does not wait for
- * it. What fails is done with the next refusal.
+ * Marks a credential that was refused because it has expired. The refused request does not wait
+ * for the mark; a failed mark is retried by the next refusal.
  *
- * The mark cannot be taken back, so a clock that is wrong must not set it: it is set only for an end that
- * the clock of sweeps, which moves by bounded steps, could reach by now as well.
+ * The mark is permanent, so a wrong clock must not set it. It is set only if the sweep clock, which
+ * advances in bounded steps, could have reached the expiry as well.
  */
 export function markEnded(store: Store, read: ReadCredential, nowMs: number): void {
   outsideScope(() => tryMark(store, read, nowMs)).catch(() => {});

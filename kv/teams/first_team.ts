@@ -1,5 +1,5 @@
 /**
- * The team that a start finds or creates, and what a start says of it.
+ * Finds or creates the first team at start.
  *
  * @module
  */
@@ -20,34 +20,32 @@ import { auditRows } from "./audit_log.ts";
 import { credentialEntry, hashOf, insertion, newRecord, readTeam } from "./credential_rows.ts";
 import { changeTeam, FIRST_KEY, newTeam } from "./teams.ts";
 
-/** The first team: what a start finds or creates. */
+/** Result of {@link ensureFirstTeam}. */
 export interface FirstTeam {
-  /** The team. */
   readonly team: Team;
-  /** Its first key, when this start created one. */
+  /** The first key, if this start created it. */
   readonly createdKey: string | null;
 }
 
-/** What is known of the first team at a start. */
+/** Settings of the first team. */
 export interface FirstTeamOptions {
-  /** Region of its first key. */
   readonly region: Region;
-  /** A key that is to work for it; null to mint one where it has none. */
+  /** A key that must work for it; null to generate one if it has none. */
   readonly key: string | null;
-  /** A key that does not count as one, because it is refused; null or absent for none. */
+  /** A refused key that does not count as a key of the team; null or absent for none. */
   readonly refusedKey?: string | null;
-  /** Its plan; null to leave it as it is. */
+  /** Plan; null to leave it unchanged. */
   readonly tier: Tier | null;
-  /** Where its notices are sent; null or absent to leave that as it is. */
+  /** Email address for notices; null or absent to leave it unchanged. */
   readonly ownerEmail?: string | null;
 }
 
 /**
- * Makes sure that there is a team to begin with and that the given key, if any, works for it.
+ * Ensures that the first team exists and that the given key, if any, works for it.
  *
- * An empty store gets the team `default` on the given plan with the key, or with one minted here. A store that has a
- * team gets the key added when it has never seen it: that is the way back in for an owner who lost
- * every key. A revoked key stays revoked.
+ * An empty store gets the team `default` with the given plan, and with the given key or a generated
+ * one. In an existing store, an unknown key is added to the team, which restores access for an
+ * owner who lost every key. A revoked key stays revoked.
  */
 export async function ensureFirstTeam(
   store: Store,
@@ -69,13 +67,13 @@ export async function ensureFirstTeam(
     const { secret } = await credentials.create(team, FIRST_KEY, SETTINGS_ACTOR);
     return { team, createdKey: secret };
   }
-  const known = await getEntry(store, keys.credential(hashOf(key)));
-  if (known.versionstamp !== null) return { team, createdKey: null };
+  const existing = await getEntry(store, keys.credential(hashOf(key)));
+  if (existing.versionstamp !== null) return { team, createdKey: null };
   await addKey(store, team.id, newRecord(FIRST_KEY, region, environment), key);
   return { team, createdKey: key };
 }
 
-/** Plan of a first team that nobody chose one for. */
+/** Default plan of a first team. */
 const FIRST_TIER: Tier = "business";
 
 async function addKey(
@@ -89,17 +87,16 @@ async function addKey(
   const entry = credentialEntry("credential.created", team, record, SETTINGS_ACTOR, at);
   const write = { team, checks, sets: [...sets, ...auditRows(entry)] };
   const committed = await store.writer.commit(write);
-  if (committed === null) throw new StorageUnavailable("Cannot store a key that exists already");
+  if (committed === null) throw new StorageUnavailable("Cannot store a key that already exists");
 }
 
-/** Creates a team. */
 export async function insertTeam(store: Store, tier: Tier, name = "team"): Promise<Team> {
   const team: Team = { id: newTeamId(), name, tier };
   await store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value: team }] });
   return team;
 }
 
-/** Gives a team a request rate of its own, or with `null` its plan's again (decision 36). */
+/** Sets a team's own request rate; `null` restores the rate of its plan (decision 36). */
 export async function setTeamRate(store: Store, id: TeamId, rate: Rate | null): Promise<Team> {
   const { rate: _, ...rest } = await readTeam(store, id);
   const team: Team = rate === null ? rest : { ...rest, rate };
@@ -107,7 +104,7 @@ export async function setTeamRate(store: Store, id: TeamId, rate: Rate | null): 
   return team;
 }
 
-/** Moves a team to a plan and gives it an owner's address, where they are given. */
+/** Applies the plan and the owner's address, if given. */
 async function withOptions(
   store: Store,
   id: TeamId,
@@ -124,7 +121,7 @@ async function withOptions(
   return changed?.ok === true ? changed.value : await readTeam(store, id);
 }
 
-/** Creates the team `default` and remembers it, unless another process was faster. */
+/** Creates the team `default`, unless another process has created it first. */
 async function createDefaultTeam(
   store: Store,
   environment: Environment,

@@ -1,9 +1,9 @@
 /**
- * When credentials were last used: gathered in memory and written behind, so that no request waits for it
- * nor writes because of it.
+ * Records when credentials were last used: collected in memory and written later, so that no
+ * request waits for it or writes because of it.
  *
- * It is written once an hour for each credential, and at a regular end. So the instant is exact in the
- * process that served it, and may be an hour old elsewhere and after a crash.
+ * Each credential is written at most once an hour, and at a regular shutdown. The time is exact in
+ * the serving process; elsewhere and after a crash it may be an hour old.
  *
  * @module
  */
@@ -13,36 +13,34 @@ import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 
-/** Part of the share of credentials; the rest is for the credentials themselves. */
+/** Fraction of the memory share of credentials; the rest is for the credentials themselves. */
 const USES_PART = 0.5;
 
-/** Bytes of a use without its characters. */
+/** Bytes of a use without its strings. */
 const USE_BYTES = 80;
 
 /** Milliseconds between two writes of one credential. */
 const WRITTEN_EVERY_MS = 3_600_000;
 
-/** Rows of one commit. */
 const ROWS_PER_COMMIT = 200;
 
-/** The use of one credential. */
+/** Last use of one credential. */
 export interface Use {
-  /** The team it belongs to. */
   readonly team: TeamId;
-  /** The credential. */
+  /** Id of the credential. */
   readonly id: string;
-  /** When it was last used, unix milliseconds; set with each use. */
+  /** Time of the last use, unix milliseconds; callers update it. */
   usedAt: number;
-  /** The use that was written last; `-Infinity` before this process wrote any. */
+  /** Last written `usedAt`; `-Infinity` before this process's first write. */
   writtenAt: number;
 }
 
-/** The last uses in one process. */
+/** Last uses seen by one process. */
 export class LastUses {
   readonly #store: Store;
   readonly #uses: ByteCache<string, Use>;
 
-  /** Nothing was used yet. */
+  /** Creates an empty record. */
   constructor(store: Store) {
     this.#store = store;
     this.#uses = new ByteCache({
@@ -54,16 +52,16 @@ export class LastUses {
     });
   }
 
-  /** Takes note of a use; who keeps what it answers notes further ones there. */
+  /** Records a use; callers may keep the result and update its `usedAt`. */
   note(team: TeamId, id: string, nowMs: number): Use {
-    const known = this.#uses.get(id);
-    const use = known ?? { team, id, usedAt: nowMs, writtenAt: -Infinity };
+    const existing = this.#uses.get(id);
+    const use = existing ?? { team, id, usedAt: nowMs, writtenAt: -Infinity };
     use.usedAt = nowMs;
-    if (known === undefined) this.#uses.set(id, use);
+    if (existing === undefined) this.#uses.set(id, use);
     return use;
   }
 
-  /** When credentials of a team were last used, in the order of their ids; null for not known. */
+  /** Returns the last uses of credentials in the order of `ids`; null if unknown. */
   async read(team: TeamId, ids: readonly string[]): Promise<(number | null)[]> {
     const stored = await getAll(this.#store, ids.map((id) => keys.credentialUse(team, id)));
     return ids.map((id, at) => {
@@ -76,15 +74,15 @@ export class LastUses {
   }
 
   /**
-   * Writes down what is due.
+   * Writes uses that are due.
    *
-   * @param all whether also what was written within the hour, which is for the end of the process
+   * @param all also writes credentials written within the last hour, for shutdown
    */
   async write(all = false): Promise<void> {
     const due = [...this.#uses.values()].filter(({ usedAt, writtenAt }) =>
       all ? usedAt > writtenAt : usedAt - writtenAt >= WRITTEN_EVERY_MS
     );
-    for (const some of groupsOf(due, ROWS_PER_COMMIT)) await this.#writeSome(some);
+    for (const group of groupsOf(due, ROWS_PER_COMMIT)) await this.#writeSome(group);
   }
 
   async #writeSome(uses: readonly Use[]): Promise<void> {
@@ -93,7 +91,7 @@ export class LastUses {
       usedAt: use.usedAt,
       key: keys.credentialUse(use.team, use.id),
     }));
-    // Another process may have written a later one.
+    // Another process may have written a later use.
     const stored = await getAll(this.#store, rows.map(({ key }) => key));
     const sets = rows.filter(({ usedAt }, at) => usedAt > Number(stored[at]?.value ?? -Infinity))
       .map(({ key, usedAt }) => ({ key, value: usedAt }));

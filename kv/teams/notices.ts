@@ -1,5 +1,5 @@
 /**
- * Notices about quotas in the store: one of each, with an index of those that are not told yet.
+ * Stores quota notices, with an index of undelivered ones.
  *
  * @module
  */
@@ -34,13 +34,13 @@ async function* teamsOf(store: Store): AsyncGenerator<TeamId> {
 }
 
 async function openNotices(store: Store): Promise<ReadNotice[]> {
-  const found: ReadNotice[] = [];
+  const notices: ReadNotice[] = [];
   for (const { key } of await listRows(store, { prefix: keys.openNotices() })) {
     const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
-    const known = await read(store, name);
-    if (known !== null && isOpen(known.notice)) found.push(known);
+    const stored = await read(store, name);
+    if (stored !== null && isOpen(stored.notice)) notices.push(stored);
   }
-  return found;
+  return notices;
 }
 
 async function read(
@@ -51,7 +51,7 @@ async function read(
   return versionstamp === null ? null : { notice: value as Notice, version: versionstamp };
 }
 
-/** Writes a notice with its place in the index; null when it is not as expected any more. */
+/** Writes a notice and its index row; null on a conflict. */
 async function write(
   store: Store,
   notice: Notice,

@@ -1,6 +1,6 @@
 /**
- * Request-rate buckets that several instances share: one row a team and part of the API, from which
- * each instance leases slices (`domain/teams/shared_bucket.ts`).
+ * Request-rate buckets shared by several instances: one row per team and API, from which each
+ * instance leases slices (`domain/teams/shared_bucket.ts`).
  *
  * @module
  */
@@ -15,26 +15,26 @@ import { getEntry, type Store } from "../store.ts";
 import { WorkerSignal } from "../writer/signal.ts";
 import { createWriter, type Writer } from "../writer/writer.ts";
 
-/** The leases of one instance. A bucket has one under way at most; requests never wait for it. */
+/** Leases of one instance, at most one in flight per bucket; requests never wait for a lease. */
 export class RateSlices {
   readonly #store: Store;
   readonly #writer: Writer;
   readonly #timers: Timers;
   readonly #epochMs: number;
   readonly #underWay = new Set<Promise<void>>();
-  /** Buckets with a lease to come, and how to forget it. */
+  /** Buckets with a scheduled lease, and the function that cancels it. */
   readonly #rests = new Map<SharedBucket, () => void>();
   #stopped = false;
 
   /**
-   * Creates an instance that has leased nothing.
+   * Creates an instance without leases.
    *
-   * @param store one whose handle to read with writes too, as that of a shared KV does
-   * @param epochMs unix milliseconds when the clock of the timers was 0
+   * @param store a store whose `reader` also writes, as with a shared KV
+   * @param epochMs unix milliseconds at time 0 of the timers' clock
    */
   constructor(store: Store, timers: Timers, epochMs: number) {
     this.#store = store;
-    // A lease that loses its check must not hold up calls in the same commit.
+    // A separate writer: a lease that conflicts must not delay other writes in the same commit.
     this.#writer = createWriter({
       kv: store.reader,
       reader: store.reader,
@@ -48,7 +48,7 @@ export class RateSlices {
     this.#epochMs = epochMs;
   }
 
-  /** Makes the buckets of a part of the API; their times are of the clock of the timers. */
+  /** Returns the bucket factory of an API; bucket times use the timers' clock. */
   bucketsFor(api: Api): NewBucket {
     return (team, rate, nowMs) => {
       const key = keys.rateBucket(team, api);
@@ -56,15 +56,15 @@ export class RateSlices {
     };
   }
 
-  /** Resolves once no lease is under way. */
+  /** Resolves once no lease is in flight. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** Leases nothing more, and waits for what is under way. Before the store closes. */
+  /** Stops leasing and waits for leases in flight. Call it before the store closes. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const forget of this.#rests.values()) forget();
+    for (const cancel of this.#rests.values()) cancel();
     this.#rests.clear();
     await this.idle();
   }
@@ -81,12 +81,12 @@ export class RateSlices {
       bucket.settle(lease, this.#timers.now());
       if (!lease.whole) this.#leaseLater(key, bucket);
     } catch {
-      // Calls that need the store tell of its failures; this bucket goes on without it.
+      // Requests that need the store report its failures; this bucket continues without it.
       bucket.fail(this.#timers.now());
     }
   }
 
-  /** One read and one commit, and both again when another instance was faster. */
+  /** Leases with one read and one commit, and retries on a conflict. */
   #takeFromRow(key: Deno.KvKey, bucket: SharedBucket): Promise<Lease> {
     const { deadlines } = this.#store;
     return untilCommitted("lease a slice", async () => {
@@ -100,13 +100,13 @@ export class RateSlices {
     });
   }
 
-  /** Buys back the rest once there is more in the row, though nobody should ask meanwhile. */
+  /** Schedules a lease of the rest for when the row has refilled, even without requests. */
   #leaseLater(key: Deno.KvKey, bucket: SharedBucket): void {
     if (this.#stopped || this.#rests.has(bucket)) return;
-    const forget = this.#timers.after(bucket.restMs, () => {
+    const cancel = this.#timers.after(bucket.restMs, () => {
       this.#rests.delete(bucket);
       this.#begin(key, bucket);
     });
-    this.#rests.set(bucket, forget);
+    this.#rests.set(bucket, cancel);
   }
 }

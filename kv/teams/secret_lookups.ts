@@ -1,9 +1,9 @@
 /**
- * Looking for secrets that are not in memory: bounded in number, in turn by where they come from, and not
- * again for one that was refused a moment ago.
+ * Looks up secrets that are not cached: bounded in number, fair by origin, and with a cache of
+ * recently refused secrets.
  *
- * Only what is not known to work ever comes here, and nothing is refused without having been looked for:
- * a secret that works is served whatever others behind its address send.
+ * Only secrets not known to work are looked up here, and none is refused without a look-up: a
+ * working secret is served whatever other clients of its address send.
  *
  * @module
  */
@@ -14,26 +14,26 @@ import { Reads } from "../base/reads.ts";
 import type { Store } from "../store.ts";
 
 /**
- * Milliseconds for which a refused secret is refused from memory: half of what another process may take
- * to notice. A new secret is random, so it was never refused before it was made.
+ * Cache lifetime of a refusal: half of the time in which another process must notice a change. A
+ * new secret is random, so it was never refused before its creation.
  */
 const REFUSED_MS = 5_000;
 
-/** Part of its share that one set of refused secrets takes: some 1,500 of them. */
+/** Fraction of the memory share for one set of refused secrets: some 1,500 of them. */
 const REFUSED_PART = 1 / 8;
 
-/** Look-ups of a few keys at once. Those that wait hold no body; each waits for the deadline at most. */
+/** Limits of concurrent look-ups. Waiting ones hold no body and wait at most for the deadline. */
 const LOOK_UPS: SlotLimits = { all: 32, team: 4, waiting: 8_000, teamWaiting: 2_000 };
 
-/** Look-ups of one kind of secret. */
+/** Looks up one type of secret. */
 export class SecretLookups {
   readonly #reads: Reads;
-  /** By the hash, because memory may be dumped. */
+  /** Refused secrets by hash, because memory may be dumped. */
   readonly #refused: ByteCache<string, true>;
-  /** Grows when refusals are forgotten, so that one that began before is not remembered after it. */
+  /** Incremented when refusals are cleared, so that an earlier look-up is not cached. */
   #forgotten = 0;
 
-  /** Creates look-ups of which none has been refused. */
+  /** Creates look-ups without cached refusals. */
   constructor({ deadlines, memory }: Pick<Store, "deadlines" | "memory">) {
     this.#reads = new Reads(deadlines, LOOK_UPS);
     this.#refused = new ByteCache({
@@ -45,30 +45,34 @@ export class SecretLookups {
   }
 
   /**
-   * Looks for a secret; null when it was refused a moment ago, without a look.
+   * Looks up a secret; returns null without a read if it was refused recently.
    *
-   * @param hash stands for the secret
-   * @param line those of one line take turns with those of others: an address, or a team
+   * @param hash hash of the secret
+   * @param line fairness key: an address or a team
    * @throws {StorageUnavailable} when the store fails or takes too long
-   * @throws {Overloaded} when too many wait
+   * @throws {Overloaded} when too many look-ups wait
    */
-  async find<T>(hash: Uint8Array, line: string, look: () => Promise<T | null>): Promise<T | null> {
+  async find<T>(
+    hash: Uint8Array,
+    line: string,
+    lookUp: () => Promise<T | null>,
+  ): Promise<T | null> {
     const name = hash.toHex();
     if (this.#refused.has(name)) return null;
-    // It is no read of the request, which pays for its reads.
+    // Not counted as a read of the request.
     return await outsideScope(() =>
       this.#reads.run(line, async () => {
-        // Another request with the same secret may have been first.
+        // Another request may have been refused with the same secret meanwhile.
         if (this.#refused.has(name)) return null;
-        const before = this.#forgotten;
-        const found = await look();
-        if (found === null && before === this.#forgotten) this.#refused.set(name, true);
-        return found;
+        const forgottenBefore = this.#forgotten;
+        const result = await lookUp();
+        if (result === null && forgottenBefore === this.#forgotten) this.#refused.set(name, true);
+        return result;
       })
     );
   }
 
-  /** Forgets what was refused. */
+  /** Clears all cached refusals. */
   forget(): void {
     this.#forgotten++;
     this.#refused.clear();

@@ -1,7 +1,7 @@
 /**
- * The dashboard's sessions in the store: each by the hash of its token, with the hash of its credential,
- * so that it ends with the credential; and each by its credential and start, so that there is a bound to
- * them and the sweep finds those that are over.
+ * Stores dashboard sessions. Each is stored by the hash of its token, with the hash of its
+ * credential, so that it ends with the credential. An index by credential and start bounds their
+ * number and lets the sweep find expired ones.
  *
  * @module
  */
@@ -24,34 +24,33 @@ import { hashOf, readSecret, readTeam } from "./credential_rows.ts";
 import { markEnded } from "./ended_credentials.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
-/** Random bytes of a token. */
 const TOKEN_BYTES = 32;
 
-/** A token as text. */
+/** Format of a token. */
 const TOKEN = /^[0-9a-f]{64}$/;
 
 /**
- * Sign-ins at once. One of a team at a time: each ends the sessions that are too many, so none is missed
- * in one process. Several processes may exceed the bound by one each.
+ * Concurrent sign-ins; one per team at a time, because each ends excess sessions. Several processes
+ * may exceed the bound by one session each.
  */
 const SIGN_INS: SlotLimits = { all: 8, team: 1, waiting: 1_000, teamWaiting: 50 };
 
-/** Rows read for one sign-in: more than the bound only where several processes exceeded it. */
+/** Rows read per sign-in: exceeds the bound in case several processes exceeded it. */
 const ROWS_PER_SIGN_IN = 2 * SESSIONS_PER_KEY_MAX;
 
-/** Sessions that one step of the sweep looks at. */
+/** Sessions checked per sweep step. */
 const ROWS_PER_STEP = 200;
 
 /** A session as stored. */
 interface StoredSession extends SessionTimes {
-  /** SHA-256 of the credential that it was begun with. */
+  /** SHA-256 of the credential that started the session. */
   readonly credential: Uint8Array;
 }
 
 /**
  * Creates the store.
  *
- * @param operatorKey the operator's key; null where there is no operator
+ * @param operatorKey the operator's key; null if there is no operator
  */
 export function createSessionStore(
   store: Store,
@@ -72,13 +71,13 @@ export function createSessionStore(
       { prefix: keys.sessionsOf(credential) },
       { limit: ROWS_PER_SIGN_IN },
     );
-    const tooMany = Math.max(0, earlier.length + 1 - SESSIONS_PER_KEY_MAX);
+    const excess = Math.max(0, earlier.length + 1 - SESSIONS_PER_KEY_MAX);
     await store.writer.commit({
       sets: [
         { key: keys.session(hash), value },
         { key: keys.sessionOf(credential, nowMs, hash), value: true },
       ],
-      deletes: earlier.slice(0, tooMany).flatMap(({ key }) => rowsOf(key)),
+      deletes: earlier.slice(0, excess).flatMap(({ key }) => rowsOf(key)),
     });
     return token;
   }
@@ -108,13 +107,13 @@ export function createSessionStore(
     return null;
   }
 
-  /** Its check keeps a session that was ended meanwhile from coming back. */
+  /** The check prevents a session that has ended from being stored again. */
   async function noteUse(entry: Deno.AtomicCheck, session: StoredSession) {
     const value: StoredSession = { ...session, usedAt: now() };
     await store.writer.commit({ checks: [entry], sets: [{ key: entry.key, value }] });
   }
 
-  /** Reads first: whoever makes up tokens has nothing written. */
+  /** Reads first, so that an invented token causes no write. */
   async function end(token: string): Promise<void> {
     const hash = hashOf(token);
     const session = await getValue<StoredSession>(store, keys.session(hash));
@@ -133,16 +132,16 @@ export function createSessionStore(
   };
 }
 
-/** Both rows of a session, by the one that names its credential. */
+/** Returns both rows of a session from its index row. */
 function rowsOf(key: Deno.KvKey): Deno.KvKey[] {
   return [key, keys.session(key[3] as Uint8Array)];
 }
 
 /**
- * Deletes some sessions that began too long ago.
+ * Deletes a batch of expired sessions.
  *
- * @param from what the call before answered; null for the first
- * @returns behind which row to go on; null when none is left to look at
+ * @param from the previous call's result; null for the first call
+ * @returns the position of the next batch; null at the end
  */
 export async function forgetSessions(
   store: Store,
@@ -151,9 +150,9 @@ export async function forgetSessions(
 ): Promise<{ readonly after: Deno.KvKey } | null> {
   const range = keys.sessionsBehind(from?.after ?? null);
   const rows = await listRows(store, range, { limit: ROWS_PER_STEP });
-  const over = rows.filter(({ key }) => nowMs - (key[2] as number) >= SESSION.maxMs);
-  if (over.length > 0) {
-    await store.writer.commit({ deletes: over.flatMap(({ key }) => rowsOf(key)) });
+  const expired = rows.filter(({ key }) => nowMs - (key[2] as number) >= SESSION.maxMs);
+  if (expired.length > 0) {
+    await store.writer.commit({ deletes: expired.flatMap(({ key }) => rowsOf(key)) });
   }
   const last = rows.at(-1)?.key;
   return last === undefined ? null : { after: last };

@@ -1,5 +1,5 @@
 /**
- * The teams in the store, as the operator makes and changes them.
+ * Stores teams, as the operator creates and changes them.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export const FIRST_KEY: CredentialSpec = {
 /**
  * Creates the store.
  *
- * @param changed called after each change of a team, so that what is remembered of it is forgotten
+ * @param changed called after each change of a team, to clear caches
  */
 export function createTeamStore(
   store: Store,
@@ -48,22 +48,22 @@ export function createTeamStore(
   const by = OPERATOR.credentialId;
 
   async function create(spec: TeamSpec): ReturnType<TeamStore["create"]> {
-    const made = newCredential(FIRST_KEY, region, environment);
-    const at = made.record.createdAt;
+    const credential = newCredential(FIRST_KEY, region, environment);
+    const at = credential.record.createdAt;
     const { team, sets } = newTeam(spec, by, at);
-    const inserted = insertion(team.id, made);
-    const entry = credentialEntry("credential.created", team.id, made.record, by, at);
+    const inserted = insertion(team.id, credential);
+    const entry = credentialEntry("credential.created", team.id, credential.record, by, at);
     const committed = await store.writer.commit({
       team: team.id,
       checks: inserted.checks,
       sets: [...sets, ...inserted.sets, ...auditRows(entry)],
     });
-    if (committed === null) throw new StorageUnavailable("Cannot store a key that exists already");
-    return { team, ...made };
+    if (committed === null) throw new StorageUnavailable("Cannot store a key that already exists");
+    return { team, ...credential };
   }
 
-  async function change(id: string, wanted: TeamChange): Promise<Parsed<Team> | null> {
-    const outcome = await changeTeam(store, id, wanted, by, environment.now());
+  async function change(id: string, patch: TeamChange): Promise<Parsed<Team> | null> {
+    const outcome = await changeTeam(store, id, patch, by, environment.now());
     if (outcome?.ok === true) changed();
     return outcome;
   }
@@ -72,11 +72,11 @@ export function createTeamStore(
     create: (spec) => inTime(create(spec), store.deadlines),
     get: async (id) => (await inTime(readTeamEntry(store, id), store.deadlines))?.value ?? null,
     page: (query) => inTime(readPage(store, query), store.deadlines),
-    change: (id, wanted) => inTime(change(id, wanted), store.deadlines),
+    change: (id, patch) => inTime(change(id, patch), store.deadlines),
   };
 }
 
-/** A new team, and the rows that make it one. */
+/** Returns a new team and its rows. */
 export function newTeam(
   { name, tier, owner_email: email }: TeamSpec,
   by: string,
@@ -91,7 +91,7 @@ export function newTeam(
   return { team, sets: [{ key: keys.team(id), value: team }, ...rows] };
 }
 
-/** Changes a team and says so in its audit log; null when there is none, and nothing where nothing does. */
+/** Changes a team with an audit log entry; null if it does not exist. Writes only a difference. */
 export function changeTeam(
   store: Store,
   id: string,
@@ -118,7 +118,7 @@ export function changeTeam(
   });
 }
 
-/** That a team is no longer served, or again, is what people look for: it has a name of its own. */
+/** Returns the audit action; users search for suspending and resuming, so both have their own. */
 function actionOf(before: Team, after: Team): AuditEntry["action"] {
   const [was, is] = [before.suspendedAt !== undefined, after.suspendedAt !== undefined];
   return was === is ? "team.changed" : is ? "team.suspended" : "team.resumed";

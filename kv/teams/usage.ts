@@ -1,5 +1,5 @@
 /**
- * What teams use, for people to see.
+ * Reads teams' usage.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export function createUsageStore(store: Store): UsageStore {
   };
 }
 
-/** Events counted for a team in a month, `YYYY-MM`. */
+/** Returns the events counted for a team in a month, `YYYY-MM`. */
 export async function readUse(store: Store, team: TeamId, month: string): Promise<number> {
   return countOf(await getEntry(store, keys.usage(team, month)));
 }

@@ -1,21 +1,20 @@
 /**
- * One commit, from the operation to the disk.
+ * Commits one operation to disk.
  *
  * @module
  */
 import { LOCKED_RETRY } from "../base/limits.ts";
 
-/** What is committed: built anew for each try. */
+/** An atomic operation, rebuilt for each attempt. */
 export interface CommitOperation {
-  /** Builds it. */
   build(kv: Deno.Kv): Deno.AtomicOperation;
 }
 
 /**
- * Commits an operation to where the ledger is.
+ * Commits an operation and verifies that the ledger's files are still in place.
  *
- * @param inPlace whether what is committed is still found there
- * @throws what the store throws; whether it is stored is then unknown
+ * @param inPlace returns whether the ledger's files are still the ones that were opened
+ * @throws the store's error; whether the data is stored is then unknown
  */
 export async function commitInPlace(
   kv: Deno.Kv,
@@ -27,7 +26,7 @@ export async function commitInPlace(
   return result;
 }
 
-/** Another process's lock on the file passes; nothing was written and the commit can be repeated. */
+/** Retries while another process holds the file lock: nothing was written by such a commit. */
 async function commitUnlocked(
   kv: Deno.Kv,
   operation: CommitOperation,

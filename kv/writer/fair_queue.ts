@@ -1,26 +1,26 @@
 /**
- * A queue in which teams take turns: however much one of them has waiting, the others' next write is
- * at most one turn away.
+ * A queue in which teams take turns: however many writes one team has queued, another team's next
+ * write is at most one turn away.
  *
  * @module
  */
 
-/** Waiting members, each in its team's lane. */
+/** Queued members, one lane per team. */
 export class FairQueue<Member> {
   readonly #lanes = new Map<string, Member[]>();
   #size = 0;
 
-  /** How many wait. */
+  /** Number of queued members. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many of one team wait. */
+  /** Number of queued members of one team. */
   sizeOf(team: string): number {
     return this.#lanes.get(team)?.length ?? 0;
   }
 
-  /** Puts a member at the end of its lane, or back at its front. */
+  /** Adds a member at the back of its lane, or returns it to the front. */
   push(team: string, member: Member, end: "back" | "front" = "back"): void {
     const lane = this.#lanes.get(team) ?? [];
     if (lane.length === 0) this.#lanes.set(team, lane);
@@ -29,9 +29,9 @@ export class FairQueue<Member> {
     this.#size++;
   }
 
-  /** Offers members one lane after the other until one is declined; that one stays first. */
+  /** Offers members lane by lane until one is declined; that one stays first. */
   take(accept: (member: Member) => boolean): void {
-    // A lane put back behind the others is visited again: the loop ends when none is left.
+    // A lane appended to the map again is visited again: the loop ends when no lane is left.
     for (const [team, lane] of this.#lanes) {
       const [first] = lane;
       if (first === undefined || !accept(first)) return;

@@ -1,5 +1,5 @@
 /**
- * Several writes as one atomic operation.
+ * Merges several writes into one atomic operation.
  *
  * @module
  */
@@ -10,25 +10,24 @@ import type { BackEnd } from "../base/limits.ts";
 import { newRowName } from "../base/names.ts";
 import type { Write } from "./write.ts";
 
-/** What a write takes of a back end's limits. */
+/** Share of a back end's limits that a write uses. */
 export interface Cost {
-  /** Checks. */
   readonly checks: number;
-  /** Sets, deletes and sums. */
+  /** Number of sets, deletes and sums. */
   readonly mutations: number;
-  /** Bytes of keys and values, estimated from above. */
+  /** Upper bound of the bytes of keys and values. */
   readonly bytes: number;
-  /** Bytes of keys, estimated from above. */
+  /** Upper bound of the bytes of keys. */
   readonly keyBytes: number;
 }
 
-/** A key as text that is different for different keys. */
+/** Returns a text that is unique to the key. */
 export function keyText(key: Deno.KvKey): string {
-  // No part holds a NUL: ids and slugs are checked, hashes join to digits and commas.
+  // No part contains a NUL: ids and slugs are checked, hashes join to digits and commas.
   return key.join("\0");
 }
 
-/** What a write costs. */
+/** Returns the cost of a write. */
 export function costOf(
   { checks = [], sums = [], sets = [], deletes = [], pending = [] }: Write,
 ): Cost {
@@ -48,23 +47,22 @@ export function costOf(
 
 /** Fills one atomic operation until a limit is reached. */
 export class Group<Member extends { readonly write: Write; readonly cost: Cost }> {
-  /** The writes in it. */
   readonly members: Member[] = [];
   readonly #limits: BackEnd;
-  /** Whether any of its writes changed a run. */
+  /** True if any write changed a run. */
   hasMarks = false;
   #checks = 0;
-  // Kept free for the rows of marks, one a lane.
+  // Reserved for the rows of pending marks, one per lane.
   #mutations: number = PENDING_LANES.length;
   #bytes = 0;
   #keyBytes = 0;
 
-  /** An empty group. */
+  /** Creates an empty group. */
   constructor(limits: BackEnd) {
     this.#limits = limits;
   }
 
-  /** Takes a write in, or answers false when there is no room. The first one always fits. */
+  /** Adds a write; returns false if it exceeds a limit. The first one always fits. */
   add(member: Member): boolean {
     const { checks, mutations, bytes, keyBytes } = member.cost;
     const fits = this.#checks + checks <= this.#limits.checksMax &&
@@ -82,8 +80,8 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
   }
 
   /**
-   * Builds the operation. Sums go first, one for each counter, and values last: a sum that the
-   * store refuses does not undo what stands before it in the same operation.
+   * Builds the operation. Sums come first, one per counter, and values last: a sum that the store
+   * rejects does not undo the mutations before it in the same operation.
    */
   build(kv: Deno.Kv): Deno.AtomicOperation {
     const operation = kv.atomic();
@@ -106,7 +104,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
     return operation;
   }
 
-  /** Names the changed runs last, in one row a lane. */
+  /** Adds the changed runs last, in one row per lane. */
   #mark(operation: Deno.AtomicOperation): void {
     for (const lane of PENDING_LANES) {
       const names: string[] = [];
@@ -118,7 +116,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
   }
 }
 
-/** UTF-8 takes at most 3 bytes a unit; each part has 2 bytes around it. */
+/** Returns an upper bound: UTF-8 has at most 3 bytes per code unit, each part 2 framing bytes. */
 function bytesOfKey(key: Deno.KvKey): number {
   let bytes = 0;
   for (const part of key) {
@@ -128,7 +126,7 @@ function bytesOfKey(key: Deno.KvKey): number {
   return bytes;
 }
 
-/** The size of a value as the store serialises it, from above. */
+/** Returns an upper bound of a value's serialized size. */
 function bytesOf(value: unknown): number {
   if (value instanceof Uint8Array) return value.length + 16;
   if (typeof value === "string") return value.length * 2 + 8;

@@ -1,39 +1,36 @@
 /**
- * What the writer did, counted as it goes.
+ * Metrics of the writer.
  *
  * @module
  */
 import { Histogram, type HistogramValue, SECONDS_BOUNDS } from "../../domain/metrics/histogram.ts";
 
-/** Bounds for the number of writes in one commit; a hundred checks is the most that most fit into. */
+/** Bucket bounds for writes per commit; the limit of 100 checks caps most commits. */
 const WRITES_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/** How a commit ended: `lost` found a checked key changed, of `failed` nobody knows. */
+/** Outcome of a commit: `lost` is a conflict with another write; `failed` is unknown. */
 export type CommitEnd = "stored" | "lost" | "failed";
 
-/** Figures of one writer. */
+/** Metrics of one writer. */
 export interface WriterMetrics {
-  /** Commits by how they ended. */
+  /** Commits by outcome. */
   readonly commits: Readonly<Record<CommitEnd, number>>;
-  /** Writes in each commit. */
+  /** Writes per commit. */
   readonly writes: HistogramValue;
-  /** Seconds each commit took, its time on the disk included. */
+  /** Seconds per commit, including the sync to disk. */
   readonly seconds: HistogramValue;
 }
 
 /** Counts commits. */
 export class WriterCounts implements WriterMetrics {
-  /** Commits by how they ended. */
   readonly commits: Record<CommitEnd, number> = { stored: 0, lost: 0, failed: 0 };
-  /** Writes in each commit. */
   readonly writes: Histogram = new Histogram(WRITES_BOUNDS);
-  /** Seconds each commit took. */
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
 
   /**
-   * Carries out a commit and counts it, before anybody is told how it ended.
+   * Runs a commit and counts it before the outcome is returned.
    *
-   * @param writes how many writes are in it
+   * @param writes number of writes in the commit
    */
   async counted<Result extends { readonly ok: boolean }>(
     writes: number,

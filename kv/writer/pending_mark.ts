@@ -1,47 +1,47 @@
 /**
- * The mark a write leaves on the run it changes.
+ * Marks runs as pending: a write lists the runs it changes for the worker.
  *
  * @module
  */
 import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
 import type { PendingLane, PendingRun } from "../../domain/runs/processing.ts";
 
-/** Characters of a team's id, with room to spare. */
+/** Maximum characters of a team's id, with a margin. */
 const TEAM_CHARS_MAX = 64;
 
 /** A run that a write changed. */
 export interface PendingMark {
-  /** Which queue it joins. */
+  /** Queue that the run joins. */
   readonly lane: PendingLane;
-  /** The run, as {@link pendingName} writes it. */
+  /** The run, in the format of {@link pendingName}. */
   readonly name: string;
 }
 
-/** Writes a run as text. */
+/** Encodes a run as text. */
 export function pendingName(team: TeamId, run: RunId): string {
   return `${team} ${run}`;
 }
 
-/** Writes the marks that one commit leaves in one lane. */
+/** Encodes the marks of one commit in one lane. */
 export function encodePending(names: readonly string[]): string {
   return names.join("\n");
 }
 
 /**
- * Reads what {@link encodePending} wrote, as names. What is no name is left out: a damaged row must not
- * keep those behind it waiting.
+ * Decodes the names of {@link encodePending}. Invalid names are skipped: a damaged row must not
+ * block the rows after it.
  */
 export function decodePending(value: unknown): string[] {
   return typeof value === "string" ? value.split("\n").filter(isName) : [];
 }
 
-/** Whether {@link pendingName} may have written it. Anything else might not even fit into a key. */
+/** Returns whether {@link pendingName} could have produced it; other text may not fit a key. */
 function isName(text: string): boolean {
   const { team, run } = parsePendingName(text);
   return team.length > 0 && team.length <= TEAM_CHARS_MAX && judgeId("run", run) === "valid";
 }
 
-/** Reads what {@link pendingName} wrote. */
+/** Decodes the text of {@link pendingName}. */
 export function parsePendingName(name: string): PendingRun {
   const [team = "", run = ""] = name.split(" ");
   return { team: team as TeamId, run: run as RunId };

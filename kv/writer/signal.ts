@@ -1,32 +1,32 @@
 /**
- * The doorbell: wakes the worker when a commit leaves it something to do.
+ * Wakes the worker when a commit leaves it work to do.
  *
- * A commit wakes the worker of its own process at once. The runtime's queue is not used: on a file one
- * process has both the commits and the worker, a shared KV has no queues, and the runtime ends the
- * process when its queue meets a full disk. The dirty set is the truth; work that another process
- * left is found within a minute.
+ * A commit immediately wakes the worker of its own process. The runtime's queue is not used: with a
+ * file, commits and worker share one process; a shared KV has no queues; and the runtime ends the
+ * process when its queue meets a full disk. The pending set is the source of truth: the worker
+ * finds another process's work within a minute.
  *
  * @module
  */
 
-/** Rings for the worker. */
+/** Signals the worker. */
 export class WorkerSignal {
   #wake: () => void = () => {};
-  #rings = 0;
+  #raised = 0;
 
-  /** Calls back for each ring from now on. */
+  /** Sets the callback for each signal. */
   listen(wake: () => void): void {
     this.#wake = wake;
   }
 
-  /** How often it rang, which shows whether calls come in. */
+  /** Number of signals; shows whether requests arrive. */
   get raised(): number {
-    return this.#rings;
+    return this.#raised;
   }
 
-  /** Wakes the worker: a commit with marks is on disk. */
+  /** Wakes the worker after a commit with pending marks is on disk. */
   raise(): void {
-    this.#rings++;
+    this.#raised++;
     this.#wake();
   }
 }

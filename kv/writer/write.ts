@@ -5,26 +5,22 @@
  */
 import type { PendingMark } from "./pending_mark.ts";
 
-/** What one caller wants written: all of it is stored, or none. */
+/** One caller's mutations: all of them are stored, or none. */
 export interface Write {
-  /** Whose turn it uses; writes of no team share one. */
+  /** Team whose turn in the queue it uses; writes without a team share one. */
   readonly team?: string;
-  /** Keys that must still have these versions; `null` means must not exist. Never a counter. */
+  /** Keys that must still have these versions; `null` means absent. Never a counter. */
   readonly checks?: readonly Deno.AtomicCheck[];
-  /** Amounts to add to counters, which only ever hold sums. */
+  /** Amounts to add to sum counters. */
   readonly sums?: readonly { readonly key: Deno.KvKey; readonly by: bigint }[];
-  /** Values to set. A key that is checked is also set: that is what its check protects. */
+  /** Values to set. A checked key is also set: the check protects that value. */
   readonly sets?: readonly KvSet[];
-  /** Keys to remove. */
   readonly deletes?: readonly Deno.KvKey[];
-  /** The runs it changes. */
+  /** Runs that the write changes. */
   readonly pending?: readonly PendingMark[];
 }
 
-/** A value to set. */
 export interface KvSet {
-  /** Where. */
   readonly key: Deno.KvKey;
-  /** What. */
   readonly value: unknown;
 }

@@ -1,12 +1,12 @@
 /**
- * The one way anything is written: group commit.
+ * Group commit: the only path for writes.
  *
  * The embedded store gives every atomic operation its own transaction and its own sync to disk. The
- * writer merges the writes that wait while a commit is under way into the next one, so that the price
- * of a sync is shared, and still answers each caller only after its data is on disk. Nothing ever
- * waits for company: a write that arrives while fewer than two commits are under way leaves at once.
+ * writer merges the writes that queue up during a commit into the next one. They share the cost of
+ * a sync, and each caller still gets its response only after its data is on disk. No write waits
+ * for others: one that arrives while fewer than two commits are in flight is committed immediately.
  *
- * Nothing else in the program calls `atomic()`.
+ * No other module calls `atomic()`.
  *
  * @module
  */
@@ -34,50 +34,48 @@ export interface Writer {
   /**
    * Commits one write.
    *
-   * @returns the version the keys now have, or `null` when a check was lost and nothing is stored
+   * @returns the new version of the keys, or `null` on a conflict; nothing is stored then
    * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown
-   * @throws {Overloaded} when too much waits; nothing is stored
+   * @throws {Overloaded} when the queue is full; nothing is stored
    */
   commit(write: Write): Promise<string | null>;
-  /** Resolves once nothing waits and no commit is under way. */
+  /** Resolves once no write is queued or in flight. */
   idle(): Promise<void>;
-  /** Writes that wait or are being committed. */
+  /** Number of queued and in-flight writes. */
   readonly underWay: number;
-  /** What it did so far. */
   readonly metrics: WriterMetrics;
 }
 
-/** A write on its way. */
+/** A queued or in-flight write. */
 interface Pending {
   readonly write: Write;
   readonly cost: Cost;
-  /** Its checked keys, as text. */
+  /** Checked keys as text. */
   readonly keys: readonly string[];
-  /** Writes that check one of its keys and wait for its end. */
+  /** Writes that check one of its keys and wait until it has settled. */
   readonly waiters: Pending[];
   readonly resolve: (version: string | null) => void;
   readonly reject: (error: Error) => void;
-  /** Its deadline. */
   readonly wait: Wait | undefined;
-  /** Commits it was part of that lost a check. */
+  /** Number of its commits that conflicted. */
   lost: number;
 }
 
-/** What a writer is built from. */
+/** Dependencies of a writer. */
 export interface WriterDeps {
-  /** Commits. */
+  /** Handle for commits. */
   readonly kv: Deno.Kv;
-  /** Reads; it sees what `kv` has committed. */
+  /** Handle for reads; it sees the commits of `kv`. */
   readonly reader: Deno.Kv;
-  /** What one commit may hold. */
+  /** Limits of one commit. */
   readonly limits: BackEnd;
-  /** How long callers wait; null for as long as it takes. */
+  /** Deadlines of callers; null to wait without a limit. */
   readonly deadlines: Deadlines | null;
-  /** Raised when a commit leaves the worker something to do. */
+  /** Raised when a commit leaves work for the worker. */
   readonly workerSignal: WorkerSignal;
-  /** Whether what is committed is still found where the ledger is; asked before callers are answered. */
+  /** Returns whether the ledger's files are in place; called before callers get a response. */
   readonly inPlace: () => boolean;
-  /** How many bytes may wait. */
+  /** Bounds the bytes of queued writes. */
   readonly memory: Memory;
 }
 
@@ -94,7 +92,7 @@ class GroupWriter implements Writer {
   readonly #workerSignal: WorkerSignal;
   readonly #inPlace: () => boolean;
   readonly #queue = new FairQueue<Pending>();
-  /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
+  /** Holder of each checked key: two writes of one key never share a commit or run concurrently. */
   readonly #holders = new Map<string, Pending>();
   readonly #bytesMax: number;
   #queuedBytes = 0;
@@ -121,14 +119,14 @@ class GroupWriter implements Writer {
     const cost = costOf(write);
     const team = write.team ?? "";
     const teamBytes = (this.#teamBytes.get(team) ?? 0) + cost.bytes;
-    const full = this.#underWay >= QUEUE.writesMax ||
+    const isFull = this.#underWay >= QUEUE.writesMax ||
       this.#queue.sizeOf(team) >= QUEUE.teamWritesMax ||
       this.#queuedBytes + cost.bytes > this.#bytesMax ||
       teamBytes > this.#bytesMax * QUEUE_TEAM_PART;
-    if (full) return Promise.reject(new Overloaded("Too many writes wait for the disk"));
+    if (isFull) return Promise.reject(new Overloaded("Too many writes are waiting for the disk"));
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const keys = (write.checks ?? []).map(({ key }) => keyText(key));
-    // Whoever is told that it took too long may still be written: the retry then finds it.
+    // A write may still be stored after its caller timed out; the caller's retry then finds it.
     const wait = this.#deadlines?.watch(() =>
       reject(new StorageUnavailable("The store did not answer in time"))
     );
@@ -149,7 +147,7 @@ class GroupWriter implements Writer {
     return this.#idle.promise;
   }
 
-  /** Takes a write's keys and queues it, or lines it up behind whoever has one of them. */
+  /** Locks a write's keys and queues it, or makes it wait for the holder of one of them. */
   #enter(pending: Pending): void {
     for (const key of pending.keys) {
       const holder = this.#holders.get(key);
@@ -160,7 +158,7 @@ class GroupWriter implements Writer {
     this.#scheduleCut();
   }
 
-  /** Cuts once everything that arrived in this turn of the event loop has queued up. */
+  /** Schedules a commit after all writes of this turn of the event loop are queued. */
   #scheduleCut(): void {
     if (this.#cutting || this.#inFlight >= COMMITS_IN_FLIGHT_MAX) return;
     this.#cutting = true;
@@ -193,7 +191,7 @@ class GroupWriter implements Writer {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);
       } else await this.#sortOut(group.members);
     } catch (error) {
-      // What happened to the group is unknown, for all of it alike.
+      // The outcome is unknown for every write in the group.
       const message = error instanceof Error ? error.message : String(error);
       const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
       for (const pending of group.members) this.#fail(pending, failure);
@@ -201,8 +199,8 @@ class GroupWriter implements Writer {
   }
 
   /**
-   * Finds out who lost: a commit does not say which check failed. The stale writes are told, the rest
-   * go first into the next commit; nothing is committed one by one.
+   * Finds the stale writes, because a commit does not report which check failed. Stale writes
+   * return a conflict; the others go first into the next commit, still as a group.
    */
   async #sortOut(members: readonly Pending[]): Promise<void> {
     const versions = await this.#versionsOf(members);
@@ -214,7 +212,7 @@ class GroupWriter implements Writer {
       else if (++pending.lost >= COMMIT_ATTEMPTS_MAX) {
         this.#fail(
           pending,
-          new StorageUnavailable("Cannot commit: other writers were always first"),
+          new StorageUnavailable("Cannot commit: every attempt conflicted with another write"),
         );
       } else this.#queue.push(pending.write.team ?? "", pending, "front");
     }
@@ -222,7 +220,7 @@ class GroupWriter implements Writer {
 
   async #versionsOf(members: readonly Pending[]): Promise<Map<string, string | null>> {
     const keys = members.flatMap(({ write }) => (write.checks ?? []).map(({ key }) => key));
-    const reads = groupsOf(keys, GET_MANY_KEYS_MAX).map((some) => this.#reader.getMany(some));
+    const reads = groupsOf(keys, GET_MANY_KEYS_MAX).map((group) => this.#reader.getMany(group));
     const entries = (await Promise.all(reads)).flat();
     return new Map(entries.map(({ key, versionstamp }) => [keyText(key), versionstamp]));
   }
@@ -231,7 +229,7 @@ class GroupWriter implements Writer {
     this.#leave(pending);
     pending.resolve(version);
     for (const waiter of pending.waiters) {
-      // The keys just changed under a waiter that expects an older version: it lost without a commit.
+      // The keys just changed and the waiter expects an older version: conflict without a commit.
       const stale = version !== null && waiter.keys.some((key) => pending.keys.includes(key));
       if (stale) this.#settle(waiter, null);
       else this.#enter(waiter);

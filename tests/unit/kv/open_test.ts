@@ -215,7 +215,7 @@ Deno.test("open: a file has one lock, by whichever link it is opened", async () 
   await Deno.link(path, `${folder}/hard.kv`);
   await assertRefused(`${folder}/hard.kv`, "2 names", "hard links");
   await Deno.symlink(`${folder}/nowhere`, `${folder}/dangling.kv`);
-  await assertRefused(`${folder}/dangling.kv`, "link to a file that is not there");
+  await assertRefused(`${folder}/dangling.kv`, "link to a file that does not exist");
 });
 
 Deno.test({
@@ -254,7 +254,7 @@ for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;
       await writeFormat(path, value);
-      const start = `format ${LEDGER_FORMAT} only: start with a new file`;
+      const start = `only format ${LEDGER_FORMAT}: start with a new file`;
       await assertRefused(path, words, start);
       await assertRejects(() => openBeside(path), StoreRefused, words);
       // Refusing gave the lock back.

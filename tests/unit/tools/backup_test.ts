@@ -66,7 +66,7 @@ Deno.test("backup: a file that is there is never overwritten", async () => {
     await Deno.writeTextFile(`${folder}/backup.kv`, "an older one");
     const { code, failure } = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/ledger.kv`);
     assertEquals(code, 1);
-    assertStringIncludes(failure, "is there already");
+    assertStringIncludes(failure, "already exists");
     assertEquals(await Deno.readTextFile(`${folder}/backup.kv`), "an older one");
   });
 });
@@ -84,7 +84,7 @@ Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", a
     database.exec("CREATE TABLE kv (k BLOB, v BLOB)");
     const other = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/other.db`);
     assertEquals(other.code, 1);
-    assertStringIncludes(other.failure, "no ledger of this service");
+    assertStringIncludes(other.failure, "not a ledger of this service");
     const missing = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/missing.kv`);
     assertEquals(missing.code, 3);
     const shared = await run(backup, `${folder}/backup.kv`, "--kv=https://kv.example");
@@ -93,10 +93,10 @@ Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", a
   });
 });
 
-Deno.test("backup: one that is broken off leaves nothing, be it copying or checking", async () => {
+Deno.test("backup: a cancelled backup leaves no files, whether copying or checking", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/ledger.kv`, "v", { fillers: 150 });
-    // More than once: the thread may be anywhere in its check when it is told to stop.
+    // Repeated, because the check may be at any point when it is cancelled.
     const checks = Array.from({ length: 10 }, () => "onCopied" as const);
     for (const moment of ["onPages", ...checks] as const) {
       const stopping = new AbortController();
@@ -104,7 +104,7 @@ Deno.test("backup: one that is broken off leaves nothing, be it copying or check
       await assertRejects(
         () => backUp(`${folder}/ledger.kv`, `${folder}/backup.kv`, watch),
         CopyFailed,
-        "broken off",
+        "cancelled",
       );
       assertEquals(namesIn(folder).filter((name) => name.includes("backup")), [], moment);
     }
