@@ -1,8 +1,8 @@
 /**
- * The roll-ups of live teams in memory, so that adding to them need not read them first.
+ * Caches the roll-ups of active teams, so that adding to them needs no read.
  *
- * One version stands for all of a team's roll-ups: whoever changes any of them changes it in the same
- * commit. As long as the version is the one that is remembered, so is every row.
+ * One version covers all of a team's roll-ups: every commit that changes a roll-up also changes the
+ * version. While the version is the cached one, every cached row is current.
  *
  * @module
  */
@@ -17,34 +17,33 @@ import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
 import { getAll, getEntry, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** Part of the share that roll-ups may take; the rest is for the versions of runs. */
+/** Part of the memory share for roll-ups; the rest is for the versions of runs. */
 const TEAMS_PART = 0.75;
 
 /** Bytes of a team without its rows. */
 const TEAM_BYTES = 300;
 
-/** What is remembered of a team. */
+/** Cached roll-ups of a team. */
 export interface TeamRollups {
-  /** Version of all of them; null when the team has none yet. */
+  /** Version of all roll-ups; null when the team has none yet. */
   readonly version: string | null;
-  /** Number of the latest change in the feed under that version. */
+  /** Number of the latest feed change under that version. */
   readonly lastChange: number;
-  /** Rows as they are under that version, by the text of their key; null for none. */
+  /** Rows under that version, by the text of their key; null for a row that is not stored. */
   readonly rows: SizedMap<RollupRow | null>;
 }
 
 /** A change of roll-ups, ready to commit. */
 export interface RollupChange extends Required<Pick<Write, "checks" | "sets" | "deletes">> {
-  /** Remembers the change once it is committed under a version, and answers what is then known. */
+  /** Caches the change after it is committed under a version, and returns the new roll-ups. */
   readonly remember: (version: string) => TeamRollups;
 }
 
-/** The roll-ups of live teams. */
+/** Cache of roll-ups, by team. */
 export class RollupCache {
   readonly #store: Store;
   readonly #teams: ByteCache<TeamId, TeamRollups>;
 
-  /** Remembers nothing yet. */
   constructor(store: Store) {
     this.#store = store;
     this.#teams = new ByteCache({
@@ -55,7 +54,7 @@ export class RollupCache {
     });
   }
 
-  /** The team's roll-ups under one version. Take it before reading what is to be added. */
+  /** Returns the team's roll-ups under one version. Call it before reading what is to be added. */
   async of(team: TeamId): Promise<TeamRollups> {
     const known = this.#teams.get(team);
     if (known !== undefined) return known;
@@ -69,15 +68,15 @@ export class RollupCache {
     return loaded;
   }
 
-  /** Forgets a team, after a commit found that somebody else changed its roll-ups. */
+  /** Drops a team from the cache, after a commit conflicted with another process. */
   forget(team: TeamId): void {
     this.#teams.delete(team);
   }
 
   /**
-   * Adds differences to a team's roll-ups; rows that come to nothing are deleted.
+   * Adds differences to a team's roll-ups; deletes rows that become empty.
    *
-   * @param lastChange number of the latest change in the feed once this is committed
+   * @param lastChange number of the latest feed change once this is committed
    */
   async change(
     team: TeamId,
@@ -115,9 +114,9 @@ export class RollupCache {
 
   async #load(
     known: TeamRollups,
-    wanted: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
+    keyed: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
   ): Promise<void> {
-    const missing = wanted.filter(({ name }) => !known.rows.has(name));
+    const missing = keyed.filter(({ name }) => !known.rows.has(name));
     const entries = await getAll(this.#store, missing.map(({ key }) => key));
     for (const [i, { name, row }] of missing.entries()) {
       const value = entries[i]?.value as Uint8Array | null | undefined;
@@ -131,7 +130,7 @@ export class RollupCache {
     after: ReadonlyMap<string, RollupRow | null>,
     state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
-    // What a team has beyond its part is forgotten all at once.
+    // A team whose rows exceed half of its limit loses all of them.
     const rows = known.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known.rows;
     for (const [name, row] of after) rows.set(name, row);
     const now = { ...state, rows };
@@ -144,13 +143,16 @@ function newRows(): TeamRollups["rows"] {
   return new SizedMap((row) => row === null ? 0 : bytesOfRow(row));
 }
 
-/** What says that roll-ups of these days are others now. Only its version is read. */
+/** Returns the rows that mark days as changed. Only their versions are read. */
 function dayMarks(team: TeamId, differences: readonly RollupRow[]) {
   const days = new Set(differences.map(({ day }) => day));
   return Array.from(days, (day) => ({ key: keys.rollupDay(team, day), value: true }));
 }
 
-/** The number of a team's latest change by the value of its version; 0 before the first. */
+/**
+ * Returns the number of a team's latest change from the value of its version row; 0 before the
+ * first.
+ */
 export function lastChangeOf(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
