@@ -99,17 +99,17 @@ async function measureCalls(
   for (const n of connections) {
     for (const call of CALLS) {
       const load = { call, connections: n, seconds };
-      const found = await inTurn(`${call}, ${n} connections`, rounds, {
+      const results = await inTurn(`${call}, ${n} connections`, rounds, {
         workless: () => measure(sides.workless, load),
         alone: () => measure(sides.alone, load),
         nothing: () => measure(sides.nothing, load),
       });
-      rows.push(callRow(call, n, found.workless, [...found.alone, ...found.nothing]));
+      rows.push(callRow(call, n, results.workless, [...results.alone, ...results.nothing]));
       for (const baseline of ["alone", "nothing"] as const) {
         const min = CALL_BARS[call]?.[baseline]?.[n];
         if (min === undefined) continue;
         const name = baseline === "alone" ? "one commit each" : "storing nothing";
-        const ratios = rateRatios(found.workless, found[baseline]);
+        const ratios = rateRatios(results.workless, results[baseline]);
         bars.push(atLeast(`${call} ÷ ${name}, ${n} connections`, min, ratios));
       }
     }
@@ -192,7 +192,7 @@ async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise
   const { half } = await inTurn("half of the top rate", rounds, {
     half: () => measure(side, halfLoad),
   });
-  const p99Ms = median(half.map((one) => one.p99Ms));
+  const p99Ms = median(half.map((measured) => measured.p99Ms));
   return {
     rows: [
       loadRow("open, 5 % sent twice", 64, retries),

@@ -57,14 +57,14 @@ export async function measure(side: Side, load: Load): Promise<Measured> {
     await untilIdle(side.pid, IDLE_LIMIT_MS);
   }
   const before = await usageOf(side.pid);
-  const found = await wrk(side.url, load);
-  if (found.failures > 0) say(`  ${found.failures} requests failed on "${side.kind}"`);
+  const result = await wrk(side.url, load);
+  if (result.failures > 0) say(`  ${result.failures} requests failed on "${side.kind}"`);
   const after = await usageOf(side.pid);
   // A remaining queue or checkpoint would slow down the next measurement.
   await untilIdle(side.pid, IDLE_LIMIT_MS);
-  if (before === null || after === null) return { ...found, cpuUs: null, rssMb: null };
-  const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / found.answered;
-  return { ...found, cpuUs, rssMb: after.rssMb };
+  if (before === null || after === null) return { ...result, cpuUs: null, rssMb: null };
+  const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / result.answered;
+  return { ...result, cpuUs, rssMb: after.rssMb };
 }
 
 /**
@@ -76,14 +76,17 @@ export async function inTurn<Way extends string, T>(
   ways: Readonly<Record<Way, () => Promise<T>>>,
 ): Promise<Record<Way, T[]>> {
   const names = Object.keys(ways) as Way[];
-  const found = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Way, T[]>;
+  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
+    Way,
+    T[]
+  >;
   for (let round = 0; round < rounds; round++) {
     for (const name of rotate(names, round)) {
       say(`${title}: round ${round + 1}/${rounds}, ${name} …`);
-      found[name].push(await ways[name]());
+      results[name].push(await ways[name]());
     }
   }
-  return found;
+  return results;
 }
 
 /** Returns the ratios of requests a second, round by round. */
@@ -154,7 +157,7 @@ export function nextPause(
   pauseMs: number,
   connections: number,
   achieved: number,
-  wanted: number,
+  wantedRate: number,
 ): number {
-  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wanted - 1 / achieved));
+  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wantedRate - 1 / achieved));
 }

@@ -117,10 +117,10 @@ class Tally implements Disposable {
 
   /** Lists a team, even if nothing of it is removed. */
   begin(team: Team) {
-    const known = this.#teams.get(team.id) ??
+    const entry = this.#teams.get(team.id) ??
       { team, counts: new Map<RetentionClass, SweepCounts>() };
-    this.#teams.set(team.id, known);
-    return known;
+    this.#teams.set(team.id, entry);
+    return entry;
   }
 
   add({ team, retentionClass, counts }: SweptStep): void {

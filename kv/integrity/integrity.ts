@@ -142,9 +142,9 @@ async function sumTeams(
 ): Promise<Map<TeamId, TeamSums>> {
   const teams = new Map<TeamId, TeamSums>();
   const sumsOf = (team: TeamId) => {
-    const known = teams.get(team) ?? new TeamSums(team);
-    teams.set(team, known);
-    return known;
+    const sums = teams.get(team) ?? new TeamSums(team);
+    teams.set(team, sums);
+    return sums;
   };
   const isSelected = (team: TeamId) => selectedTeams === null || selectedTeams.has(team);
   // A team without runs is compared too: it must have no roll-ups.

@@ -28,23 +28,29 @@ export async function verifyLedger(
 ): Promise<Mismatch[]> {
   const { store, team, id } = run;
   const mismatches: Mismatch[] = [];
-  const found = { ids: 0, batches: 0, firstAt: null, latestAt: null, oldestAt: null } as PageTotals;
+  const pageTotals = {
+    ids: 0,
+    batches: 0,
+    firstAt: null,
+    latestAt: null,
+    oldestAt: null,
+  } as PageTotals;
   const directory = await readDirectory(run, ledger);
   let pages = 0;
   for await (const { value } of sealedPages(run, ledger)) {
-    addPage(found, value, ledger.removed);
-    const entry = pageEntryOf(value, found.batches);
+    addPage(pageTotals, value, ledger.removed);
+    const entry = pageEntryOf(value, pageTotals.batches);
     mismatches.push(
       ...mismatch(`directory of page ${pages} of ${id}`, { ...entry }, { ...directory[pages] }),
     );
     pages++;
   }
-  addPage(found, ledger.tail, ledger.removed);
+  addPage(pageTotals, ledger.tail, ledger.removed);
   if (hasRowIds(ledger)) {
-    for await (const _ of eachRow(store, { prefix: keys.eventIds(team, id) })) found.ids++;
+    for await (const _ of eachRow(store, { prefix: keys.eventIds(team, id) })) pageTotals.ids++;
   }
   const { batches, firstAt, latestAt, oldestAt, sealed, totals } = ledger;
-  const expected = { ...found, pages, ...Object.fromEntries(months) };
+  const expected = { ...pageTotals, pages, ...Object.fromEntries(months) };
   const stored = { ids: totals.events, batches, firstAt, latestAt, oldestAt, pages: sealed };
   return [
     ...mismatches,
@@ -69,11 +75,11 @@ async function* sealedPages(
   if (sealed > 0) yield* eachRow<LedgerPage>(store, keys.firstPages(team, id, sealed));
 }
 
-function addPage(found: PageTotals, { ids, batches }: LedgerPage, removed: number): void {
-  found.ids += ids.length / PACKED_ID_BYTES;
+function addPage(pageTotals: PageTotals, { ids, batches }: LedgerPage, removed: number): void {
+  pageTotals.ids += ids.length / PACKED_ID_BYTES;
   for (const { receivedAt } of batches) {
-    found.firstAt = Math.min(found.firstAt ?? receivedAt, receivedAt);
-    found.latestAt = Math.max(found.latestAt ?? receivedAt, receivedAt);
-    if (found.batches++ >= removed) found.oldestAt ??= receivedAt;
+    pageTotals.firstAt = Math.min(pageTotals.firstAt ?? receivedAt, receivedAt);
+    pageTotals.latestAt = Math.max(pageTotals.latestAt ?? receivedAt, receivedAt);
+    if (pageTotals.batches++ >= removed) pageTotals.oldestAt ??= receivedAt;
   }
 }

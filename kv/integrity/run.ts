@@ -74,8 +74,8 @@ export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<
 }
 
 async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
-  const wanted = [...headKeys(team, id), keys.processing(team, id)];
-  const entries = await getMany(store, wanted);
+  const rowKeys = [...headKeys(team, id), keys.processing(team, id)];
+  const entries = await getMany(store, rowKeys);
   const deleted = tombstoneOf(entries.map(({ value }) => value));
   if (deleted !== null) {
     const mismatches = await verifyDeleted(store, team, id, deleted);
@@ -129,9 +129,9 @@ async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<Ve
  * Takes the list position from the stored summary: without an opening, it depends on parts removed
  * since.
  */
-function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
-  if (found === null || wanted.times !== null) return wanted;
-  return { ...wanted, listed: { ...wanted.listed, at: found.listed.at } };
+function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
+  if (found === null || expected.times !== null) return expected;
+  return { ...expected, listed: { ...expected.listed, at: found.listed.at } };
 }
 
 function pendingCostOf(id: RunId, cost: StageProgress | null): Mismatch | null {
@@ -196,15 +196,15 @@ function sumOfLines(lines: readonly ModelUsage[]): string {
 
 function compareSummaries(
   id: RunId,
-  wanted: RunSummary | null,
+  expected: RunSummary | null,
   found: RunSummary | null,
 ): Mismatch[] {
   const what = `summary of ${id}`;
-  if (wanted === null || found === null) {
-    const word = (summary: RunSummary | null) => summary === null ? NONE : "stored";
-    return wanted === found ? [] : [{ what, expected: word(wanted), found: word(found) }];
+  if (expected === null || found === null) {
+    const stateOf = (summary: RunSummary | null) => summary === null ? NONE : "stored";
+    return expected === found ? [] : [{ what, expected: stateOf(expected), found: stateOf(found) }];
   }
-  return mismatch(what, flat(wanted), flat(found));
+  return mismatch(what, flat(expected), flat(found));
 }
 
 /** Flattens a summary, without its revision history, which only the summary stores. */
@@ -239,23 +239,25 @@ async function missingRows(
   { id, head, ledger, summary }: SummarizedHead,
   indexed: readonly IndexRow[],
 ): Promise<Mismatch[]> {
-  const filed = isStored(head) ? [keys.expiry(team, expiryEntryOf(head.parts, ledger), id)] : [];
+  const expiryKeys = isStored(head)
+    ? [keys.expiry(team, expiryEntryOf(head.parts, ledger), id)]
+    : [];
   const { changes } = summary ?? {};
-  const fed = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
-  const others = [...filed, ...fed].map((key) => ({ key, value: null }));
-  const wanted = [...indexed, ...others];
+  const feedKeys = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
+  const otherRows = [...expiryKeys, ...feedKeys].map((key) => ({ key, value: null }));
+  const expected = [...indexed, ...otherRows];
   const missing: Mismatch[] = [];
-  const entries = await getAll(store, wanted.map(({ key }) => key));
+  const entries = await getAll(store, expected.map(({ key }) => key));
   for (const [i, entry] of entries.entries()) {
     const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
     if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
-    else missing.push(...compareValues(what, wanted[i]?.value ?? null, entry.value));
+    else missing.push(...compareValues(what, expected[i]?.value ?? null, entry.value));
   }
   return missing;
 }
 
 /** Compares the values of an index row; older rows have none. */
-function compareValues(what: string, wanted: Uint8Array | null, found: unknown): Mismatch[] {
-  if (wanted === null || !(found instanceof Uint8Array)) return [];
-  return mismatch(what, { value: wanted.toHex() }, { value: found.toHex() });
+function compareValues(what: string, expected: Uint8Array | null, found: unknown): Mismatch[] {
+  if (expected === null || !(found instanceof Uint8Array)) return [];
+  return mismatch(what, { value: expected.toHex() }, { value: found.toHex() });
 }

@@ -79,15 +79,15 @@ export class TeamSums {
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
       const [slug, removed] = [String(key[SLUG]), value as AgentActivity];
-      const known = this.#agents.get(slug);
-      this.#agents.set(slug, known === undefined ? removed : joinActivities(removed, known));
+      const previous = this.#agents.get(slug);
+      this.#agents.set(slug, previous === undefined ? removed : joinActivities(removed, previous));
     }
   }
 
   #addRow(row: RollupRow): void {
     const name = keyText(rollupKey(this.#team, row));
-    const known = this.#rows.get(name)?.measures;
-    const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+    const previous = this.#rows.get(name)?.measures;
+    const measures = previous === undefined ? row.measures : addMeasures(previous, row.measures);
     this.#rows.set(name, { ...row, measures });
   }
 

@@ -89,18 +89,18 @@ async function rewrite(
     if (changed === null) return null;
     const first = firstKeptHour(nowMs);
     const { hours, latest, writes } = changed.sums;
-    const kept: RefusalSums = {
+    const current: RefusalSums = {
       hours: hours.filter(([hour]) => hour >= first).sort(([a], [b]) => a - b),
       latest: latest.filter(({ at }) => at >= first).slice(-REFUSAL_LIMITS.latest),
       writes,
     };
     const old = hours.filter(([hour]) => hour < first).map(([hour]) => hour);
     const deletes = old.map((hour) => keys.refusalHour(team, hour));
-    const isEmpty = kept.hours.length === 0 && kept.latest.length === 0;
+    const isEmpty = current.hours.length === 0 && current.latest.length === 0;
     const version = await store.writer.commit({
       team,
       checks: [entry],
-      sets: isEmpty ? [] : [...changed.sets, { key, value: packSums(kept) }],
+      sets: isEmpty ? [] : [...changed.sets, { key, value: packSums(current) }],
       deletes: isEmpty ? [...deletes, key] : deletes,
     });
     return version ?? LOST;
@@ -135,9 +135,9 @@ function packGroups(groups: RefusalGroups): Uint8Array {
   const { head, chunks } = packBlob(JSON.stringify(rows), newRowName);
   if (chunks.length === 0) return head;
   const fewer: RefusalGroups = new Map();
-  const kept = Math.floor(rows.length / 2);
+  const keptCount = Math.floor(rows.length / 2);
   for (const [at, { count, ...kind }] of rows.entries()) {
-    addRefusals(fewer, at < kept ? kind : otherOf(kind), count);
+    addRefusals(fewer, at < keptCount ? kind : otherOf(kind), count);
   }
   return packGroups(fewer);
 }

@@ -68,21 +68,21 @@ export async function customerShareOf(
   const { day, kind, after } = position;
   if (kind === null) return await nextDay(store, team, customer, day);
   const prefix = [...keys.removedRollups(team, kind), day];
-  const found: RollupRow[] = [];
+  const matching: RollupRow[] = [];
   let [last, isEnd] = [after, false];
-  for (let read = 0; read < READ_MAX.rows && found.length < ROWS_PER_STEP && !isEnd;) {
+  for (let read = 0; read < READ_MAX.rows && matching.length < ROWS_PER_STEP && !isEnd;) {
     const options = { limit: ROWS_PER_READ };
     const rows = await listRows<Uint8Array>(store, rowsAfter(prefix, last), options);
-    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - found.length);
-    found.push(...used.found);
+    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - matching.length);
+    matching.push(...used.matching);
     last = rows[used.count - 1]?.key ?? last;
     isEnd = used.count === rows.length && rows.length < ROWS_PER_READ;
     read += rows.length;
   }
-  const rows = mergeRows(found.flatMap(takenFrom));
+  const rows = mergeRows(matching.flatMap(takenFrom));
   return {
     rows,
-    isLast: found.length > 0 && await isAllOf(store, team, customer, day, rows),
+    isLast: matching.length > 0 && await isAllOf(store, team, customer, day, rows),
     next: isEnd ? nextKind(position) : { day, kind, after: last },
   };
 }
@@ -93,16 +93,16 @@ function rowsOf(
   day: string,
   rows: readonly Deno.KvEntry<Uint8Array>[],
   max: number,
-): { readonly found: readonly RollupRow[]; readonly count: number } {
-  const found: RollupRow[] = [];
+): { readonly matching: readonly RollupRow[]; readonly count: number } {
+  const matching: RollupRow[] = [];
   let count = 0;
   for (const { value } of rows) {
-    if (found.length === max) break;
+    if (matching.length === max) break;
     count++;
     const row = decodeRollup(day, value);
-    if ("labels" in row.group && row.group.labels.customer === customer) found.push(row);
+    if ("labels" in row.group && row.group.labels.customer === customer) matching.push(row);
   }
-  return { found, count };
+  return { matching, count };
 }
 
 /**
@@ -129,9 +129,9 @@ async function nextDay(
     store,
     days.map((day) => keys.removedRollup(team, "customer", day, name)),
   );
-  const found = rows.find(({ versionstamp }) => versionstamp !== null);
-  if (found !== undefined) {
-    return step({ day: String(found.key[DAY]), kind: "model_cell", after: null });
+  const matching = rows.find(({ versionstamp }) => versionstamp !== null);
+  if (matching !== undefined) {
+    return step({ day: String(matching.key[DAY]), kind: "model_cell", after: null });
   }
   const last = days.at(-1);
   return step(

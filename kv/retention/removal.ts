@@ -108,14 +108,14 @@ type Key = Deno.KvKey;
 
 /** Lists the rows of a run's events and chunks, at most one more than fit into one commit. */
 async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Promise<Key[]> {
-  const found: Key[] = [];
+  const rowKeys: Key[] = [];
   for (const prefix of [keys.chunks(team, run.id), keys.events(team, run.id)]) {
-    const limit = ROWS_MAX + 1 - found.length;
+    const limit = ROWS_MAX + 1 - rowKeys.length;
     if (limit > 0) {
-      found.push(...(await listRows(store, { prefix }, { limit })).map(({ key }) => key));
+      rowKeys.push(...(await listRows(store, { prefix }, { limit })).map(({ key }) => key));
     }
   }
-  return found;
+  return rowKeys;
 }
 
 /** Keeps the run's calls in the usage counters, by month. Earlier removals are already kept. */

@@ -151,8 +151,8 @@ export class MergedIndexCursor implements IndexCursor {
   behind(position: IndexPosition): Found | null | Promise<Found | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {
-      const known = this.#next[i];
-      if (known === null || (known !== undefined && comparePositionsInIndex(known, position) < 0)) {
+      const row = this.#next[i];
+      if (row === null || (row !== undefined && comparePositionsInIndex(row, position) < 0)) {
         continue;
       }
       const next = member.behind(position);

@@ -25,7 +25,7 @@ import {
 export class IndexIntersection {
   readonly #all: readonly IndexCursor[];
   readonly #budget: Budget;
-  #parts: readonly IndexCursor[];
+  #ranges: readonly IndexCursor[];
   #isChosen = false;
   #from: IndexPosition;
   /** The run up to which all ranges are searched; null before the first step. */
@@ -34,12 +34,12 @@ export class IndexIntersection {
   isEnd = false;
 
   /**
-   * @param parts ranges to intersect, at least one
+   * @param ranges ranges to intersect, at least one
    * @param from position after which to begin
    */
-  constructor(parts: readonly IndexCursor[], from: IndexPosition, budget: Budget) {
-    this.#all = parts;
-    this.#parts = parts;
+  constructor(ranges: readonly IndexCursor[], from: IndexPosition, budget: Budget) {
+    this.#all = ranges;
+    this.#ranges = ranges;
     this.#from = from;
     this.#budget = budget;
   }
@@ -50,7 +50,7 @@ export class IndexIntersection {
    */
   chooseAgain(): void {
     this.#isChosen = false;
-    this.#parts = this.#all;
+    this.#ranges = this.#all;
   }
 
   /**
@@ -59,7 +59,7 @@ export class IndexIntersection {
    */
   async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
-      const next = this.#parts.map((part) => part.behind(this.#from));
+      const next = this.#ranges.map((range) => range.behind(this.#from));
       const settled = isAllThere(next) ? next : await Promise.all(next);
       const rows = settled.filter((row) => row !== null);
       if (rows.length < settled.length) {
@@ -69,7 +69,7 @@ export class IndexIntersection {
       const [first, last] = [rows.reduce(newer), rows.reduce(older)];
       this.passed = first;
       if (!this.#isChosen) {
-        this.#parts = rarest(this.#parts, first.at);
+        this.#ranges = rarest(this.#ranges, first.at);
         this.#isChosen = true;
       }
       if (comparePositionsInIndex(first, last) === 0) {
@@ -92,16 +92,16 @@ const ROWS_BETWEEN_MAX = 3.5;
  * Selects the ranges that are worth reading: the smallest, and those with few rows for each of its
  * runs.
  */
-function rarest(parts: readonly IndexCursor[], newest: number): readonly IndexCursor[] {
-  const rated = parts.map((part) => ({ part, rate: part.rate(newest) }))
+function rarest(ranges: readonly IndexCursor[], newest: number): readonly IndexCursor[] {
+  const rated = ranges.map((range) => ({ range, rate: range.rate(newest) }))
     .sort((a, b) => a.rate - b.rate);
   // The largest range is a lower bound for the number of runs.
   const most = Math.max(...rated.map(({ rate }) => rate));
   const chosen: IndexCursor[] = [];
   let expected = Infinity;
-  for (const { part, rate } of rated) {
+  for (const { range, rate } of rated) {
     if (rate > expected * ROWS_BETWEEN_MAX) break;
-    chosen.push(part);
+    chosen.push(range);
     expected = chosen.length === 1 ? rate : expected * rate / most;
   }
   return chosen;

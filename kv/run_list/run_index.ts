@@ -30,8 +30,8 @@ export function indexRows(
   if (summary === null) return rows;
   const { contribution, listed, shown } = summary;
   const { at } = listed;
-  const known = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
-  const all = indexValue(listed.kind, known);
+  const indexedLabels = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
+  const all = indexValue(listed.kind, indexedLabels);
   const add = (kind: RunIndexKind, name: string, value = all) => {
     const key = keys.runBy(team, kind, name, at, run);
     rows.set(keyText(key), { key, value });
@@ -68,6 +68,6 @@ export function indexChange(
   };
 }
 
-function isSameRow(known: IndexRow | undefined, { value }: IndexRow): boolean {
-  return known !== undefined && isSameValue(known.value, value);
+function isSameRow(before: IndexRow | undefined, { value }: IndexRow): boolean {
+  return before !== undefined && isSameValue(before.value, value);
 }

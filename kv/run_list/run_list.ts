@@ -65,8 +65,8 @@ export async function readRunListPage(
   budget: Budget = new Budget(PAGE_ROWS_MAX + limit * ROWS_PER_RUN),
 ): Promise<RunListPage> {
   if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
-  const parts = await partsOf(store, team, query, budget, limit);
-  const intersection = new IndexIntersection(parts, startOf(query, after), budget);
+  const cursors = await cursorsOf(store, team, query, budget, limit);
+  const intersection = new IndexIntersection(cursors, startOf(query, after), budget);
   const mayMatch = maybeListed(query);
   const rows: RunListRow[] = [];
   while (true) {
@@ -147,7 +147,7 @@ function startOf({ to }: RunsQuery, after: RunPosition | null): IndexPosition {
 }
 
 /** Returns the index ranges that hold what a query filters by; at least one. */
-async function partsOf(
+async function cursorsOf(
   store: Store,
   team: TeamId,
   query: RunsQuery,

@@ -83,17 +83,20 @@ export class RemovedSums {
       return run === null ? [] : [{ run, isKept: kept !== null }];
     });
     const wanted = [...new Set(runs.map(({ run }) => run.agent))];
-    const known = new Map<string, AgentActivity>();
+    const activities = new Map<string, AgentActivity>();
     for (const { key, value } of await this.#read(wanted.map((a) => keys.removedAgent(team, a)))) {
-      known.set(String(key[SLUG]), value as AgentActivity);
+      activities.set(String(key[SLUG]), value as AgentActivity);
     }
     for (const { run, isKept } of runs) {
-      const before = known.get(run.agent) ?? null;
+      const before = activities.get(run.agent) ?? null;
       // The time an agent was last seen remains, even if that run is deleted.
       const after = isKept ? addAgentRun(before, null, run) : seenLater(before, run.receivedAt);
-      known.set(run.agent, after);
+      activities.set(run.agent, after);
     }
-    return Array.from(known, ([slug, value]) => ({ key: keys.removedAgent(team, slug), value }));
+    return Array.from(
+      activities,
+      ([slug, value]) => ({ key: keys.removedAgent(team, slug), value }),
+    );
   }
 
   /** Adds the stored rows to the sums. */
@@ -129,7 +132,7 @@ function add(
   key: Deno.KvKey,
   row: RollupRow,
 ): void {
-  const known = sums.get(keyText(key));
-  if (known === undefined) sums.set(keyText(key), { key, row });
-  else known.row = { ...row, measures: addMeasures(known.row.measures, row.measures) };
+  const sum = sums.get(keyText(key));
+  if (sum === undefined) sums.set(keyText(key), { key, row });
+  else sum.row = { ...row, measures: addMeasures(sum.row.measures, row.measures) };
 }

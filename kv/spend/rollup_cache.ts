@@ -56,8 +56,8 @@ export class RollupCache {
 
   /** Returns the team's roll-ups under one version. Call it before reading what is to be added. */
   async of(team: TeamId): Promise<TeamRollups> {
-    const known = this.#teams.get(team);
-    if (known !== undefined) return known;
+    const cached = this.#teams.get(team);
+    if (cached !== undefined) return cached;
     const { value, versionstamp } = await getEntry(this.#store, keys.rollupVersion(team));
     const loaded: TeamRollups = {
       version: versionstamp,
@@ -80,15 +80,15 @@ export class RollupCache {
    */
   async change(
     team: TeamId,
-    known: TeamRollups,
+    current: TeamRollups,
     differences: readonly RollupRow[],
-    lastChange: number = known.lastChange,
+    lastChange: number = current.lastChange,
   ): Promise<RollupChange> {
     const keyed = differences.map((row) => {
       const key = rollupKey(team, row);
       return { key, name: keyText(key), row };
     });
-    await this.#load(known, keyed);
+    await this.#load(current, keyed);
     const versionKey = keys.rollupVersion(team);
     const sets: { key: Deno.KvKey; value: unknown }[] = [
       { key: versionKey, value: lastChange },
@@ -97,7 +97,7 @@ export class RollupCache {
     const deletes: Deno.KvKey[] = [];
     const after = new Map<string, RollupRow | null>();
     for (const { key, name, row } of keyed) {
-      const before = known.rows.get(name)?.measures;
+      const before = current.rows.get(name)?.measures;
       const measures = before === undefined ? row.measures : addMeasures(before, row.measures);
       const empty = isEmpty(measures);
       if (empty) deletes.push(key);
@@ -105,33 +105,33 @@ export class RollupCache {
       after.set(name, empty ? null : { ...row, measures });
     }
     return {
-      checks: [{ key: versionKey, versionstamp: known.version }],
+      checks: [{ key: versionKey, versionstamp: current.version }],
       sets,
       deletes,
-      remember: (version) => this.#remember(team, known, after, { version, lastChange }),
+      remember: (version) => this.#remember(team, current, after, { version, lastChange }),
     };
   }
 
   async #load(
-    known: TeamRollups,
+    current: TeamRollups,
     keyed: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
   ): Promise<void> {
-    const missing = keyed.filter(({ name }) => !known.rows.has(name));
+    const missing = keyed.filter(({ name }) => !current.rows.has(name));
     const entries = await getAll(this.#store, missing.map(({ key }) => key));
     for (const [i, { name, row }] of missing.entries()) {
       const value = entries[i]?.value as Uint8Array | null | undefined;
-      known.rows.set(name, value ? decodeRollup(row.day, value) : null);
+      current.rows.set(name, value ? decodeRollup(row.day, value) : null);
     }
   }
 
   #remember(
     team: TeamId,
-    known: TeamRollups,
+    current: TeamRollups,
     after: ReadonlyMap<string, RollupRow | null>,
     state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
     // A team whose rows exceed half of its limit loses all of them.
-    const rows = known.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known.rows;
+    const rows = current.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : current.rows;
     for (const [name, row] of after) rows.set(name, row);
     const now = { ...state, rows };
     this.#teams.set(team, now);

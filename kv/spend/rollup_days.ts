@@ -25,7 +25,7 @@ const DAY_AT = 2;
 export type DayVersions = ReadonlyMap<string, string>;
 
 /** Rows of one kind and day, under one version of the day. */
-interface KnownDay {
+interface CachedDay {
   readonly version: string;
   readonly rows: readonly RollupRow[];
   readonly bytes: number;
@@ -33,7 +33,7 @@ interface KnownDay {
 
 /** Cache of recently read days of all teams. */
 export class RollupDays {
-  readonly #days: ByteCache<string, KnownDay>;
+  readonly #days: ByteCache<string, CachedDay>;
   readonly #dayBytesMax: number;
 
   constructor(memory: Memory) {
@@ -53,8 +53,8 @@ export class RollupDays {
     day: string,
     versions: DayVersions,
   ): readonly RollupRow[] | null {
-    const known = this.#days.get(nameOf(team, kind, day));
-    return known !== undefined && known.version === versions.get(day) ? known.rows : null;
+    const cached = this.#days.get(nameOf(team, kind, day));
+    return cached !== undefined && cached.version === versions.get(day) ? cached.rows : null;
   }
 
   /**

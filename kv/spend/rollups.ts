@@ -71,7 +71,7 @@ export function decodeRollup(day: string, value: Uint8Array): RollupRow {
 
 /** Creates the spend store; it caches days that did not change. */
 export function createSpendStore(store: Store): SpendStore {
-  const known = new RollupDays(store.memory);
+  const cache = new RollupDays(store.memory);
   const questions = new SpendQuestions(store.deadlines);
   async function* rows(
     { id: team }: Team,
@@ -82,11 +82,11 @@ export function createSpendStore(store: Store): SpendStore {
     const reading = () => readDayVersions(store, team, fromDay, toDay);
     const versions = await store.reads.run(team, reading);
     const read = (days: readonly string[]) =>
-      known.keep(team, kind, days, versions, readDays(store, team, kind, days));
+      cache.keep(team, kind, days, versions, readDays(store, team, kind, days));
     let missing: string[] = [];
     let rowsSincePause = 0;
     for (const day of daysOf({ from: fromDay, to: toDay })) {
-      const rows = known.get(team, kind, day, versions);
+      const rows = cache.get(team, kind, day, versions);
       if (rows === null) {
         missing.push(day);
         continue;

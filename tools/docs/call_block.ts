@@ -47,9 +47,9 @@ function parameterRows(document: Document, call: DocumentedCall): string[][] {
 }
 
 function bodyRows(document: Document, { requestBody }: DocumentedCall): string[][] {
-  const sent = requestBody?.content["application/json"]?.schema;
-  if (sent === undefined) return [];
-  const schema = resolved(document, sent);
+  const bodySchema = requestBody?.content["application/json"]?.schema;
+  if (bodySchema === undefined) return [];
+  const schema = resolved(document, bodySchema);
   const variants = schema.oneOf?.map((variant) => resolved(document, variant)) ?? [schema];
   return variants.flatMap((variant) =>
     documentedFields(variant).map((field) => rowIn(document, "body", sentField(field)))

@@ -56,7 +56,7 @@ interface Imported {
   readonly accepted: number;
   readonly duplicates: number;
   /** True if the ledger already had the complete run. */
-  readonly known: boolean;
+  readonly alreadyStored: boolean;
 }
 
 /** Runs the command; returns its exit code. */
@@ -178,8 +178,8 @@ async function send(
   }
   const finished = await client.post(`/v1/runs/${openedPlan.id}/finish`, openedPlan.finish);
   progress.step();
-  const known = opened.replayed && accepted === 0 && finished.replayed;
-  return { source, plan: openedPlan, accepted, duplicates, known };
+  const alreadyStored = opened.replayed && accepted === 0 && finished.replayed;
+  return { source, plan: openedPlan, accepted, duplicates, alreadyStored };
 }
 
 /**
@@ -208,7 +208,7 @@ async function open(
 /** Reads a run and compares its numbers with the file's. */
 async function report(
   client: Client,
-  { source, plan, accepted, duplicates, known }: Imported,
+  { source, plan, accepted, duplicates, alreadyStored }: Imported,
 ): Promise<{ lines: string[]; agrees: boolean }> {
   const path = `/v1/runs/${plan.id}`;
   const { body: run } = await client.get(`${path}?events_limit=1`);
@@ -221,7 +221,7 @@ async function report(
     (tokens === null ||
       usage.input_tokens === tokens.sent && usage.output_tokens === tokens.received);
   const lines = [
-    `${source.name}: ${run.status}, ${known ? "already stored" : "stored"}`,
+    `${source.name}: ${run.status}, ${alreadyStored ? "already stored" : "stored"}`,
     `  ${plan.id}`,
     row("", "ledger", "file"),
     row("events", usage.events, `${events} from ${steps.length} steps`),

@@ -31,14 +31,14 @@ export function cutToBytes(text: string, unitsMax: number): string {
  * Builds a value with the longest start of a text that fits into `bytesMax` of JSON; an empty text
  * if nothing fits.
  */
-export function fitText<T>(whole: string, bytesMax: number, build: (kept: string) => T): T {
-  let keep = whole.length;
+export function fitText<T>(text: string, bytesMax: number, build: (cut: string) => T): T {
+  let units = text.length;
   for (;;) {
-    const value = build(cutToBytes(whole, keep));
+    const value = build(cutToBytes(text, units));
     const bytes = jsonBytes(value);
-    if (bytes <= bytesMax || keep === 0) return value;
+    if (bytes <= bytesMax || units === 0) return value;
     // Characters differ in bytes, so a proportional cut may need another one.
-    keep = Math.floor(keep * 0.98 * bytesMax / bytes);
+    units = Math.floor(units * 0.98 * bytesMax / bytes);
   }
 }
 
@@ -51,10 +51,10 @@ export function fitText<T>(whole: string, bytesMax: number, build: (kept: string
 export function shortened(event: WireEvent, fields: readonly string[]): WireEvent {
   const field = fields.find((name) => typeof event.data[name] === "string");
   if (field === undefined || jsonBytes(event) <= EVENT_BYTES_MAX) return event;
-  const whole = String(event.data[field]);
-  return fitText(whole, EVENT_BYTES_MAX, (kept) => {
-    const told = { shortened: { field, from_chars: whole.length, to_chars: kept.length } };
-    return { ...event, data: { ...event.data, [field]: kept, ...told } };
+  const text = String(event.data[field]);
+  return fitText(text, EVENT_BYTES_MAX, (cut) => {
+    const lengths = { shortened: { field, from_chars: text.length, to_chars: cut.length } };
+    return { ...event, data: { ...event.data, [field]: cut, ...lengths } };
   });
 }
 
