@@ -196,7 +196,10 @@ Deno.test("numbers that differ from the file's end the import with 1", async () 
   const recorder = new Recorder();
   assertEquals(await run(h, recorder, path), 1);
   assertMatch(recorder.lines.join("\n"), /input tokens +4322 +4321/);
-  assertMatch(recorder.failures.join("\n"), /^The ledger's totals differ from 1 of the files: see above$/);
+  assertMatch(
+    recorder.failures.join("\n"),
+    /^The ledger's totals differ from 1 of the files: see above$/,
+  );
 });
 
 Deno.test("deno task import-traj works with the permissions it has", async () => {
