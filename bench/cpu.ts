@@ -1,6 +1,6 @@
 /**
- * CPU microseconds a request of this tree and of another checkout, in turns on one machine: for small
- * changes of cost that rates do not show.
+ * Compares CPU microseconds a request between this tree and another checkout, alternating on one
+ * machine, for differences too small to show in rates.
  */
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
@@ -13,7 +13,7 @@ const HERE = new URL("..", import.meta.url).pathname;
 const KEY = "apk_eu_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 const CONNECTIONS = 32;
 
-/** Requests of each kind, of the same runs in this order. */
+/** Requests by kind; each run is sent in this order. */
 const KINDS: readonly [string, (run: string) => [string, unknown]][] = [
   ["open", (run) => ["/v1/runs", { id: run, agent: "a", started_at: "2026-01-01T00:00:00.000Z" }]],
   ["events", (run) => [`/v1/runs/${run}/events`, {
@@ -32,15 +32,15 @@ const KINDS: readonly [string, (run: string) => [string, unknown]][] = [
   ["heartbeat", (run) => ["/v1/heartbeats", { id: run.replace("_eu_f", "_eu_e"), agent: "a" }]],
 ];
 
-/** A running service of one checkout. */
+/** A running service of a checkout. */
 interface Checkout {
   readonly pid: number;
   readonly url: string;
-  /** Microseconds a request of each round, by kind. */
+  /** Microseconds a request, by kind and round. */
   readonly us: Map<string, number[]>;
 }
 
-/** Compares the two checkouts kind by kind. No bar: what a change may cost depends on the change. */
+/** Compares both checkouts by kind. It has no bar: the acceptable cost depends on the change. */
 export async function bench(
   { folder, rounds = 12, runs = 3_000, rest }: BenchOptions,
 ): Promise<Bar[]> {
@@ -60,7 +60,6 @@ export async function bench(
         const idleNs = await quiet(checkout.pid);
         await send(checkout, ids.map(requestOf));
         const ns = await quiet(checkout.pid) - idleNs;
-        // The first round warms up.
         if (round > 0) checkout.us.get(kind)?.push(ns / runs / 1_000);
       }
     }
@@ -90,7 +89,7 @@ async function start(cwd: string, file: string): Promise<Checkout> {
   return { pid: child.pid, url, us: new Map(KINDS.map(([kind]) => [kind, []])) };
 }
 
-/** Nanoseconds on a processor so far, of all threads. */
+/** Returns the CPU nanoseconds of all threads so far. */
 async function cpuNs(pid: number): Promise<number> {
   let ns = 0;
   for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {
@@ -100,7 +99,7 @@ async function cpuNs(pid: number): Promise<number> {
   return ns;
 }
 
-/** Waits until the process has done nothing for a while: the worker rests between its turns. */
+/** Waits until the process is idle: the worker pauses between its batches. */
 async function quiet(pid: number): Promise<number> {
   let before = await cpuNs(pid);
   for (let idle = 0; idle < 6;) {

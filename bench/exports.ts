@@ -1,4 +1,4 @@
-/** Exports of many runs: how fast they are read, and what memory the server takes meanwhile. */
+/** Measures exports of many runs: their speed, and the server's memory meanwhile. */
 import { number, table } from "../tools/table.ts";
 import { fillLedger } from "./fill_runs.ts";
 import type { BenchOptions } from "./options.ts";
@@ -7,12 +7,12 @@ import { type Bar, print, say } from "./report.ts";
 import { keyOf } from "./service.ts";
 import { startSide } from "./sides.ts";
 
-/** Milliseconds between two samples of the memory. */
+/** Interval of memory samples, milliseconds. */
 const SAMPLE_MS = 100;
 
 const HEAD = ["form", "runs", "MB", "s", "runs/s", "RSS before, MB", "highest", "after"];
 
-/** Exports runs in both forms, twice. It has no bar: docs/PERFORMANCE.md has its figures. */
+/** Exports runs in both formats, twice. It has no bar: docs/PERFORMANCE.md has the results. */
 export async function bench({ folder, runs = 100_000 }: BenchOptions): Promise<Bar[]> {
   await fillLedger(`${folder}/exports.kv`, runs);
   await using side = await startSide("ours", `${folder}/exports.kv`);
@@ -22,7 +22,7 @@ export async function bench({ folder, runs = 100_000 }: BenchOptions): Promise<B
     const { lines, bytes, seconds, rssMb } = await take(`${side.url}/v1/runs.${form}`, side.pid);
     rows.push([
       form,
-      // One line is the head of the table, or says that it is the end.
+      // One line is the table's header, or the end marker.
       number(lines - 1),
       number(bytes / 1e6, 1),
       number(seconds, 1),
@@ -42,7 +42,7 @@ interface Exported {
   readonly rssMb: readonly number[];
 }
 
-/** Reads an export as fast as it comes, and keeps nothing of it. */
+/** Reads an export at full speed and discards it. */
 async function take(url: string, pid: number): Promise<Exported> {
   const rssMb: number[] = [];
   const sample = async () => void rssMb.push((await usageOf(pid))?.rssMb ?? NaN);
@@ -52,9 +52,9 @@ async function take(url: string, pid: number): Promise<Exported> {
   const response = await fetch(url, { headers: { Authorization: `Bearer ${keyOf(1)}` } });
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
   let [lines, bytes] = [0, 0];
-  for await (const part of response.body ?? []) {
-    bytes += part.length;
-    for (const byte of part) if (byte === 10) lines++;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    for (const byte of chunk) if (byte === 10) lines++;
   }
   const seconds = (performance.now() - startMs) / 1_000;
   clearInterval(timer);

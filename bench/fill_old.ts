@@ -1,4 +1,4 @@
-/** Runs of one team that the nightly sweep has to remove something of, as the service stores them. */
+/** Stores runs of one team that the nightly sweep must remove. */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
@@ -19,26 +19,30 @@ import { createBenchService, createTeams, ENVIRONMENT, firstTeamOf } from "./ser
 const IN_FLIGHT = 256;
 const EVENTS = 10;
 const DAY_MS = 86_400_000;
-/** Runs are spread over so many days before what is kept. */
+/** Days before the retention limit over which runs are spread. */
 const DAYS = 10;
 const TIER = "business";
-/** A plan has a request rate; this one refuses no call. */
+/** A request rate that refuses no call. */
 const RATE = { sustained: 1_000_000, burst: 1_000_000 };
 
 /**
- * Fills a file. With the horizon `payload` each run has ten events and an output that are too old, with
- * `record` it is a heartbeat whose record is.
+ * Fills a file. With the retention class `payload`, each run has ten expired events and an expired
+ * output; with `record`, each run is a heartbeat with an expired record.
  */
-export async function fillOld(file: string, count: number, horizon: RetentionClass): Promise<void> {
+export async function fillOld(
+  file: string,
+  count: number,
+  retentionClass: RetentionClass,
+): Promise<void> {
   const store = await openStore(file, new Memory());
   await createTeams(store, 1);
-  // As if the night before had been swept: without a clock of sweeps, none is swept at the start.
+  // Without a sweep clock, a new service skips the first sweep: start the clock a day ago.
   await createSweepStore(store, new RunUpdater(store)).startClock(Date.now() - DAY_MS);
   const team = await moveTeam(store);
   const runs = runStoreOf(store);
   const service = createBenchService(store, { log: () => {} });
   service.start();
-  const isRecord = horizon === "record";
+  const isRecord = retentionClass === "record";
   const lastMs = Date.now() - DAY_MS * (1 + TIERS[TIER][isRecord ? "recordDays" : "payloadDays"]);
   let next = 0;
   await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
@@ -47,13 +51,13 @@ export async function fillOld(file: string, count: number, horizon: RetentionCla
       await (isRecord ? storeHeartbeat(runs, team, at) : storeRun(runs, team, at));
     }
   }));
-  // The worker files each run by when something of it is due.
+  // The worker writes the expiry entry of each run.
   await service.worker.idle();
   await service.stop();
   await store.close();
 }
 
-/** The first team, on a plan that keeps nothing for ever. */
+/** Moves the first team to a plan that keeps nothing forever. */
 async function moveTeam(store: Store): Promise<Team> {
   const id = await firstTeamOf(store);
   const team: Team = { ...await setTeamRate(store, id, RATE), tier: TIER };

@@ -1,6 +1,7 @@
 /**
- * Runs of one team over the last month for lists: many of most sorts, few of some. Their parts, summaries
- * and rows of the index are those that calls and the worker leave, without what lists do not read.
+ * Fills a ledger with a month of runs of one team for lists: many of most kinds, few of some. It
+ * writes the parts, summaries and index rows that calls and the worker write, without rows that
+ * lists do not read.
  */
 import { Memory } from "../domain/core/memory.ts";
 import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
@@ -18,10 +19,9 @@ import { openStore } from "../kv/open.ts";
 import { say } from "./report.ts";
 import { createTeams, firstTeamOf } from "./service.ts";
 
-/** Milliseconds over which the runs are spread. */
+/** Period over which the runs are spread, milliseconds. */
 export const SPREAD_MS = 30 * 86_400_000;
 
-/** Runs of one commit. */
 const RUNS_PER_COMMIT = 40;
 const IN_FLIGHT = 8;
 const RUNS_PER_SAY = 100_000;
@@ -29,7 +29,7 @@ const ATTEMPTS_MAX = 20;
 
 type Sets = { key: Deno.KvKey; value: unknown }[];
 
-/** Fills a file with so many runs of the first team. */
+/** Fills a file with runs of the first team. */
 export async function fillLedger(file: string, count: number): Promise<void> {
   const store = await openStore(file, new Memory());
   await createTeams(store, 1);
@@ -37,7 +37,7 @@ export async function fillLedger(file: string, count: number): Promise<void> {
   await store.close();
 }
 
-/** The same where a kept file may be filled already; it must then be filled with so many, to the end. */
+/** Fills a file unless it is already filled; a filled file must have exactly `count` runs. */
 export async function fillOnce(file: string, count: number): Promise<void> {
   const isThere = await Deno.stat(file).then(() => true, () => false);
   const filledWith = await Deno.readTextFile(`${file}.runs`).catch(() => null);
@@ -45,11 +45,11 @@ export async function fillOnce(file: string, count: number): Promise<void> {
     await fillLedger(file, count);
     await Deno.writeTextFile(`${file}.runs`, String(count));
   } else if (filledWith !== String(count)) {
-    throw new Error(`${file} was filled with another number of runs, or not to the end: remove it`);
+    throw new Error(`${file} has another number of runs, or is not filled completely: remove it`);
   }
 }
 
-/** Stores so many runs that began until now. */
+/** Stores runs that started until now. */
 export async function fillRuns(
   store: Store,
   team: TeamId,
@@ -71,7 +71,7 @@ export async function fillRuns(
   }));
 }
 
-/** Stores rows; again where a busy disk takes too long, for they are the same each time. */
+/** Stores rows, with retries when the disk is too busy: writing the same rows is idempotent. */
 async function commit(store: Store, team: TeamId, sets: Sets): Promise<void> {
   for (let attempt = 1;; attempt++) {
     try {
@@ -83,7 +83,7 @@ async function commit(store: Store, team: TeamId, sets: Sets): Promise<void> {
   }
 }
 
-/** One in so many runs is the same for the same numbers, and falls on any of the other sorts. */
+/** Selects one in `every` runs, deterministically and independently of other salts. */
 function isOneIn(n: number, every: number, salt: number): boolean {
   return Math.imul(n + 1, 2_654_435_761) * salt >>> 0 < 2 ** 32 / every;
 }
@@ -129,7 +129,7 @@ function rowsOf(team: TeamId, n: number, at: number): Sets {
   ];
 }
 
-/** Ten events in one batch, among them a call that costs from a hundredth of a cent to ten dollars. */
+/** Builds a ledger of ten events in one batch; one is a call that costs between $0.0001 and $10. */
 function ledgerOf(n: number, at: number): EventLedger {
   const priced = !isOneIn(n, 1_000, 31);
   const cost = priced ? BigInt(Math.round(10 ** (8 + (n * 7 % 5_000) / 1_000))) : 0n;

@@ -1,4 +1,4 @@
-/** Sums by day for runs that `fill_runs.ts` stored: what pages about spend and agents read. */
+/** Stores roll-ups for the runs of `fill_runs.ts`, which the pages about spend and agents read. */
 import type { TeamId } from "../domain/core/ids.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
 import { dayOf } from "../domain/core/time.ts";
@@ -10,13 +10,13 @@ import { SPREAD_MS } from "./fill_runs.ts";
 const DAY_MS = 86_400_000;
 const ROWS_PER_COMMIT = 500;
 
-/** Groups of each kind in a day. */
+/** Number of groups of each kind a day. */
 const GROUPS = { agents: 20, customers: 1_000, features: 8, models: 6 } as const;
 
-/** Names of the agents that the sums are of. */
+/** Names of the agents in the roll-ups. */
 export const AGENTS = Array.from({ length: GROUPS.agents }, (_, n) => `agent-${n}`);
 
-/** Stores the sums of so many runs, spread evenly over the days and over the groups of each. */
+/** Stores the roll-ups of `runs` runs, spread evenly over days and groups. */
 export async function fillSums(
   store: Store,
   team: TeamId,

@@ -1,4 +1,4 @@
-/** One run that grows, without HTTP: how fast its first batches are stored, and its last. */
+/** Measures one growing run without HTTP: how fast its first and its last batches are stored. */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
@@ -17,13 +17,12 @@ const EVENTS_PER_BATCH = 10;
 const IN_FLIGHT = 4;
 const RATIO_MIN = 0.7;
 
-/** Measures it. */
 export async function measureGrowing({ folder }: IngestPlan): Promise<IngestPart> {
   say(`growing: one run, ${BATCHES} batches of ${EVENTS_PER_BATCH} events …`);
   const store = await openStore(`${folder}/growing.kv`, new Memory());
   const team = await insertTeam(store, "business");
   const runs = runStoreOf(store);
-  // Without a run before it, the first thousand batches would be slowed down by a cold start.
+  // Warm up: a cold start would slow down the first thousand batches.
   await grow(runs, team, BATCHES_PER_MARK);
   const marksMs = await grow(runs, team, BATCHES);
   await store.close();

@@ -1,6 +1,6 @@
 /**
- * Throughput of the ingest calls, as ratios taken in one run: of the service over itself with a commit
- * for each write, over itself storing nothing, and of one load over another.
+ * Measures the throughput of ingest calls as ratios: the service against one commit for each write,
+ * against storing nothing, and one load against another.
  */
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
@@ -25,7 +25,7 @@ import { type Side, startSide } from "./sides.ts";
 import { mean, median } from "./stats.ts";
 import { fillLedger } from "./fill_runs.ts";
 
-/** Parts by name. All but the last are measured unless others are named. */
+/** Parts by name. By default, all except the last are measured. */
 const PARTS: Readonly<Record<string, (plan: IngestPlan) => Promise<IngestPart>>> = {
   calls: measureCalls,
   fsyncs: measureFsyncs,
@@ -38,7 +38,7 @@ const PARTS: Readonly<Record<string, (plan: IngestPlan) => Promise<IngestPart>>>
 const QUICK = ["calls", "fsyncs"];
 const USUAL = Object.keys(PARTS).slice(0, -1);
 
-/** Measures the parts that are wanted. */
+/** Measures the selected parts. */
 export async function bench(options: BenchOptions): Promise<Bar[]> {
   const plan = planOf(options);
   const parts: IngestPart[] = [];
@@ -50,7 +50,7 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
   return parts.flatMap(({ bars }) => bars);
 }
 
-/** Rounds, seconds and connections of each part. */
+/** Returns rounds, seconds and connections of each part. */
 export function planOf({ folder, quick, rounds, seconds }: BenchOptions): IngestPlan {
   const usual = quick ? 1 : 3;
   return {
@@ -61,15 +61,20 @@ export function planOf({ folder, quick, rounds, seconds }: BenchOptions): Ingest
   };
 }
 
-/** Names of the parts that are wanted. */
+/** Returns the names of the selected parts. */
 export function partsOf({ only, quick }: BenchOptions): readonly string[] {
   const unknown = only.find((name) => !Object.hasOwn(PARTS, name));
-  if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}" of ingest`);
+  if (unknown !== undefined) {
+    throw new UsageError(`Unknown part "${unknown}" of ingest: --help lists the parts`);
+  }
   if (only.length > 0) return only;
   return quick ? QUICK : USUAL;
 }
 
-/** At least these ratios by call, with so many connections: over a commit for each write, and over nothing stored. */
+/**
+ * Minimum ratios by call and number of connections: against one commit for each write, and against
+ * storing nothing.
+ */
 const CALL_BARS: Readonly<
   Partial<Record<Call, Partial<Record<SideKind, Readonly<Record<number, number>>>>>>
 > = {
@@ -94,17 +99,17 @@ async function measureCalls(
   for (const n of connections) {
     for (const call of CALLS) {
       const load = { call, connections: n, seconds };
-      const found = await inTurn(`${call}, ${n} connections`, rounds, {
+      const results = await inTurn(`${call}, ${n} connections`, rounds, {
         workless: () => measure(sides.workless, load),
         alone: () => measure(sides.alone, load),
         nothing: () => measure(sides.nothing, load),
       });
-      rows.push(callRow(call, n, found.workless, [...found.alone, ...found.nothing]));
-      for (const over of ["alone", "nothing"] as const) {
-        const min = CALL_BARS[call]?.[over]?.[n];
+      rows.push(callRow(call, n, results.workless, [...results.alone, ...results.nothing]));
+      for (const baseline of ["alone", "nothing"] as const) {
+        const min = CALL_BARS[call]?.[baseline]?.[n];
         if (min === undefined) continue;
-        const name = over === "alone" ? "one commit each" : "storing nothing";
-        const ratios = rateRatios(found.workless, found[over]);
+        const name = baseline === "alone" ? "one commit each" : "storing nothing";
+        const ratios = rateRatios(results.workless, results[baseline]);
         bars.push(atLeast(`${call} ÷ ${name}, ${n} connections`, min, ratios));
       }
     }
@@ -112,26 +117,26 @@ async function measureCalls(
   return { rows, bars };
 }
 
-/** A row of a call. A baseline that fails is no baseline: its failures must show. */
+/** Builds the row of a call. Failures of the baselines are shown: a failing baseline is useless. */
 export function callRow(
   call: Call,
   connections: number,
   ours: readonly Measured[],
-  others: readonly Measured[],
+  baselines: readonly Measured[],
 ): string[] {
   const row = loadRow(call, connections, ours);
-  const failures = others.reduce((sum, other) => sum + other.failures, 0);
-  return failures === 0 ? row : [...row.slice(0, -1), `${row.at(-1)} (others ${failures})`];
+  const failures = baselines.reduce((sum, baseline) => sum + baseline.failures, 0);
+  return failures === 0 ? row : [...row.slice(0, -1), `${row.at(-1)} (baselines ${failures})`];
 }
 
 const WRITES: readonly Call[] = ["open", "events", "finish", "heartbeat"];
 const FSYNCS_PER_WRITE_MAX = 0.05;
 
-/** Counts syncs by strace in a run of its own: stopping a server at each sync slows it down. */
+/** Counts syncs with strace in a separate run: stopping a server at each sync slows it down. */
 async function measureFsyncs({ folder, connections }: IngestPlan): Promise<IngestPart> {
   const counts = new Map<string, number>();
   if (Deno.build.os !== "linux" || !await isInstalled("strace", "-V")) {
-    say("fsyncs: not counted, because strace is not there");
+    say("fsyncs: not counted: strace is not installed");
     return { rows: [], bars: [fsyncBar(counts)] };
   }
   const traceTo = `${folder}/fsyncs.txt`;
@@ -140,7 +145,7 @@ async function measureFsyncs({ folder, connections }: IngestPlan): Promise<Inges
     for (const call of WRITES) {
       const load = { call, connections: Math.max(...connections), seconds: 1 };
       say(`fsyncs: ${call}, ${load.connections} connections …`);
-      // The first run warms up, so that the second does nothing but what is counted.
+      // The first run warms up, so that the second causes only counted syncs.
       await measure(side, load);
       const before = countSyncs(await Deno.readTextFile(traceTo));
       const { answered } = await measure(side, load);
@@ -148,13 +153,13 @@ async function measureFsyncs({ folder, connections }: IngestPlan): Promise<Inges
       if (answered > 0) counts.set(call, syncs / answered);
     }
   } catch (error) {
-    // A container may forbid tracing; everything else can still be measured.
+    // A container may forbid tracing; all other parts still work.
     say(`fsyncs: not counted: ${error instanceof Error ? error.message.trim() : error}`);
   }
   return { rows: [], bars: [fsyncBar(counts)] };
 }
 
-/** Holds the syncs of each call to their bar. */
+/** Compares the syncs of each call with their bar. */
 export function fsyncBar(counts: ReadonlyMap<string, number>): Bar {
   const measured = [...counts].map(([call, count]) => `${call} ${number(count, 3)}`).join(", ");
   return {
@@ -165,7 +170,7 @@ export function fsyncBar(counts: ReadonlyMap<string, number>): Bar {
   };
 }
 
-/** Counts the syncs that strace wrote down; a call that was interrupted stands on two lines. */
+/** Counts the syncs in a trace; an interrupted call has two lines. */
 export function countSyncs(trace: string): number {
   return trace.match(/\bf(?:data)?sync\(/g)?.length ?? 0;
 }
@@ -173,7 +178,7 @@ export function countSyncs(trace: string): number {
 const TEAMS = 1_000;
 const HALF_P99_MS_MAX = 10;
 
-/** Opens with retries, of many teams, and at half of the top rate. */
+/** Measures opens with retries, of many teams, and at half of the maximum rate. */
 async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise<IngestPart> {
   await using side = await startSide("workless", `${folder}/variants.kv`, { teams: TEAMS });
   const load: Load = { call: "open", connections: 64, seconds };
@@ -187,7 +192,7 @@ async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise
   const { half } = await inTurn("half of the top rate", rounds, {
     half: () => measure(side, halfLoad),
   });
-  const p99Ms = median(half.map((one) => one.p99Ms));
+  const p99Ms = median(half.map((measured) => measured.p99Ms));
   return {
     rows: [
       loadRow("open, 5 % sent twice", 64, retries),
@@ -207,10 +212,10 @@ async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise
   };
 }
 
-/** The load that leads to about a rate; its pause is found with two short tries. */
+/** Returns a load of about the given rate; two short measurements find its pause. */
 async function loadAt(side: Side, load: Load, rate: number): Promise<Load> {
   const { connections } = load;
-  // At twice the rate, without a pause, a request takes this long.
+  // At twice the rate without a pause, a request takes this long.
   let pauseMs = connections / (2 * rate) * 1000;
   for (let attempt = 0; attempt < 2; attempt++) {
     const { requestsPerSecond } = await measure(side, { ...load, seconds: 1, pauseMs });
@@ -219,10 +224,10 @@ async function loadAt(side: Side, load: Load, rate: number): Promise<Load> {
   return { ...load, pauseMs };
 }
 
-/** Seconds of the run that watches memory: long against what a warm-up takes. */
+/** Seconds of the memory measurement: long compared with the warm-up. */
 const MEMORY_SECONDS = 60;
 
-/** Measures opens for long and reads the memory each second. */
+/** Measures opens for a long time and samples the memory each second. */
 async function measureMemory({ folder }: IngestPlan): Promise<IngestPart> {
   say(`memory: ${MEMORY_SECONDS} s of opens …`);
   await using side = await startSide("ours", `${folder}/memory.kv`);
@@ -242,10 +247,10 @@ async function measureMemory({ folder }: IngestPlan): Promise<IngestPart> {
   }
 }
 
-/** Flat is what ends at most a tenth higher than it was once it was warm. */
+/** Memory is flat if it grows by at most a tenth after the warm-up. */
 const MEMORY = { rssMb: 400, growth: 1.1 } as const;
 
-/** Holds samples of one second each to the bar: the last ten over the ten that follow the first ten. */
+/** Compares one-second samples with the bar: the last ten against the second ten. */
 export function memoryBar(rssMb: readonly number[]): Bar {
   const bar = { name: "RSS in a long run at the top rate", bar: `< ${MEMORY.rssMb} MB, flat` };
   if (rssMb.length < 10) return { ...bar, measured: "not measured", met: null };
@@ -260,13 +265,13 @@ export function memoryBar(rssMb: readonly number[]): Bar {
 
 const STORED_RUNS = 1_000_000;
 
-/** Opens on a file with many stored runs, against an empty one. */
+/** Measures opens on a file with many stored runs, against an empty file. */
 async function measureGrowth({ folder, rounds, seconds }: IngestPlan): Promise<IngestPart> {
   const file = `${folder}/growth.kv`;
   await fillLedger(file, STORED_RUNS);
   const load: Load = { call: "open", connections: 64, seconds };
   let empties = 0;
-  // Both servers are new each time, and the empty file too: what is measured fills it.
+  // Each measurement has new servers and a new empty file: it fills the file.
   const measureOn = async (path: string) => {
     await using side = await startSide("workless", path);
     return await measure(side, load);

@@ -1,8 +1,8 @@
 /**
- * Opens with 200 live listeners beside them and without, in turn on one server.
+ * Measures opens with and without 200 live listeners, alternating on one server.
  *
- * The listeners are of four teams, since one may not have so many, and the opens are of the same four.
- * They listen from this process, and read whatever comes.
+ * The listeners belong to four teams, because of the limit of a team; the opens are of the same
+ * teams. The listeners run in this process and read everything they receive.
  */
 import { number, table } from "../tools/table.ts";
 import {
@@ -24,7 +24,6 @@ const TEAMS = 4;
 const LISTENERS = 200;
 const RATIO_MIN = 0.95;
 
-/** Measures opens in turn. */
 export async function bench({ folder, rounds = 5, seconds = 5 }: BenchOptions): Promise<Bar[]> {
   await using side = await startSide("ours", `${folder}/live.kv`, { teams: TEAMS });
   const load: Load = { call: "open", connections: 64, seconds, teams: TEAMS };
@@ -32,7 +31,7 @@ export async function bench({ folder, rounds = 5, seconds = 5 }: BenchOptions): 
     beside: () => measureBeside(side, load, LISTENERS),
     alone: () => measureBeside(side, load, 0),
   });
-  const row = (name: string, all: readonly Found[]) => [
+  const row = (name: string, all: readonly LiveMeasured[]) => [
     ...loadRow(name, load.connections, all),
     number(median(all.map(({ bytesPerSecond }) => bytesPerSecond / 1_000))),
     number(all.reduce((sum, { lost }) => sum + lost, 0)),
@@ -45,15 +44,14 @@ export async function bench({ folder, rounds = 5, seconds = 5 }: BenchOptions): 
   return [{ ...bar, met: bar.met && isClean }];
 }
 
-/** Results of one measurement. */
-interface Found extends Measured {
-  /** Bytes a second that all listeners received. */
+interface LiveMeasured extends Measured {
+  /** Bytes a second received by all listeners. */
   readonly bytesPerSecond: number;
-  /** Listeners that were left before the end. */
+  /** Listeners that were disconnected before the end. */
   readonly lost: number;
 }
 
-/** A listener that drops what it receives. */
+/** A listener that discards what it receives. */
 class Listener implements Disposable {
   bytes = 0;
   isLost = false;
@@ -89,18 +87,18 @@ class Listener implements Disposable {
   }
 }
 
-async function measureBeside(side: Side, load: Load, listeners: number): Promise<Found> {
-  using held = new DisposableStack();
+async function measureBeside(side: Side, load: Load, listeners: number): Promise<LiveMeasured> {
+  using listenerStack = new DisposableStack();
   const opened: Listener[] = [];
   for (let n = 0; n < listeners; n++) {
     const connection = await Deno.connect({ port: Number(new URL(side.url).port) });
-    const one = held.use(new Listener(connection, 1 + n % TEAMS));
-    await one.begun;
-    opened.push(one);
+    const listener = listenerStack.use(new Listener(connection, 1 + n % TEAMS));
+    await listener.begun;
+    opened.push(listener);
   }
-  const heard = () => opened.reduce((sum, { bytes }) => sum + bytes, 0);
-  const before = heard();
-  const found = await measure(side, load);
-  const bytesPerSecond = (heard() - before) / load.seconds;
-  return { ...found, bytesPerSecond, lost: opened.filter(({ isLost }) => isLost).length };
+  const receivedBytes = () => opened.reduce((sum, { bytes }) => sum + bytes, 0);
+  const before = receivedBytes();
+  const measured = await measure(side, load);
+  const bytesPerSecond = (receivedBytes() - before) / load.seconds;
+  return { ...measured, bytesPerSecond, lost: opened.filter(({ isLost }) => isLost).length };
 }

@@ -1,4 +1,4 @@
--- What wrk sends: one call, a new UUIDv7 id each time.
+-- Script for wrk: repeats one call with a new UUIDv7 id each time.
 --
 -- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS]
 local ffi = require("ffi")
@@ -64,11 +64,11 @@ function calls.events(ms)
     '{"events":[' .. concat(events, ",") .. ']}'
 end
 
--- The last requests, for retries: some still under way, most answered.
+-- Number of recent requests to retry: most are answered, some are in progress.
 local RECENT = 256
 local recent, sent = {}, 0
 
--- Runs opened and not yet finished: each is finished when so many were opened after it.
+-- Number of open runs: the oldest is finished when more are opened.
 local OPEN = 512
 local opened, turn = {}, 0
 
@@ -99,7 +99,7 @@ function init(args)
   for team = 1, teams do
     headers[team] = { ["Authorization"] = format("Bearer apk_eu_%032x", team) }
   end
-  -- wrk looks whether there is a delay function; even one that answers 0 slows it down.
+  -- Defined only if needed: even a delay function that returns 0 slows wrk down.
   if pause > 0 then
     function delay() return math.floor(random() * 2 * pause + 0.5) end
   end

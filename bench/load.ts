@@ -1,98 +1,102 @@
-/** Measurements: wrk loads a server for some seconds, and the server's process is watched. */
+/** Measures load: wrk sends requests for some seconds, and the server's process is monitored. */
 import { number, percent } from "../tools/table.ts";
 import { run, untilIdle, usageOf } from "./process.ts";
 import { say } from "./report.ts";
 import type { Side } from "./sides.ts";
 import { median, medianOf, ratios, rotate, spread } from "./stats.ts";
 
-/** The calls that are measured. */
+/** Calls to measure. */
 export const CALLS = ["open", "events", "finish", "heartbeat", "ping"] as const;
 
 /** One of {@link CALLS}. */
 export type Call = typeof CALLS[number];
 
-/** Requests that wrk sends. */
+/** Load that wrk generates. */
 export interface Load {
-  /** `life` opens a run and finishes one it opened before, in turn. */
+  /** `life` alternates between opening a run and finishing an earlier one. */
   readonly call: Call | "life";
   readonly connections: number;
   readonly seconds: number;
-  /** Teams that send, each with its own key. */
+  /** Number of teams, each with its own key. */
   readonly teams?: number;
-  /** Requests in a hundred that are sent a second time. */
+  /** Percentage of requests that are sent again. */
   readonly retriesPercent?: number;
-  /** Milliseconds a connection waits before its next request, on average. */
+  /** Average pause of a connection between requests, milliseconds. */
   readonly pauseMs?: number;
 }
 
-/** Results of wrk. */
 export interface WrkResult {
-  /** Answered requests; refusals do not count. */
+  /** Successful requests. */
   readonly answered: number;
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Refusals, and requests without an answer. */
+  /** Refused requests, and requests without a response. */
   readonly failures: number;
 }
 
-/** Results of one measurement; null where the system does not show it. */
+/** Results of one measurement; null for values that the system does not provide. */
 export interface Measured extends WrkResult {
-  /** CPU time of the server's process for one request. */
+  /** CPU time of the server's process per request. */
   readonly cpuUs: number | null;
   /** Memory of the server's process at the end. */
   readonly rssMb: number | null;
 }
 
-/** Longest wait for a server to finish what it was sent. */
+/** Maximum wait for a server to become idle. */
 const IDLE_LIMIT_MS = 120_000;
 const WARM_UP_SECONDS = 1;
 
-/** Loads a server, the first time with a call after a warm-up, and leaves it when it is idle. */
+/** Loads a server, with a warm-up before the first use of a call, and waits until it is idle. */
 export async function measure(side: Side, load: Load): Promise<Measured> {
-  // What a team does first takes longer, so another number of teams warms up again.
-  const what = `${load.call} ${load.teams ?? 1}`;
-  if (!side.warm.has(what)) {
+  // The first calls of a team are slower, so another number of teams needs another warm-up.
+  const warmUp = `${load.call} ${load.teams ?? 1}`;
+  if (!side.warm.has(warmUp)) {
     await wrk(side.url, { ...load, seconds: WARM_UP_SECONDS });
-    side.warm.add(what);
+    side.warm.add(warmUp);
     await untilIdle(side.pid, IDLE_LIMIT_MS);
   }
   const before = await usageOf(side.pid);
-  const found = await wrk(side.url, load);
-  if (found.failures > 0) say(`  ${found.failures} requests failed on "${side.kind}"`);
+  const result = await wrk(side.url, load);
+  if (result.failures > 0) say(`  ${result.failures} requests failed on "${side.kind}"`);
   const after = await usageOf(side.pid);
-  // Its queue or its checkpoint would otherwise slow down the next measurement.
+  // A remaining queue or checkpoint would slow down the next measurement.
   await untilIdle(side.pid, IDLE_LIMIT_MS);
-  if (before === null || after === null) return { ...found, cpuUs: null, rssMb: null };
-  const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / found.answered;
-  return { ...found, cpuUs, rssMb: after.rssMb };
+  if (before === null || after === null) return { ...result, cpuUs: null, rssMb: null };
+  const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / result.answered;
+  return { ...result, cpuUs, rssMb: after.rssMb };
 }
 
-/** Measures several ways in turn, so that a machine that is slow for a while is slow for all. */
+/**
+ * Alternates between several measurements, so that slow phases of the machine affect all of them.
+ */
 export async function inTurn<Way extends string, T>(
   title: string,
   rounds: number,
   ways: Readonly<Record<Way, () => Promise<T>>>,
 ): Promise<Record<Way, T[]>> {
   const names = Object.keys(ways) as Way[];
-  const found = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Way, T[]>;
+  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
+    Way,
+    T[]
+  >;
   for (let round = 0; round < rounds; round++) {
     for (const name of rotate(names, round)) {
       say(`${title}: round ${round + 1}/${rounds}, ${name} …`);
-      found[name].push(await ways[name]());
+      results[name].push(await ways[name]());
     }
   }
-  return found;
+  return results;
 }
 
-/** Requests a second of one way over those of another, round by round. */
+/** Returns the ratios of requests a second, round by round. */
 export function rateRatios(ours: readonly WrkResult[], theirs: readonly WrkResult[]): number[] {
   const rates = (all: readonly WrkResult[]) =>
     all.map(({ requestsPerSecond }) => requestsPerSecond);
   return ratios(rates(ours), rates(theirs));
 }
 
-/** Head of the table of {@link loadRow}. */
+/** Header of the table of {@link loadRow}. */
 export const LOAD_HEAD = [
   "call",
   "connections",
@@ -105,7 +109,7 @@ export const LOAD_HEAD = [
   "failures",
 ] as const;
 
-/** The medians of what was measured several times, as a row of a table. */
+/** Builds a table row of the medians of several measurements. */
 export function loadRow(name: string, connections: number, all: readonly Measured[]): string[] {
   const rates = all.map(({ requestsPerSecond }) => requestsPerSecond);
   return [
@@ -121,7 +125,7 @@ export function loadRow(name: string, connections: number, all: readonly Measure
   ];
 }
 
-/** Loads an address. */
+/** Runs wrk against an address. */
 export async function wrk(url: string, load: Load): Promise<WrkResult> {
   const { call, connections, seconds, teams = 1, retriesPercent = 0, pauseMs = 0 } = load;
   const { stderr } = await run(
@@ -133,10 +137,10 @@ export async function wrk(url: string, load: Load): Promise<WrkResult> {
   return parseWrk(new TextDecoder().decode(stderr));
 }
 
-/** Reads the line that `load.lua` prints at the end. */
+/** Parses the line that `load.lua` prints at the end. */
 export function parseWrk(output: string): WrkResult {
   const line = output.split("\n").findLast((text) => text.startsWith("{"));
-  if (line === undefined) throw new Error(`wrk found nothing: ${output.trim()}`);
+  if (line === undefined) throw new Error(`wrk printed no result: ${output.trim()}`);
   const { requests, refused, lost, durationUs, p50Us, p99Us } = JSON.parse(line);
   const answered = requests - refused;
   return {
@@ -148,12 +152,12 @@ export function parseWrk(output: string): WrkResult {
   };
 }
 
-/** The pause that should lead to a rate, after another one led to what was achieved. */
+/** Estimates the pause for a rate, from the rate that another pause achieved. */
 export function nextPause(
   pauseMs: number,
   connections: number,
   achieved: number,
-  wanted: number,
+  wantedRate: number,
 ): number {
-  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wanted - 1 / achieved));
+  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wantedRate - 1 / achieved));
 }

@@ -1,10 +1,10 @@
-/** `deno task bench`: measures the service, and holds it to the bars of docs/PERFORMANCE.md. */
+/** `deno task bench`: measures the service and compares it with the bars of docs/PERFORMANCE.md. */
 import { processIo, runTool, UsageError } from "../tools/command.ts";
 import { type Bench, type BenchName, parseBench } from "./options.ts";
 import { describeMachine, endAll, isInstalled } from "./process.ts";
 import { barTable, print } from "./report.ts";
 
-/** Loads one benchmark, so that none waits for what only another needs. */
+/** Imports one benchmark, so that it does not load the others. */
 const LOADED: Readonly<Record<BenchName, () => Promise<{ readonly bench: Bench }>>> = {
   ingest: () => import("./ingest.ts"),
   cpu: () => import("./cpu.ts"),
@@ -15,7 +15,7 @@ const LOADED: Readonly<Record<BenchName, () => Promise<{ readonly bench: Bench }
   sweep: () => import("./sweep.ts"),
 };
 
-/** Exit code of a process that Ctrl-C ended. */
+/** Exit code of a process that SIGINT ended. */
 const INTERRUPTED = 130;
 
 async function main(args: readonly string[]): Promise<number> {
@@ -24,11 +24,11 @@ async function main(args: readonly string[]): Promise<number> {
     const parsed = parseBench(args, io);
     if (parsed === null) return 0;
     if (!await isInstalled("wrk", "--version")) {
-      throw new UsageError("wrk makes the load: apt install wrk, or brew install wrk");
+      throw new UsageError("wrk is not installed: apt install wrk, or brew install wrk");
     }
     const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
     let cleaned: Promise<void> | null = null;
-    // Once: ending a process under way also ends the measuring, which cleans up in its turn.
+    // Runs once: ending a child process also ends the measurement, which then cleans up.
     const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(INTERRUPTED)));

@@ -1,26 +1,25 @@
-/** The command line of the benchmarks, and the table of them. */
+/** Command line of the benchmarks, and their list. */
 import { type Io, parseOptions, UsageError } from "../tools/command.ts";
 import type { Bar } from "./report.ts";
 
-/** Options of a benchmark; each has a default of its own for those that are absent. */
+/** Options of a benchmark; absent options have a default of the benchmark. */
 export interface BenchOptions {
-  /** Folder for files, removed afterwards. */
+  /** Folder for files; removed at the end. */
   readonly folder: string;
   readonly rounds?: number | undefined;
-  /** Seconds of one measurement. */
   readonly seconds?: number | undefined;
-  /** Runs that are stored before, or sent in each round. */
+  /** Runs stored before, or sent in each round. */
   readonly runs?: number | undefined;
   /** Ledger that is filled once and kept. */
   readonly file?: string | undefined;
-  /** Parts of the benchmark by name; all when empty. */
+  /** Selected parts of the benchmark; all when empty. */
   readonly only: readonly string[];
   readonly quick: boolean;
-  /** Arguments after the name, such as another checkout. */
+  /** Further arguments, such as another checkout. */
   readonly rest: readonly string[];
 }
 
-/** Measures, prints its tables and returns its bars. */
+/** Measures, prints tables and returns bars. */
 export type Bench = (options: BenchOptions) => Promise<readonly Bar[]>;
 
 /** Rounds, seconds and connections of each part of `ingest`. */
@@ -31,25 +30,25 @@ export interface IngestPlan {
   readonly connections: readonly number[];
 }
 
-/** Results of a part of `ingest`. */
+/** Results of one part of `ingest`. */
 export interface IngestPart {
   readonly rows: readonly string[][];
   readonly bars: readonly Bar[];
 }
 
-/** The store that a server keeps its runs in; `server.ts` describes each. */
+/** Kind of a server's store; see `server.ts`. */
 export type SideKind = "ours" | "sweeping" | "workless" | "alone" | "nothing";
 
 /** All benchmarks by name. */
 export const BENCHES = {
   ingest:
     "ingest calls as ratios: --quick, --only=calls,fsyncs,variants,memory,growing,pipeline,growth",
-  cpu: "CPU microseconds a call beside another checkout, in turns: cpu CHECKOUT --runs=3000",
+  cpu: "CPU microseconds a call against another checkout: cpu CHECKOUT --runs=3000",
   runs: "pages of the list of runs by filter, over --runs=1000000",
   pages: "pages of the dashboard, over --runs=1000000",
-  live: "opens beside 200 live listeners ÷ opens without them",
+  live: "opens with 200 live listeners ÷ opens without them",
   exports: "exports of --runs=100000, and the server's memory meanwhile",
-  sweep: "opens beside the nightly sweep ÷ opens without it, over --runs=20000",
+  sweep: "opens during the nightly sweep ÷ opens without it, over --runs=20000",
 } as const;
 
 /** One of {@link BENCHES}. */
@@ -58,12 +57,12 @@ export type BenchName = keyof typeof BENCHES;
 const HELP = [
   "deno task bench [NAME] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE] [--only=PART,…] [--quick]",
   ...Object.entries(BENCHES).map(([name, text]) => `  ${name.padEnd(10)}${text}`),
-  "  --rounds, --seconds   how often each is measured, and how long",
+  "  --rounds, --seconds   number and length of the measurements",
   "  --file=FILE           for runs and pages: a ledger that is filled once and kept",
-  "Exit codes: 0 all bars are met, 1 one is missed, 2 wrong command line, or wrk is not installed.",
+  "Exit codes: 0 all bars are met, 1 one is missed, 2 invalid command line, or wrk is not installed.",
 ];
 
-/** Reads a command line; null when only its help was wanted. */
+/** Parses a command line; null if it only asks for help. */
 export function parseBench(
   args: readonly string[],
   io: Io,
@@ -87,7 +86,7 @@ export function parseBench(
   }
   const [name = "ingest", ...rest] = positionals;
   if (!Object.hasOwn(BENCHES, name)) {
-    throw new UsageError(`There is no benchmark "${name}": --help lists them`);
+    throw new UsageError(`Unknown benchmark "${name}": --help lists the benchmarks`);
   }
   const options = {
     rounds: countOf("rounds", values.rounds),

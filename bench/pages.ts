@@ -1,6 +1,6 @@
 /**
- * Pages of the dashboard over many runs: the milliseconds of the server for each, and the bytes that the
- * first one takes with everything it loads.
+ * Measures dashboard pages over many runs: the server's milliseconds for each page, and the bytes
+ * of the first page with all its assets.
  */
 import { Memory } from "../domain/core/memory.ts";
 import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
@@ -17,13 +17,12 @@ import type { BenchOptions } from "./options.ts";
 
 const BAR = { ms: 30, firstPageBytes: 60_000 } as const;
 
-/** Events of the longest run. */
 const EVENTS = 5_000;
 const EVENTS_PER_BATCH = 50;
 const nowMs = Date.now();
 const longRun = idOf("run") as RunId;
 
-/** Each page as it is asked for. */
+/** Paths of the measured pages. */
 const PAGES = [
   "",
   "/runs",
@@ -48,7 +47,7 @@ function idOf(kind: "run" | "evt"): string {
   return `${kind}_eu_${uuid7Hex(nowMs, crypto.getRandomValues(new Uint8Array(10)))}`;
 }
 
-/** A call of the API that must be taken. */
+/** Calls the API; throws if it refuses. */
 async function call(url: string, path: string, body: unknown): Promise<void> {
   const response = await fetch(url + path, {
     method: "POST",
@@ -59,7 +58,7 @@ async function call(url: string, path: string, body: unknown): Promise<void> {
   if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
 }
 
-/** Stores the longest run and one of each agent, as clients do. */
+/** Stores the longest run and one run of each agent, through the API. */
 async function fillByCalls(url: string): Promise<void> {
   const started_at = formatInstant(nowMs);
   for (const agent of AGENTS) await call(url, "/v1/runs", { id: idOf("run"), agent, started_at });
@@ -76,7 +75,7 @@ async function fillByCalls(url: string): Promise<void> {
   }
 }
 
-/** Signs in as a browser does; returns the session's cookie. */
+/** Signs in as a browser does; returns the session cookie. */
 async function signIn(url: string): Promise<string> {
   const { headers, body } = await fetch(`${url}/dashboard/sign-in`, {
     method: "POST",
@@ -88,16 +87,16 @@ async function signIn(url: string): Promise<string> {
   return (headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
 }
 
-/** Bytes of an answer as a browser gets it: compressed. */
+/** Returns the compressed bytes of a response, as a browser receives it. */
 async function bytesOf(url: string, cookie: string): Promise<{ bytes: number; text: string }> {
   const response = await fetch(url, { headers: { Cookie: cookie } });
   const text = await response.text();
-  // The client takes the compression off, and the length with it.
+  // The client decompresses the response and drops its length.
   const gzipped = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   return { bytes: (await new Response(gzipped).bytes()).length, text };
 }
 
-/** Bytes of the first page with everything it loads. */
+/** Returns the bytes of the first page with all its assets. */
 async function firstPageBytes(url: string, cookie: string): Promise<number> {
   const { bytes, text } = await bytesOf(`${url}/dashboard`, cookie);
   const files = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)];
@@ -106,7 +105,7 @@ async function firstPageBytes(url: string, cookie: string): Promise<number> {
 }
 
 /** Measurements of a page. */
-interface Asked {
+interface PageMeasured {
   readonly ms: number[];
   status: number;
   bytes: number;
@@ -114,7 +113,7 @@ interface Asked {
 
 const HEAD = ["page", "status", "first ms", "p50 ms", "p99 ms", "bytes, plain"];
 
-/** Asks for all pages, round by round. */
+/** Requests all pages, round by round. */
 export async function bench(
   { folder, runs = 1_000_000, rounds = 50, file = `${folder}/pages.kv` }: BenchOptions,
 ): Promise<Bar[]> {
@@ -130,16 +129,16 @@ export async function bench(
   await fillByCalls(url);
   await service.worker.idle();
   const cookie = await signIn(url);
-  const asked = new Map(
-    PAGES.map((page): [string, Asked] => [page, { ms: [], status: 0, bytes: 0 }]),
+  const measuredPages = new Map(
+    PAGES.map((page): [string, PageMeasured] => [page, { ms: [], status: 0, bytes: 0 }]),
   );
   for (let round = 0; round < rounds; round++) {
-    // As on a service in use, today has changed since the page was asked for last.
+    // Simulate a service in use: today's data has changed since the last request.
     const started_at = formatInstant(Date.now());
     const labels = { agent: "busy", customer_id: "customer-7" };
     await call(url, "/v1/runs", { id: idOf("run"), ...labels, started_at });
     await service.worker.idle();
-    for (const [page, measured] of asked) {
+    for (const [page, measured] of measuredPages) {
       const response = await fetch(`${url}/dashboard${page}`, { headers: { Cookie: cookie } });
       measured.bytes = (await response.bytes()).length;
       measured.status = response.status;
@@ -152,11 +151,11 @@ export async function bench(
   await service.stop();
   await store.close();
   print(`Pages of the dashboard over ${number(runs)} runs, ${rounds} times each.\n`);
-  print(table(HEAD, [...asked].map(([page, measured]) => rowOf(page, measured))));
-  return barsOf([...asked.values()], firstBytes);
+  print(table(HEAD, [...measuredPages].map(([page, measured]) => rowOf(page, measured))));
+  return barsOf([...measuredPages.values()], firstBytes);
 }
 
-function rowOf(page: string, { ms, status, bytes }: Asked): string[] {
+function rowOf(page: string, { ms, status, bytes }: PageMeasured): string[] {
   return [
     page.replace(longRun, "<5,000 events>") || "/",
     String(status),
@@ -167,14 +166,14 @@ function rowOf(page: string, { ms, status, bytes }: Asked): string[] {
   ];
 }
 
-function barsOf(asked: readonly Asked[], firstBytes: number): Bar[] {
-  const slowest = Math.max(...asked.map(({ ms }) => quantile(ms, 0.5)));
+function barsOf(measuredPages: readonly PageMeasured[], firstBytes: number): Bar[] {
+  const slowest = Math.max(...measuredPages.map(({ ms }) => quantile(ms, 0.5)));
   return [
     {
       name: "p50 of the slowest page",
       bar: `< ${BAR.ms} ms`,
       measured: `${number(slowest, 1)} ms`,
-      met: slowest < BAR.ms && asked.every(({ status }) => status === 200),
+      met: slowest < BAR.ms && measuredPages.every(({ status }) => status === 200),
     },
     {
       name: "the first page with everything it loads, compressed",

@@ -1,6 +1,6 @@
 /**
- * The worker behind the requests: how long after its finish a run's cost is final while 1,000 runs
- * finish a second, and what the worker takes from the ingest.
+ * Measures the worker: the time until a run's cost is final at 1,000 finishes a second, and the
+ * throughput that the worker takes from the ingest.
  */
 import { uuid7Hex } from "../domain/core/ids.ts";
 import { number } from "../tools/table.ts";
@@ -22,7 +22,7 @@ import { median } from "./stats.ts";
 import { keyOf } from "./service.ts";
 
 const FINISHES_PER_SECOND = 1_000;
-/** Each finish has an open before it. */
+/** Each finish follows an open. */
 const LIFE: Load = { call: "life", connections: 32, seconds: 1 };
 const INGEST: Load = { call: "open", connections: 64, seconds: 1 };
 const PROBE_PAUSE_MS = 50;
@@ -30,7 +30,6 @@ const IDLE_LIMIT_MS = 120_000;
 const INGEST_RATIO_MIN = 0.8;
 const LAG_MS_MAX = 1_000;
 
-/** Measures it. */
 export async function measurePipeline(
   { folder, rounds, seconds }: IngestPlan,
 ): Promise<IngestPart> {
@@ -38,15 +37,15 @@ export async function measurePipeline(
   await using ours = await startSide("ours", `${folder}/worker.kv`);
   await using workless = await startSide("workless", `${folder}/workless.kv`);
   const pauseMs = await findPause(workless);
-  const found = await inTurn("pipeline", rounds, {
+  const results = await inTurn("pipeline", rounds, {
     ours: () => loadSide(ours, seconds, pauseMs),
     workless: () => loadSide(workless, seconds, pauseMs),
   });
-  const ingest = found.ours.map((loaded) => loaded.ingest);
-  const ratios = rateRatios(ingest, found.workless.map((loaded) => loaded.ingest));
-  const lagsMs = found.ours.flatMap((loaded) => loaded.lagsMs);
+  const ingest = results.ours.map((loaded) => loaded.ingest);
+  const ratios = rateRatios(ingest, results.workless.map((loaded) => loaded.ingest));
+  const lagsMs = results.ours.flatMap((loaded) => loaded.lagsMs);
   const worstMs = Math.max(...lagsMs);
-  const rate = median(found.ours.map(({ finishes }) => finishes));
+  const rate = median(results.ours.map(({ finishes }) => finishes));
   return {
     rows: [loadRow("open, beside 1,000 finishes a second", INGEST.connections, ingest)],
     bars: [
@@ -58,7 +57,7 @@ export async function measurePipeline(
       {
         name: "cost final after a finish",
         bar: `< ${number(LAG_MS_MAX)} ms`,
-        // Of all probes: a client waits for each of them.
+        // The maximum of all probes: a client waits for each of them.
         measured: `${number(worstMs)} ms at most, ${number(median(lagsMs))} ms median of ` +
           `${lagsMs.length}, at ${number(rate)} finishes a second`,
         met: worstMs < LAG_MS_MAX,
@@ -73,9 +72,9 @@ interface Loaded {
   readonly lagsMs: readonly number[];
 }
 
-/** Opens as fast as they go, runs that finish at their rate beside them, and probes. */
+/** Loads a server with opens at full speed, finishes at their rate, and probes. */
 async function loadSide(side: Side, seconds: number, pauseMs: number): Promise<Loaded> {
-  // On the side without a worker no cost becomes final.
+  // Without a worker, no cost becomes final.
   const probing = side.kind === "ours" ? probe(side.url, seconds * 1000) : Promise.resolve([]);
   const [ingest, life, lagsMs] = await Promise.all([
     measure(side, { ...INGEST, seconds }),
@@ -86,7 +85,7 @@ async function loadSide(side: Side, seconds: number, pauseMs: number): Promise<L
   return { ingest, finishes: life.requestsPerSecond / 2, lagsMs };
 }
 
-/** The pause that leads to the wanted finishes a second while opens go as fast as they can. */
+/** Finds the pause for the wanted rate of finishes, while opens run at full speed. */
 async function findPause(side: Side): Promise<number> {
   const wanted = 2 * FINISHES_PER_SECOND;
   let pauseMs = 1000 * LIFE.connections / wanted;
@@ -100,7 +99,7 @@ async function findPause(side: Side): Promise<number> {
   return pauseMs;
 }
 
-/** Sends runs of its own and measures how long each takes to have its final cost. */
+/** Sends runs and measures how long each takes to have its final cost. */
 async function probe(url: string, ms: number): Promise<number[]> {
   const endMs = performance.now() + ms;
   const lagsMs: number[] = [];

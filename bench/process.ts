@@ -1,13 +1,13 @@
-/** Processes of a benchmark: starting and ending them, and what the system knows of them. */
+/** Starts, ends and monitors the processes of a benchmark. */
 
 const live = new Set<Deno.ChildProcess>();
 
-/** Arguments of Deno for the service: memory grows as little under load as in `deno task start`. */
+/** Arguments of Deno for the service, with the memory options of `deno task start`. */
 export function denoArguments(...args: readonly string[]): string[] {
   return ["run", "--frozen", "--no-prompt", "--v8-flags=--heap-growing-percent=60", ...args];
 }
 
-/** Starts a process; however the benchmark ends, {@link endAll} ends it. */
+/** Starts a process; {@link endAll} ends it, however the benchmark ends. */
 export function spawn(
   command: string,
   args: readonly string[],
@@ -24,17 +24,17 @@ export function spawn(
   return child;
 }
 
-/** Runs a process to its end; fails with what it wrote on stderr. */
+/** Runs a process to its end; throws with its stderr if it fails. */
 export async function run(command: string, ...args: string[]): Promise<Deno.CommandOutput> {
   const output = await spawn(command, args, { stdout: "piped" }).output();
   if (output.success) return output;
   throw new Error(`${command} failed: ${new TextDecoder().decode(output.stderr).trim()}`);
 }
 
-/** Checks that a program can be started. */
+/** Returns whether a program can be started. */
 export async function isInstalled(program: string, versionFlag: string): Promise<boolean> {
   try {
-    // Its exit code says nothing: wrk leaves with 1 after printing its version.
+    // The exit code is ignored: wrk exits with 1 after printing its version.
     await new Deno.Command(program, { args: [versionFlag], stdout: "null", stderr: "null" })
       .output();
     return true;
@@ -44,18 +44,18 @@ export async function isInstalled(program: string, versionFlag: string): Promise
   }
 }
 
-/** Ends a process and waits until it is gone. */
+/** Ends a process and waits for its exit. */
 export async function end(child: Deno.ChildProcess): Promise<void> {
   if (live.has(child)) child.kill("SIGKILL");
   await child.status;
 }
 
-/** Ends all processes, however far they are. */
+/** Ends all processes. */
 export async function endAll(): Promise<void> {
   await Promise.all([...live].map(end));
 }
 
-/** Collects what a process writes, so that its pipe never fills up. */
+/** Collects the output of a process, so that its pipe never fills up. */
 export class Output {
   text = "";
   readonly done: Promise<void>;
@@ -68,7 +68,7 @@ export class Output {
     this.done = this.#collect(stream);
   }
 
-  /** The first match once it was written; null when the stream ends without it. */
+  /** Resolves to the first match; null if the stream ends without one. */
   match(pattern: RegExp): Promise<RegExpExecArray | null> {
     const { promise, resolve } = Promise.withResolvers<RegExpExecArray | null>();
     this.#searches.push({ pattern, resolve });
@@ -92,7 +92,7 @@ export class Output {
   }
 }
 
-/** CPU time of a process since its start, and its memory now. */
+/** CPU time of a process since its start, and its current memory. */
 export interface Usage {
   readonly cpuSeconds: number;
   readonly rssMb: number;
@@ -101,7 +101,7 @@ export interface Usage {
 /** Clock ticks a second in `/proc`, a constant of the kernel's interface. */
 const TICKS = 100;
 
-/** Reads what a process has used; null where the system does not show it: only Linux does. */
+/** Reads the usage of a process; null on systems other than Linux. */
 export async function usageOf(pid: number): Promise<Usage | null> {
   try {
     const [stat, status] = await Promise.all([
@@ -115,7 +115,7 @@ export async function usageOf(pid: number): Promise<Usage | null> {
   }
 }
 
-/** Reads `/proc/PID/stat` and `/proc/PID/status`. */
+/** Parses `/proc/PID/stat` and `/proc/PID/status`. */
 export function parseUsage(stat: string, status: string): Usage {
   // The second field is the program's name in parentheses and may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -124,10 +124,10 @@ export function parseUsage(stat: string, status: string): Usage {
   return { cpuSeconds: (user + system) / TICKS, rssMb: rssKb / 1024 };
 }
 
-/** Milliseconds between two checks of a process, and the CPU time that still counts as idle. */
+/** Interval of idle checks, and the CPU time in it that still counts as idle. */
 const CHECK = { everyMs: 100, idleSeconds: 0.01 } as const;
 
-/** Waits until a process has nothing left to do, such as a queue or a checkpoint. */
+/** Waits until a process is idle, without a pending queue or checkpoint. */
 export async function untilIdle(pid: number, limitMs: number): Promise<void> {
   const endMs = performance.now() + limitMs;
   let before = await usageOf(pid);
@@ -139,7 +139,7 @@ export async function untilIdle(pid: number, limitMs: number): Promise<void> {
   }
 }
 
-/** Describes the machine in one line: absolute numbers mean nothing without it. */
+/** Describes the machine in one line: absolute numbers depend on it. */
 export async function describeMachine(folder: string): Promise<string> {
   const read = (path: string) => Deno.readTextFile(path).catch(() => "");
   const model = /^model name\s*:\s*(.+)$/m.exec(await read("/proc/cpuinfo"))?.[1];
@@ -154,7 +154,7 @@ export async function describeMachine(folder: string): Promise<string> {
   ].join(", ");
 }
 
-/** The kind of file system a folder is on, by the list of mounts; null when it does not say. */
+/** Returns the file system of a folder from the list of mounts; null if unknown. */
 export function fileSystemOf(folder: string, mounts: string): string | null {
   let best = { point: "", kind: "" };
   for (const line of mounts.split("\n")) {

@@ -4,7 +4,7 @@ import { median } from "./stats.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes what is going on. */
+/** Writes progress. */
 export function say(text: string): void {
   Deno.stderr.writeSync(encoder.encode(`${text}\n`));
 }
@@ -12,11 +12,11 @@ export function say(text: string): void {
 /** Prints a result. */
 export function print(text: string): void {
   let bytes = encoder.encode(`${text}\n`);
-  // A pipe may take less than it is given.
+  // A pipe may accept only a part of the bytes.
   while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
 }
 
-/** A bar that a measurement is held to; `met` is null where nothing was measured. */
+/** A bar for a measurement; `met` is null if nothing was measured. */
 export interface Bar {
   readonly name: string;
   readonly bar: string;
@@ -24,7 +24,7 @@ export interface Bar {
   readonly met: boolean | null;
 }
 
-/** The median of some ratios must reach a limit. */
+/** Builds a bar for the median of ratios. */
 export function atLeast(name: string, limit: number, ratios: readonly number[]): Bar {
   const bar = `≥ ${limit}`;
   if (ratios.length === 0) return { name, bar, measured: "not measured", met: null };
@@ -33,7 +33,7 @@ export function atLeast(name: string, limit: number, ratios: readonly number[]):
   return { name, bar, measured: `${number(middle, 2)}${range}`, met: middle >= limit };
 }
 
-/** All bars as a table. */
+/** Formats all bars as a table. */
 export function barTable(bars: readonly Bar[]): string {
   const rows = bars.map(({ name, bar, measured, met }) => {
     const verdict = met === null ? "-" : met ? "met" : "MISSED";

@@ -1,7 +1,7 @@
 /**
- * Pages of the list of runs by filter: the milliseconds each takes, also of the processor alone, which do
- * not depend on what else the machine does, and the rows it reads of the index. Each filter is asked for
- * the first page and for pages anywhere in the month, in turn with the others.
+ * Measures pages of the list of runs by filter: milliseconds, CPU milliseconds, which do not depend
+ * on other load of the machine, and index rows read. It reads the first page and pages anywhere in
+ * the month, alternating between filters.
  */
 import { Memory } from "../domain/core/memory.ts";
 import process from "node:process";
@@ -19,7 +19,7 @@ import { firstTeamOf } from "./service.ts";
 import type { BenchOptions } from "./options.ts";
 
 const LIMIT = 50;
-/** Pages of each filter before those that count: the first ones wait for the compiler. */
+/** Unmeasured pages of each filter: the first ones include compilation. */
 const WARM_UP_PAGES = 5;
 const P99_MS_MAX = 20;
 const DAY_MS = 86_400_000;
@@ -79,8 +79,7 @@ const QUERIES: Readonly<Record<string, RunsQuery>> = {
   "part of an id, none, a month": { ...ALL, q: "zz" },
 };
 
-/** Measurements of a filter. */
-interface Found {
+interface FilterMeasured {
   readonly ms: number[];
   readonly cpuMs: number[];
   readonly read: number[];
@@ -98,25 +97,25 @@ const HEAD = [
   "runs a page",
 ];
 
-/** Reads pages of all filters. */
+/** Measures pages of all filters. */
 export async function bench(
   { folder, runs = 1_000_000, rounds = 100, file = `${folder}/runs.kv` }: BenchOptions,
 ): Promise<Bar[]> {
   await fillOnce(file, runs);
   const store = await openStore(file, new Memory());
   const team = await firstTeamOf(store);
-  const found = new Map<string, Found>();
+  const measuredFilters = new Map<string, FilterMeasured>();
   for (let page = -WARM_UP_PAGES; page < rounds; page++) {
     for (const [name, query] of Object.entries(QUERIES)) {
       const measured = await readPage(store, team, query, Math.max(0, page) / rounds);
       if (page < 0) continue;
-      const all = found.get(name) ?? { ms: [], cpuMs: [], read: [], listed: [] };
-      found.set(name, all);
+      const all = measuredFilters.get(name) ?? { ms: [], cpuMs: [], read: [], listed: [] };
+      measuredFilters.set(name, all);
       for (const key of ["ms", "cpuMs", "read", "listed"] as const) all[key].push(measured[key]);
     }
   }
   await store.close();
-  const rows = [...found].map(([name, { ms, cpuMs, read, listed }]) => [
+  const rows = [...measuredFilters].map(([name, { ms, cpuMs, read, listed }]) => [
     name,
     number(quantile(ms, 0.5), 1),
     number(quantile(ms, 0.99), 1),
@@ -128,7 +127,7 @@ export async function bench(
   ]);
   print(`Pages of ${LIMIT} from ${number(runs)} runs; ${rounds} pages of each filter.\n`);
   print(table(HEAD, rows));
-  const slowest = Math.max(...[...found.values()].map(({ ms }) => quantile(ms, 0.99)));
+  const slowest = Math.max(...[...measuredFilters.values()].map(({ ms }) => quantile(ms, 0.99)));
   return [{
     name: "p99 of a page of the list of runs, whatever the filter",
     bar: `< ${P99_MS_MAX} ms`,
@@ -137,7 +136,7 @@ export async function bench(
   }];
 }
 
-/** Reads the page that begins so far back, as a part of the filter's range. */
+/** Reads the page that starts `back` of the filter's range before its end. */
 async function readPage(store: Store, team: TeamId, query: RunsQuery, back: number) {
   const rangeMs = query.from === null ? SPREAD_MS : DAY_MS;
   const at = nowMs - Math.floor(back * rangeMs);

@@ -1,13 +1,13 @@
 /**
- * The service under load, in a process of its own, over one of these stores:
+ * Runs the service under load, as a separate process, over one of these stores:
  *
- * - `ours`: the ledger on disk as it ships;
- * - `sweeping`: the same with the nightly sweep at work;
- * - `workless`: the first without the worker behind the requests;
- * - `alone`: that with a commit of its own for each write;
- * - `nothing`: nothing is kept, which shows what everything else costs.
+ * - `ours`: the ledger on disk as in production;
+ * - `sweeping`: the same during the nightly sweep;
+ * - `workless`: the first without the worker;
+ * - `alone`: that with one commit for each write;
+ * - `nothing`: stores nothing, which shows the cost of everything else.
  *
- * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
+ * Usage: server.ts KIND FILE [TEAMS]; prints its address to stderr.
  */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { Memory } from "../domain/core/memory.ts";
@@ -22,10 +22,10 @@ import { serve } from "../app/server.ts";
 import type { SideKind } from "./options.ts";
 import { createBenchService, createTeams } from "./service.ts";
 
-/** Limits that no second write fits into; a first one always does. */
+/** Limits that allow one write for each commit. */
 const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
 
-/** Prices calls where nothing is kept too: only the storing is left out. */
+/** Calls are priced even if nothing is stored: only storing is omitted. */
 const CARD = createRateCard([]);
 
 const NO_PARTS = { opening: null, closing: null };

@@ -1,5 +1,5 @@
 /**
- * The service as benchmarks set it up. Its teams have keys that the load generator can work out: team
+ * Sets up the service for benchmarks. The load generator can derive the keys of the teams: team
  * number `n` has the key `n` in hex.
  */
 import { TIMERS } from "../kv/base/deadline.ts";
@@ -13,13 +13,12 @@ import { getMany, type Store } from "../kv/store.ts";
 const REGION = "eu";
 const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
 
-/** The real clock and real randomness. */
 export const ENVIRONMENT = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 
-/** Builds a service over a store, with what benchmarks leave as it is. */
+/** Builds a service over a store, with the settings of all benchmarks. */
 export function createBenchService(
   store: Store,
   options: Pick<ServiceOptions, "log" | "parts">,
@@ -37,7 +36,7 @@ export function createBenchService(
   });
 }
 
-/** The key of team number `n`. */
+/** Returns the key of team number `n`. */
 export function keyOf(n: number): string {
   return `apk_${REGION}_${hexOf(n)}`;
 }
@@ -46,21 +45,21 @@ function hexOf(n: number): string {
   return n.toString(16).padStart(32, "0");
 }
 
-/** The id of team number 1. */
+/** Returns the id of team number 1. */
 export async function firstTeamOf(store: Store): Promise<TeamId> {
   const [entry] = await getMany(store, [keys.firstTeam()]);
   return entry?.value as TeamId;
 }
 
 /**
- * Creates teams 1 to `count`, none with a request rate. On a file that has them, `count` must be 1, and
- * the team stays on its plan.
+ * Creates teams 1 to `count` without a request rate. If the file already has teams, `count` must be
+ * 1, and the team keeps its plan.
  */
 export async function createTeams(store: Store, count: number): Promise<void> {
   let secret: Uint8Array | null = null;
   const environment = {
     ...ENVIRONMENT,
-    // A new secret is 16 random bytes: here they are the team's number.
+    // A secret is 16 random bytes: here they are the team's number.
     random: (bytes: number) => bytes === secret?.length ? secret : ENVIRONMENT.random(bytes),
   };
   const options = { region: REGION, refusedSecret: null } as const;

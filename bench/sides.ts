@@ -1,21 +1,21 @@
-/** Servers under load, each a process of its own. */
+/** Servers under load, each in a separate process. */
 import type { SideKind } from "./options.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
 
-/** A running server. Always `await using`. */
+/** A running server. Use it with `await using`. */
 export interface Side extends AsyncDisposable {
   readonly kind: SideKind;
   readonly url: string;
   readonly pid: number;
-  /** Kinds of calls that it has been warmed up with. */
+  /** Calls for which the server is warmed up. */
   readonly warm: Set<string>;
 }
 
 /** Options of a server. */
 export interface SideOptions {
-  /** Teams with keys of their own. */
+  /** Number of teams, each with its own key. */
   readonly teams?: number;
-  /** File that gets a line for each sync to disk; needs strace. */
+  /** File that receives a line for each sync to disk; needs strace. */
   readonly traceTo?: string;
 }
 
@@ -48,8 +48,8 @@ export async function startSide(
 }
 
 /**
- * With its filter in the kernel strace stops the server at syncs only. With `-D` the server stays a
- * direct child of this process, and ending it ends strace.
+ * Builds the strace command. Its kernel filter stops the server only at syncs. With `-D` the server
+ * stays a direct child of this process, and ending it ends strace.
  */
 function strace(file: string): string[] {
   const which = ["-e", "trace=fsync,fdatasync", "-e", "signal=none"];

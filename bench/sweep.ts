@@ -1,8 +1,8 @@
 /**
- * The nightly sweep beside calls: opens a second and their p99 with it at work and without, in turn.
+ * Measures the nightly sweep under load: opens a second and their p99, with and without a sweep.
  *
- * Each measurement has a server of its own on a copy of a filled file, so that both find the same and
- * the sweep starts from the beginning.
+ * Each measurement has its own server on a copy of one filled file, so that all have the same data
+ * and the sweep starts from the beginning.
  */
 import { cutoffOf, type RetentionClass } from "../domain/retention/retention.ts";
 import type { Team } from "../domain/teams/team.ts";
@@ -29,15 +29,14 @@ import { median } from "./stats.ts";
 
 const RATIO_MIN = 0.9;
 
-/** Measurements of one server. */
-interface Found extends Measured {
-  /** Runs swept a second meanwhile. */
+interface SweepMeasured extends Measured {
+  /** Runs swept a second during the load. */
   readonly sweptPerSecond: number;
-  /** Runs that were still due afterwards. */
-  readonly left: number;
+  /** Runs still due afterwards. */
+  readonly stillDue: number;
 }
 
-/** Measures opens beside the sweep of payloads and that of records. */
+/** Measures opens during the sweep of payloads and during the sweep of records. */
 export async function bench(options: BenchOptions): Promise<Bar[]> {
   const parts = [await compare(options, "payload"), await compare(options, "record")];
   const rows = parts.flatMap((part) => part.rows);
@@ -47,32 +46,32 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
 
 async function compare(
   { folder, runs = 20_000, rounds = 3, seconds = 5 }: BenchOptions,
-  horizon: RetentionClass,
+  retentionClass: RetentionClass,
 ) {
-  const filled = `${folder}/${horizon}.kv`;
-  say(`${horizon}: storing ${number(runs)} runs …`);
-  await fillOld(filled, runs, horizon);
+  const filled = `${folder}/${retentionClass}.kv`;
+  say(`${retentionClass}: storing ${number(runs)} runs …`);
+  await fillOld(filled, runs, retentionClass);
   const load: Load = { call: "open", connections: 64, seconds };
-  const { sweeping, ours } = await inTurn(horizon, rounds, {
-    sweeping: () => measureCopy(filled, "sweeping", horizon, load),
-    ours: () => measureCopy(filled, "ours", horizon, load),
+  const { sweeping, ours } = await inTurn(retentionClass, rounds, {
+    sweeping: () => measureCopy(filled, "sweeping", retentionClass, load),
+    ours: () => measureCopy(filled, "ours", retentionClass, load),
   });
-  const row = (name: string, all: readonly Found[]) => [
+  const row = (name: string, all: readonly SweepMeasured[]) => [
     ...loadRow(name, load.connections, all),
     number(median(all.map(({ sweptPerSecond }) => sweptPerSecond))),
-    number(median(all.map(({ left }) => left))),
+    number(median(all.map(({ stillDue }) => stillDue))),
   ];
   const bar = atLeast(
-    `opens beside the ${horizon} sweep ÷ without`,
+    `opens beside the ${retentionClass} sweep ÷ without`,
     RATIO_MIN,
     rateRatios(sweeping, ours),
   );
-  // A sweep that is done before the load proves nothing: it must be at work to the end of each round.
-  const isAtWork = sweeping.every(({ left }) => left > 0);
-  if (!isAtWork) say(`${horizon}: the sweep was done before the load; try with more --runs`);
+  // The sweep must run until the end of each round: otherwise the result proves nothing.
+  const isAtWork = sweeping.every(({ stillDue }) => stillDue > 0);
+  if (!isAtWork) say(`${retentionClass}: the sweep was done before the load; try with more --runs`);
   const isClean = [...sweeping, ...ours].every(({ failures }) => failures === 0);
   return {
-    rows: [row("open", ours), row(`open, sweep of each ${horizon}`, sweeping)],
+    rows: [row("open", ours), row(`open, sweep of each ${retentionClass}`, sweeping)],
     bar: { ...bar, met: bar.met && isClean && isAtWork },
   };
 }
@@ -80,22 +79,22 @@ async function compare(
 async function measureCopy(
   filled: string,
   kind: SideKind,
-  horizon: RetentionClass,
+  retentionClass: RetentionClass,
   load: Load,
-): Promise<Found> {
+): Promise<SweepMeasured> {
   const file = `${filled}.${kind}`;
   await Deno.copyFile(filled, file);
   try {
     await using side = await startSide(kind, file);
-    // The sweep is never idle, so the copy is loaded without the wait after a warm-up.
+    // A sweeping server is never idle, so the warm-up and its wait are skipped.
     side.warm.add(`${load.call} 1`);
     const store = await openBeside(file);
-    const [before, startMs] = [await countDue(store, horizon), performance.now()];
-    const found = await measure(side, load);
+    const [before, startMs] = [await countDue(store, retentionClass), performance.now()];
+    const measured = await measure(side, load);
     const elapsedMs = performance.now() - startMs;
-    const left = await countDue(store, horizon);
+    const stillDue = await countDue(store, retentionClass);
     await store.close();
-    return { ...found, sweptPerSecond: 1000 * (before - left) / elapsedMs, left };
+    return { ...measured, sweptPerSecond: 1000 * (before - stillDue) / elapsedMs, stillDue };
   } finally {
     for (const end of ["", "-wal", "-shm", ".lock"]) {
       await Deno.remove(file + end).catch(() => {});
@@ -103,10 +102,10 @@ async function measureCopy(
   }
 }
 
-/** Runs that are due, by the rows they are filed under. */
-async function countDue(store: Store, horizon: RetentionClass): Promise<number> {
+/** Counts the runs that are due, by their expiry entries. */
+async function countDue(store: Store, retentionClass: RetentionClass): Promise<number> {
   const id = await firstTeamOf(store);
   const [entry] = await getMany(store, [keys.team(id)]);
-  const before = cutoffOf(planOfTeam(entry?.value as Team), horizon, Date.now());
-  return (await listRows(store, keys.expiries(id, horizon, before, null))).length;
+  const before = cutoffOf(planOfTeam(entry?.value as Team), retentionClass, Date.now());
+  return (await listRows(store, keys.expiries(id, retentionClass, before, null))).length;
 }

@@ -1,4 +1,4 @@
-/** `deno task backup`: copies a ledger beside the running service, and checks the copy. */
+/** `deno task backup`: copies a ledger while the service runs, and checks the copy. */
 import { backUp, CopyFailed, type CopyWatch } from "../kv/backup.ts";
 import { StoreRefused } from "../kv/refused.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, LedgerRefused, locationOf } from "./ledger_file.ts";
@@ -14,24 +14,24 @@ import {
 
 const HELP = [
   "deno task backup FILE [--kv=LEDGER]",
-  "Copies a ledger as it is at one moment into one new file, and checks the copy. Services go on.",
+  "Copies a snapshot of a ledger into a new file and checks the copy. Services keep running.",
 ];
 
 /** Result of a copy. */
 interface Copied {
   readonly bytes: number;
-  /** Lines about it. */
+  /** Lines to print. */
   readonly lines: readonly string[];
 }
 
-/** Copies from or to the named file. */
+/** Copies from or to `file`. */
 type Copy = (file: string, location: string, watch: CopyWatch) => Promise<Copied>;
 
-/** A smaller ledger, of less than 64 MB, is copied before progress could be read. */
+/** Minimum pages to draw progress: a ledger of less than 64 MB is copied too quickly. */
 const PROGRESS_PAGES_MIN = 16_000;
 
 const EXIT_HELP =
-  "Exit codes: 0 done, 1 not copied, 2 wrong command line, 3 no such ledger, or in use.";
+  "Exit codes: 0 copied, 1 not copied, 2 invalid command line, 3 ledger missing or in use.";
 
 /** Runs a command that copies a ledger from or to the one file it names; returns its exit code. */
 export function runCopy(
@@ -46,9 +46,9 @@ export function runCopy(
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw new UsageError("Name one FILE: see --help");
     const startedMs = performance.now();
-    using shown = new ShownProgress(io);
+    using progress = new ShownProgress(io);
     using signals = new StopSignals();
-    const { onPages, onCopied } = shown;
+    const { onPages, onCopied } = progress;
     const watch = { onPages, onCopied, signal: signals.signal };
     const { bytes, lines } = await copy(file, locationOf(values.kv), watch).catch(asToolFailure);
     const seconds = (performance.now() - startedMs) / 1_000;
@@ -72,7 +72,7 @@ function asToolFailure(error: unknown): never {
   throw error;
 }
 
-/** Draws how many pages are copied, where that takes long enough to be read. */
+/** Draws the progress of a long copy. */
 class ShownProgress implements Disposable {
   readonly #io: Io;
   #progress: Progress | null = null;
@@ -100,7 +100,7 @@ class ShownProgress implements Disposable {
   }
 }
 
-/** Has Ctrl-C and a supervisor's stop end the copy, so that nothing half done stays. */
+/** Cancels the copy on SIGINT or SIGTERM, so that no partial file stays. */
 class StopSignals implements Disposable {
   readonly #stopping = new AbortController();
   readonly #stop = () => this.#stopping.abort();

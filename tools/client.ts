@@ -1,4 +1,4 @@
-/** A small client of the public API, shared by the tools. */
+/** HTTP client of the public API, shared by the tools. */
 import { developmentKey, isTeamKey } from "../domain/teams/credentials.ts";
 import { type Region, REGIONS } from "../domain/core/ids.ts";
 import { isObject } from "../domain/core/raw_json.ts";
@@ -13,10 +13,10 @@ export interface ClientConnection {
   readonly key: string;
 }
 
-/** An accepted request's answer. */
+/** Response to an accepted request. */
 export interface ClientAnswer {
   readonly status: number;
-  /** True when the server had stored the same before. */
+  /** True if the server had already stored the same request. */
   readonly replayed: boolean;
   readonly body: ClientJson;
 }
@@ -27,14 +27,14 @@ export interface Client extends Disposable {
   readonly url: string;
   /** Region of the key; ids are made in it. */
   readonly region: Region;
-  /** Sends a write until it is answered for good: the ids in it make that safe. */
+  /** Sends a write and retries it until a final response; the ids in it make it idempotent. */
   post(path: string, body: ClientJson): Promise<ClientAnswer>;
   get(path: string): Promise<ClientAnswer>;
-  /** A command that reads a path; it shows no key but the one everybody knows. */
+  /** Returns a command that reads a path; it contains no key except the public development key. */
   curl(path: string): string;
 }
 
-/** The server answered and refused. */
+/** The server refused the request. */
 export class Refused extends ToolFailure {
   override readonly name = "Refused";
   constructor(
@@ -47,14 +47,14 @@ export class Refused extends ToolFailure {
   }
 }
 
-/** The options of every tool that calls a server. */
+/** Options of every tool that calls a server. */
 export const CONNECTION_OPTIONS = {
   url: { type: "string" },
   key: { type: "string" },
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-/** Lines of `--help` about {@link CONNECTION_OPTIONS}. */
+/** Help lines for {@link CONNECTION_OPTIONS}. */
 export const CONNECTION_HELP = [
   "  --url URL    the server (default: HOST and PORT as the service reads them, http://127.0.0.1:8000)",
   "  --key KEY    a team key with the scopes ingest and read",
@@ -62,13 +62,13 @@ export const CONNECTION_HELP = [
   "  --help       show this",
 ];
 
-/** Reads one setting of the service; an empty value is as absent. */
+/** Reads a setting of the service; an empty value counts as absent. */
 export type ReadSetting = (name: string) => string | undefined;
 
-/** Hosts that stand for all addresses of a machine, and how this machine reaches itself. */
+/** Hosts that mean all addresses of a machine, and the local address to connect to. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Finds the server that the options name, else the one that the service's settings describe. */
+/** Returns the server named by the options, otherwise the one in the service's settings. */
 export function connectionOf(
   values: { readonly url?: string | undefined; readonly key?: string | undefined },
   setting: ReadSetting = (name) => Deno.env.get(name),
@@ -86,19 +86,19 @@ function localUrl(host: string, port: string): string {
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
 
-/** Statuses after which the same request may be sent again (contract 11). */
+/** Statuses after which the request may be retried (contract 11). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
-/** Attempts at one request; with the pauses below they span about a quarter of a minute. */
+/** Attempts at one request; with the pauses below they take about 15 seconds. */
 const ATTEMPTS_MAX = 7;
 const FIRST_PAUSE_MS = 250;
 const PAUSE_MS_MAX = 60_000;
-/** Longer than the server gives its storage and a body together. */
+/** Longer than the server's deadlines for storage and for a body together. */
 const ANSWER_MS_MAX = 30_000;
 
 /**
- * Connects to a server; nothing is sent yet.
+ * Creates a client; sends nothing yet.
  *
- * @param pause waits so many milliseconds
+ * @param pause waits for the given milliseconds
  */
 export function createClient(connection: ClientConnection, pause = sleep): Client {
   const url = baseUrl(connection.url);
@@ -123,7 +123,7 @@ export function createClient(connection: ClientConnection, pause = sleep): Clien
         });
         text = await response.text();
       } catch (error) {
-        // A server that never answered is not there; one that did may be restarting.
+        // A server that never responded is not running; one that did may be restarting.
         if (!answered || last) throw unreachable(url, error);
         await pause(backOffMs);
         continue;
@@ -159,12 +159,12 @@ function baseUrl(text: string): string {
 
 function regionOf(key: string): Region {
   const region = REGIONS.find((region) => isTeamKey(key, region));
-  // Never the key itself: it is a secret.
+  // The message omits the key: it is a secret.
   if (region !== undefined) return region;
   throw new UsageError("--key must be a team key: apk_<eu|us>_ and 32 lowercase hex digits");
 }
 
-/** curl's `-u` takes a user name and a password: the key and nothing. */
+/** Returns the argument of curl's `-u`: the key as user name, and no password. */
 function shownKey(key: string): string {
   return REGIONS.some((region) => key === developmentKey(region)) ? `${key}:` : '"$KEY:"';
 }
@@ -176,7 +176,7 @@ function answerOf(response: Response, text: string): ClientAnswer {
   return { status: response.status, replayed, body };
 }
 
-/** Milliseconds of a `Retry-After` in seconds; null when the server leaves the pause to the caller. */
+/** Returns the milliseconds of `Retry-After`; null when the header is absent. */
 function retryAfterMs(response: Response): number | null {
   const seconds = response.headers.get("retry-after") ?? "";
   return /^\d+$/.test(seconds) ? Math.min(PAUSE_MS_MAX, 1_000 * Number(seconds)) : null;
@@ -186,8 +186,8 @@ function unreachable(url: string, error: unknown): ToolFailure {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const detail = cause instanceof Error ? cause.message.split(": ").at(-1) : String(cause);
   return new ToolFailure(
-    `Nothing answers at ${url} (${detail}): start the server with "deno task dev", ` +
-      "or say where it is with --url",
+    `No server at ${url} (${detail}): start it with "deno task dev", ` +
+      "or name another with --url",
   );
 }
 
@@ -196,14 +196,14 @@ function refusal(url: string, response: Response, text: string): ToolFailure {
   if (typeof envelope?.error !== "string") return notRunledger(url, response.status);
   const { error: code, message, field } = envelope;
   const line = response.status === 401 || code === "forbidden"
-    ? `${new URL(url).origin} refuses the key (${code}): pass one of its own with --key`
-    : `${url} answers ${response.status} ${code}: ${message}`;
+    ? `${new URL(url).origin} refuses the key (${code}): pass one of its keys with --key`
+    : `${url} returned ${response.status} ${code}: ${message}`;
   return new Refused(line, response.status, code, typeof field === "string" ? field : null);
 }
 
 function notRunledger(url: string, status: number): ToolFailure {
   return new ToolFailure(
-    `${url} answers ${status} in a form unknown here: check that --url is a Runledger server`,
+    `${url} returned ${status} in an unknown format: check that --url is a Runledger server`,
   );
 }
 

@@ -1,33 +1,32 @@
 // deno-lint-ignore-file no-console -- the one place where the tools write: results on stdout, the rest on stderr
-/** A command-line tool: its options, its help, and how it talks to its user. */
+/** Runs command-line tools: options, help and output. */
 import { parseArgs } from "node:util";
 
 /** Output of a tool. */
 export interface Io {
-  /** Takes one line of the result. */
+  /** Writes one line of the result. */
   out(line: string): void;
-  /** Takes one line about a failure. */
+  /** Writes one line about a failure. */
   fail(line: string): void;
-  /** Screen that progress is drawn on. */
   readonly screen: Screen;
 }
 
-/** A place to draw progress on. */
+/** Output stream for progress. */
 export interface Screen {
-  /** True where a line can be drawn over; otherwise each state is a line of its own. */
+  /** True if a line can be redrawn; otherwise each state is a new line. */
   readonly isTerminal: boolean;
-  /** Takes text as it is. */
+  /** Writes text unchanged. */
   write(text: string): void;
 }
 
-/** Something the user can act on: the message is one line that says what to do. */
+/** A failure that the user can fix; the message is one line that says how. */
 export class ToolFailure extends Error {
   override readonly name: string = "ToolFailure";
   /** Exit code of the process. */
   readonly exitCode: number = 1;
 }
 
-/** The command line does not fit. */
+/** The command line is invalid. */
 export class UsageError extends ToolFailure {
   override readonly name = "UsageError";
   override readonly exitCode = 2;
@@ -35,7 +34,7 @@ export class UsageError extends ToolFailure {
 
 /** Counts finished steps. Dispose it before anything else is written. */
 export interface Progress extends Disposable {
-  /** One more step is done. */
+  /** Counts one finished step. */
   step(): void;
 }
 
@@ -48,7 +47,7 @@ export function createProgress(screen: Screen, what: string, total: number): Pro
   return {
     step() {
       done++;
-      // A redraw a percent is smooth enough; one a step would cost more than some steps.
+      // One redraw for each percent is enough; one for each step would cost more than some steps.
       const percent = Math.floor(100 * done / total);
       const mark = screen.isTerminal ? percent : Math.floor(percent / 10) * 10;
       if (mark === drawn || mark === 0) return;
@@ -62,7 +61,7 @@ export function createProgress(screen: Screen, what: string, total: number): Pro
   };
 }
 
-/** A state of progress as text; every state of one total is equally long. */
+/** Formats a state of progress; all states of one total have the same length. */
 export function progressLine(what: string, done: number, total: number): string {
   const filled = Math.floor(BAR_CHARS * done / total);
   const bar = "█".repeat(filled) + "░".repeat(BAR_CHARS - filled);
@@ -70,18 +69,18 @@ export function progressLine(what: string, done: number, total: number): string 
   return `${what} ${bar} ${percent} % (${`${done}`.padStart(`${total}`.length)}/${total})`;
 }
 
-/** Counts things of an unknown total. Dispose it before anything else is written. */
+/** Counts items when the total is unknown. Dispose it before anything else is written. */
 export interface Counter extends Disposable {
-  /** So many more are done. */
+  /** Adds finished items. */
   add(count: number): void;
 }
 
-/** Things between two counts shown, where they cannot be drawn over each other. */
-const THINGS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
+/** Items between two displayed counts. */
+const ITEMS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
 
 /** Shows a count: one line redrawn on a terminal, a line now and then elsewhere. */
 export function createCounter(screen: Screen, things: string): Counter {
-  const every = screen.isTerminal ? THINGS_PER_LINE.terminal : THINGS_PER_LINE.elsewhere;
+  const every = screen.isTerminal ? ITEMS_PER_LINE.terminal : ITEMS_PER_LINE.elsewhere;
   let [done, drawn] = [0, 0];
   return {
     add(count) {
@@ -97,12 +96,12 @@ export function createCounter(screen: Screen, things: string): Counter {
   };
 }
 
-/** A number of things in words. */
+/** Formats a count with its noun. */
 export function countText(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
-/** Runs a tool and answers its exit code; a failure becomes one line. */
+/** Runs a tool and returns its exit code; prints a failure as one line. */
 export async function runTool(io: Io, tool: () => Promise<number>): Promise<number> {
   try {
     return await tool();
@@ -115,7 +114,7 @@ export async function runTool(io: Io, tool: () => Promise<number>): Promise<numb
 
 type Config = NonNullable<Parameters<typeof parseArgs>[0]>;
 
-/** Reads a command line; what does not fit becomes a line that points to `--help`. */
+/** Parses a command line; an error refers to `--help`. */
 export function parseOptions<T extends Config>(config: T) {
   try {
     return parseArgs(config);
@@ -127,7 +126,7 @@ export function parseOptions<T extends Config>(config: T) {
   }
 }
 
-/** Reads a tool's command line, prints its help where that is wanted, and else does its work. */
+/** Parses a tool's command line, then prints its help or runs it. */
 export function runCommand<T extends Config>(
   io: Io,
   help: readonly string[],
@@ -143,7 +142,7 @@ export function runCommand<T extends Config>(
   });
 }
 
-/** The streams of this process. */
+/** Output streams of this process. */
 export function processIo(): Io {
   const encoder = new TextEncoder();
   return {

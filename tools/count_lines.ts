@@ -1,5 +1,5 @@
 /**
- * Counts the lines of TypeScript that are neither blank nor comments, outside of tests/, by top folder.
+ * Counts lines of TypeScript by top folder, without blank lines, comments and tests/.
  *
  * Usage: deno run -R tools/count_lines.ts
  */
@@ -9,7 +9,7 @@ import { number, table } from "./table.ts";
 const HELP = ["deno run -R tools/count_lines.ts", "Counts lines of code by top folder."];
 const ROOT = new URL("../", import.meta.url).pathname;
 
-/** Folders that hold no code of the project, or its tests. */
+/** Folders without code of the project, or with its tests. */
 const SKIPPED: readonly string[] = ["tests", "data", "node_modules"];
 
 /** Counts the lines of a source that are neither blank nor comments. */
@@ -28,7 +28,7 @@ export function countLines(source: string): number {
   return count;
 }
 
-/** Lines by top folder of a project; files at its root are counted by name. */
+/** Counts lines by top folder of a project; files at its root are counted by name. */
 export async function countFolders(root: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for await (const path of sourcesIn(root)) {

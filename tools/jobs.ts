@@ -1,4 +1,4 @@
-/** `deno task jobs`: what waits for the worker, and the stages that were given up. */
+/** `deno task jobs`: lists the worker's backlog and the dead stages. */
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { type DeadStage, PENDING_LANES, type ProcessingStore } from "../domain/runs/processing.ts";
@@ -10,41 +10,41 @@ import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./comma
 
 const HELP = [
   "deno task jobs [--kv=FILE] [--redrive=RUN_ID|all]",
-  "Lists what waits for the worker, and the stages of runs that were given up after 8 tries.",
+  "Lists the worker's backlog, and the dead stages of runs: those that failed 8 times.",
   ...LEDGER_HELP,
-  "  --redrive=RUN_ID|all  give the dead stages of a run, or of all, their tries back",
-  "Exit codes: 0 nothing is dead, 1 something is or the run has no dead stage, 3 no such ledger.",
+  "  --redrive=RUN_ID|all  retry the dead stages of one run, or of all runs",
+  "Exit codes: 0 no dead stages, 1 dead stages or none to redrive, 3 no such ledger.",
 ];
 
 /** Runs the command; returns its exit code. */
 export function jobs(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
   const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {
-    if (values.redrive === "") throw new UsageError("--redrive takes the id of a run, or all");
+    if (values.redrive === "") throw new UsageError("--redrive takes a run id, or all");
     return await withLedger(values.kv, async (store) => {
-      const pipeline = createProcessingStore({
+      const processing = createProcessingStore({
         store,
         updater: new RunUpdater(store),
         stages: [],
         now,
       });
-      if (values.redrive !== undefined) return await redrive(pipeline, values.redrive, io);
-      return await list(store, pipeline, io);
+      if (values.redrive !== undefined) return await redrive(processing, values.redrive, io);
+      return await list(store, processing, io);
     });
   });
 }
 
-async function list(store: OpenStore, pipeline: ProcessingStore, io: Io): Promise<number> {
+async function list(store: OpenStore, processing: ProcessingStore, io: Io): Promise<number> {
   backlogLines(await readBacklog(store)).forEach((line) => io.out(line));
   let dead = 0;
-  for await (const one of pipeline.deadStages()) {
+  for await (const deadStage of processing.deadStages()) {
     if (dead++ === 0) io.out("Dead stages:");
-    deadLines(one).forEach((line) => io.out(line));
+    deadLines(deadStage).forEach((line) => io.out(line));
   }
   io.out(
     dead === 0
-      ? "No stage is dead."
-      : `${dead} dead: mend the cause, then deno task jobs --redrive=RUN_ID, or --redrive=all`,
+      ? "No dead stages."
+      : `${dead} dead: fix the cause, then run deno task jobs --redrive=RUN_ID, or --redrive=all`,
   );
   return dead === 0 ? 0 : 1;
 }
@@ -52,38 +52,38 @@ async function list(store: OpenStore, pipeline: ProcessingStore, io: Io): Promis
 function backlogLines({ runs, stages }: Backlog): string[] {
   return [
     ...PENDING_LANES.map((lane) =>
-      `Changes of ${lane} runs to sum up: ${waitingText(runs[lane], "since")}`
+      `Pending changes of ${lane} runs: ${waitingText(runs[lane], "since")}`
     ),
-    `Stages that wait: ${waitingText(stages, "due")}`,
+    `Pending stages: ${waitingText(stages, "due")}`,
   ];
 }
 
-function waitingText({ count, oldestMs }: PendingWork, word: string): string {
-  return oldestMs === null ? "none" : `${count}, the oldest ${word} ${formatInstant(oldestMs)}`;
+function waitingText({ count, oldestMs }: PendingWork, verb: string): string {
+  return oldestMs === null ? "none" : `${count}, the oldest ${verb} ${formatInstant(oldestMs)}`;
 }
 
 function deadLines({ team, run, stage }: DeadStage): string[] {
   const { attempts, at, error } = stage;
   return [
     `  ${run} of ${team}: ${stage.stage}, ${attempts} tries, since ${formatInstant(at)}`,
-    `    ${error ?? "no error was kept"}`,
+    `    ${error ?? "no error is stored"}`,
   ];
 }
 
-async function redrive(pipeline: ProcessingStore, wanted: string, io: Io): Promise<number> {
+async function redrive(processing: ProcessingStore, target: string, io: Io): Promise<number> {
   let revived = 0;
-  for await (const one of pipeline.deadStages()) {
-    if (wanted !== "all" && one.run !== wanted) continue;
-    if (!await pipeline.revive(one)) continue;
+  for await (const deadStage of processing.deadStages()) {
+    if (target !== "all" && deadStage.run !== target) continue;
+    if (!await processing.revive(deadStage)) continue;
     revived++;
-    io.out(`${one.run} of ${one.team}: ${one.stage.stage} is tried again`);
+    io.out(`${deadStage.run} of ${deadStage.team}: ${deadStage.stage.stage} will be retried`);
   }
   if (revived > 0) {
-    io.out("A running service begins within a minute, a stopped one when it starts.");
-  } else if (wanted === "all") {
-    io.out("No stage is dead: there is nothing to do.");
+    io.out("A running service retries within a minute, a stopped one when it starts.");
+  } else if (target === "all") {
+    io.out("No dead stages: nothing to retry.");
   } else {
-    throw new ToolFailure(`${wanted} has no dead stage: deno task jobs lists those that have`);
+    throw new ToolFailure(`${target} has no dead stage: deno task jobs lists all dead stages`);
   }
   return 0;
 }

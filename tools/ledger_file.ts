@@ -1,28 +1,27 @@
-/** The ledger that a tool works on: the file of a service that may be running. */
+/** Opens the ledger that a tool works on, which a running service may have open. */
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { openBeside, openOwned, type OpenStore } from "../kv/open.ts";
 import { StoreInUse, StoreRefused } from "../kv/refused.ts";
 import { ToolFailure, UsageError } from "./command.ts";
 
-/** Options of every tool that works on a ledger. */
+/** Options of every tool that opens a ledger. */
 export const LEDGER_OPTIONS = {
   kv: { type: "string" },
   help: { type: "boolean", default: false },
 } as const;
 
-/** Lines of help about {@link LEDGER_OPTIONS}. */
+/** Help lines for {@link LEDGER_OPTIONS}. */
 export const LEDGER_HELP = [
   "  --kv=FILE    the ledger (default RUNLEDGER_KV, else ./data/runledger.kv)",
 ];
 
-/** The ledger cannot be used. */
 export class LedgerRefused extends ToolFailure {
   override readonly name = "LedgerRefused";
   override readonly exitCode = 3;
 }
 
-/** Opens a ledger for as long as a tool works on it, also beside a running service. */
+/** Opens a ledger while a tool works on it, also next to a running service. */
 export async function withLedger<T>(
   named: string | undefined,
   work: (store: OpenStore, location: string) => Promise<T>,
@@ -46,9 +45,9 @@ export async function withLedger<T>(
 }
 
 /**
- * The same for a tool that must be alone on the file.
+ * Opens a ledger for a tool that needs exclusive access.
  *
- * @param advice what to do where a service has it
+ * @param advice what to do when a service has the ledger open
  */
 export function withOwnLedger<T>(
   named: string | undefined,
@@ -64,10 +63,10 @@ export function withOwnLedger<T>(
   });
 }
 
-/** The ledger that a command line names, else the setting as the service reads it. */
+/** Returns the ledger named on the command line, otherwise the service's setting. */
 export function locationOf(named: string | undefined): string {
-  const sent = named ?? Deno.env.get("RUNLEDGER_KV");
-  const parsed = parseConfig(sent === undefined ? {} : { RUNLEDGER_KV: sent }, []);
+  const location = named ?? Deno.env.get("RUNLEDGER_KV");
+  const parsed = parseConfig(location === undefined ? {} : { RUNLEDGER_KV: location }, []);
   if (!parsed.ok) throw new UsageError(parsed.problems.join("; "));
   return parsed.config.kv;
 }

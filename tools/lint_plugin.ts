@@ -1,13 +1,13 @@
 /**
- * The two rules of the architecture that a reader could break without noticing.
+ * Lint rules of the architecture, for violations that are easy to miss.
  *
- * - `runledger/layers`: who may import whom; see `docs/ARCHITECTURE.md`.
- * - `runledger/pure-domain`: `domain/` has no clock, randomness, network or runtime.
+ * - `runledger/layers`: which layers a layer may import; see `docs/ARCHITECTURE.md`.
+ * - `runledger/pure-domain`: `domain/` uses no clock, randomness, network or runtime.
  */
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
-/** Allowed imports of each top folder: other folders of the project, and packages. */
+/** Allowed imports of each top folder: folders of the project, and packages. */
 const MAY_IMPORT: Record<
   string,
   { readonly folders: readonly string[]; readonly packages: RegExp }
@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<
   jobs: { folders: ["jobs", "domain"], packages: /^node:/ },
 };
 
-/** Names that bring the outside into a pure function. */
+/** Globals that make a function impure. */
 const IMPURE_GLOBALS = new Set([
   "Deno",
   "fetch",
@@ -44,10 +44,10 @@ const plugin: Deno.lint.Plugin = {
           const target = source.startsWith(".")
             ? folderOf(new URL(source, `file://${context.filename}`).pathname)
             : null;
-          const fits = target === null
+          const isAllowed = target === null
             ? allowed.packages.test(source)
             : allowed.folders.includes(target);
-          if (fits) return;
+          if (isAllowed) return;
           const message = `${folder}/ may not import "${source}"`;
           context.report({ node, message, hint: "See the layers in docs/ARCHITECTURE.md" });
         };
@@ -61,8 +61,8 @@ const plugin: Deno.lint.Plugin = {
     "pure-domain": {
       create(context) {
         if (folderOf(context.filename) !== "domain") return {};
-        const report = (node: Deno.lint.Node, what: string): void =>
-          context.report({ node, message: `domain/ is pure: pass ${what} in as an argument` });
+        const report = (node: Deno.lint.Node, argument: string): void =>
+          context.report({ node, message: `domain/ is pure: pass ${argument} in as an argument` });
         return {
           MemberExpression(node) {
             const { object, property } = node;
@@ -87,8 +87,8 @@ const plugin: Deno.lint.Plugin = {
 };
 export default plugin;
 
-/** The top folder of a file in the project; "" for a file at the root. */
+/** Returns the top folder of a file in the project; "" for a file at the root. */
 function folderOf(path: string): string {
-  const [folder = "", ...rest] = path.slice(ROOT.length).split("/");
-  return rest.length > 0 ? folder : "";
+  const [folder = "", ...subpath] = path.slice(ROOT.length).split("/");
+  return subpath.length > 0 ? folder : "";
 }

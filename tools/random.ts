@@ -1,7 +1,7 @@
-/** Randomness that repeats: the same seed gives the same draws on every machine. */
+/** Reproducible random numbers: the same seed gives the same draws on every machine. */
 import { createHash } from "node:crypto";
 
-/** A stream of draws (the generator is sfc32, by Chris Doty-Humphrey, in the public domain). */
+/** Random number generator (sfc32, by Chris Doty-Humphrey, in the public domain). */
 export class Random {
   readonly #state: Uint32Array;
 
@@ -19,22 +19,22 @@ export class Random {
     return drawn;
   }
 
-  /** An integer from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both included. */
   int(min: number, max: number): number {
     return min + Math.floor(this.#draw() / 2 ** 32 * (max - min + 1));
   }
 
-  /** True once in `1 / probability` draws. */
+  /** Returns true with the given probability. */
   chance(probability: number): boolean {
     return this.#draw() / 2 ** 32 < probability;
   }
 
-  /** One of a list. */
+  /** Returns a random item of a list. */
   pick<T>(list: readonly [T, ...T[]]): T {
     return list[this.int(0, list.length - 1)] ?? list[0];
   }
 
-  /** So many bytes. */
+  /** Returns random bytes. */
   bytes(count: number): Uint8Array {
     return Uint8Array.from({ length: count }, () => this.int(0, 255));
   }

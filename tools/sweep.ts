@@ -1,4 +1,4 @@
-/** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
+/** `deno task sweep`: runs the sweep, previews it, or lists past sweeps. */
 import { table } from "./table.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
@@ -32,32 +32,32 @@ const HOUR = `${String(SWEEP_HOUR).padStart(2, "0")}:00 UTC`;
 
 const HELP = [
   "deno task sweep [--kv=FILE] [--dry-run | --reports]",
-  "Removes what the plans of teams keep no longer, now. A running service does so by itself at",
-  `${HOUR} and has to be stopped for this; --dry-run and --reports only read, also beside it.`,
-  "Ages are judged by this machine's clock, whatever it says, and the service's sweeps go on from there:",
-  "look at the date first. The service itself follows a clock by 36 hours a sweep at most.",
+  "Removes data that has exceeded the retention of its team's plan. The service sweeps daily at",
+  `${HOUR}; stop it first. --dry-run and --reports only read and work while it runs.`,
+  "Ages are calculated with this machine's clock, and the service's next sweeps continue from there:",
+  "check the date first. The service itself advances its clock by at most 36 hours a sweep.",
   ...LEDGER_HELP,
-  "  --dry-run    say what would go, by team, and change nothing",
+  "  --dry-run    list what would be removed, by team, and change nothing",
   "  --reports    list the last sweeps",
-  "Exit codes: 0 done, 1 some runs could not be read, 3 no such ledger, or a service has it.",
+  "Exit codes: 0 done, 1 some runs could not be read, 3 ledger missing or in use.",
 ];
 
 /** Exit codes of the command. */
 const EXIT = { done: 0, unread: 1 } as const;
 
-/** Reports that are listed. */
+/** Maximum number of reports listed. */
 const REPORTS = 14;
 
-const IN_USE = `its service sweeps by itself at ${HOUR}: stop it first, or look with --dry-run`;
+const IN_USE = `its service sweeps daily at ${HOUR}: stop it first, or use --dry-run`;
 
 /** Runs the command; returns its exit code. */
 export function sweep(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
   return runCommand(io, HELP, { args: [...args], options: OPTIONS }, async ({ values }) => {
     const { kv, reports, "dry-run": dryRun } = values;
-    if (reports && dryRun) throw new UsageError("--dry-run and --reports do not go together");
+    if (reports && dryRun) throw new UsageError("--dry-run and --reports exclude each other");
     if (reports) return await withLedger(kv, (store) => listReports(store, io, now()));
     const tally = dryRun
-      ? await withLedger(kv, (store) => look(store, io, now()))
+      ? await withLedger(kv, (store) => dryRunOf(store, io, now()))
       : await withOwnLedger(kv, IN_USE, (store) => sweepNow(store, io, now));
     io.out(clockLine(tally));
     tally.lines().forEach((line) => io.out(line));
@@ -72,23 +72,23 @@ const OPTIONS = {
   reports: { type: "boolean", default: false },
 } as const;
 
-/** Counts what would go. */
-async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
-  const swept = createSweepStore(store, new RunUpdater(store));
-  using tally = new Tally(io, nowMs, await swept.clock());
-  for await (const team of swept.teams()) {
+/** Counts what a sweep would remove. */
+async function dryRunOf(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
+  const sweepStore = createSweepStore(store, new RunUpdater(store));
+  using tally = new Tally(io, nowMs, await sweepStore.clock());
+  for await (const team of sweepStore.teams()) {
     tally.begin(team);
-    for await (const step of sweepTeam(swept, team, nowMs, true)) tally.add(step);
+    for await (const step of sweepTeam(sweepStore, team, nowMs, true)) tally.add(step);
   }
   return tally;
 }
 
-/** Sweeps as the service does in its night, but without pauses: no other process has the file. */
+/** Sweeps as the service does at night, but without pauses: no other process has the file open. */
 async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Tally> {
-  const swept = createSweepStore(store, new RunUpdater(store));
-  using tally = new Tally(io, now(), await swept.clock());
+  const sweepStore = createSweepStore(store, new RunUpdater(store));
+  using tally = new Tally(io, now(), await sweepStore.clock());
   const job = new SweepJob({
-    store: swept,
+    store: sweepStore,
     now,
     processMs: () => performance.now(),
     calls: () => 0,
@@ -96,36 +96,39 @@ async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Ta
     onStep: (step) => tally.add(step),
   });
   if (await job.sweepNow() !== null) return tally;
-  throw new ToolFailure("Another process began to sweep: see how far it is with --reports");
+  throw new ToolFailure("Another process has started a sweep: see its progress with --reports");
 }
 
-/** Counts of removals by team and horizon, and in all. Dispose it before anything is written. */
+/**
+ * Counts removals by team and retention class, and in total. Dispose it before anything is written.
+ */
 class Tally implements Disposable {
   readonly #counter;
   readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
   total = EMPTY_SWEEP;
 
   /**
-   * Counts nothing yet.
-   *
-   * @param nowMs the instant that ages are judged at
-   * @param clock what the service's sweeps have come to; null before the first
+   * @param nowMs instant to which ages are calculated
+   * @param clock the instant of the service's latest sweep; null before the first
    */
   constructor(io: Io, readonly nowMs: number, readonly clock: SweepClock | null) {
     this.#counter = createCounter(io.screen, "runs");
   }
 
-  /** Lists a team, also when nothing of it goes. */
+  /** Lists a team, even if nothing of it is removed. */
   begin(team: Team) {
-    const known = this.#teams.get(team.id) ??
+    const entry = this.#teams.get(team.id) ??
       { team, counts: new Map<RetentionClass, SweepCounts>() };
-    this.#teams.set(team.id, known);
-    return known;
+    this.#teams.set(team.id, entry);
+    return entry;
   }
 
-  add({ team, retentionClass: horizon, counts }: SweptStep): void {
-    const known = this.begin(team).counts;
-    known.set(horizon, addSwept(known.get(horizon) ?? EMPTY_SWEEP, counts));
+  add({ team, retentionClass, counts }: SweptStep): void {
+    const countsOfTeam = this.begin(team).counts;
+    countsOfTeam.set(
+      retentionClass,
+      addSwept(countsOfTeam.get(retentionClass) ?? EMPTY_SWEEP, counts),
+    );
     this.total = addSwept(this.total, counts);
     const { events: _, ...runs } = counts;
     this.#counter.add(Object.values(runs).reduce((sum, count) => sum + count, 0));
@@ -133,14 +136,14 @@ class Tally implements Disposable {
 
   lines(): string[] {
     return [...this.#teams.values()].flatMap(({ team, counts }) => {
-      const told = [...counts].flatMap(([horizon, of]) => {
+      const details = [...counts].flatMap(([retentionClass, of]) => {
         const text = countsText(of);
-        const days = daysKept(planOfTeam(team), horizon);
-        return text === "" ? [] : [`  ${horizon}, kept ${days} days: ${text}`];
+        const days = daysKept(planOfTeam(team), retentionClass);
+        return text === "" ? [] : [`  ${retentionClass}, kept ${days} days: ${text}`];
       });
       return [
-        `${team.id} (${team.tier}): ${told.length === 0 ? "nothing is due" : ""}`.trimEnd(),
-        ...told,
+        `${team.id} (${team.tier}): ${details.length === 0 ? "nothing is due" : ""}`.trimEnd(),
+        ...details,
       ];
     });
   }
@@ -150,7 +153,7 @@ class Tally implements Disposable {
   }
 }
 
-/** Counts in words; the empty text for none. */
+/** Formats counts; the empty text for none. */
 function countsText({ payloads, events, records, orphans, released, failed }: SweepCounts): string {
   const parts: [number, string][] = [
     [payloads, `payload of ${countText(payloads, "run")}`],
@@ -164,28 +167,30 @@ function countsText({ payloads, events, records, orphans, released, failed }: Sw
 }
 
 function clockLine({ nowMs, clock }: Tally): string {
-  const judged = `Judged at ${formatInstant(nowMs)}, by this machine's clock.`;
-  if (clock === null) return judged;
-  return `${judged} The service's sweeps had come to ${formatInstant(clock.atMs)}.`;
+  const ages = `Ages as of ${formatInstant(nowMs)}, by this machine's clock.`;
+  if (clock === null) return ages;
+  return `${ages} The service's sweep clock is at ${formatInstant(clock.atMs)}.`;
 }
 
 function verdict(total: SweepCounts, dryRun: boolean): string {
   const text = countsText(total);
-  if (dryRun) return text === "" ? "A sweep would change nothing." : `A sweep would take: ${text}.`;
+  if (dryRun) {
+    return text === "" ? "A sweep would change nothing." : `A sweep would remove: ${text}.`;
+  }
   return text === "" ? "Nothing was due." : `Swept: ${text}.`;
 }
 
 async function listReports(store: OpenStore, io: Io, nowMs: number): Promise<number> {
-  const swept = createSweepStore(store, new RunUpdater(store));
-  const reports = await swept.reports(REPORTS);
-  if (reports.length === 0) io.out(`There was no sweep yet: the service sweeps at ${HOUR}.`);
+  const sweepStore = createSweepStore(store, new RunUpdater(store));
+  const reports = await sweepStore.reports(REPORTS);
+  if (reports.length === 0) io.out(`No sweeps yet: the service sweeps daily at ${HOUR}.`);
   else io.out(table(HEAD, reports.map((report) => rowOf(report, nowMs))));
   return EXIT.done;
 }
 
 const HEAD = [
   "night",
-  "begun",
+  "started",
   "took",
   "teams",
   "payloads",

@@ -1,6 +1,6 @@
-/** Markdown tables, aligned so that they also read well on a terminal. */
+/** Markdown tables, aligned to read well on a terminal. */
 
-/** Writes a table. Columns whose cells all begin like numbers are set to the right. */
+/** Formats a table. Columns whose cells all start like numbers are right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...rows.map((row) => (row[column] ?? "").length))
@@ -18,7 +18,7 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? text.padStart(width) : text.padEnd(width);
 }
 
-/** A number with so many decimals, thousands apart; `-` for what was not measured. */
+/** Formats a number with thousands separators; `-` for a missing value. */
 export function number(value: number | null, decimals = 0): string {
   if (value === null || !Number.isFinite(value)) return "-";
   return value.toLocaleString("en-US", {
@@ -27,7 +27,7 @@ export function number(value: number | null, decimals = 0): string {
   });
 }
 
-/** A part of one as percent. */
+/** Formats a fraction of one as percent. */
 export function percent(value: number | null): string {
   return value === null || !Number.isFinite(value) ? "-" : `${Math.round(value * 100)} %`;
 }

@@ -1,4 +1,4 @@
-/** `deno task verify`: recomputes every figure of a ledger from the parts of its runs. */
+/** `deno task verify`: recomputes every stored total from the parts of its runs. */
 import {
   type IntegrityReport,
   type TeamIntegrity,
@@ -9,10 +9,10 @@ import { countText, createCounter, type Io, processIo, runCommand } from "./comm
 
 const HELP = [
   "deno task verify [--kv=FILE]",
-  "Adds up the events of every run again and compares: ledgers, summaries, roll-ups, usage counters,",
-  "counts of agents, and the index of models. It only reads, also beside a running service.",
+  "Recomputes the totals of every run and compares ledgers, summaries, roll-ups, usage counters,",
+  "counts of agents, and the index of runs. It only reads, and works while the service runs.",
   ...LEDGER_HELP,
-  "Exit codes: 0 exact, 1 something differs, 3 no such ledger, 4 a team was too busy to compare.",
+  "Exit codes: 0 exact, 1 differences, 3 no such ledger, 4 a team changed too often to compare.",
 ];
 
 /** Exit codes of the command. */
@@ -27,7 +27,7 @@ export function verify(args: readonly string[], io: Io): Promise<number> {
       return { result: await verifyStore(store, { onRun: () => runs.add(1) }), location };
     });
     result.teams.map(teamLine).forEach((line) => io.out(line));
-    tellDifferences(result, io);
+    printDifferences(result, io);
     io.out(verdict(result, location));
     if (result.differenceCount > 0) return EXIT.different;
     return result.teams.some(({ state }) => state === "busy") ? EXIT.busy : EXIT.exact;
@@ -35,15 +35,15 @@ export function verify(args: readonly string[], io: Io): Promise<number> {
 }
 
 function teamLine({ team, state, runs, events, differences }: TeamIntegrity): string {
-  const told = state === "different" ? countText(differences, "difference") : state;
-  return `${team}: ${told}, ${countText(runs, "run")}, ${countText(events, "event")}`;
+  const result = state === "different" ? countText(differences, "difference") : state;
+  return `${team}: ${result}, ${countText(runs, "run")}, ${countText(events, "event")}`;
 }
 
-function tellDifferences({ differences, differenceCount }: IntegrityReport, io: Io): void {
+function printDifferences({ differences, differenceCount }: IntegrityReport, io: Io): void {
   for (const { team, what, expected, found } of differences) {
     io.out(`  ${team}: ${what}`);
-    io.out(`    the parts give: ${expected}`);
-    io.out(`    stored is:      ${found}`);
+    io.out(`    expected: ${expected}`);
+    io.out(`    stored:   ${found}`);
   }
   const more = differenceCount - differences.length;
   if (more > 0) io.out(`  and ${countText(more, "difference")} more`);
@@ -56,10 +56,10 @@ function verdict({ teams, differenceCount }: IntegrityReport, location: string):
   }
   const busy = teams.filter(({ state }) => state === "busy").length;
   if (busy > 0) {
-    return `${countText(busy, "team")} changed all the time and could not be compared: ` +
-      "verify again at a quieter time, or with the service stopped";
+    return `${countText(busy, "team")} changed too often to be compared: ` +
+      "verify again when traffic is low, or stop the service";
   }
-  return `${location} is exact: every sum is that of its parts`;
+  return `${location} is exact: every total equals the sum of its parts`;
 }
 
 if (import.meta.main) Deno.exit(await verify(Deno.args, processIo()));

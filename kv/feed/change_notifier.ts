@@ -1,8 +1,8 @@
 /**
- * Waking those who follow the changes of a team, or of one run.
+ * Wakes the watchers of a team's or a run's changes.
  *
- * A commit of this process notifies at once. Those of other processes are found once a second by the versions
- * of the rows that are watched: a team's roll-ups, or the stages of a run.
+ * A commit of this process notifies immediately. Commits of other processes are found once a second
+ * by the versions of the watched rows: a team's roll-ups, or the stages of a run.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { getAll, type Store } from "../store.ts";
 
-/** Milliseconds between two looks at what other processes committed. */
-const LOOK_MS = 1_000;
+/** Interval of polling for commits of other processes, milliseconds. */
+const POLL_MS = 1_000;
 
-/** Those who watch one row, and its version at the last look; undefined before the first. */
+/** Watchers of one row, and its version at the last poll; undefined before the first. */
 class Watched {
   readonly watchers = new Set<Watcher>();
   version: string | null | undefined;
@@ -24,7 +24,10 @@ class Watched {
     for (const watcher of this.watchers) watcher.notify();
   }
 
-  /** Rings for a version that is new, and at the first look: it may have changed since they began. */
+  /**
+   * Notifies for a new version and at the first poll: the row may have changed since they
+   * subscribed.
+   */
   note(version: string | null): void {
     const isNew = this.version !== version;
     this.version = version;
@@ -32,27 +35,26 @@ class Watched {
   }
 }
 
-/** Everybody who watches a team. */
+/** All watchers of a team. */
 interface WatchedTeam {
-  /** Those who watch all of it: its roll-ups change with each change. */
+  /** Watchers of the entire team: its roll-ups change with each change. */
   readonly all: Watched;
-  /** Those who watch one run: its stages change with each change of it and each step after its close. */
+  /** Watchers of one run: its stages change with each change and each step after its close. */
   readonly runs: Map<RunId, Watched>;
 }
 
-/** Tells watchers of changes. */
+/** Notifies watchers of changes. */
 export class ChangeNotifier {
   readonly #store: Store;
   readonly #teams = new Map<TeamId, WatchedTeam>();
   #timer: ReturnType<typeof setInterval> | null = null;
-  #looking = false;
+  #isPolling = false;
 
-  /** Nobody watches yet. */
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** Watches a team, or one of its runs alone. */
+  /** Watches a team, or one of its runs. */
   watch(team: TeamId, run?: RunId): ChangeWatch {
     const ofTeam = this.#teams.get(team) ?? { all: new Watched(), runs: new Map() };
     this.#teams.set(team, ofTeam);
@@ -69,7 +71,7 @@ export class ChangeNotifier {
     return watcher;
   }
 
-  /** Says that runs of a team changed. */
+  /** Notifies the watchers of a team and of these runs. */
   notify(team: TeamId, runs: readonly RunId[]): void {
     const ofTeam = this.#teams.get(team);
     if (ofTeam === undefined) return;
@@ -78,20 +80,20 @@ export class ChangeNotifier {
     for (const run of runs) ofTeam.runs.get(run)?.notify();
   }
 
-  /** Looks once a second, and only while there is somebody to tell. */
+  /** Polls only while there are watchers. */
   #setTimer(): void {
     if (this.#teams.size > 0) {
-      // The looks are for everybody who watches, and go on when the first request has ended.
-      this.#timer ??= outsideScope(() => setInterval(() => void this.#look(), LOOK_MS));
+      // The timer serves all watchers and outlives the request that starts it.
+      this.#timer ??= outsideScope(() => setInterval(() => void this.#poll(), POLL_MS));
     } else if (this.#timer !== null) {
       clearInterval(this.#timer);
       this.#timer = null;
     }
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
     try {
       const rows = [...this.#rows()];
       const entries = await getAll(this.#store, rows.map(([key]) => key));
@@ -99,13 +101,13 @@ export class ChangeNotifier {
         watched.note(entries[i]?.versionstamp ?? null);
       }
     } catch {
-      // A store that fails is told to whoever reads next; the look after this one tries again.
+      // A failure is reported to the next reader; the next poll tries again.
     } finally {
-      this.#looking = false;
+      this.#isPolling = false;
     }
   }
 
-  /** Each row that is watched. */
+  /** Yields each watched row. */
   *#rows(): Generator<[Deno.KvKey, Watched]> {
     for (const [team, { all, runs }] of this.#teams) {
       if (all.watchers.size > 0) yield [keys.rollupVersion(team), all];
@@ -114,23 +116,23 @@ export class ChangeNotifier {
   }
 }
 
-/** One watch: a notification while nobody waits is kept for the next wait. */
+/** One subscription: a notification between two waits is kept for the next wait. */
 class Watcher implements ChangeWatch {
-  readonly #leave: () => void;
-  #rung = false;
+  readonly #unsubscribe: () => void;
+  #isNotified = false;
   #wakeUp: (() => void) | null = null;
 
-  constructor(leave: () => void) {
-    this.#leave = leave;
+  constructor(unsubscribe: () => void) {
+    this.#unsubscribe = unsubscribe;
   }
 
   notify(): void {
-    this.#rung = true;
+    this.#isNotified = true;
     this.#wakeUp?.();
   }
 
   async next(signal: AbortSignal): Promise<void> {
-    if (!this.#rung && !signal.aborted) {
+    if (!this.#isNotified && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const wakeUp = () => resolve();
       this.#wakeUp = wakeUp;
@@ -139,10 +141,10 @@ class Watcher implements ChangeWatch {
       signal.removeEventListener("abort", wakeUp);
       this.#wakeUp = null;
     }
-    this.#rung = false;
+    this.#isNotified = false;
   }
 
   [Symbol.dispose](): void {
-    this.#leave();
+    this.#unsubscribe();
   }
 }

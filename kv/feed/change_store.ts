@@ -1,5 +1,5 @@
 /**
- * Reading the feed of changes.
+ * Reads the feed of changes.
  *
  * @module
  */
@@ -14,16 +14,18 @@ import { lastChangeOf } from "../spend/rollup_cache.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
 
-/** Where the number and the run stand in a key. */
+/** Offsets of the number and the run in a key. */
 const NUMBER = 2, RUN = 3;
 
-/** Changes whose summaries are read at once. */
+/** Changes whose summaries are read in one batch. */
 const CHANGES_AT_ONCE = 50;
 
-/** Characters of a change besides its names: of a deletion, of a run, and of each of its models. */
+/**
+ * Characters of a change without its names: of a deletion, of a run, and of each model of a run.
+ */
 const DELETED_CHARS = 150, ROW_CHARS = 700, MODEL_CHARS = 160;
 
-/** Creates the store; the notifier is that of whoever changes runs in this process. */
+/** Creates the store; the notifier is shared by all code that changes runs in this process. */
 export function createChangeStore(store: Store, notifier: ChangeNotifier): ChangeStore {
   return {
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
@@ -44,7 +46,7 @@ async function readPage(
   limit: number,
   charsMax: number,
 ): Promise<ChangePage | null> {
-  // The number first: everything up to it is then among the rows.
+  // Reads the number first: all changes up to it are then among the rows.
   const last = await readLast(store, team);
   if (after > last) return null;
   const rows = after === last
@@ -56,23 +58,23 @@ async function readPage(
     for (const change of await readChanges(store, team, rows.slice(at, at + CHANGES_AT_ONCE))) {
       changes.push(change);
       chars += charsOf(change);
-      // What was read beyond is read again with the next page.
+      // The next page reads the remaining rows again.
       if (chars >= charsMax) return { changes, next: change.number, hasMore: true };
     }
   }
   const hasMore = rows.length === limit;
-  const behind = Number(rows.at(-1)?.key[NUMBER] ?? 0);
-  return { changes, next: hasMore ? behind : Math.max(last, behind), hasMore };
+  const lastRead = Number(rows.at(-1)?.key[NUMBER] ?? 0);
+  return { changes, next: hasMore ? lastRead : Math.max(last, lastRead), hasMore };
 }
 
-/** Reads changes from the summaries of their runs: all that a change shows is there. */
+/** Reads changes from the summaries of their runs, which hold all that a change shows. */
 async function readChanges(
   store: Store,
   team: TeamId,
   rows: readonly Deno.KvEntry<unknown>[],
 ): Promise<RunChange[]> {
   const ids = rows.flatMap(({ key, value }) => value === true ? [key[RUN] as RunId] : []);
-  // A run may change while the rows are read, and is then in two of them.
+  // A run that changes during the read has two rows.
   const summaries = await readSummaries(store, team, [...new Set(ids)]);
   return rows.flatMap(({ key, value }): RunChange[] => {
     const [number, run] = [Number(key[NUMBER]), key[RUN] as RunId];
@@ -81,14 +83,17 @@ async function readChanges(
   });
 }
 
-/** The change of a run; none when it changed again since, or is gone: that comes later in the feed. */
+/**
+ * Returns the change of a run; none if the run has changed again or is deleted, which is later in
+ * the feed.
+ */
 function changeOf(number: number, run: RunId, summary: RunSummary | undefined): RunChange[] {
   const numbers = summary?.changes;
   if (summary === undefined || numbers?.latest !== number) return [];
   return [{ kind: "changed", number, numbers, row: summedRowOf(run, summary) }];
 }
 
-/** Characters of a change as it is answered, roughly: its names may be long, all else is not. */
+/** Estimates the characters of a change in a response: only names can be long. */
 function charsOf(change: RunChange): number {
   if (change.kind === "deleted") return DELETED_CHARS;
   const { agent, customerId, feature, cost: { models } } = change.row;

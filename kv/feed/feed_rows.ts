@@ -1,9 +1,9 @@
 /**
- * What commits that change runs write for the feed of changes.
+ * Rows that commits write for the feed of changes.
  *
- * The numbers of a team's changes go up with the version of its roll-ups, which each such commit checks
- * and sets. So they are without gaps, in the order of the commits, and whoever has read up to a number
- * will never find a lower one that is new.
+ * The numbers of a team's changes increase with the version of its roll-ups, which each such commit
+ * checks and sets. So they have no gaps and follow the order of the commits: a client that has read
+ * up to a number never finds a new lower one.
  *
  * @module
  */
@@ -15,15 +15,15 @@ import { tombstoneRow } from "../runs/tombstone.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import type { Write } from "../writer/write.ts";
 
-/** Rows of the feed, and what else depends on their numbers. */
+/** Rows of the feed, and the rows that hold its numbers. */
 export interface FeedRows extends Required<Pick<Write, "sets" | "deletes">> {
-  /** The number of the latest change once they are committed. */
+  /** Number of the latest change once the rows are committed. */
   readonly lastChange: number;
 }
 
 /**
- * The rows of some changes. A summary is stored with its numbers, and the tombstone of a deleted run with
- * that of its deletion, so that whoever comes next finds the row to delete.
+ * Builds the rows of changes. A summary is stored with its change numbers, and the tombstone of a
+ * deleted run with the number of its deletion, so that a later commit finds the feed row to delete.
  *
  * @param last number of the latest change so far
  */
@@ -46,7 +46,7 @@ export function feedRows(team: TeamId, changes: readonly RunUpdate[], last: numb
   return { sets, deletes, lastChange: number };
 }
 
-/** The row of a deletion in the feed, by the value that its tombstone is filed with. */
-export function deletionRows(team: TeamId, run: RunId, filed: unknown): Deno.KvKey[] {
-  return typeof filed === "number" ? [keys.change(team, filed, run)] : [];
+/** Returns the feed row of a deletion, from the value of its tombstone's expiry entry. */
+export function deletionRows(team: TeamId, run: RunId, value: unknown): Deno.KvKey[] {
+  return typeof value === "number" ? [keys.change(team, value, run)] : [];
 }

@@ -1,5 +1,5 @@
 /**
- * The audit of a run that is gone, of which a tombstone is left.
+ * Verifies a deleted run, of which only a tombstone remains.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { getMany, listRows, type Store } from "../store.ts";
 import { type Mismatch, NONE } from "./mismatch.ts";
 
 /**
- * Where a deleted run is not as it has to be: each call of it is refused, it is filed so that its id is
- * free again one day, and nothing else of it is left. Of one with many events a mark says that they are
- * on their way out; one that goes by age has that alone.
+ * Verifies a deleted run: all its tombstones are stored, its expiry entry will free the id, and no
+ * other row is left. A purge mark allows event rows to remain. A run that expired has only the
+ * mark.
  */
 export async function verifyDeleted(
   store: Store,
@@ -22,21 +22,25 @@ export async function verifyDeleted(
   deleted: RunDeletion,
 ): Promise<Mismatch[]> {
   const mark = keys.purge(team, id);
-  const filed = deleted.by === null ? mark : tombstoneRow(team, deleted);
-  const [marked, row, ...stones] = await getMany(store, [mark, filed, ...insertedKeys(team, id)]);
+  const entryKey = deleted.by === null ? mark : tombstoneRow(team, deleted);
+  const [purgeMark, row, ...tombstones] = await getMany(store, [
+    mark,
+    entryKey,
+    ...insertedKeys(team, id),
+  ]);
   const mismatches: Mismatch[] = [];
   if (!row?.versionstamp) {
     mismatches.push({ what: `index of deleted ${id}`, expected: "stored", found: NONE });
   }
-  if (stones.some(({ value }) => tombstoneOf([value]) === null)) {
+  if (tombstones.some(({ value }) => tombstoneOf([value]) === null)) {
     mismatches.push({ what: `tombstone of ${id}`, expected: "complete", found: "not complete" });
   }
-  const isLeft = await hasRows(store, team, id, !marked?.versionstamp);
+  const isLeft = await hasRows(store, team, id, !purgeMark?.versionstamp);
   if (isLeft) mismatches.push({ what: `rows of deleted ${id}`, expected: NONE, found: "stored" });
   return mismatches;
 }
 
-/** Whether anything but tombstones is stored of a run. */
+/** Returns whether any row other than tombstones is stored for a run. */
 async function hasRows(
   store: Store,
   team: TeamId,

@@ -1,5 +1,5 @@
 /**
- * The audit of a ledger: its pages, their directory and the ids that are on none, against each other.
+ * Verifies a ledger: its pages, their directory and the ids outside of pages.
  *
  * @module
  */
@@ -16,8 +16,8 @@ import { eachRow } from "../store.ts";
 import { type Mismatch, mismatch } from "./mismatch.ts";
 
 /**
- * Finds where a ledger is not what its pages and ids come to. Batches that are removed are still on the
- * pages, and ids are kept as long as the run is.
+ * Compares a ledger with its pages and ids. Removed batches are still on the pages, and ids are
+ * kept as long as the run.
  *
  * @param months events that are not removed, by month of arrival
  */
@@ -28,32 +28,38 @@ export async function verifyLedger(
 ): Promise<Mismatch[]> {
   const { store, team, id } = run;
   const mismatches: Mismatch[] = [];
-  const found = { ids: 0, batches: 0, firstAt: null, latestAt: null, oldestAt: null } as Found;
+  const pageTotals = {
+    ids: 0,
+    batches: 0,
+    firstAt: null,
+    latestAt: null,
+    oldestAt: null,
+  } as PageTotals;
   const directory = await readDirectory(run, ledger);
   let pages = 0;
   for await (const { value } of sealedPages(run, ledger)) {
-    addPage(found, value, ledger.removed);
-    const entry = pageEntryOf(value, found.batches);
+    addPage(pageTotals, value, ledger.removed);
+    const entry = pageEntryOf(value, pageTotals.batches);
     mismatches.push(
       ...mismatch(`directory of page ${pages} of ${id}`, { ...entry }, { ...directory[pages] }),
     );
     pages++;
   }
-  addPage(found, ledger.tail, ledger.removed);
+  addPage(pageTotals, ledger.tail, ledger.removed);
   if (hasRowIds(ledger)) {
-    for await (const _ of eachRow(store, { prefix: keys.eventIds(team, id) })) found.ids++;
+    for await (const _ of eachRow(store, { prefix: keys.eventIds(team, id) })) pageTotals.ids++;
   }
   const { batches, firstAt, latestAt, oldestAt, sealed, totals } = ledger;
-  const wanted = { ...found, pages, ...Object.fromEntries(months) };
+  const expected = { ...pageTotals, pages, ...Object.fromEntries(months) };
   const stored = { ids: totals.events, batches, firstAt, latestAt, oldestAt, pages: sealed };
   return [
     ...mismatches,
-    ...mismatch(`ledger of ${id}`, wanted, { ...stored, ...ledger.months }),
+    ...mismatch(`ledger of ${id}`, expected, { ...stored, ...ledger.months }),
   ];
 }
 
-/** What the pages of a ledger come to. */
-interface Found {
+/** Totals of a ledger's pages. */
+interface PageTotals {
   ids: number;
   batches: number;
   firstAt: number | null;
@@ -69,11 +75,11 @@ async function* sealedPages(
   if (sealed > 0) yield* eachRow<LedgerPage>(store, keys.firstPages(team, id, sealed));
 }
 
-function addPage(found: Found, { ids, batches }: LedgerPage, removed: number): void {
-  found.ids += ids.length / PACKED_ID_BYTES;
+function addPage(pageTotals: PageTotals, { ids, batches }: LedgerPage, removed: number): void {
+  pageTotals.ids += ids.length / PACKED_ID_BYTES;
   for (const { receivedAt } of batches) {
-    found.firstAt = Math.min(found.firstAt ?? receivedAt, receivedAt);
-    found.latestAt = Math.max(found.latestAt ?? receivedAt, receivedAt);
-    if (found.batches++ >= removed) found.oldestAt ??= receivedAt;
+    pageTotals.firstAt = Math.min(pageTotals.firstAt ?? receivedAt, receivedAt);
+    pageTotals.latestAt = Math.max(pageTotals.latestAt ?? receivedAt, receivedAt);
+    if (pageTotals.batches++ >= removed) pageTotals.oldestAt ??= receivedAt;
   }
 }

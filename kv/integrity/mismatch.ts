@@ -1,23 +1,23 @@
 /**
- * How the audit says what differs.
+ * Mismatches between stored and recomputed data.
  *
  * @module
  */
 
-/** Something that is not as what it was made of says. */
+/** A stored item that differs from the data it is derived from. */
 export interface Mismatch {
-  /** What it is. */
+  /** Name of the item. */
   readonly what: string;
-  /** What the parts give: only what differs. */
+  /** Recomputed fields, only those that differ. */
   readonly expected: string;
-  /** What is stored. */
+  /** Stored fields, only those that differ. */
   readonly found: string;
 }
 
-/** Stands for what is not there. */
+/** Stands for a missing item. */
 export const NONE = "none";
 
-/** The fields in which two things differ, as one mismatch; none when they are the same. */
+/** Lists the fields that differ as one mismatch; empty when all are equal. */
 export function mismatch(
   what: string,
   expected: Readonly<Record<string, unknown>>,
@@ -26,9 +26,9 @@ export function mismatch(
   const names = new Set([...Object.keys(expected), ...Object.keys(found)]);
   const differ = [...names].filter((name) => textOf(expected[name]) !== textOf(found[name]));
   if (differ.length === 0) return [];
-  const words = (side: Readonly<Record<string, unknown>>) =>
+  const fieldsOf = (side: Readonly<Record<string, unknown>>) =>
     differ.map((name) => `${name} ${textOf(side[name])}`).join(", ");
-  return [{ what, expected: words(expected), found: words(found) }];
+  return [{ what, expected: fieldsOf(expected), found: fieldsOf(found) }];
 }
 
 function textOf(value: unknown): string {
@@ -37,7 +37,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}` : inOrder(part));
 }
 
-/** The same fields are the same text, in whatever order they were written. */
+/** Sorts fields, so that equal objects have equal texts. */
 function inOrder(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));

@@ -1,8 +1,8 @@
 /**
- * The audit of one run: what its parts come to, against what was made of them.
+ * Verifies one run: recomputes derived data from its parts and compares.
  *
- * Only the opening, the close and the batches of events count as true. The ledger's totals, the summary
- * and the index of models are made of them and must agree.
+ * Only the opening, the close and the batches of events are trusted. The ledger's totals, the
+ * summary and the index are derived from them and must agree.
  *
  * @module
  */
@@ -29,25 +29,25 @@ import { readRemovedTotals } from "../retention/old_batches.ts";
 import { type IndexRow, indexRows } from "../run_list/run_index.ts";
 import { getAll, getEntry, getMany, listRows, type Store } from "../store.ts";
 
-/** What an audited run comes to. */
+/** Result of verifying a run. */
 export interface VerifiedRun {
-  /** What roll-ups must hold of it; null for nothing. */
+  /** The run's share of roll-ups; null for none. */
   readonly contribution: Contribution | null;
-  /** What its agent's row must hold of it; null for nothing. */
+  /** The run's share of its agent's row; null for none. */
   readonly agentRun: AgentRun | null;
-  /** What it adds to the usage counters, by month. */
+  /** The run's share of the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
-  /** The rows of the index it must be found under. */
+  /** Expected rows of the index. */
   readonly indexed: readonly IndexRow[];
-  /** Whether the feed of changes must have a row of it. */
+  /** True if the feed of changes must have a row of the run. */
   readonly isInFeed: boolean;
-  /** How many events are stored of it. */
+  /** Number of stored events. */
   readonly events: number;
-  /** Where what was made of its parts differs from them. */
+  /** Derived data that differs from the parts. */
   readonly mismatches: readonly Mismatch[];
 }
 
-/** What nothing comes to. */
+/** Result for a run without data. */
 const NOTHING: VerifiedRun = {
   contribution: null,
   agentRun: null,
@@ -58,10 +58,10 @@ const NOTHING: VerifiedRun = {
   mismatches: [],
 };
 
-/** Where the stages stand among what is read of a run. */
+/** Offset of the stages among the entries read of a run. */
 const PROCESSING = 5;
 
-/** Audits a run. A part that cannot be read is a mismatch, not an error. */
+/** Verifies a run. An unreadable part is a mismatch, not an error. */
 export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   try {
     return await verifyReadable(store, team, id);
@@ -74,8 +74,8 @@ export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<
 }
 
 async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
-  const wanted = [...headKeys(team, id), keys.processing(team, id)];
-  const entries = await getMany(store, wanted);
+  const rowKeys = [...headKeys(team, id), keys.processing(team, id)];
+  const entries = await getMany(store, rowKeys);
   const deleted = tombstoneOf(entries.map(({ value }) => value));
   if (deleted !== null) {
     const mismatches = await verifyDeleted(store, team, id, deleted);
@@ -94,41 +94,53 @@ async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<Ve
     ...await compareScores(store, team, id, ledger),
   ];
   const isInFeed = summary?.changes !== undefined;
-  const found = { usage, isInFeed, events: totals.events };
-  // What could not be summed up yet is told once, and roll-ups hold what was summed up before.
-  const waiting = waitingCost(id, cost);
-  if (waiting !== null) {
+  const counts = { usage, isInFeed, events: totals.events };
+  // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
+  const pendingCost = pendingCostOf(id, cost);
+  if (pendingCost !== null) {
     const contribution = summary?.contribution ?? null;
     const agentRun = agentRunOf(id, summary);
     const indexed = [...indexRows(team, id, summary).values()];
-    return { ...found, contribution, agentRun, indexed, mismatches: [...mismatches, waiting] };
+    return {
+      ...counts,
+      contribution,
+      agentRun,
+      indexed,
+      mismatches: [...mismatches, pendingCost],
+    };
   }
-  const wantedSummary = isStored(head)
+  const expectedSummary = isStored(head)
     ? placedAs(summarize({ ...head, totals }, null), summary)
     : null;
-  const indexed = [...indexRows(team, id, wantedSummary).values()];
-  const contribution = wantedSummary?.contribution ?? null;
-  mismatches.push(...compareSummaries(id, wantedSummary, summary));
-  mismatches.push(...await unfound(store, team, read, indexed));
-  return { ...found, contribution, agentRun: agentRunOf(id, wantedSummary), indexed, mismatches };
+  const indexed = [...indexRows(team, id, expectedSummary).values()];
+  const contribution = expectedSummary?.contribution ?? null;
+  mismatches.push(...compareSummaries(id, expectedSummary, summary));
+  mismatches.push(...await missingRows(store, team, read, indexed));
+  return {
+    ...counts,
+    contribution,
+    agentRun: agentRunOf(id, expectedSummary),
+    indexed,
+    mismatches,
+  };
 }
 
 /**
- * A summary with the place of the stored one: where parts without an opening stand follows from what has
- * gone since.
+ * Takes the list position from the stored summary: without an opening, it depends on parts removed
+ * since.
  */
-function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
-  if (found === null || wanted.times !== null) return wanted;
-  return { ...wanted, listed: { ...wanted.listed, at: found.listed.at } };
+function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
+  if (found === null || expected.times !== null) return expected;
+  return { ...expected, listed: { ...expected.listed, at: found.listed.at } };
 }
 
-function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
+function pendingCostOf(id: RunId, cost: StageProgress | null): Mismatch | null {
   if (cost === null || cost.state === "done") return null;
   const found = `${cost.state} after ${cost.attempts} tries: ${cost.error ?? "not tried yet"}`;
-  return { what: `cost of ${id}`, expected: "summed up", found };
+  return { what: `cost of ${id}`, expected: "summarized", found };
 }
 
-/** Adds up the events of a run, batch by batch, at the prices stored with them. */
+/** Totals the events of a run, batch by batch, at the prices stored with them. */
 async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLedger) {
   let totals = await readRemovedTotals({ store, team, id }, ledger);
   const usage = new Map<string, number>();
@@ -137,7 +149,7 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
   let at = ledger.removed;
   for await (const { events, prices } of readBatches(store, team, id, ledger, numbers)) {
     const batch = at++;
-    // No batch is stored without an event.
+    // A stored batch always has an event.
     if (events.length === 0) {
       mismatches.push({ what: `batch ${batch} of ${id}`, expected: "stored", found: NONE });
       continue;
@@ -162,10 +174,10 @@ function countCalls(parts: RunParts, events: ReadonlyMap<string, number>) {
 }
 
 /**
- * Takes over the ledger's lines by model where they agree in sum with those of the events.
+ * Takes the ledger's lines by model if their sum equals the sum of the lines from the events.
  *
- * Only for a run with more models than are named: which of them are depends on what it was when they
- * were priced anew.
+ * Only for a run with more models than lines: which models have a line depends on when they were
+ * repriced.
  */
 function withLinesOf(totals: EventTotals, ledger: EventTotals): EventTotals {
   const folded = [...totals.models, ...ledger.models].some(isRest);
@@ -184,18 +196,18 @@ function sumOfLines(lines: readonly ModelUsage[]): string {
 
 function compareSummaries(
   id: RunId,
-  wanted: RunSummary | null,
+  expected: RunSummary | null,
   found: RunSummary | null,
 ): Mismatch[] {
   const what = `summary of ${id}`;
-  if (wanted === null || found === null) {
-    const word = (summary: RunSummary | null) => summary === null ? NONE : "stored";
-    return wanted === found ? [] : [{ what, expected: word(wanted), found: word(found) }];
+  if (expected === null || found === null) {
+    const stateOf = (summary: RunSummary | null) => summary === null ? NONE : "stored";
+    return expected === found ? [] : [{ what, expected: stateOf(expected), found: stateOf(found) }];
   }
-  return mismatch(what, flat(wanted), flat(found));
+  return mismatch(what, flat(expected), flat(found));
 }
 
-/** A summary without its history: how often it was made final is known to nobody else. */
+/** Flattens a summary, without its revision history, which only the summary stores. */
 function flat(summary: RunSummary): Record<string, unknown> {
   const { seen, revision, contribution, times, listed, shown, parent } = summary;
   const state = { ...seen, ...times, ...listed, ...shown, parent, final: revision > 0 };
@@ -204,7 +216,9 @@ function flat(summary: RunSummary): Record<string, unknown> {
   return { ...state, ...sums, ...labels };
 }
 
-/** Scores that the ledger counts otherwise than they are stored. No score is without a ledger. */
+/**
+ * Compares the ledger's count of scores with the stored rows. A run without a ledger has no scores.
+ */
 async function compareScores(
   store: Store,
   team: TeamId,
@@ -218,30 +232,32 @@ async function compareScores(
   });
 }
 
-/** Rows by which a run is found, by what it came to and by its age, that are not as they have to be. */
-async function unfound(
+/** Finds missing or wrong rows of a run in the index, the expiry entries and the feed. */
+async function missingRows(
   store: Store,
   team: TeamId,
   { id, head, ledger, summary }: SummarizedHead,
   indexed: readonly IndexRow[],
 ): Promise<Mismatch[]> {
-  const filed = isStored(head) ? [keys.expiry(team, expiryEntryOf(head.parts, ledger), id)] : [];
+  const expiryKeys = isStored(head)
+    ? [keys.expiry(team, expiryEntryOf(head.parts, ledger), id)]
+    : [];
   const { changes } = summary ?? {};
-  const fed = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
-  const others = [...filed, ...fed].map((key) => ({ key, value: null }));
-  const wanted = [...indexed, ...others];
+  const feedKeys = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
+  const otherRows = [...expiryKeys, ...feedKeys].map((key) => ({ key, value: null }));
+  const expected = [...indexed, ...otherRows];
   const missing: Mismatch[] = [];
-  const entries = await getAll(store, wanted.map(({ key }) => key));
+  const entries = await getAll(store, expected.map(({ key }) => key));
   for (const [i, entry] of entries.entries()) {
     const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
     if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
-    else missing.push(...compareValues(what, wanted[i]?.value ?? null, entry.value));
+    else missing.push(...compareValues(what, expected[i]?.value ?? null, entry.value));
   }
   return missing;
 }
 
-/** What a row of the index tells of its run, if it tells anything: older ones do not. */
-function compareValues(what: string, wanted: Uint8Array | null, found: unknown): Mismatch[] {
-  if (wanted === null || !(found instanceof Uint8Array)) return [];
-  return mismatch(what, { tells: wanted.toHex() }, { tells: found.toHex() });
+/** Compares the values of an index row; older rows have none. */
+function compareValues(what: string, expected: Uint8Array | null, found: unknown): Mismatch[] {
+  if (expected === null || !(found instanceof Uint8Array)) return [];
+  return mismatch(what, { value: expected.toHex() }, { value: found.toHex() });
 }

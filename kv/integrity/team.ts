@@ -1,5 +1,5 @@
 /**
- * The audit of a team: the sums of its runs, against its roll-ups and counters.
+ * Verifies a team: compares the totals of its runs with its roll-ups and counters.
  *
  * @module
  */
@@ -13,24 +13,22 @@ import { keys } from "../base/keys.ts";
 import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { eachRow, getMany, type Store } from "../store.ts";
 
-/** Mismatches kept of a team; all are counted. */
+/** Maximum mismatches listed for a team; all are counted. */
 export const MISMATCHES_MAX = 100;
 
 /**
- * Where the day stands in the key of a roll-up, the month in that of usage, the slug in an agent's, and
- * in one of the index what it is by.
+ * Offsets in keys: of the day in a roll-up, the month in usage, the slug in an agent, and the kind
+ * in the index.
  */
 const DAY = 3, MONTH = 2, SLUG = 2, INDEX = 2;
 
-/** What the runs of a team come to. It holds a row for each roll-up and each agent, and no run. */
+/** Totals of a team's runs. It holds a row for each roll-up and each agent, and no run. */
 export class TeamSums {
-  /** How many runs. */
   runs = 0;
-  /** How many events. */
   events = 0;
-  /** How many mismatches. */
+  /** Number of mismatches. */
   count = 0;
-  /** The first of them. */
+  /** The first mismatches. */
   readonly mismatches: Mismatch[] = [];
   readonly #rows = new Map<string, RollupRow>();
   readonly #usage = new Map<string, number>();
@@ -39,12 +37,11 @@ export class TeamSums {
   readonly #team: TeamId;
   #inFeed = 0;
 
-  /** Sums of no runs. */
   constructor(team: TeamId) {
     this.#team = team;
   }
 
-  /** Counts a run in. */
+  /** Adds a run. */
   add(run: VerifiedRun): void {
     this.runs++;
     this.events += run.events;
@@ -61,7 +58,7 @@ export class TeamSums {
     }
   }
 
-  /** Compares the sums with what is stored of the team. Call it once, after the last run. */
+  /** Compares the totals with the stored rows of the team. Call it once, after the last run. */
   async compare(store: Store): Promise<void> {
     await this.#addRemoved(store);
     await this.#compareRollups(store);
@@ -71,7 +68,7 @@ export class TeamSums {
     await this.#compareFeed(store);
   }
 
-  /** Counts in what runs that are gone had come to. */
+  /** Adds the totals of removed runs. */
   async #addRemoved(store: Store): Promise<void> {
     const team = this.#team;
     for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
@@ -81,16 +78,16 @@ export class TeamSums {
       this.#addUsage(String(key[MONTH]), Number((value as Deno.KvU64).value));
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
-      const [slug, gone] = [String(key[SLUG]), value as AgentActivity];
-      const known = this.#agents.get(slug);
-      this.#agents.set(slug, known === undefined ? gone : joinActivities(gone, known));
+      const [slug, removed] = [String(key[SLUG]), value as AgentActivity];
+      const previous = this.#agents.get(slug);
+      this.#agents.set(slug, previous === undefined ? removed : joinActivities(removed, previous));
     }
   }
 
   #addRow(row: RollupRow): void {
     const name = keyText(rollupKey(this.#team, row));
-    const known = this.#rows.get(name)?.measures;
-    const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+    const previous = this.#rows.get(name)?.measures;
+    const measures = previous === undefined ? row.measures : addMeasures(previous, row.measures);
     this.#rows.set(name, { ...row, measures });
   }
 
@@ -101,11 +98,11 @@ export class TeamSums {
   async #compareRollups(store: Store): Promise<void> {
     for await (const { key, value } of eachRow(store, { prefix: keys.teamRollups(this.#team) })) {
       const name = keyText(key);
-      const wanted = this.#rows.get(name);
+      const expected = this.#rows.get(name);
       this.#rows.delete(name);
       const what = `roll-up ${key.slice(2).join(" ")}`;
-      if (wanted === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
-      else this.#note(compareRow(what, wanted, key, value));
+      if (expected === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
+      else this.#note(compareRow(what, expected, key, value));
     }
     for (const row of this.#rows.values()) {
       const what = `roll-up ${rollupKey(this.#team, row).slice(2).join(" ")}`;
@@ -119,23 +116,25 @@ export class TeamSums {
       stored[String(key[MONTH])] = value instanceof Deno.KvU64 ? Number(value.value) : value;
     }
     for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
-      const wanted = this.#usage.get(month) ?? 0;
+      const expected = this.#usage.get(month) ?? 0;
       const what = `usage of ${month}`;
-      this.#note(mismatch(what, { calls: wanted }, { calls: stored[month] ?? 0 }));
+      this.#note(mismatch(what, { calls: expected }, { calls: stored[month] ?? 0 }));
     }
   }
 
-  /** Each run was looked for in the index; what is there besides shows in how much there is. */
+  /**
+   * Compares the number of index rows: each run's rows are verified, so an excess is a stray row.
+   */
   async #compareIndex(store: Store): Promise<void> {
     const stored = new Map<string, number>();
     for await (const { key } of eachRow(store, { prefix: keys.teamRunsBy(this.#team) })) {
       count(stored, String(key[INDEX]));
     }
-    const [wanted, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
-    this.#note(mismatch("rows of the index", wanted ?? {}, found ?? {}));
+    const [expected, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
+    this.#note(mismatch("rows of the index", expected ?? {}, found ?? {}));
   }
 
-  /** The same of the feed, where deletions have rows of their own. */
+  /** Compares the number of feed rows, without those of deletions. */
   async #compareFeed(store: Store): Promise<void> {
     let found = 0;
     for await (const { value } of eachRow(store, { prefix: keys.changes(this.#team) })) {
@@ -175,11 +174,11 @@ export class TeamSums {
       const { key, value } of eachRow(store, { prefix: keys.agentActivities(this.#team) })
     ) {
       const slug = String(key[SLUG]);
-      const wanted = this.#agents.get(slug);
+      const expected = this.#agents.get(slug);
       this.#agents.delete(slug);
       const what = `activity of agent ${slug}`;
-      if (wanted === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
-      else this.#note(mismatch(what, { ...wanted }, { ...value as AgentActivity }));
+      if (expected === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
+      else this.#note(mismatch(what, { ...expected }, { ...value as AgentActivity }));
     }
     for (const [slug, { runs }] of this.#agents) {
       const what = `activity of agent ${slug}`;
@@ -189,8 +188,8 @@ export class TeamSums {
 
   #note(mismatches: readonly Mismatch[]): void {
     this.count += mismatches.length;
-    const room = MISMATCHES_MAX - this.mismatches.length;
-    this.mismatches.push(...mismatches.slice(0, room));
+    const remaining = MISMATCHES_MAX - this.mismatches.length;
+    this.mismatches.push(...mismatches.slice(0, remaining));
   }
 }
 
@@ -200,13 +199,13 @@ function count(counts: Map<string, number>, name: string): void {
 
 function compareRow(
   what: string,
-  wanted: RollupRow,
+  expected: RollupRow,
   key: Deno.KvKey,
   value: unknown,
 ): Mismatch[] {
   try {
     const { group, measures } = decodeRollup(String(key[DAY]), value as Uint8Array);
-    return mismatch(what, { ...wanted.measures, group: wanted.group }, { ...measures, group });
+    return mismatch(what, { ...expected.measures, group: expected.group }, { ...measures, group });
   } catch (error) {
     return [{ what, expected: "readable", found: String(error) }];
   }

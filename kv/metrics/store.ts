@@ -1,5 +1,5 @@
 /**
- * The figures of the store: its commits, what waits for the worker, and its files.
+ * Metrics of the store: its commits, the worker's backlog, and its files.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import { eachRow, type Store } from "../store.ts";
 import type { WriterMetrics } from "../writer/metrics.ts";
 
 /**
- * Rows of each kind that are counted at most, so that a look at a long backlog takes no longer than at
- * a short one. A row of dirty runs names up to a hundred.
+ * Maximum rows counted of each kind, so that a scrape takes no longer with a long backlog. A row of
+ * pending runs names up to a hundred.
  */
 const ROWS_MAX = 1_000;
 
 /**
- * Reads the figures. When the store does not answer, what is known without it is told all the same:
- * that is when somebody looks.
+ * Collects the metrics. If the store does not answer, returns those that need no read: they matter
+ * most then.
  *
  * @param nowMs unix milliseconds, for ages
  */
@@ -34,10 +34,14 @@ export async function storeMetrics(store: Store, nowMs: number): Promise<MetricF
     ...writerFamilies(store.writer.metrics),
     gauge(
       "runledger_writer_writes_waiting",
-      "Writes that wait for a commit or are part of one.",
+      "Writes that are queued or being committed.",
       store.writer.underWay,
     ),
-    gauge("runledger_store_up", "Whether the store answered this scrape.", rows === null ? 0 : 1),
+    gauge(
+      "runledger_store_up",
+      "1 if the store answered this scrape, otherwise 0.",
+      rows === null ? 0 : 1,
+    ),
     ...(rows === null ? [] : rowFamilies(rows, nowMs)),
     ...fileFamilies(store),
     ...memoryFamilies(store.memory),
@@ -49,16 +53,16 @@ function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFami
     {
       type: "counter",
       name: "runledger_commits_total",
-      help: "Commits: stored, lost to another writer and tried again, or failed.",
+      help: "Commits by result: stored, retried after a conflict, or failed.",
       samples: Object.entries(commits).map(([end, value]) => ({ labels: { end }, value })),
     },
     histogram("runledger_commit_writes", "Writes in each commit.", writes),
-    histogram("runledger_commit_duration_seconds", "Time of each commit.", seconds),
+    histogram("runledger_commit_duration_seconds", "Duration of each commit.", seconds),
     counter("runledger_writes_total", "Writes in all commits.", writes.sum),
   ];
 }
 
-/** What is counted by reading. */
+/** Numbers that are read from the store. */
 interface Rows {
   readonly backlog: Backlog;
   readonly deadStages: number;
@@ -82,7 +86,7 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
 
 function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number): MetricFamily[] {
   const { runs, stages } = backlog;
-  // Clocks may be set back: an age is never negative.
+  // Clocks may be set back, but an age is never negative.
   const ageOf = (ms: number | null) => ms === null ? 0 : Math.max(0, nowMs - ms) / 1_000;
   const byLane = (value: (lane: typeof PENDING_LANES[number]) => number) =>
     PENDING_LANES.map((lane) => ({ labels: { lane }, value: value(lane) }));
@@ -90,27 +94,31 @@ function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number):
     {
       type: "gauge",
       name: "runledger_dirty_runs",
-      help: `Changes of runs that wait to be summed up, of the first ${ROWS_MAX} commits.`,
+      help: `Changes of runs that wait for projection, of the first ${ROWS_MAX} commits.`,
       samples: byLane((lane) => runs[lane].count),
     },
     {
       type: "gauge",
       name: "runledger_dirty_oldest_age_seconds",
-      help: "How long the oldest of them waits; 0 when none does.",
+      help: "Age of the oldest waiting change; 0 when none waits.",
       samples: byLane((lane) => ageOf(runs[lane].oldestMs)),
     },
     gauge(
       "runledger_stages_waiting",
-      `Stages behind closes that wait for their turn or their next try, up to ${ROWS_MAX}.`,
+      `Stages after finish that wait for their turn or a retry, up to ${ROWS_MAX}.`,
       stages.count,
     ),
     gauge(
       "runledger_stages_overdue_seconds",
-      "For how long the first of them has been due; 0 when none is.",
+      "Time since the oldest of them was due; 0 when none is.",
       ageOf(stages.oldestMs),
     ),
-    gauge("runledger_stages_dead", `Stages that were given up, up to ${ROWS_MAX}.`, deadStages),
-    gauge("runledger_notices_open", "Notices about quotas that are not told yet.", openNotices),
+    gauge(
+      "runledger_stages_dead",
+      `Stages that failed permanently, up to ${ROWS_MAX}.`,
+      deadStages,
+    ),
+    gauge("runledger_notices_open", "Quota notices that are not sent yet.", openNotices),
   ];
 }
 
@@ -122,13 +130,13 @@ function memoryFamilies(memory: Memory): MetricFamily[] {
     {
       type: "gauge",
       name: "runledger_memory_bytes",
-      help: "Bytes that caches, queues, bodies and answers hold, by their share of the budget.",
+      help: "Bytes held by caches, queues, bodies and responses, by their share of the budget.",
       samples: byShare(({ bytes }) => bytes),
     },
     {
       type: "gauge",
       name: "runledger_memory_bytes_max",
-      help: "The most bytes that each share may hold.",
+      help: "Maximum bytes of each share.",
       samples: byShare(({ bytesMax }) => bytesMax),
     },
   ];
@@ -138,7 +146,7 @@ function fileFamilies(store: Store): MetricFamily[] {
   const bytes = store.fileBytes();
   if (bytes === null) return [];
   return [
-    gauge("runledger_kv_file_bytes", "Size of the ledger's file.", bytes.file),
-    gauge("runledger_kv_wal_bytes", "Size of the log of commits beside it.", bytes.log),
+    gauge("runledger_kv_file_bytes", "Size of the database file.", bytes.file),
+    gauge("runledger_kv_wal_bytes", "Size of its write-ahead log.", bytes.log),
   ];
 }

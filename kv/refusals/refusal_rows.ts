@@ -1,7 +1,7 @@
 /**
- * Refusals of a team in the store: a row for each hour with its kinds, and one with what the hours add up
- * to, the latest refusals and the names of the last writes. Each write changes the latter and checks its
- * version, so processes that share a store add to each other's counts.
+ * Stores the refusals of a team: one row for each hour with its kinds, and one row of totals by
+ * hour, the latest refusals and the names of the last writes. Each write changes the row of totals
+ * and checks its version, so processes that share a store add to each other's counts.
  *
  * @module
  */
@@ -22,22 +22,20 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, newRowName, type Store } from "../store.ts";
 
-/** Names of writes that are remembered: as many processes may read and write at once. */
+/** Maximum write names stored: as many processes may read and write concurrently. */
 const WRITES_MAX = 32;
 
-/** The row of all hours. */
 export interface RefusalSums {
-  /** How many of each hour, by its start. */
+  /** Number of refusals by the start of the hour. */
   readonly hours: readonly (readonly [hour: number, count: number])[];
-  /** The latest refusals, oldest first. */
   readonly latest: readonly Refusal[];
-  /** Names of the last tallies that were written. */
+  /** Names of the last tallies written. */
   readonly writes: readonly string[];
 }
 
 const NO_REFUSALS: RefusalSums = { hours: [], latest: [], writes: [] };
 
-/** Adds a tally to what is stored, unless it was stored before. */
+/** Adds a tally to the stored refusals; idempotent by the tally's name. */
 export async function writeTally(
   store: Store,
   team: TeamId,
@@ -61,7 +59,7 @@ export async function writeTally(
   });
 }
 
-/** Removes what is no longer kept of a team. */
+/** Removes a team's refusals that are too old. */
 export async function forgetRefusals(store: Store, team: TeamId, nowMs: number): Promise<void> {
   await rewrite(store, team, nowMs, (stored) => {
     const first = firstKeptHour(nowMs);
@@ -71,13 +69,13 @@ export async function forgetRefusals(store: Store, team: TeamId, nowMs: number):
   });
 }
 
-/** What a write makes of the stored sums, and the rows of hours that it sets. */
+/** New totals, and the rows of hours to set. */
 interface Rewritten {
   readonly sums: RefusalSums;
   readonly sets: readonly { readonly key: Deno.KvKey; readonly value: Uint8Array }[];
 }
 
-/** Changes the rows of a team; `change` answers null to leave them. Old hours go with each change. */
+/** Changes the rows of a team, unless `change` returns null. Each change also deletes old hours. */
 async function rewrite(
   store: Store,
   team: TeamId,
@@ -91,30 +89,30 @@ async function rewrite(
     if (changed === null) return null;
     const first = firstKeptHour(nowMs);
     const { hours, latest, writes } = changed.sums;
-    const kept: RefusalSums = {
+    const current: RefusalSums = {
       hours: hours.filter(([hour]) => hour >= first).sort(([a], [b]) => a - b),
       latest: latest.filter(({ at }) => at >= first).slice(-REFUSAL_LIMITS.latest),
       writes,
     };
     const old = hours.filter(([hour]) => hour < first).map(([hour]) => hour);
     const deletes = old.map((hour) => keys.refusalHour(team, hour));
-    const isEmpty = kept.hours.length === 0 && kept.latest.length === 0;
+    const isEmpty = current.hours.length === 0 && current.latest.length === 0;
     const version = await store.writer.commit({
       team,
       checks: [entry],
-      sets: isEmpty ? [] : [...changed.sets, { key, value: packSums(kept) }],
+      sets: isEmpty ? [] : [...changed.sets, { key, value: packSums(current) }],
       deletes: isEmpty ? [...deletes, key] : deletes,
     });
     return version ?? LOST;
   });
 }
 
-/** Reads the row of all hours. */
+/** Decodes the row of totals. */
 export function sumsOf(value: unknown): RefusalSums {
   return value instanceof Uint8Array ? JSON.parse(unpackBlob(value, [])) : NO_REFUSALS;
 }
 
-/** Reads the row of an hour. */
+/** Decodes the row of an hour. */
 export function readGroups(value: unknown): RefusalGroups {
   const groups: RefusalGroups = new Map();
   if (!(value instanceof Uint8Array)) return groups;
@@ -123,7 +121,7 @@ export function readGroups(value: unknown): RefusalGroups {
   return groups;
 }
 
-/** Packs sums into one value: the oldest refusals go where it would be too large. */
+/** Packs totals into one value; drops the oldest refusals if it would be too large. */
 function packSums(sums: RefusalSums): Uint8Array {
   const { head, chunks } = packBlob(JSON.stringify(sums), newRowName);
   if (chunks.length === 0) return head;
@@ -131,15 +129,15 @@ function packSums(sums: RefusalSums): Uint8Array {
   return packSums({ ...sums, latest: sums.latest.slice(from) });
 }
 
-/** Packs kinds into one value: the last of them become one where it would be too large. */
+/** Packs kinds into one value; merges the last kinds if it would be too large. */
 function packGroups(groups: RefusalGroups): Uint8Array {
   const rows = Array.from(groups.values(), ({ kind, count }): RefusalGroup => ({ ...kind, count }));
   const { head, chunks } = packBlob(JSON.stringify(rows), newRowName);
   if (chunks.length === 0) return head;
   const fewer: RefusalGroups = new Map();
-  const kept = Math.floor(rows.length / 2);
+  const keptCount = Math.floor(rows.length / 2);
   for (const [at, { count, ...kind }] of rows.entries()) {
-    addRefusals(fewer, at < kept ? kind : otherOf(kind), count);
+    addRefusals(fewer, at < keptCount ? kind : otherOf(kind), count);
   }
   return packGroups(fewer);
 }

@@ -1,6 +1,6 @@
 /**
- * Counts refusals in memory and writes them once a minute, so that a flood of refused calls costs the store
- * no more than one of them. A process that is killed loses what it counted since the last write.
+ * Counts refusals in memory and writes them once a minute, so that a flood of refused calls costs
+ * the store no more than one call. A killed process loses its counts since the last write.
  *
  * @module
  */
@@ -21,10 +21,9 @@ import { keys } from "../base/keys.ts";
 import { getValue, listRows, newRowName, type Store } from "../store.ts";
 import { readGroups, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
 
-/** Teams that are written at once. */
+/** Teams written concurrently. */
 const TEAMS_AT_ONCE = 10;
 
-/** Creates the store. */
 export function createRefusalStore(store: Store, now: () => number): RefusalStore {
   return new Refusals(store, now);
 }
@@ -33,14 +32,14 @@ class Refusals implements RefusalStore {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #pending: PendingRefusals;
-  /** What is being written, or could not be. */
+  /** Tallies being written, and those whose write failed. */
   readonly #writing = new Map<TeamId, RefusalTally>();
   #flushed: Promise<void> = Promise.resolve();
 
   constructor(store: Store, now: () => number) {
     this.#store = store;
     this.#now = now;
-    // What is being written has the other half.
+    // The other half is for tallies being written.
     const bytesMax = store.memory.bytesMax("refusals") / 2;
     this.#pending = new PendingRefusals(bytesMax, newRowName);
     store.memory.register("refusals", () => {
@@ -64,26 +63,26 @@ class Refusals implements RefusalStore {
   }
 
   async #flush(): Promise<void> {
-    // A team whose last tally could not be written gets that one stored first, under its name.
+    // A tally whose write failed is written first, under its own name.
     for (const [team, tally] of this.#pending.take(this.#writing)) this.#writing.set(team, tally);
     const due = [...this.#writing];
     const failures: unknown[] = [];
     for (let at = 0; at < due.length; at += TEAMS_AT_ONCE) {
-      const some = due.slice(at, at + TEAMS_AT_ONCE);
-      const ends = await Promise.allSettled(some.map(async ([team, tally]) => {
+      const group = due.slice(at, at + TEAMS_AT_ONCE);
+      const ends = await Promise.allSettled(group.map(async ([team, tally]) => {
         await writeTally(this.#store, team, tally, this.#now());
         this.#writing.delete(team);
       }));
       const failed = ends.filter((end) => end.status === "rejected");
       failures.push(...failed.map(({ reason }) => reason));
-      // The store fails for everybody.
-      if (failed.length === some.length) break;
+      // The store is unavailable: do not try the other teams.
+      if (failed.length === group.length) break;
     }
     if (failures.length > 0) throw failures[0];
   }
 
   async #read(team: TeamId, nowMs: number, hours: number): Promise<RefusalReport> {
-    // Before the read: what is written meanwhile is known by its name.
+    // Collected before the read: a tally written meanwhile is recognized by its name.
     const unwritten = [this.#writing.get(team), this.#pending.of(team)]
       .filter((tally) => tally !== undefined);
     const first = hours === 0 ? null : Math.max(firstHour(nowMs, hours), firstKeptHour(nowMs));
@@ -96,7 +95,7 @@ class Refusals implements RefusalStore {
   }
 }
 
-/** Reads the rows of a team, all of one moment. */
+/** Reads the rows of a team from one snapshot. */
 async function readRows(
   store: Store,
   team: TeamId,
@@ -116,7 +115,7 @@ async function readRows(
   return { sums, groups };
 }
 
-/** What is stored, with what is not yet. */
+/** Combines stored refusals with tallies that are not written yet. */
 class Report {
   readonly #hours: Map<number, number>;
   readonly #latest: Refusal[];

@@ -1,9 +1,9 @@
 /**
- * Finding the runs that a job has to visit: those that called a model, by their start.
+ * Finds the runs that a repricing job visits: those that called a model, by start.
  *
- * The index has a row for each run and name, and a model may have any number of names: one for each
- * provider. So the next runs are gathered name by name, some names a step, and visited once the last name
- * is read. A run that called under two of the names is visited once, because its start is the same.
+ * The index has a row for each run and model name, and a model has one name for each provider. So
+ * the next runs are gathered name by name, some names a step, and visited after the last name is
+ * read. A run that called the model under two names is visited once, because its start is the same.
  *
  * @module
  */
@@ -16,31 +16,31 @@ import { keys } from "../base/keys.ts";
 import { modelPart, modelPrefix } from "../base/index_parts.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Names read in a step, one after the other: all reads share a thread. */
+/** Names read in one step, in sequence: all reads share a thread. */
 const NAMES_PER_STEP = 32;
 
-/** Runs gathered before they are visited. They are part of the job, which every step writes. */
+/** Maximum runs gathered ahead. They are part of the job, which every step writes. */
 const RUNS_AHEAD_MAX = 128;
 
-/** The first instant a run can start at, and the one behind the last, unix milliseconds. */
+/** Earliest start of a run, and the instant after the latest one, unix milliseconds. */
 const FIRST_MS = 0, END_MS = Date.UTC(10_000, 0);
 
-/** Where the name stands in a key of the index. */
+/** Offset of the name in a key of the index. */
 const NAME_AT = 3;
 
-/** Sorts a range right behind the key it is appended to. */
+/** Starts a range directly after the key it is appended to. */
 const AFTER = 0;
 
-/** Sorts behind every run of an instant. */
+/** Sorts after every run of an instant. */
 const LAST = true;
 
-/** Sorts behind every character. */
+/** Sorts after every character. */
 const LAST_CHAR = "\u{10FFFF}";
 
-/** A run with too many models adds some of them up under a name for all. It is read last. */
+/** Name of the group of further models in a run with too many models. It is read last. */
 const REST = modelPart({ provider: null, model: OTHER_MODELS });
 
-/** Counts the names of a job that runs are found under; reads one more than `max` at most. */
+/** Counts the index names of a job; reads at most one more than `max`. */
 export async function countNames(
   store: Store,
   team: TeamId,
@@ -55,7 +55,7 @@ export async function countNames(
   return count;
 }
 
-/** Reads starts of the first and the last run of a job's time; null when there is none. */
+/** Reads the starts of the first and the last run in a job's period; null when there is none. */
 export async function indexSpanOf(
   store: Store,
   team: TeamId,
@@ -66,14 +66,14 @@ export async function indexSpanOf(
     const prefix = keys.runsBy(team, "kind", kind);
     const range = { start: [...prefix, from ?? FIRST_MS], end: [...prefix, to ?? END_MS] };
     for (const reverse of [false, true]) {
-      const ends = await readPlaces(store, range, { limit: 1, reverse });
+      const ends = await readPositions(store, range, { limit: 1, reverse });
       starts.push(...ends.map(({ startedAt }) => startedAt));
     }
   }
   return starts.length === 0 ? null : { from: Math.min(...starts), to: Math.max(...starts) };
 }
 
-/** Gathers the runs that are next, over some more names; begins with the first name after null. */
+/** Gathers the next runs from some more names; a null name begins with the first. */
 export async function gatherRuns(
   store: Store,
   team: TeamId,
@@ -91,12 +91,12 @@ export async function gatherRuns(
       ? [...prefix, span.from]
       : [...prefix, after.startedAt, after.run, AFTER];
     const range = { start, end: [...prefix, span.to, LAST] };
-    runs = merge(runs, await readPlaces(store, range, { limit: RUNS_AHEAD_MAX }));
+    runs = merge(runs, await readPositions(store, range, { limit: RUNS_AHEAD_MAX }));
   }
   return { name, runs, isComplete: false, isLast: false };
 }
 
-/** Reads the name behind another; null behind the last. */
+/** Reads the next name; null after the last. */
 async function nextName(
   store: Store,
   team: TeamId,
@@ -112,7 +112,7 @@ async function nextName(
   return row === undefined ? REST : String(row.key[NAME_AT]);
 }
 
-async function readPlaces(
+async function readPositions(
   store: Store,
   range: { readonly start: Deno.KvKey; readonly end: Deno.KvKey },
   options: Pick<Deno.KvListOptions, "limit" | "reverse">,
@@ -121,17 +121,19 @@ async function readPlaces(
   return rows.map(({ key }) => ({ startedAt: Number(key.at(-2)), run: key.at(-1) as RunId }));
 }
 
-/** The first of all these runs, each once. */
+/** Merges two lists of runs, each run once, and keeps the first ones. */
 function merge(
-  some: readonly RunPosition[],
-  others: readonly RunPosition[],
+  gathered: readonly RunPosition[],
+  added: readonly RunPosition[],
 ): readonly RunPosition[] {
-  if (others.length === 0) return some;
-  const all = new Map([...some, ...others].sort(byPlace).map((place) => [place.run, place]));
+  if (added.length === 0) return gathered;
+  const all = new Map(
+    [...gathered, ...added].sort(byPosition).map((position) => [position.run, position]),
+  );
   return [...all.values()].slice(0, RUNS_AHEAD_MAX);
 }
 
-/** The order of the index. */
-function byPlace(a: RunPosition, b: RunPosition): number {
+/** Compares two runs in index order. */
+function byPosition(a: RunPosition, b: RunPosition): number {
   return a.startedAt - b.startedAt || (a.run < b.run ? -1 : 1);
 }

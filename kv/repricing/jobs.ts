@@ -1,8 +1,8 @@
 /**
- * Jobs that price calls anew.
+ * Repricing jobs.
  *
- * Each step of a job is one commit: the new prices of some runs together with how far the job has come
- * and what it came to. So a job goes on where a killed process left it, and counts every call once.
+ * Each step of a job is one commit: new prices of some runs, together with the job's progress and
+ * totals. So a job resumes after a crash and counts every call once.
  *
  * @module
  */
@@ -34,10 +34,9 @@ import { RepriceWork } from "./work.ts";
 import { listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 
-/** Jobs of a team that are kept when all are done. */
+/** Maximum finished jobs stored for a team. */
 const DONE_JOBS_MAX = 100;
 
-/** The keys of these jobs. */
 const JOB_KEYS: JobKeys = {
   all: keys.repriceJobs,
   job: keys.repriceJob,
@@ -45,7 +44,6 @@ const JOB_KEYS: JobKeys = {
   activeJob: keys.activeReprice,
 };
 
-/** Creates the store of jobs. */
 export function createRepriceStore(
   store: Store,
   cards: RateCards,
@@ -74,7 +72,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
     return this.#store.reads.run(team, () => readJobs(this.#store, team));
   }
 
-  /** Of two same requests at once the later one finds the job of the earlier one. */
+  /** Of two identical concurrent requests, the later one returns the job of the earlier one. */
   async create({ id: team }: Team, spec: RepriceSpec, dryRun: boolean, by: string) {
     const max = JOB_NAMES_MAX;
     const count = () => countNames(this.#store, team, spec, max);
@@ -83,7 +81,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
     }
     return await this.add(team, async () => {
       const jobs = await readJobs(this.#store, team);
-      const same = jobs.find((known) => isSameJob(known, spec, dryRun));
+      const same = jobs.find((job) => isSameJob(job, spec, dryRun));
       if (same !== undefined) return { kind: "replayed", job: same };
       const done = jobs.filter(({ state }) => state === "done");
       if (jobs.length - done.length >= ACTIVE_JOBS_MAX) {
@@ -97,7 +95,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
   }
 }
 
-/** What the audit log says of a new job. */
+/** Builds the audit log entry of a new job. */
 function startedEntry(
   team: TeamId,
   { id, spec, dryRun, createdAt, createdBy }: RepriceJob,
@@ -119,7 +117,7 @@ function startedEntry(
   };
 }
 
-/** A team's jobs, newest first. */
+/** Reads a team's jobs, newest first. */
 async function readJobs(store: Store, team: TeamId): Promise<RepriceJob[]> {
   const entries = await listRows(store, { prefix: keys.repriceJobs(team) });
   return entries.map(({ value }) => value as RepriceJob).reverse();

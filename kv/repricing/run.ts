@@ -1,8 +1,8 @@
 /**
- * Pricing the calls of one run anew, some batches at a time.
+ * Reprices the calls of one run, some batches at a time.
  *
- * New prices stand beside the batches they are of, in keys of their own; the ledger's totals change by
- * the difference in the same commit. So at each moment a run's cost is the sum of its calls.
+ * New prices are stored next to their batches, under separate keys. The same commit changes the
+ * ledger's totals by the difference, so a run's cost always equals the sum of its calls.
  *
  * @module
  */
@@ -28,37 +28,33 @@ import { ledgerOf } from "../runs/tombstone.ts";
 import { keys } from "../base/keys.ts";
 import { blobWrite, getMany, type Store } from "../store.ts";
 
-/** Batches looked at, and bytes of new prices, after which what changed is to be committed. */
+/** Maximum batches checked and bytes of new prices in one commit. */
 const STEP = { batchesMax: 50, bytesMax: 200_000 } as const;
 
-/** Values to set. */
 export type Sets = { readonly key: Deno.KvKey; readonly value: unknown }[];
 
-/** What to commit for a run, and what it comes to. */
+/** The changes to commit for a run, and their totals. */
 export interface RepriceStep {
-  /** Versions that the change is made of. */
+  /** Versions that the change depends on. */
   readonly checks: readonly Deno.AtomicCheck[];
-  /** The change; empty when nothing changes. */
+  /** Empty when nothing changes. */
   readonly sets: Readonly<Sets>;
-  /** The agent of the run; null when it names none. */
+  /** Agent of the run; null when it names none. */
   readonly agent: string | null;
-  /** The calls that were meant. */
+  /** Totals of the calls that match the job. */
   readonly sum: RepriceSum;
-  /** The batch to go on with; null when the run is done. */
+  /** The next batch; null when the run is done. */
   readonly nextBatch: number | null;
 }
 
-/** A run on its way to new prices. */
+/** A run to reprice. */
 export interface RepriceTarget {
-  /** Where it is stored. */
   readonly store: Store;
-  /** Whose run. */
   readonly team: TeamId;
-  /** The run. */
   readonly id: RunId;
-  /** Which of its calls. */
+  /** Selects the calls to reprice. */
   readonly spec: RepriceSpec;
-  /** What prices them. */
+  /** The rate card to apply. */
   readonly card: RateCard;
 }
 
@@ -66,7 +62,7 @@ type OwnStep = Omit<RepriceStep, "agent">;
 
 const NOTHING: OwnStep = { checks: [], sets: [], sum: NO_CALLS, nextBatch: null };
 
-/** Prices a run's heartbeat and some of its batches anew, from one of them on. Commits nothing. */
+/** Reprices a run's heartbeat and some of its batches, starting at one of them. Commits nothing. */
 export async function repriceStep(target: RepriceTarget, fromBatch: number): Promise<RepriceStep> {
   const { store, team, id } = target;
   const entries = await getMany(store, headKeys(team, id));
@@ -74,13 +70,13 @@ export async function repriceStep(target: RepriceTarget, fromBatch: number): Pro
   const agent = head.parts.opening?.agent ?? null;
   if (isStated(head.parts)) return { ...NOTHING, agent };
   const [, , ledger, price] = entries;
-  const own = fromBatch === 0 ? heartbeatStep(target, head, price) : NOTHING;
+  const heartbeat = fromBatch === 0 ? heartbeatStep(target, head, price) : NOTHING;
   const events = await eventsStep(target, ledger, fromBatch);
   return {
     agent,
-    checks: [...own.checks, ...events.checks],
-    sets: [...own.sets, ...events.sets],
-    sum: addRepriced(own.sum, events.sum),
+    checks: [...heartbeat.checks, ...events.checks],
+    sets: [...heartbeat.sets, ...events.sets],
+    sum: addRepriced(heartbeat.sum, events.sum),
     nextBatch: events.nextBatch,
   };
 }
@@ -105,7 +101,7 @@ async function eventsStep(
   fromBatch: number,
 ): Promise<OwnStep> {
   const ledger = ledgerOf(entry?.value);
-  // What is removed keeps the price it had.
+  // Removed batches keep their prices.
   const firstBatch = Math.max(fromBatch, ledger.removed);
   if (firstBatch >= ledger.batches) return NOTHING;
   const { team, id, spec, card } = target;
@@ -124,7 +120,7 @@ async function eventsStep(
     totals = repriced.totals;
     if (repriced.prices !== null) {
       const key = keys.prices(team, id, next);
-      // Prices are small beside the events they are of: they never need to be staged.
+      // Prices are much smaller than their events, so they never need staging.
       const blob = blobWrite(team, id, key, encodePrices(repriced.prices));
       bytes += costOf(blob).bytes;
       sets.push(...blob.sets);

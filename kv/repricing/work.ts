@@ -1,8 +1,8 @@
 /**
- * The work of jobs that price calls anew, step by step.
+ * Advances repricing jobs, step by step.
  *
- * A step is one commit: the new prices of some runs together with how far the job has come and what it
- * came to. It checks the job's version, so of two workers at one step one loses, and counts nothing.
+ * A step is one commit: the new prices of some runs together with the job's progress and totals. It
+ * checks the job's version, so if two workers run one step, one loses and counts nothing.
  *
  * @module
  */
@@ -27,17 +27,18 @@ import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./
 import type { Store } from "../store.ts";
 
 /**
- * What a step holds at most: runs, and what its commit may have before one more run is added to it. A run adds less than half of what a commit may weigh.
+ * Limits of a step: its runs, and the bytes of its commit before another run is added. One run adds
+ * less than half of a commit's maximum.
  */
 const STEP = {
   runsMax: 32,
   bytesMax: 390_000,
 } as const;
 
-/** Checks that a run adds at most: its ledger and its own price. */
+/** Maximum checks of a run: its ledger and its own price. */
 const CHECKS_PER_RUN_MAX = 2;
 
-/** What a step is about to commit. */
+/** The commit of a step in preparation. */
 interface Draft {
   job: RepriceJob;
   readonly checks: Deno.AtomicCheck[];
@@ -45,22 +46,22 @@ interface Draft {
   readonly pending: PendingMark[];
 }
 
-/** Works on jobs. */
+/** Advances repricing jobs. */
 export class RepriceWork {
   readonly #store: Store;
   readonly #cards: RateCards;
   readonly #now: () => number;
-  /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
+  /** Runs of the next step: fewer after a conflict, because runs change often then. */
   #runsMax: number = STEP.runsMax;
 
-  /** Has worked on nothing yet; `now` is in unix milliseconds. */
+  /** @param now returns unix milliseconds */
   constructor(store: Store, cards: RateCards, now: () => number) {
     this.#store = store;
     this.#cards = cards;
     this.#now = now;
   }
 
-  /** Takes a job a step further; returns it as it was stored, null when the step was lost. */
+  /** Runs the next step of a job; returns the stored job, or null after a conflict. */
   async advance(
     team: TeamId,
     job: RepriceJob,
@@ -68,7 +69,7 @@ export class RepriceWork {
   ): Promise<RepriceJob | null> {
     const draft: Draft = { job, checks: [entry], sets: [], pending: [] };
     if (job.state === "waiting") await this.#begin(team, draft);
-    else await this.#goOn(team, draft);
+    else await this.#continue(team, draft);
     const after = draft.job;
     const committed = await this.#store.writer.commit({
       team,
@@ -77,7 +78,7 @@ export class RepriceWork {
       deletes: after.state === "done" ? [keys.activeReprice(team, job.id)] : [],
       pending: draft.pending,
     });
-    // A lost check: a run changed, or another process took the step. The next one reads again.
+    // A conflict: a run changed, or another process took the step. The next step reads again.
     this.#runsMax = committed === null
       ? Math.max(1, this.#runsMax >> 1)
       : Math.min(STEP.runsMax, this.#runsMax * 2);
@@ -89,7 +90,7 @@ export class RepriceWork {
     draft.job = span === null ? this.#done(draft.job) : { ...draft.job, state: "running", span };
   }
 
-  async #goOn(team: TeamId, draft: Draft): Promise<void> {
+  async #continue(team: TeamId, draft: Draft): Promise<void> {
     const { spec, cursor } = draft.job;
     const before = cursor.ahead;
     const ahead = before?.isComplete
@@ -100,26 +101,26 @@ export class RepriceWork {
       return;
     }
     const card = await this.#cards.card({ id: team });
-    const places = ahead.runs.slice(0, this.#runsMax);
-    // One after the other: a run's batches may be large.
-    for (const [i, place] of places.entries()) {
+    const positions = ahead.runs.slice(0, this.#runsMax);
+    // Runs are read in sequence: a run's batches may be large.
+    for (const [i, position] of positions.entries()) {
       if (isFull(draft, this.#store.limits)) return;
-      const target = { store: this.#store, team, id: place.run, spec, card };
+      const target = { store: this.#store, team, id: position.run, spec, card };
       const step = await stepOrFailure(target, draft.job.cursor.batch);
       if (step === null) draft.job = { ...draft.job, failed: draft.job.failed + 1 };
-      else addStep(draft, step, place);
+      else addStep(draft, step, position);
       if (step !== null && step.nextBatch !== null) {
-        // The next step goes on with this very run, whatever joins the index meanwhile.
-        const rest = { ...ahead, runs: ahead.runs.slice(i) };
-        draft.job = { ...draft.job, cursor: { ...draft.job.cursor, ahead: rest } };
+        // The next step continues with this run, whatever is added to the index meanwhile.
+        const remaining = { ...ahead, runs: ahead.runs.slice(i) };
+        draft.job = { ...draft.job, cursor: { ...draft.job.cursor, ahead: remaining } };
         return;
       }
       const runs = ahead.runs.slice(i + 1);
-      // What one step gathered is gathered again by the next one: it is not worth its place in the job.
+      // Runs gathered in a single step are gathered again: storing them in the job costs more.
       const isKept = before !== null && (runs.length > 0 || ahead.isLast);
-      leave(team, draft, place, isKept ? { ...ahead, runs } : null);
+      finishRun(team, draft, position, isKept ? { ...ahead, runs } : null);
     }
-    if (ahead.isLast && places.length === ahead.runs.length) draft.job = this.#done(draft.job);
+    if (ahead.isLast && positions.length === ahead.runs.length) draft.job = this.#done(draft.job);
   }
 
   #done(job: RepriceJob): RepriceJob {
@@ -127,7 +128,7 @@ export class RepriceWork {
   }
 }
 
-/** Prices some batches of a run anew; null for a run that cannot be read: it is left as it is. */
+/** Reprices some batches of a run; null for an unreadable run, which stays unchanged. */
 async function stepOrFailure(target: RepriceTarget, batch: number): Promise<RepriceStep | null> {
   try {
     return await repriceStep(target, batch);
@@ -137,7 +138,7 @@ async function stepOrFailure(target: RepriceTarget, batch: number): Promise<Repr
   }
 }
 
-/** Adds what some batches of a run come to. */
+/** Adds the changes and totals of a run's batches. */
 function addStep(
   draft: Draft,
   { checks, sets, agent, sum, nextBatch }: RepriceStep,
@@ -164,23 +165,31 @@ function addStep(
   };
 }
 
-/** Counts a run and goes on behind it. It is summed up once, however many steps it took. */
-function leave(team: TeamId, draft: Draft, place: RunPosition, ahead: RunsRemaining | null): void {
+/**
+ * Counts a run and continues after it. It is marked for projection once, however many steps it
+ * took.
+ */
+function finishRun(
+  team: TeamId,
+  draft: Draft,
+  position: RunPosition,
+  ahead: RunsRemaining | null,
+): void {
   const { job } = draft;
   const { met, changed } = job.cursor;
   if (changed && !job.dryRun) {
-    draft.pending.push({ lane: "closed", name: pendingName(team, place.run) });
+    draft.pending.push({ lane: "closed", name: pendingName(team, position.run) });
   }
   draft.job = {
     ...job,
-    cursor: { ...FIRST_RUN, after: place, ahead },
+    cursor: { ...FIRST_RUN, after: position, ahead },
     runs: job.runs + (met ? 1 : 0),
     changed: job.changed + (changed ? 1 : 0),
-    progress: progressAt(job, place),
+    progress: progressAt(job, position),
   };
 }
 
-/** How much of the way is behind a job at a run, by the time it covers. */
+/** Returns the fraction of the job's period that lies before a run. */
 function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPosition): number {
   return to === from ? 0 : (startedAt - from) / (to - from);
 }

@@ -1,8 +1,8 @@
 /**
- * Deleting what is left of a customer's older runs: their share in roll-ups that outlive them.
+ * Deletes a customer's share of roll-ups whose runs are already removed.
  *
- * Each combination of labels has a row of its own, so what is the customer's is known exactly, and is
- * taken from every sum it is part of.
+ * Each combination of labels has its own row, so the customer's share is known exactly and is
+ * subtracted from every total that includes it.
  *
  * @module
  */
@@ -21,94 +21,98 @@ import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../base/index_parts.ts";
 import { getAll, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 
-/** Rows of one step; each is taken from six sums at most, whose keys must fit into one commit. */
+/** Rows of one step; each changes at most six totals, whose keys must fit into one commit. */
 const ROWS_PER_STEP = 30;
 
-/** Rows read at once, of all customers: what a step leaves of them is read again. */
+/** Rows of one read, of all customers; the next step reads the unused rows again. */
 const ROWS_PER_READ = 50;
 
-/** Rows, and days, read for a step at most. */
+/** Maximum rows and days read in one step. */
 const READ_MAX = { rows: 1_000, days: 100 } as const;
 
-/** Where the day stands in a key. */
+/** Offset of the day in a key. */
 const DAY = 3;
 
-/** How far a customer's spend is deleted. */
+/** Progress of deleting a customer's spend. */
 export interface SpendPlace {
-  /** The day under way, or the one behind which the next is looked for. */
+  /** The current day; if `kind` is null, the day after which to search. */
   readonly day: string;
-  /** Kind of the rows under way; null to look for the next day. */
+  /** Kind of the current rows; null to search for the next day. */
   readonly kind: "model_cell" | "cell" | null;
-  /** The row read last; null for none of that kind. */
+  /** The last row read; null before the first row of that kind. */
   readonly after: Deno.KvKey | null;
 }
 
-/** Where it begins. */
+/** The initial position. */
 export const FIRST_DAY: SpendPlace = { day: "", kind: null, after: null };
 
-/** What to take from a team's sums, of gone runs and of all. */
+/** Differences to add to a team's roll-ups and to its totals of removed runs. */
 export interface CustomerShare {
-  /** Differences, all of one day. */
+  /** All of one day. */
   readonly rows: readonly RollupRow[];
-  /** Whether nothing of that day is left then. */
+  /** True if these rows delete the rest of that day. */
   readonly isLast: boolean;
-  /** Where to go on; null when nothing is left of any day. */
+  /** Position of the next step; null after the last day. */
   readonly next: SpendPlace | null;
 }
 
-/** Reads on in what is left of a customer, each row once. It may find nothing and still have to go on. */
+/**
+ * Reads the next rows of a customer, each once. A step may find no rows and still have a next one.
+ */
 export async function customerShareOf(
   store: Store,
   team: TeamId,
   customer: string,
-  place: SpendPlace,
+  position: SpendPlace,
 ): Promise<CustomerShare> {
-  const { day, kind, after } = place;
+  const { day, kind, after } = position;
   if (kind === null) return await nextDay(store, team, customer, day);
   const prefix = [...keys.removedRollups(team, kind), day];
-  const found: RollupRow[] = [];
+  const matching: RollupRow[] = [];
   let [last, isEnd] = [after, false];
-  for (let read = 0; read < READ_MAX.rows && found.length < ROWS_PER_STEP && !isEnd;) {
+  for (let read = 0; read < READ_MAX.rows && matching.length < ROWS_PER_STEP && !isEnd;) {
     const options = { limit: ROWS_PER_READ };
     const rows = await listRows<Uint8Array>(store, rowsAfter(prefix, last), options);
-    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - found.length);
-    found.push(...used.found);
+    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - matching.length);
+    matching.push(...used.matching);
     last = rows[used.count - 1]?.key ?? last;
     isEnd = used.count === rows.length && rows.length < ROWS_PER_READ;
     read += rows.length;
   }
-  const rows = mergeRows(found.flatMap(takenFrom));
+  const rows = mergeRows(matching.flatMap(takenFrom));
   return {
     rows,
-    isLast: found.length > 0 && await isAllOf(store, team, customer, day, rows),
-    next: isEnd ? behind(place) : { day, kind, after: last },
+    isLast: matching.length > 0 && await isAllOf(store, team, customer, day, rows),
+    next: isEnd ? nextKind(position) : { day, kind, after: last },
   };
 }
 
-/** Takes rows of a customer, and counts how many were passed for them. */
+/** Selects up to `max` rows of a customer, and counts the rows examined for them. */
 function rowsOf(
   customer: string,
   day: string,
   rows: readonly Deno.KvEntry<Uint8Array>[],
   max: number,
-): { readonly found: readonly RollupRow[]; readonly count: number } {
-  const found: RollupRow[] = [];
+): { readonly matching: readonly RollupRow[]; readonly count: number } {
+  const matching: RollupRow[] = [];
   let count = 0;
   for (const { value } of rows) {
-    if (found.length === max) break;
+    if (matching.length === max) break;
     count++;
     const row = decodeRollup(day, value);
-    if ("labels" in row.group && row.group.labels.customer === customer) found.push(row);
+    if ("labels" in row.group && row.group.labels.customer === customer) matching.push(row);
   }
-  return { found, count };
+  return { matching, count };
 }
 
-/** The models first: as long as a day's whole sums are there, a process that begins again finds the day. */
-function behind({ day, kind }: SpendPlace): SpendPlace {
+/**
+ * Returns the next kind of rows. Models are first: a restarted process finds the day by its totals.
+ */
+function nextKind({ day, kind }: SpendPlace): SpendPlace {
   return { day, kind: kind === "model_cell" ? "cell" : null, after: null };
 }
 
-/** Looks through some days for the first behind `day` of which something of the customer is left. */
+/** Searches some days for the first day after `day` that has spend of the customer. */
 async function nextDay(
   store: Store,
   team: TeamId,
@@ -123,11 +127,11 @@ async function nextDay(
   const step = (next: SpendPlace | null): CustomerShare => ({ rows: [], isLast: false, next });
   const rows = await getAll(
     store,
-    days.map((each) => keys.removedRollup(team, "customer", each, name)),
+    days.map((day) => keys.removedRollup(team, "customer", day, name)),
   );
-  const found = rows.find(({ versionstamp }) => versionstamp !== null);
-  if (found !== undefined) {
-    return step({ day: String(found.key[DAY]), kind: "model_cell", after: null });
+  const matching = rows.find(({ versionstamp }) => versionstamp !== null);
+  if (matching !== undefined) {
+    return step({ day: String(matching.key[DAY]), kind: "model_cell", after: null });
   }
   const last = days.at(-1);
   return step(
@@ -135,7 +139,7 @@ async function nextDay(
   );
 }
 
-/** Whether nothing of the customer's day is left once these differences are taken. */
+/** Returns true if these differences delete the rest of the customer's day. */
 async function isAllOf(
   store: Store,
   team: TeamId,
@@ -143,15 +147,17 @@ async function isAllOf(
   day: string,
   rows: readonly RollupRow[],
 ): Promise<boolean> {
-  const taken = rows.find(({ group }) => group.kind === "customer");
-  if (taken === undefined) return false;
+  const difference = rows.find(({ group }) => group.kind === "customer");
+  if (difference === undefined) return false;
   const key = keys.removedRollup(team, "customer", day, customerPart(customer));
   const stored = await getValue<Uint8Array>(store, key);
   if (stored === null) return false;
-  return isEmpty(addMeasures(decodeRollup(day, stored).measures, taken.measures));
+  return isEmpty(addMeasures(decodeRollup(day, stored).measures, difference.measures));
 }
 
-/** The differences that take a row from itself and from every sum that it is part of. */
+/**
+ * Returns the differences that subtract a row from itself and from every total that includes it.
+ */
 function takenFrom({ day, group, measures }: RollupRow): RollupRow[] {
   const minus = subtractMeasures(EMPTY_MEASURES, measures);
   return partsOf(group).map((part) => ({ day, group: part, measures: minus }));

@@ -1,8 +1,8 @@
 /**
- * Working on jobs that delete everything of a customer.
+ * Runs the jobs that delete all data of a customer.
  *
- * What a step deletes is counted in the commit that deletes it, so the receipt is exact whatever ends the
- * process in between.
+ * Each commit counts what it deletes, so the receipt is exact even if the process ends between
+ * commits.
  *
  * @module
  */
@@ -20,47 +20,51 @@ import { leaveFaulty } from "./faulty_runs.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
 
-/** Runs of one step: those of one commit, more or less. */
+/** Runs of one step, about as many as fit into one commit. */
 const RUNS_PER_STEP = 40;
 
-/** Commits of one step that purge a large run. */
+/** Maximum commits of one step that purges a large run. */
 const PURGE_COMMITS_PER_STEP = 10;
 
-/** What a job counts while it is at it; each is the last part of a key. */
+/** Counters of a running job; each is the last part of a key. */
 const COUNTED = ["runs", "events", "days"] as const;
 
-/** Sorts a range right after the key it is appended to: `true` sorts after every other part. */
+/**
+ * Starts a range directly after the key it is appended to: `true` sorts after every other key part.
+ */
 const AFTER = true;
 
-/** How far a job is here. */
-interface Passed {
-  /** The rows of the index that are still ahead. */
-  readonly rest: { readonly start: Deno.KvKey; readonly end: Deno.KvKey };
-  /** How many of the runs behind could not be read. */
+/** Progress of a job in this process. */
+interface Progress {
+  /** The index rows that are not visited yet. */
+  readonly remaining: { readonly start: Deno.KvKey; readonly end: Deno.KvKey };
+  /** Visited runs that could not be read. */
   readonly failed: number;
-  /** How far the spend of older runs is deleted; null once all of it is. */
+  /** Progress in the spend of removed runs; null when it is deleted. */
   readonly spend: SpendPlace | null;
 }
 
-/** Jobs whose way is remembered; another begins again, and finds what is left. */
+/** Jobs whose progress is kept. A job without progress starts again and finds what remains. */
 const JOBS_MAX = 1_000;
 
-/** Works on jobs. */
+/** Advances customer deletion jobs. */
 export class CustomerWork {
   readonly #store: Store;
   readonly #updater: RunUpdater;
   readonly #now: () => number;
-  /** By job. After a restart it begins again, which finds what is left. */
-  readonly #passed = new LRUCache<string, Passed>({ max: JOBS_MAX });
+  /** Progress by job. After a restart, a job starts again and finds what remains. */
+  readonly #progress = new LRUCache<string, Progress>({ max: JOBS_MAX });
 
-  /** Has worked on nothing yet; `now` is in unix milliseconds. */
+  /** @param now returns unix milliseconds */
   constructor(store: Store, updater: RunUpdater, now: () => number) {
     this.#store = store;
     this.#updater = updater;
     this.#now = now;
   }
 
-  /** Takes a job a step further; returns it as it was stored, null when another process was faster. */
+  /**
+   * Runs the next step of a job; returns the stored job, or null if another process took the step.
+   */
   async advance(
     team: TeamId,
     job: CustomerDeletion,
@@ -84,37 +88,39 @@ export class CustomerWork {
     return committed === null ? null : job;
   }
 
-  /** Passes by some runs of the customer and deletes them; answers false behind the last one. */
+  /** Visits some runs of the customer and deletes them; returns false after the last one. */
   async #deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
-    const [marked] = await listRows(this.#store, { prefix: keys.purgesOf(team) }, { limit: 1 });
-    if (marked !== undefined) {
-      await purge(this.#store, team, marked.key[2] as RunId, PURGE_COMMITS_PER_STEP);
+    const [purgeMark] = await listRows(this.#store, { prefix: keys.purgesOf(team) }, { limit: 1 });
+    if (purgeMark !== undefined) {
+      await purge(this.#store, team, purgeMark.key[2] as RunId, PURGE_COMMITS_PER_STEP);
       return true;
     }
-    const passed = this.#passed.get(job.id) ?? await this.#wayOf(team, job);
-    const rows = await listRows(this.#store, passed.rest, { limit: RUNS_PER_STEP });
-    const found = new Map(rows.map(({ key }) => [key.at(-1) as RunId, key]));
+    const progress = this.#progress.get(job.id) ?? await this.#rangeOf(team, job);
+    const rows = await listRows(this.#store, progress.remaining, { limit: RUNS_PER_STEP });
+    const indexRows = new Map(rows.map(({ key }) => [key.at(-1) as RunId, key]));
     const failed = await leaveFaulty(
-      found,
-      (some) =>
+      indexRows,
+      (group) =>
         this.#updater.remove(
           team,
-          [...some.keys()],
-          (run) => this.#plan(team, job, run, found.get(run.id) ?? []),
+          [...group.keys()],
+          (run) => this.#plan(team, job, run, indexRows.get(run.id) ?? []),
         ),
     );
     const last = rows.at(-1)?.key;
-    const rest = last === undefined ? passed.rest : { ...passed.rest, start: [...last, AFTER] };
-    this.#passed.set(job.id, { ...passed, rest, failed: passed.failed + failed });
+    const remaining = last === undefined
+      ? progress.remaining
+      : { ...progress.remaining, start: [...last, AFTER] };
+    this.#progress.set(job.id, { ...progress, remaining, failed: progress.failed + failed });
     return last !== undefined;
   }
 
-  /** All runs there are by now, so that it comes to an end however many come later. */
-  async #wayOf(team: TeamId, job: CustomerDeletion): Promise<Passed> {
+  /** Covers the runs that exist now, so that the job ends even if more runs arrive. */
+  async #rangeOf(team: TeamId, job: CustomerDeletion): Promise<Progress> {
     const prefix = keys.runsBy(team, "customer", customerPart(job.customer));
     const [last] = await listRows(this.#store, { prefix }, { limit: 1, reverse: true });
     return {
-      rest: { start: prefix, end: [...last?.key ?? prefix, AFTER] },
+      remaining: { start: prefix, end: [...last?.key ?? prefix, AFTER] },
       failed: 0,
       spend: FIRST_DAY,
     };
@@ -130,7 +136,7 @@ export class CustomerWork {
     if (!isStored(run.head)) {
       return { run, before: summary, after: summary, rows: { sets: [], deletes: [row] } };
     }
-    // What was stored since is not meant: its caller was told that it stays.
+    // Runs stored after the request stay: the response promised that.
     if ((opening?.receivedAt ?? 0) > job.createdAt) return null;
     const deleted = { deletedAt: this.#now(), by: job.createdBy };
     const { change, events } = await deleteRun(this.#store, team, run, deleted);
@@ -145,20 +151,20 @@ export class CustomerWork {
     };
   }
 
-  /** Deletes some of what older runs of the customer came to; answers false when nothing is left. */
+  /** Deletes some spend of removed runs of the customer; returns false when none remains. */
   async #deleteSpend(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
-    const passed = this.#passed.get(id);
-    const place = passed?.spend ?? null;
-    if (passed === undefined || place === null) return false;
+    const progress = this.#progress.get(id);
+    const position = progress?.spend ?? null;
+    if (progress === undefined || position === null) return false;
     let next: SpendPlace | null = null;
     await this.#updater.adjust(team, async () => {
-      const share = await customerShareOf(this.#store, team, customer, place);
+      const share = await customerShareOf(this.#store, team, customer, position);
       next = share.next;
       if (share.rows.length === 0) return null;
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };
       return { rows: share.rows, sums: share.isLast ? [day] : [] };
     });
-    this.#passed.set(id, { ...passed, spend: next });
+    this.#progress.set(id, { ...progress, spend: next });
     return next !== null;
   }
 
@@ -167,9 +173,9 @@ export class CustomerWork {
     job: CustomerDeletion,
     entry: Deno.AtomicCheck,
   ): Promise<CustomerDeletion | null> {
-    const counters = COUNTED.map((what) => keys.deletionCount(team, job.id, what));
+    const counters = COUNTED.map((name) => keys.deletionCount(team, job.id, name));
     const [runs = 0, events = 0, days = 0] = (await getMany(this.#store, counters)).map(countOf);
-    const failed = this.#passed.get(job.id)?.failed ?? 0;
+    const failed = this.#progress.get(job.id)?.failed ?? 0;
     const counts = { runs, events, days, failed };
     const done = { ...job, ...counts, state: "done", finishedAt: this.#now() } as const;
     const deletes = [keys.activeDeletion(team, job.id), ...counters];

@@ -1,5 +1,5 @@
 /**
- * Deleting runs on demand, and the jobs that delete everything of a customer.
+ * Deletes runs on request, and runs the jobs that delete all data of a customer.
  *
  * @module
  */
@@ -26,10 +26,9 @@ import { CustomerWork } from "./customer_work.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
 
-/** Commits that purge a run's rows before its deletion is answered: a small part of the deadline. */
+/** Purge commits before a deletion responds: a small part of the deadline. */
 const COMMITS_BEFORE_ANSWER = 20;
 
-/** The keys of these jobs. */
 const JOB_KEYS: JobKeys = {
   all: keys.deletions,
   job: keys.deletion,
@@ -37,7 +36,7 @@ const JOB_KEYS: JobKeys = {
   activeJob: keys.activeDeletion,
 };
 
-/** Creates the store; `updater` is shared with whoever else changes runs in this process. */
+/** Creates the store; `updater` is shared by all code that changes runs in this process. */
 export function createDeletionStore(
   store: Store,
   updater: RunUpdater,
@@ -69,7 +68,7 @@ class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
     return inTime(deleted, this.#store.deadlines);
   }
 
-  /** Of two requests at once for one customer one makes the job. */
+  /** Two concurrent requests for one customer create one job. */
   deleteCustomer({ id: team }: Team, customer: string, by: string) {
     return this.add(team, async () => {
       const job = newJob(customer, by, this.#now());
@@ -78,7 +77,7 @@ class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
       const jobs = await Promise.all(
         active.map(({ key }) => this.get({ id: team }, String(key.at(-1)))),
       );
-      const same = jobs.find((known) => known?.customer === customer && known.state !== "done");
+      const same = jobs.find((other) => other?.customer === customer && other.state !== "done");
       if (same) return { kind: "replayed", job: same };
       if (active.length >= ACTIVE_JOBS_MAX) {
         return { kind: "refused", problem: tooManyJobs("customer deletions") };
@@ -96,36 +95,41 @@ async function deleteOne(
   by: string,
   nowMs: number,
 ): ReturnType<DeletionStore["deleteRun"]> {
-  let made: RunDeletion[] = [];
+  let receipts: RunDeletion[] = [];
   await updater.remove(team, [id], async (run) => {
-    made = [];
+    receipts = [];
     if (!isStored(run.head)) return null;
     const { change, receipt } = await deleteRun(store, team, run, { deletedAt: nowMs, by });
     if (receipt === null) return change;
-    made = [receipt];
+    receipts = [receipt];
     const sets = [...change.rows.sets, ...auditRows(deletedEntry(team, receipt, by))];
     return { ...change, rows: { ...change.rows, sets } };
   });
-  const [receipt] = made;
-  const wanted = [keys.purge(team, id), ...insertedKeys(team, id)];
-  const [mark, ...inserted] = await getMany(store, wanted);
-  // What is left of a very large run goes with the next look of the sweep's job.
+  const [receipt] = receipts;
+  const headKeys = [keys.purge(team, id), ...insertedKeys(team, id)];
+  const [mark, ...inserted] = await getMany(store, headKeys);
+  // The sweep purges the rest of a very large run.
   if (mark?.versionstamp) {
     await purge(store, team, id, COMMITS_BEFORE_ANSWER);
   }
   if (receipt !== undefined) return { kind: "stored", receipt };
-  const known = tombstoneOf(inserted.map(({ value }) => value));
-  return known === null || known.by === null ? null : { kind: "replayed", receipt: known };
+  const tombstone = tombstoneOf(inserted.map(({ value }) => value));
+  return tombstone === null || tombstone.by === null
+    ? null
+    : { kind: "replayed", receipt: tombstone };
 }
 
-/** What the audit log says of a deleted run. */
+/** Builds the audit log entry of a deleted run. */
 function deletedEntry(team: TeamId, receipt: RunDeletion, actor: string): AuditEntry {
   const { run, deletedAt, events } = receipt;
   const target = run;
   return { at: deletedAt, team, actor, action: "run.deleted", target, details: { events } };
 }
 
-/** What it says of a job: not whom it deletes, since it is kept for longer than anything of them. */
+/**
+ * Builds the audit log entry of a job, without the customer: the entry outlives the customer's
+ * data.
+ */
 function jobEntry(team: TeamId, { id, createdAt, createdBy }: CustomerDeletion): AuditEntry {
   const [at, actor] = [createdAt, createdBy];
   return { at, team, actor, action: "customer.deleted", target: id, details: {} };

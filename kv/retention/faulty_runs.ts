@@ -1,5 +1,5 @@
 /**
- * Leaving out runs that cannot be read, so that one of them does not hold up all others.
+ * Skips runs that cannot be read, so that one of them does not block the others.
  *
  * @module
  */
@@ -7,15 +7,16 @@ import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 
 /**
- * Works on runs together; where that fails, on each alone, so that only those at fault stay as they are.
+ * Processes runs together. If that fails, processes each alone, so that only faulty runs are
+ * skipped.
  *
- * @returns how many those are
+ * @returns the number of skipped runs
  * @throws {StorageUnavailable} when the store failed: then no run is at fault
- * @throws {Overloaded} when too much waits; no run is at fault either
+ * @throws {Overloaded} when the queue is full: then no run is at fault
  */
-export async function leaveFaulty<Found>(
-  runs: ReadonlyMap<RunId, Found>,
-  work: (some: ReadonlyMap<RunId, Found>) => Promise<void>,
+export async function leaveFaulty<Value>(
+  runs: ReadonlyMap<RunId, Value>,
+  work: (group: ReadonlyMap<RunId, Value>) => Promise<void>,
 ): Promise<number> {
   try {
     await work(runs);
@@ -24,7 +25,7 @@ export async function leaveFaulty<Found>(
     if (error instanceof StorageUnavailable || error instanceof Overloaded) throw error;
     if (runs.size === 1) return 1;
     let failed = 0;
-    for (const one of runs) failed += await leaveFaulty(new Map([one]), work);
+    for (const entry of runs) failed += await leaveFaulty(new Map([entry]), work);
     return failed;
   }
 }

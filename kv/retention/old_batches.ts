@@ -1,7 +1,8 @@
 /**
- * Taking the oldest batches of events off a run's ledger.
+ * Removes the oldest batches of events from a run's ledger.
  *
- * Their ids stay on its pages, so that a retry is still known, and what they came to stays in its totals.
+ * Their ids stay on the ledger's pages, so that a retry is recognized. Their totals stay in the
+ * ledger's totals.
  *
  * @module
  */
@@ -16,24 +17,24 @@ import type { RunAt } from "../runs/directory.ts";
 import { getAll, getValue, listRows, pieceKeys } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** What removing batches comes to. */
+/** A removal of batches, ready to commit. */
 export interface OldBatches {
-  /** The ledger without them. */
+  /** The ledger without the removed batches. */
   readonly ledger: EventLedger;
-  /** What they came to, with those removed before. */
+  /** Totals of all removed batches, including earlier removals. */
   readonly sets: NonNullable<Write["sets"]>;
-  /** Their rows. */
+  /** Rows of the removed batches. */
   readonly deletes: readonly Deno.KvKey[];
-  /** Their events, which stay counted. */
+  /** Changes of the usage counters: removed events still count. */
   readonly sums: NonNullable<Write["sums"]>;
-  /** How many events. */
+  /** Number of removed events. */
   readonly events: number;
 }
 
 /**
- * Takes off the batches that arrived before an instant, from the oldest on. Null when there are none.
+ * Removes batches that arrived before an instant, oldest first. Returns null when there are none.
  *
- * @param rowsMax rows after which the rest is left
+ * @param rowsMax rows after which the rest stays for the next call
  */
 export async function takeOldBatches(
   run: RunAt,
@@ -53,7 +54,7 @@ export async function takeOldBatches(
       removed: end,
       oldestAt: (old[entries.length] ?? next)?.receivedAt ?? null,
       months: months.entries().reduce(
-        (left, [month, by]) => addToMonth(left, month, -by),
+        (remaining, [month, by]) => addToMonth(remaining, month, -by),
         ledger.months,
       ),
     },
@@ -67,7 +68,7 @@ export async function takeOldBatches(
   };
 }
 
-/** Finds the batches that arrived before an instant, so many at most, and the next one. */
+/** Finds at most `batchesMax` batches that arrived before an instant, and the batch after them. */
 async function findOld(run: RunAt, ledger: EventLedger, beforeMs: number, batchesMax: number) {
   const old: BatchEntry[] = [];
   const index = await BatchIndex.read(run, ledger);
@@ -78,10 +79,12 @@ async function findOld(run: RunAt, ledger: EventLedger, beforeMs: number, batche
   return { old, next: null };
 }
 
-/** Batches whose further pieces are looked for at once. */
+/** Batches whose chunks are read at a time. */
 const BATCHES_PER_READ = 10;
 
-/** The rows of batches up to one that is not meant, and which one that became. */
+/**
+ * Returns the rows of the batches before `old`, within `rowsMax`, and the number of the next batch.
+ */
 async function rowsOf(
   { store, team, id }: RunAt,
   ledger: EventLedger,
@@ -107,7 +110,7 @@ async function rowsOf(
   return { deletes, end };
 }
 
-/** Reads the keys of the further pieces of values. */
+/** Reads the keys of the chunks of values. */
 export async function chunkKeys(
   { store, team, id }: RunAt,
   heads: readonly Deno.KvKey[],
@@ -117,8 +120,8 @@ export async function chunkKeys(
 }
 
 /**
- * Counts the events of batches up to `end`, with those removed before and by month. They are read only
- * where the ledger cannot tell.
+ * Totals the events of the batches before `end`, including earlier removals, and counts them by
+ * month. Reads the batches only if the ledger does not have the numbers.
  */
 async function countEvents(
   run: RunAt,
@@ -142,7 +145,7 @@ async function countEvents(
   return { totals, months };
 }
 
-/** What the removed batches of a run had come to. */
+/** Reads the totals of a run's removed batches. */
 export async function readRemovedTotals(
   { store, team, id }: RunAt,
   ledger: EventLedger,

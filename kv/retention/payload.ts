@@ -1,5 +1,5 @@
 /**
- * Removing what is too old of a run's payload: events, output, goal, note and values of metadata.
+ * Removes expired payload of a run: events, output, goal, note and metadata values.
  *
  * @module
  */
@@ -20,9 +20,9 @@ import { chunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
 
 /**
- * Removes the payload that arrived before an instant; the record stays and is filed anew.
+ * Removes the payload that arrived before an instant; the record stays and gets a new expiry entry.
  *
- * @param rowsMax rows of events after which the rest is left; `isAll` tells whether any is
+ * @param rowsMax rows of events after which the rest stays; `isAll` is false if any stays
  */
 export async function removePayload(
   store: Store,
@@ -39,7 +39,7 @@ export async function removePayload(
   const strip = <Part extends Opening | Closing>(part: Part | null, key: Deno.KvKey) => {
     if (part === null || !hasPayload(part) || part.receivedAt >= beforeMs) return part;
     const without = withoutPayload(part);
-    // Without its payload a part always fits one value.
+    // A part without its payload always fits one value.
     stripped.push(...blobWrite(team, id, key, encodePart(without)).sets);
     return without;
   };
@@ -47,7 +47,7 @@ export async function removePayload(
     opening: strip(head.parts.opening, keys.opening(team, id)),
     closing: strip(head.parts.closing, keys.closing(team, id)),
   };
-  const pieces = await chunkKeys(at, stripped.map(({ key }) => key));
+  const chunks = await chunkKeys(at, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
   const [was, is] = [expiryEntryOf(head.parts, run.ledger), expiryEntryOf(parts, ledger)];
   return {
@@ -56,7 +56,7 @@ export async function removePayload(
       before: summary,
       after: summary,
       rows: {
-        // An opening may be replaced meanwhile, and a batch may be on its way. A close never changes.
+        // A concurrent commit may replace the opening or add a batch. A close never changes.
         checks: [
           ...parts.opening === head.parts.opening
             ? []
@@ -71,7 +71,7 @@ export async function removePayload(
         ],
         deletes: [
           ...old?.deletes ?? [],
-          ...pieces,
+          ...chunks,
           ...isSameExpiryEntry(was, is) ? [] : [keys.expiry(team, was, id)],
         ],
       },

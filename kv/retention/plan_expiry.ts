@@ -1,8 +1,8 @@
 /**
- * Looking at a run that is due: what is too old of it goes, and it is filed where it belongs now.
+ * Plans the retention of one run: removes expired data and schedules the next check.
  *
- * A row says only when to look. What is to be done follows from the run as it is then, so a row too many
- * does no harm.
+ * An expiry entry says only when to check. What expires follows from the current run, so a stale
+ * entry is harmless.
  *
  * @module
  */
@@ -18,43 +18,39 @@ import type { Store } from "../store.ts";
 import { removePayload } from "./payload.ts";
 import { expireRun, type Removal } from "./removal.ts";
 
-/** What a look comes to. */
+/** The changes that retention makes to one run. */
 export interface ExpiryPlan {
-  /** To be committed. */
   readonly change: RunUpdate;
-  /** What it removes. */
   readonly counts: SweepCounts;
-  /** Whether rows are still to be purged. */
+  /** True if rows must be purged after the commit. */
   readonly isPurged: boolean;
 }
 
-/** Whose runs are looked at, when, and how much of one run goes at once. */
+/** Team, time and row limit of a check. */
 export interface ExpiryContext {
-  /** Whose runs. */
   readonly team: Planned & { readonly id: TeamId };
-  /** The time, unix milliseconds. */
   readonly nowMs: number;
-  /** Rows of one run's payload after which the rest is left to the next look. */
+  /** Payload rows of one run to remove; the next check removes the rest. */
   readonly rowsMax: number;
 }
 
 /**
- * Plans what becomes of a run now.
+ * Plans which data of a run expires now.
  *
- * @param rows that the run was found under
+ * @param rows expiry entries under which the run was found
  */
 export async function planExpiry(
   store: Store,
-  looking: ExpiryContext,
+  context: ExpiryContext,
   run: SummarizedHead,
   rows: readonly Deno.KvKey[],
 ): Promise<ExpiryPlan> {
-  const { counts, removal } = await removalOf(store, looking, run);
+  const { counts, removal } = await removalOf(store, context, run);
   const { change } = removal;
   const written = new Set(change.rows.sets.map(({ key }) => keyText(key)));
-  const gone = rows.filter((key) => !written.has(keyText(key)));
+  const stale = rows.filter((key) => !written.has(keyText(key)));
   return {
-    change: { ...change, rows: { ...change.rows, deletes: [...change.rows.deletes, ...gone] } },
+    change: { ...change, rows: { ...change.rows, deletes: [...change.rows.deletes, ...stale] } },
     counts,
     isPurged: removal.isPurged,
   };
@@ -66,32 +62,32 @@ async function removalOf(
   run: SummarizedHead,
 ): Promise<{ readonly counts: SweepCounts; readonly removal: Removal }> {
   const { head, ledger } = run;
-  if (!isStored(head)) return { counts: EMPTY_SWEEP, removal: nothing(run, []) };
+  if (!isStored(head)) return { counts: EMPTY_SWEEP, removal: unchanged(run, []) };
   const plan = planOfTeam(planned);
-  const filing = expiryEntryOf(head.parts, ledger);
+  const entry = expiryEntryOf(head.parts, ledger);
   switch (dueOf(head.parts, ledger, plan, nowMs)) {
     case null: {
-      const removal = nothing(run, [keys.expiry(team, filing, run.id)]);
+      const removal = unchanged(run, [keys.expiry(team, entry, run.id)]);
       return { counts: EMPTY_SWEEP, removal };
     }
     case "record": {
       const removal = await expireRun(store, team, run);
-      const whole = filing.horizon === "orphan" ? "orphans" : "records";
-      return { counts: { ...EMPTY_SWEEP, events: removal.events, [whole]: 1 }, removal };
+      const counter = entry.horizon === "orphan" ? "orphans" : "records";
+      return { counts: { ...EMPTY_SWEEP, events: removal.events, [counter]: 1 }, removal };
     }
     case "payload": {
-      const beforeMs = cutoffOf(plan, filing.horizon, nowMs);
+      const beforeMs = cutoffOf(plan, entry.horizon, nowMs);
       const { isAll, ...removal } = await removePayload(store, team, run, beforeMs, rowsMax);
-      // Of a run with very many events some go at a time: it is counted with the last.
+      // A run with very many events takes several checks: it is counted at the last one.
       const payloads = isAll ? 1 : 0;
       return { counts: { ...EMPTY_SWEEP, payloads, events: removal.events }, removal };
     }
   }
 }
 
-/** Leaves a run as it is, filed under a row. */
-function nothing(run: SummarizedHead, filed: readonly Deno.KvKey[]): Removal {
-  const sets = filed.map((key) => ({ key, value: true }));
+/** Leaves a run unchanged, with the given expiry entries. */
+function unchanged(run: SummarizedHead, entries: readonly Deno.KvKey[]): Removal {
+  const sets = entries.map((key) => ({ key, value: true }));
   const { summary } = run;
   const change = { run, before: summary, after: summary, rows: { sets, deletes: [] } };
   return { change, events: 0, receipt: null, isPurged: false };

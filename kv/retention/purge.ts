@@ -1,7 +1,7 @@
 /**
- * Purging what is left of runs that are gone: rows that did not go in one commit with them.
+ * Purges the rows of removed runs that did not fit into the removing commit.
  *
- * A mark names each such run until nothing is left, so a killed process's work is taken up again.
+ * A mark names each such run until no row remains, so that another process resumes after a crash.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { keys } from "../base/keys.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
-/** Rows deleted in one commit: few enough that calls behind it need not wait. */
+/** Rows deleted in one commit: few enough that calls queued after it do not wait long. */
 const ROWS_PER_COMMIT = 300;
 
 /** Purges every marked run. */
@@ -21,9 +21,9 @@ export async function purgeAll(store: Store): Promise<void> {
 }
 
 /**
- * Purges one run. Its id is free again then, unless it is refused because it was deleted.
+ * Purges one run. Frees its id, unless a deletion still reserves it.
  *
- * @param commitsMax commits after which the rest is left, and the mark with it
+ * @param commitsMax commits after which the rest and the mark stay
  */
 export async function purge(
   store: Store,
@@ -34,7 +34,7 @@ export async function purge(
   const inserted = insertedKeys(team, run);
   const entries = await getMany(store, inserted);
   const tombstone = tombstoneOf(entries.map(({ value }) => value));
-  // Without a tombstone another process was faster, and the rows may be those of a new run.
+  // Without a tombstone, another process finished the purge, and the rows may belong to a new run.
   const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp }));
   for (let commits = 0; tombstone !== null; commits++) {
     const rows = await someRows(store, team, run);
@@ -42,8 +42,8 @@ export async function purge(
     if (commits >= commitsMax) return;
     if (await store.writer.commit({ team, checks, deletes: rows }) === null) return;
   }
-  const lifted = tombstone?.by === null ? inserted : [];
-  await store.writer.commit({ team, checks, deletes: [keys.purge(team, run), ...lifted] });
+  const freed = tombstone?.by === null ? inserted : [];
+  await store.writer.commit({ team, checks, deletes: [keys.purge(team, run), ...freed] });
 }
 
 async function someRows(store: Store, team: TeamId, run: RunId): Promise<Deno.KvKey[]> {

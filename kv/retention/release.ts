@@ -1,5 +1,5 @@
 /**
- * Freeing the ids of runs that were deleted long ago.
+ * Releases the ids of runs that were deleted long ago.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getEntry, getMany, listRows, type Store } from "../store.ts";
 import { purge } from "./purge.ts";
 
-/** Receipts looked at in one night, the oldest first. */
+/** Receipts checked in one night, oldest first. */
 const RECEIPTS_AT_ONCE = 300;
 
 /**
- * Lifts the tombstones of runs; answers how many.
+ * Deletes the tombstones of runs; returns how many.
  *
- * @param due the rows that each was found under
+ * @param due the expiry entries of each run
  */
 export async function releaseIds(
   store: Store,
@@ -28,14 +28,14 @@ export async function releaseIds(
   );
   let released = 0;
   for (const end of ends) {
-    // Also when one fails, all that is under way has ended: the store may be closed next.
+    // All releases have ended even if one fails: the store may be closed next.
     if (end.status === "rejected") throw end.reason;
     if (end.value) released++;
   }
   return released;
 }
 
-/** Deletes the receipts of customers' deletions that were done before an instant. */
+/** Deletes the receipts of customer deletions that finished before an instant. */
 export async function forgetReceipts(
   store: Store,
   team: TeamId,
@@ -55,7 +55,7 @@ async function release(
   rows: readonly Deno.KvKey[],
 ): Promise<boolean> {
   const mark = await getEntry(store, keys.purge(team, run));
-  // Nobody may use the id before its rows are gone.
+  // The id stays reserved until its rows are purged.
   if (mark.versionstamp !== null) await purge(store, team, run);
   const inserted = insertedKeys(team, run);
   const entries = await getMany(store, inserted);

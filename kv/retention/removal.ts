@@ -1,8 +1,8 @@
 /**
- * Removing all of a run.
+ * Removes all data of a run.
  *
- * The commit that does it takes away whatever says that the run exists. The events of a large run follow
- * in commits of their own; a tombstone keeps the id from being used again before they are gone.
+ * One commit deletes the rows that make the run exist. Further commits delete the events of a large
+ * run; meanwhile a tombstone reserves the id.
  *
  * @module
  */
@@ -19,28 +19,29 @@ import { insertedKeys } from "../runs/tombstone.ts";
 import { listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** Rows of a run's events that go in one commit with it; of more all are purged behind it. */
+/**
+ * Event rows deleted in the same commit as the run. If a run has more, all are purged afterwards.
+ */
 const ROWS_MAX = 300;
 
-/** What of a run goes. */
+/** A removal of a run or of its payload, ready to commit. */
 export interface Removal {
-  /** To be committed. */
   readonly change: RunUpdate;
-  /** Events that go with it; those that went before are not among them. */
+  /** Number of events removed now; excludes earlier removals. */
   readonly events: number;
-  /** The receipt that stands in the run's place; null when it is not deleted. */
+  /** The receipt that replaces the run; null unless the run is deleted. */
   readonly receipt: RunDeletion | null;
-  /** Whether its rows are still to be purged. */
+  /** True if rows must be purged after the commit. */
   readonly isPurged: boolean;
 }
 
-/** When a run is deleted, and by whom. */
+/** When a run is deleted, and by which actor. */
 export type Deleted = Pick<RunDeletion, "deletedAt" | "by">;
 
-/** Holds the id of a run that goes by age until its rows are gone. */
+/** Reserves the id of an expired run until its rows are purged. */
 const GONE_BY_AGE: Deleted = { deletedAt: 0, by: null };
 
-/** Removes a run because it is deleted: it counts for nothing any more, but for the quota. */
+/** Deletes a run on request: it no longer counts in any total except the quota. */
 export function deleteRun(
   store: Store,
   team: TeamId,
@@ -50,7 +51,7 @@ export function deleteRun(
   return removeRun(store, team, run, deleted, null);
 }
 
-/** Removes a run because of its age: what it came to stays, and its id is free again. */
+/** Expires a run: its totals stay, and its id is free again. */
 export function expireRun(store: Store, team: TeamId, run: SummarizedHead): Promise<Removal> {
   const { head, summary } = run;
   const remains = isCurrent(summary, head) ? summary : summarize(head, summary);
@@ -105,19 +106,19 @@ async function removeRun(
 
 type Key = Deno.KvKey;
 
-/** Events and further pieces of a run, one more than go in one commit at most. */
+/** Lists the rows of a run's events and chunks, at most one more than fit into one commit. */
 async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Promise<Key[]> {
-  const found: Key[] = [];
+  const rowKeys: Key[] = [];
   for (const prefix of [keys.chunks(team, run.id), keys.events(team, run.id)]) {
-    const limit = ROWS_MAX + 1 - found.length;
+    const limit = ROWS_MAX + 1 - rowKeys.length;
     if (limit > 0) {
-      found.push(...(await listRows(store, { prefix }, { limit })).map(({ key }) => key));
+      rowKeys.push(...(await listRows(store, { prefix }, { limit })).map(({ key }) => key));
     }
   }
-  return found;
+  return rowKeys;
 }
 
-/** What was counted of a run stays counted: its calls, by month. Those that went before are already. */
+/** Keeps the run's calls in the usage counters, by month. Earlier removals are already kept. */
 function callsToKeep(
   team: TeamId,
   { head, ledger }: SummarizedHead,

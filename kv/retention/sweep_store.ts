@@ -1,5 +1,5 @@
 /**
- * The sweep in the store: finding runs that are due by ranges of keys, some at a time.
+ * The store of the sweep: finds due runs by key ranges, a page at a time.
  *
  * @module
  */
@@ -31,24 +31,24 @@ import { type ExpiryPlan, planExpiry } from "./plan_expiry.ts";
 import { purge, purgeAll } from "./purge.ts";
 import { forgetReceipts, releaseIds } from "./release.ts";
 
-/** Runs of one step: those of one commit, more or less. */
+/** Runs of one step, about as many as fit into one commit. */
 const RUNS_PER_STEP = 40;
 
-/** Rows of one run's payload that go at once; of more the rest goes with the next look at it. */
-const ROWS_PER_LOOK = 300;
+/** Payload rows of one run removed in one check; the next check removes more. */
+const ROWS_PER_CHECK = 300;
 
-/** Reports that are kept. */
+/** Maximum number of stored reports. */
 const REPORTS_MAX = 60;
 
-/** Creates the sweep's store; `commits` is shared with whoever else changes runs in this process. */
+/** Creates the sweep's store; `commits` is shared by all code that changes runs in this process. */
 export function createSweepStore(store: Store, commits: RunUpdater): SweepStore {
   return {
     async *teams() {
       for await (const { value } of eachRow<Team>(store, { prefix: keys.teams() })) yield value;
     },
     resume: () => purgeAll(store),
-    step: (team, horizon, nowMs, from, dryRun) =>
-      step({ store, commits, team, horizon, nowMs, dryRun }, from as Cursor | null),
+    step: (team, retentionClass, nowMs, from, dryRun) =>
+      step({ store, commits, team, retentionClass, nowMs, dryRun }, from as Cursor | null),
     forgetSessions: (nowMs, from) => forgetSessions(store, nowMs, from as Cursor | null),
     clock: () => readClock(store),
     async startClock(atMs) {
@@ -64,45 +64,45 @@ export function createSweepStore(store: Store, commits: RunUpdater): SweepStore 
       const rows = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, options);
       return rows.map(({ value }) => value);
     },
-    tell: (known, report, move) => tell(store, known, report, move),
+    tell: (previous, report, move) => writeReport(store, previous, report, move),
   };
 }
 
-/** What one step works on. */
+/** Input of one step. */
 interface Step {
   readonly store: Store;
   readonly commits: RunUpdater;
   readonly team: Team;
-  readonly horizon: RetentionClass;
+  readonly retentionClass: RetentionClass;
   readonly nowMs: number;
   readonly dryRun: boolean;
 }
 
-/** The rows that a run was found under. */
+/** The expiry entries of each due run. */
 type Due = ReadonlyMap<RunId, readonly Deno.KvKey[]>;
 
-/** Behind which row to look; null for from the first. */
+/** The row after which to continue; null to begin at the first. */
 interface Cursor {
   readonly after: Deno.KvKey | null;
 }
 
 async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
-  const { store, team, horizon, nowMs, dryRun } = on;
-  const before = cutoffOf(planOfTeam(team), horizon, nowMs);
+  const { store, team, retentionClass, nowMs, dryRun } = on;
+  const before = cutoffOf(planOfTeam(team), retentionClass, nowMs);
   if (before === -Infinity) return { counts: EMPTY_SWEEP, next: null };
   const after = from?.after ?? null;
-  const range = keys.expiries(team.id, horizon, before, after);
+  const range = keys.expiries(team.id, retentionClass, before, after);
   const rows = await listRows(store, range, { limit: RUNS_PER_STEP });
   const last = rows.at(-1)?.key;
   if (last === undefined) {
-    if (horizon === "tombstone" && !dryRun) {
+    if (retentionClass === "tombstone" && !dryRun) {
       await forgetReceipts(store, team.id, before);
       await forgetRefusals(store, team.id, nowMs);
     }
     return { counts: EMPTY_SWEEP, next: null };
   }
   const due = Map.groupBy(rows.map(({ key }) => key), (key) => key.at(-1) as RunId);
-  if (horizon === "tombstone") {
+  if (retentionClass === "tombstone") {
     for (const { key, value } of rows) {
       const run = key.at(-1) as RunId;
       due.get(run)?.push(...deletionRows(team.id, run, value));
@@ -111,55 +111,56 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
     return { counts: { ...EMPTY_SWEEP, released }, next: { after: last } };
   }
   let counts = EMPTY_SWEEP;
-  const tell = (some: SweepCounts) => void (counts = addSwept(counts, some));
+  const onCounts = (added: SweepCounts) => void (counts = addSwept(counts, added));
   const work = dryRun ? wouldSweep : sweep;
-  const failed = await leaveFaulty(due, (some) => work(on, some, tell));
-  // Whatever was looked at is filed elsewhere by now, but for what failed; and a run with very many
-  // events may be due again.
+  const failed = await leaveFaulty(due, (runs) => work(on, runs, onCounts));
+  // Checked runs have a new expiry entry by now, except failed ones. A run with very many events
+  // may be due again.
   const isPassed = dryRun || failed > 0;
   return { counts: { ...counts, failed }, next: { after: isPassed ? last : after } };
 }
 
-/** Sweeps runs, and tells what of it is committed. */
+/** Sweeps runs; reports the counts of each commit. */
 async function sweep(
   { store, commits, team, nowMs }: Step,
   due: Due,
-  tell: (counts: SweepCounts) => void,
+  onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
-  const looking = { team, nowMs, rowsMax: ROWS_PER_LOOK };
-  const looks = new Map<RunId, ExpiryPlan>();
+  const context = { team, nowMs, rowsMax: ROWS_PER_CHECK };
+  const plans = new Map<RunId, ExpiryPlan>();
   const purged: RunId[] = [];
   const plan = async (run: SummarizedHead) => {
-    const look = await planExpiry(store, looking, run, due.get(run.id) ?? []);
-    looks.set(run.id, look);
-    return look.change;
+    const expiryPlan = await planExpiry(store, context, run, due.get(run.id) ?? []);
+    plans.set(run.id, expiryPlan);
+    return expiryPlan.change;
   };
   await commits.remove(team.id, [...due.keys()], plan, (runs) => {
     for (const { id } of runs) {
-      const look = looks.get(id);
-      if (look === undefined) continue;
-      tell(look.counts);
-      if (look.isPurged) purged.push(id);
+      const expiryPlan = plans.get(id);
+      if (expiryPlan === undefined) continue;
+      onCounts(expiryPlan.counts);
+      if (expiryPlan.isPurged) purged.push(id);
     }
   });
   for (const id of purged) await purge(store, team.id, id);
 }
 
-/** Tells what sweeping runs would remove, and changes nothing. */
+/** Reports what a sweep of these runs would remove; changes nothing. */
 async function wouldSweep(
   { store, team, nowMs }: Step,
   due: Due,
-  tell: (counts: SweepCounts) => void,
+  onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
-  const looking = { team, nowMs, rowsMax: Infinity };
+  const context = { team, nowMs, rowsMax: Infinity };
   const runs = await readHeads(store, team.id, [...due.keys()]);
-  // A row of how a run was filed before stays until it is due: the run counts where it is filed now.
-  const here = runs.filter(({ id, head, ledger }) => {
-    const filed = keyText(keys.expiry(team.id, expiryEntryOf(head.parts, ledger), id));
-    return due.get(id)?.some((row) => keyText(row) === filed);
+  // An outdated expiry entry stays until it is due: the run is counted only under its current
+  // entry.
+  const current = runs.filter(({ id, head, ledger }) => {
+    const entryKey = keyText(keys.expiry(team.id, expiryEntryOf(head.parts, ledger), id));
+    return due.get(id)?.some((row) => keyText(row) === entryKey);
   });
-  const looks = await Promise.all(here.map((run) => planExpiry(store, looking, run, [])));
-  for (const { counts } of looks) tell(counts);
+  const plans = await Promise.all(current.map((run) => planExpiry(store, context, run, [])));
+  for (const { counts } of plans) onCounts(counts);
 }
 
 async function readClock(store: Store): Promise<SweepClock | null> {
@@ -172,9 +173,9 @@ async function readReport(store: Store, night: string): Promise<ReadReport | nul
   return versionstamp === null ? null : { report: value as SweepReport, version: versionstamp };
 }
 
-async function tell(
+async function writeReport(
   store: Store,
-  known: ReadReport | null,
+  previous: ReadReport | null,
   report: SweepReport,
   move: SweepClockMove | undefined,
 ): Promise<ReadReport | null> {
@@ -183,7 +184,7 @@ async function tell(
   const old = report.finishedAt === null ? [] : await oldReports(store);
   const version = await store.writer.commit({
     checks: [
-      { key, versionstamp: known?.version ?? null },
+      { key, versionstamp: previous?.version ?? null },
       ...move === undefined ? [] : [{ key: clock, versionstamp: move.from?.version ?? null }],
     ],
     sets: [

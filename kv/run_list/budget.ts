@@ -1,43 +1,39 @@
 /**
- * How much one page may read: what it has not found by then is left to the next page.
+ * Limits the rows that one page may read; the next page continues from where the budget ran out.
  *
  * @module
  */
 
-/** What asking for rows costs, in rows: a read takes the store as long as so many more rows of one. */
+/** Fixed cost of one read, in rows: a read takes as long as reading this many additional rows. */
 const ROWS_PER_ASKING = 25;
 
-/** Rows of the index that take as long as the summary of a run, which lies far from others. */
+/**
+ * Index rows that take as long to read as one summary. Summaries are scattered across the store.
+ */
 const ROWS_PER_SUMMARY = 12;
 
-/** Counts what is read. */
+/** Counts the rows that a page has read and may still read. */
 export class Budget {
-  /** Rows read so far. */
   rows = 0;
-  /** Rows that may still be read. */
   left: number;
 
-  /**
-   * Nothing is read yet.
-   *
-   * @param rowsMax rows that may be read; each read counts as some more
-   */
+  /** @param rowsMax rows that may be read; each read also has a fixed cost */
   constructor(rowsMax: number) {
     this.left = rowsMax;
   }
 
-  /** Counts a read. */
+  /** Counts one read of `rows` rows. */
   spend(rows: number): void {
     this.rows += rows;
     this.left -= rows + ROWS_PER_ASKING;
   }
 
-  /** Counts runs that were looked at in vain. */
+  /** Counts runs that were read but did not match. */
   spendOnRuns(count: number): void {
     this.left -= count * ROWS_PER_SUMMARY;
   }
 
-  /** Whether nothing more should be read. */
+  /** True if nothing more should be read. */
   get isSpent(): boolean {
     return this.left <= 0;
   }

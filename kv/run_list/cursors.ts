@@ -1,5 +1,5 @@
 /**
- * Places of runs in the index, newest first: one range of it, or several as one.
+ * Cursors over the index of runs, newest first: one range, or several ranges merged.
  *
  * @module
  */
@@ -8,55 +8,57 @@ import type { RunPosition } from "../../domain/runs/list.ts";
 import { listRows, type Store } from "../store.ts";
 import type { Budget } from "./budget.ts";
 
-/** A place in the order of lists, also between two runs. */
+/** A position in list order; it may be between two runs. */
 export interface IndexPosition {
-  /** Unix milliseconds. */
+  /** Start of the run, unix milliseconds. */
   readonly at: number;
-  /** The id of a run, or a text between two ids. */
+  /** A run id, or a text that sorts between two ids. */
   readonly run: string;
 }
 
-/** A run in the index. */
+/** One row of the index. */
 export interface Found extends RunPosition {
-  /** What its row tells of it. */
+  /** Value of the row; see `index_value.ts`. */
   readonly value: unknown;
 }
 
-/** Places of runs that are visited from the newest on; each question lies behind the one before. */
+/** Visits index rows from the newest on; each call asks for a position after the previous one. */
 export interface IndexCursor {
-  /** The first place behind another one, at once where it is known; null behind the last. */
-  behind(place: IndexPosition): Found | null | Promise<Found | null>;
   /**
-   * Runs in a millisecond, going by what was read last; 0 where that was the last there is.
+   * Returns the first row after a position, without a promise if it is already read; null at the
+   * end.
+   */
+  behind(position: IndexPosition): Found | null | Promise<Found | null>;
+  /**
+   * Returns the number of runs per millisecond, estimated from the latest read; 0 at the end.
    *
    * @param newest from where on to count, unix milliseconds
    */
   rate(newest: number): number;
 }
 
-/** Rows of one read: at most what one batch of the runtime holds. */
+/** Rows of one read. The runtime reads at most 500 rows in a batch. */
 const ROWS_PER_READ = { min: 16, max: 500 } as const;
 
 /**
- * Rows of which one is visited, where reading them all takes as long as asking for each: leaping over
- * fewer saves nothing.
+ * If more than one in this many rows is visited, reading all of them is faster than seeking each.
  */
 const ROWS_PER_LEAP = 16;
 
-/** The order of lists: what comes first is greater. */
+/** Compares two positions in list order; the one that comes first in a list is greater. */
 export function comparePositionsInIndex(a: IndexPosition, b: IndexPosition): number {
   return a.at - b.at || (a.run < b.run ? -1 : a.run > b.run ? 1 : 0);
 }
 
-/** The place in front of a run that only the run itself lies behind directly. */
+/** Returns the position directly before a run, so that `behind` returns that run. */
 export function isBefore({ at, run }: IndexPosition): IndexPosition {
   return { at, run: `${run}\0` };
 }
 
-/** One range of the index. */
+/** Cursor over one range of the index. */
 export class SingleIndexCursor implements IndexCursor {
   readonly #store: Store;
-  readonly #rangeBehind: (place: IndexPosition) => Deno.KvListSelector;
+  readonly #rangeBehind: (position: IndexPosition) => Deno.KvListSelector;
   readonly #budget: Budget;
   #rows: readonly Found[] = [];
   #at = 0;
@@ -66,14 +68,12 @@ export class SingleIndexCursor implements IndexCursor {
   #isEnd = false;
 
   /**
-   * Has read nothing yet.
-   *
-   * @param rangeBehind the part of the range that lies behind a place
+   * @param rangeBehind returns the part of the range after a position
    * @param limit rows of the first read
    */
   constructor(
     store: Store,
-    rangeBehind: (place: IndexPosition) => Deno.KvListSelector,
+    rangeBehind: (position: IndexPosition) => Deno.KvListSelector,
     budget: Budget,
     limit: number,
   ) {
@@ -83,11 +83,14 @@ export class SingleIndexCursor implements IndexCursor {
     this.#limit = withinBounds(limit);
   }
 
-  /** The first place behind another one, at once where it was read; null behind the last. */
-  behind(place: IndexPosition): Found | null | Promise<Found | null> {
-    const next = this.#skipTo(place);
+  /**
+   * Returns the first row after a position, without a promise if it is already read; null at the
+   * end.
+   */
+  behind(position: IndexPosition): Found | null | Promise<Found | null> {
+    const next = this.#skipTo(position);
     if (next !== undefined || this.#isEnd) return this.#visit(next);
-    return this.#read(place).then(() => this.#visit(this.#rows[0]));
+    return this.#read(position).then(() => this.#visit(this.#rows[0]));
   }
 
   #visit(next: Found | undefined): Found | null {
@@ -96,30 +99,32 @@ export class SingleIndexCursor implements IndexCursor {
     return next ?? null;
   }
 
-  /** Runs in a millisecond, going by what was read last; 0 where that was the last there is. */
+  /** Returns the number of runs per millisecond, estimated from the latest read; 0 at the end. */
   rate(newest: number): number {
     const oldest = this.#rows.at(-1)?.at;
     if (this.#isEnd || oldest === undefined) return 0;
     return this.#rows.length / Math.max(1, newest - oldest);
   }
 
-  #skipTo(place: IndexPosition): Found | undefined {
+  #skipTo(position: IndexPosition): Found | undefined {
     for (; this.#at < this.#rows.length; this.#at++) {
       const row = this.#rows[this.#at] as Found;
-      if (comparePositionsInIndex(row, place) < 0) return row;
+      if (comparePositionsInIndex(row, position) < 0) return row;
     }
     return undefined;
   }
 
-  /** Reads on, more at once where leaps are short. */
-  async #read(place: IndexPosition): Promise<void> {
+  /**
+   * Reads the next rows: more rows a read if most of them are visited, fewer if most are skipped.
+   */
+  async #read(position: IndexPosition): Promise<void> {
     if (this.#rows.length > 0) {
       const isDense = this.#used * ROWS_PER_LEAP > this.#rows.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
     }
     const limit = withinBounds(Math.min(this.#limit, this.#budget.left));
     const options = { limit, reverse: true };
-    const rows = await listRows(this.#store, this.#rangeBehind(place), options);
+    const rows = await listRows(this.#store, this.#rangeBehind(position), options);
     this.#budget.spend(rows.length);
     this.#rows = rows.map(({ key, value }) => ({
       at: Number(key.at(-2)),
@@ -132,26 +137,25 @@ export class SingleIndexCursor implements IndexCursor {
   }
 }
 
-/** All places of several, each once. */
+/** Merges several cursors; each run is visited once. */
 export class MergedIndexCursor implements IndexCursor {
   readonly #members: readonly IndexCursor[];
   readonly #next: (Found | null | undefined)[];
 
-  /** Joins places. */
   constructor(members: readonly IndexCursor[]) {
     this.#members = members;
     this.#next = members.map(() => undefined);
   }
 
-  /** The first place behind another one; null behind the last. */
-  behind(place: IndexPosition): Found | null | Promise<Found | null> {
+  /** Returns the first row after a position; null at the end. */
+  behind(position: IndexPosition): Found | null | Promise<Found | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {
-      const known = this.#next[i];
-      if (known === null || (known !== undefined && comparePositionsInIndex(known, place) < 0)) {
+      const row = this.#next[i];
+      if (row === null || (row !== undefined && comparePositionsInIndex(row, position) < 0)) {
         continue;
       }
-      const next = member.behind(place);
+      const next = member.behind(position);
       if (next instanceof Promise) waits.push(next.then((read) => void (this.#next[i] = read)));
       else this.#next[i] = next;
     }
@@ -165,7 +169,7 @@ export class MergedIndexCursor implements IndexCursor {
     }, null);
   }
 
-  /** The sum of all. */
+  /** Returns the sum of the rates of all members. */
   rate(newest: number): number {
     return this.#members.reduce((sum, member) => sum + member.rate(newest), 0);
   }

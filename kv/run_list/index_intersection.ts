@@ -1,9 +1,10 @@
 /**
- * Walking along the runs that several parts of the index have in common, newest first.
+ * Intersects several ranges of the index, newest run first.
  *
- * All parts have the same order, so each leaps over what the others do not have. A part that holds far
- * more than the others is left out: looking at the runs found without it takes less than reading it. So
- * the walk reads about as much as the rarest part holds, not as much as the commonest.
+ * All ranges share one sort order, so each cursor can seek past rows that the others lack (a
+ * leapfrog join). A range with far more rows than the others is left out: reading the runs found
+ * without it is faster than reading the range. So an intersection reads about as many rows as the
+ * smallest range has.
  *
  * @module
  */
@@ -17,89 +18,98 @@ import {
   isBefore,
 } from "./cursors.ts";
 
-/** A walk; it ends where any part does, or once its budget is spent. */
+/**
+ * Finds the runs that are in all ranges. Stops at the end of any range, or when the budget is
+ * spent.
+ */
 export class IndexIntersection {
   readonly #all: readonly IndexCursor[];
   readonly #budget: Budget;
-  #parts: readonly IndexCursor[];
+  #ranges: readonly IndexCursor[];
   #isChosen = false;
   #from: IndexPosition;
-  /** What is not behind this run has been looked at; null until anything has. */
+  /** The run up to which all ranges are searched; null before the first step. */
   passed: RunPosition | null = null;
-  /** Whether there is nothing more to find. */
+  /** True if no more runs can be found. */
   isEnd = false;
 
   /**
-   * Has looked at nothing yet.
-   *
-   * @param parts at least one
-   * @param from where to begin behind
+   * @param ranges ranges to intersect, at least one
+   * @param from position after which to begin
    */
-  constructor(parts: readonly IndexCursor[], from: IndexPosition, budget: Budget) {
-    this.#all = parts;
-    this.#parts = parts;
+  constructor(ranges: readonly IndexCursor[], from: IndexPosition, budget: Budget) {
+    this.#all = ranges;
+    this.#ranges = ranges;
     this.#from = from;
     this.#budget = budget;
   }
 
   /**
-   * Goes on with the parts that are the rarest from here: for when most runs that are found are not what
-   * is asked for, so that a part that was left out may have become rare.
+   * Selects the smallest ranges again from the current position. Call it when most runs found do
+   * not match: a range that was left out may be small here.
    */
   chooseAgain(): void {
     this.#isChosen = false;
-    this.#parts = this.#all;
+    this.#ranges = this.#all;
   }
 
-  /** The next run that its parts have; null at the end, and where the budget is spent. */
+  /**
+   * Returns the next run that is in all selected ranges; null at the end, or when the budget is
+   * spent.
+   */
   async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
-      const next = this.#parts.map((part) => part.behind(this.#from));
-      const found = isAllThere(next) ? next : await Promise.all(next);
-      const places = found.filter((place) => place !== null);
-      if (places.length < found.length) {
+      const next = this.#ranges.map((range) => range.behind(this.#from));
+      const settled = isAllThere(next) ? next : await Promise.all(next);
+      const rows = settled.filter((row) => row !== null);
+      if (rows.length < settled.length) {
         this.isEnd = true;
         return null;
       }
-      const [first, last] = [places.reduce(newer), places.reduce(older)];
+      const [first, last] = [rows.reduce(newer), rows.reduce(older)];
       this.passed = first;
       if (!this.#isChosen) {
-        this.#parts = rarest(this.#parts, first.at);
+        this.#ranges = rarest(this.#ranges, first.at);
         this.#isChosen = true;
       }
       if (comparePositionsInIndex(first, last) === 0) {
         this.#from = first;
         return first;
       }
-      // Whatever all parts have is the last of these places or lies behind it.
+      // The next common run is the oldest of these rows, or after it.
       this.#from = isBefore(last);
     }
     return null;
   }
 }
 
-/** Rows of a part between two runs of the others that take as long as looking at what it rules out. */
+/**
+ * Rows of a range, for each run of the others, that take as long to read as the runs it rules out.
+ */
 const ROWS_BETWEEN_MAX = 3.5;
 
-/** The parts that are worth reading: the rarest, and those of which few rows lie between two runs of it. */
-function rarest(parts: readonly IndexCursor[], newest: number): readonly IndexCursor[] {
-  const rated = parts.map((part) => ({ part, rate: part.rate(newest) }))
+/**
+ * Selects the ranges that are worth reading: the smallest, and those with few rows for each of its
+ * runs.
+ */
+function rarest(ranges: readonly IndexCursor[], newest: number): readonly IndexCursor[] {
+  const rated = ranges.map((range) => ({ range, rate: range.rate(newest) }))
     .sort((a, b) => a.rate - b.rate);
-  // No part has more runs than there are, so there are as many at least.
+  // The largest range is a lower bound for the number of runs.
   const most = Math.max(...rated.map(({ rate }) => rate));
   const chosen: IndexCursor[] = [];
-  let left = Infinity;
-  for (const { part, rate } of rated) {
-    if (rate > left * ROWS_BETWEEN_MAX) break;
-    chosen.push(part);
-    left = chosen.length === 1 ? rate : left * rate / most;
+  let expected = Infinity;
+  for (const { range, rate } of rated) {
+    if (rate > expected * ROWS_BETWEEN_MAX) break;
+    chosen.push(range);
+    expected = chosen.length === 1 ? rate : expected * rate / most;
   }
   return chosen;
 }
 
-/** Whether nothing has to be waited for, which takes longer than most steps. */
+/** Returns true if no cursor returned a promise: awaiting takes longer than most steps. */
 function isAllThere(next: readonly ReturnType<IndexCursor["behind"]>[]): next is (Found | null)[] {
-  return !next.some((found) => found instanceof Promise);
+  return !next.some((settled) => settled instanceof Promise);
 }
 
 function newer(a: Found, b: Found): Found {

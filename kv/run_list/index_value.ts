@@ -1,7 +1,7 @@
 /**
- * What a row of the index tells of its run: enough to pass by most runs that a query does not ask for
- * without reading them. It tells what an opening says and seldom changes after, so that a run that ends
- * has no more rows to write; rows by cost tell the cost too.
+ * Values of index rows: enough of a run to skip most runs that do not match a query, without
+ * reading them. A value holds what the opening states and rarely changes, so that finishing a run
+ * writes no other rows. Rows by cost also hold the cost.
  *
  * @module
  */
@@ -10,25 +10,25 @@ import type { RunsQuery } from "../../domain/runs/list.ts";
 import type { RunKind } from "../../domain/runs/traits.ts";
 import type { RunLabels } from "../../domain/runs/contribution.ts";
 
-/** The form of a value; rows of any other form tell nothing. */
+/** Version of the format. Values of another format match every query. */
 const FORM = 1;
 
-/** Where things stand in a value. */
+/** Offsets of the fields. */
 const KIND = 1, AGENT = 2, CUSTOMER = 3, FEATURE = 4, COST = 5;
 
-/** The byte of a label that a run does not have. */
+/** Byte of a missing label. */
 const NO_LABEL = 0;
 
-/** Labels that one byte tells apart. */
+/** Number of hash values of a label. */
 const LABELS = 255;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Makes the value of a run's rows.
+ * Builds the value of a run's index rows.
  *
- * @param cost only of rows by cost
+ * @param cost only for rows by cost
  */
 export function indexValue(
   kind: RunKind,
@@ -46,24 +46,24 @@ export function indexValue(
   );
 }
 
-/** Says of values whether runs with such rows may be among what a query asks for. */
+/** Returns a filter of values; false means that the run cannot match the query. */
 export function maybeListed(
   { kind, agent, customer, feature, minCost }: RunsQuery,
 ): (value: unknown) => boolean {
-  const wanted: [at: number, byte: number][] = [];
-  if (kind !== undefined) wanted.push([KIND, kindByte(kind)]);
-  if (agent !== undefined) wanted.push([AGENT, labelByte(agent)]);
-  if (customer !== undefined) wanted.push([CUSTOMER, labelByte(customer)]);
-  if (feature !== undefined) wanted.push([FEATURE, labelByte(feature)]);
+  const expected: [at: number, byte: number][] = [];
+  if (kind !== undefined) expected.push([KIND, kindByte(kind)]);
+  if (agent !== undefined) expected.push([AGENT, labelByte(agent)]);
+  if (customer !== undefined) expected.push([CUSTOMER, labelByte(customer)]);
+  if (feature !== undefined) expected.push([FEATURE, labelByte(feature)]);
   return (value) => {
     if (!(value instanceof Uint8Array) || value[0] !== FORM) return true;
-    if (wanted.some(([at, byte]) => value[at] !== byte)) return false;
+    if (expected.some(([at, byte]) => value[at] !== byte)) return false;
     return minCost === undefined || value.length === COST ||
       BigInt(decoder.decode(value.subarray(COST))) >= minCost;
   };
 }
 
-/** Whether two values tell the same. */
+/** Returns true if two values are equal. */
 export function isSameValue(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
@@ -72,7 +72,7 @@ function kindByte(kind: RunKind): number {
   return kind === "run" ? 0 : 1;
 }
 
-/** A label as one byte; several have the same. */
+/** Hashes a label to one byte; different labels may collide. */
 function labelByte(label: string | null): number {
   if (label === null) return NO_LABEL;
   let hash = 0;

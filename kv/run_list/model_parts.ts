@@ -1,5 +1,5 @@
 /**
- * The names that a model has in the index, whoever provided it.
+ * Lists the index names of a model, one for each provider.
  *
  * @module
  */
@@ -8,17 +8,17 @@ import { keys } from "../base/keys.ts";
 import { modelPart, modelPrefix } from "../base/index_parts.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Names that are looked into; of a model that more provide a query should name one. */
+/** Maximum number of providers searched; a query of a model with more should name one. */
 const NAMES_MAX = 20;
 
-/** Where the name stands in a key. */
+/** Offset of the name in a key. */
 const NAME_AT = 3;
 
-/** Behind every character there is. */
+/** Sorts after every other character. */
 const LAST = "\u{10FFFF}";
 
 /**
- * Reads them, one read for each.
+ * Reads the index names of a model, one read for each.
  *
  * @param provider undefined for any, null for none
  */

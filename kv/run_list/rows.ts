@@ -1,5 +1,5 @@
 /**
- * Reading what lists and the feed show of runs: one small row each, their summaries.
+ * Reads the rows that lists and the feed show, from the runs' summaries.
  *
  * @module
  */
@@ -12,40 +12,40 @@ import { decodeSums } from "../base/codec_sums.ts";
 import { isStored, readHeads } from "../runs/heads.ts";
 import { getAll, type Store } from "../store.ts";
 
-/** Stored summaries in memory at once; each is at most one value of the store. */
+/** Summaries read at a time; each is at most one value of the store. */
 const SUMMARIES_AT_ONCE = 50;
 
-/** Reads runs as they were when they were summed up; those that are gone are left out. */
+/** Reads runs as of their latest summary; omits deleted runs. */
 export async function readSummedRows(
   store: Store,
   team: TeamId,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunListRow>> {
-  const found = new Map<RunId, RunListRow>();
-  for (const some of groupsOf(ids, SUMMARIES_AT_ONCE)) {
-    for (const [id, summary] of await readSummaries(store, team, some)) {
-      found.set(id, summedRowOf(id, summary));
+  const rows = new Map<RunId, RunListRow>();
+  for (const group of groupsOf(ids, SUMMARIES_AT_ONCE)) {
+    for (const [id, summary] of await readSummaries(store, team, group)) {
+      rows.set(id, summedRowOf(id, summary));
     }
   }
-  return found;
+  return rows;
 }
 
-/** Reads the summaries of a few runs; those that are gone are left out. */
+/** Reads the summaries of a few runs; omits deleted runs. */
 export async function readSummaries(
   store: Store,
   team: TeamId,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunSummary>> {
   const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
-  const found = new Map<RunId, RunSummary>();
+  const rows = new Map<RunId, RunSummary>();
   for (const [i, { value }] of entries.entries()) {
     const id = ids[i];
-    if (id !== undefined && value instanceof Uint8Array) found.set(id, decodeSums(value));
+    if (id !== undefined && value instanceof Uint8Array) rows.set(id, decodeSums(value));
   }
-  return found;
+  return rows;
 }
 
-/** Reads runs as they are now, from all their parts; those that are not stored are left out. */
+/** Reads the current state of runs from all their parts; omits runs that are not stored. */
 export async function readPresentRows(
   store: Store,
   team: TeamId,

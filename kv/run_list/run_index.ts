@@ -1,7 +1,7 @@
 /**
- * The index of runs: by agent, customer, feature, model, parent, status, kind, magnitude of their cost and what
- * is special of them, each in the order of their starts. Runs without an opening have no start: they are
- * found as orphans alone, by the arrival of their first part.
+ * The index of runs: by agent, customer, feature, model, parent, status, kind, magnitude of cost
+ * and traits, each sorted by start. Runs without an opening have no start; they are indexed only as
+ * orphans, by the arrival of their first part.
  *
  * @module
  */
@@ -12,18 +12,15 @@ import { keys, type RunIndexKind } from "../base/keys.ts";
 import { indexValue, isSameValue } from "./index_value.ts";
 import { agentPart, costPart, customerPart, featurePart, modelPart } from "../base/index_parts.ts";
 
-/** The labels of a run whose summary does not say. */
+/** Labels of a run whose summary has none. */
 const NO_LABELS = { agent: null, customer: null, feature: null, status: "running" } as const;
 
-/** A row of the index. */
 export interface IndexRow {
-  /** Where it is. */
   readonly key: Deno.KvKey;
-  /** What it tells of the run. */
   readonly value: Uint8Array;
 }
 
-/** The rows under which a run is found, by the text of their keys. */
+/** Builds the index rows of a run, by the text of their keys. */
 export function indexRows(
   team: TeamId,
   run: RunId,
@@ -33,8 +30,8 @@ export function indexRows(
   if (summary === null) return rows;
   const { contribution, listed, shown } = summary;
   const { at } = listed;
-  const known = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
-  const all = indexValue(listed.kind, known);
+  const indexedLabels = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
+  const all = indexValue(listed.kind, indexedLabels);
   const add = (kind: RunIndexKind, name: string, value = all) => {
     const key = keys.runBy(team, kind, name, at, run);
     rows.set(keyText(key), { key, value });
@@ -56,7 +53,7 @@ export function indexRows(
   return rows;
 }
 
-/** What changes in the index when a run's summary does. */
+/** Returns the index rows to set and delete when a run's summary changes. */
 export function indexChange(
   team: TeamId,
   run: RunId,
@@ -71,6 +68,6 @@ export function indexChange(
   };
 }
 
-function isSameRow(known: IndexRow | undefined, { value }: IndexRow): boolean {
-  return known !== undefined && isSameValue(known.value, value);
+function isSameRow(before: IndexRow | undefined, { value }: IndexRow): boolean {
+  return before !== undefined && isSameValue(before.value, value);
 }

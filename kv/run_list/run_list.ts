@@ -1,5 +1,5 @@
 /**
- * Lists of runs, read from the index: each page reads a bounded number of rows, whatever it asks for.
+ * Lists runs from the index; each page reads a bounded number of rows, whatever the query.
  *
  * @module
  */
@@ -30,24 +30,24 @@ import { readPresentRows, readSummedRows } from "./rows.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 
 /**
- * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
- * for each run that it may show there are a few besides.
+ * Approximate maximum of rows that one page reads in search of matching runs. Each read has a fixed
+ * cost, and each run of the page adds {@link ROWS_PER_RUN} rows.
  */
 export const PAGE_ROWS_MAX = 1_000;
 
-/** Runs that are read at once. */
+/** Runs read in one batch. */
 const RUNS_PER_READ = 50;
 
-/** Runs that are passed by before it is looked anew which part of the index is the rarest. */
+/** Runs that may fail the filter before the smallest index ranges are selected again. */
 const IN_VAIN_MAX = 250;
 
-/** Rows of the index that may be read for each run that a page may show. */
+/** Index rows that may be read for each run of a page. */
 const ROWS_PER_RUN = 4;
 
-/** In front of all runs. */
+/** Position before all runs. */
 const TOP: IndexPosition = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
-/** Creates the store that lists of runs are read from. */
+/** Creates the store of run lists. */
 export function createRunListStore(store: Store): RunListStore {
   return {
     page: (team, query, after, limit) =>
@@ -55,7 +55,7 @@ export function createRunListStore(store: Store): RunListStore {
   };
 }
 
-/** Reads a page; `budget` counts what that takes. */
+/** Reads a page; `budget` limits the rows read. */
 export async function readRunListPage(
   store: Store,
   team: TeamId,
@@ -65,29 +65,34 @@ export async function readRunListPage(
   budget: Budget = new Budget(PAGE_ROWS_MAX + limit * ROWS_PER_RUN),
 ): Promise<RunListPage> {
   if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
-  const parts = await partsOf(store, team, query, budget, limit);
-  const walk = new IndexIntersection(parts, startOf(query, after), budget);
-  const maybe = maybeListed(query);
+  const cursors = await cursorsOf(store, team, query, budget, limit);
+  const intersection = new IndexIntersection(cursors, startOf(query, after), budget);
+  const mayMatch = maybeListed(query);
   const rows: RunListRow[] = [];
   while (true) {
-    const some = await nextRuns(walk, query.q, maybe, Math.min(RUNS_PER_READ, limit - rows.length));
-    if (some.length === 0) {
-      const next = walk.isEnd ? null : walk.passed;
+    const candidates = await nextRuns(
+      intersection,
+      query.q,
+      mayMatch,
+      Math.min(RUNS_PER_READ, limit - rows.length),
+    );
+    if (candidates.length === 0) {
+      const next = intersection.isEnd ? null : intersection.passed;
       return { rows, next, searchedTo: next?.at ?? null };
     }
-    const shown = await readRows(store, team, query, some);
-    rows.push(...shown);
-    budget.spendOnRuns(some.length - shown.length);
-    if (shown.length * 2 < some.length) walk.chooseAgain();
-    // Each read is of no more runs than are missing, so a full page ends with the last one.
+    const matching = await readRows(store, team, query, candidates);
+    rows.push(...matching);
+    budget.spendOnRuns(candidates.length - matching.length);
+    if (matching.length * 2 < candidates.length) intersection.chooseAgain();
+    // A read never returns more runs than are missing, so the last run read ends a full page.
     if (rows.length === limit) {
-      const isLast = await walk.next() === null && walk.isEnd;
-      return { rows, next: isLast ? null : some.at(-1) ?? null, searchedTo: null };
+      const isLast = await intersection.next() === null && intersection.isEnd;
+      return { rows, next: isLast ? null : candidates.at(-1) ?? null, searchedTo: null };
     }
   }
 }
 
-/** The run that a whole id names, as a page of its own. */
+/** Reads the run with exactly this id, as a page of its own. */
 async function readOne(
   store: Store,
   team: TeamId,
@@ -100,37 +105,37 @@ async function readOne(
   return { rows, next: null, searchedTo: null };
 }
 
-/** The next runs of a walk that may be among what is asked for, by their ids and what their rows tell. */
+/** Returns the next runs whose ids and index values may match the query. */
 async function nextRuns(
-  walk: IndexIntersection,
+  intersection: IndexIntersection,
   text: string = "",
-  maybe: (value: unknown) => boolean,
+  mayMatch: (value: unknown) => boolean,
   max: number,
 ): Promise<readonly RunPosition[]> {
-  const some: RunPosition[] = [];
-  let inVain = 0;
-  while (some.length < max) {
-    const found = await walk.next();
-    if (found === null) break;
-    if (found.run.includes(text) && maybe(found.value)) {
-      some.push(found);
-      inVain = 0;
-    } else if (++inVain % IN_VAIN_MAX === 0) {
-      walk.chooseAgain();
+  const candidates: RunPosition[] = [];
+  let misses = 0;
+  while (candidates.length < max) {
+    const candidate = await intersection.next();
+    if (candidate === null) break;
+    if (candidate.run.includes(text) && mayMatch(candidate.value)) {
+      candidates.push(candidate);
+      misses = 0;
+    } else if (++misses % IN_VAIN_MAX === 0) {
+      intersection.chooseAgain();
     }
   }
-  return some;
+  return candidates;
 }
 
-/** Reads runs without those that are not what the index said a moment ago, or not all that is asked. */
+/** Reads runs; omits those that no longer match the query. */
 async function readRows(
   store: Store,
   team: TeamId,
   query: RunsQuery,
-  places: readonly RunPosition[],
+  positions: readonly RunPosition[],
 ): Promise<RunListRow[]> {
-  const rows = await readSummedRows(store, team, places.map(({ run }) => run));
-  return places.flatMap(({ run }) => {
+  const rows = await readSummedRows(store, team, positions.map(({ run }) => run));
+  return positions.flatMap(({ run }) => {
     const row = rows.get(run);
     return row !== undefined && isListed(row, query) ? [row] : [];
   });
@@ -141,8 +146,8 @@ function startOf({ to }: RunsQuery, after: RunPosition | null): IndexPosition {
   return after !== null && comparePositionsInIndex(after, newest) < 0 ? after : newest;
 }
 
-/** The parts of the index that hold what a query asks for; at least one. */
-async function partsOf(
+/** Returns the index ranges that hold what a query filters by; at least one. */
+async function cursorsOf(
   store: Store,
   team: TeamId,
   query: RunsQuery,
@@ -150,26 +155,26 @@ async function partsOf(
   limit: number,
 ): Promise<IndexCursor[]> {
   const { agent, customer, feature, status, kind, model, minCost, has } = query;
-  const wanted: [RunIndexKind, readonly string[]][] = [];
-  if (has !== undefined) wanted.push(["has", [has]]);
-  // What has no opening is found by that alone.
+  const ranges: [RunIndexKind, readonly string[]][] = [];
+  if (has !== undefined) ranges.push(["has", [has]]);
+  // Runs without an opening are indexed only as orphans.
   if (has !== "orphan") {
-    if (typeof agent === "string") wanted.push(["agent", [agentPart(agent)]]);
-    if (typeof customer === "string") wanted.push(["customer", [customerPart(customer)]]);
-    if (typeof feature === "string") wanted.push(["feature", [featurePart(feature)]]);
+    if (typeof agent === "string") ranges.push(["agent", [agentPart(agent)]]);
+    if (typeof customer === "string") ranges.push(["customer", [customerPart(customer)]]);
+    if (typeof feature === "string") ranges.push(["feature", [featurePart(feature)]]);
     if (model !== undefined) {
-      wanted.push(["model", await modelParts(store, team, model, query.provider)]);
+      ranges.push(["model", await modelParts(store, team, model, query.provider)]);
     }
-    if (status !== undefined) wanted.push(["status", [status]]);
-    if (minCost !== undefined) wanted.push(["cost", costPartsFrom(minCost)]);
-    // A run keeps its kind, so that none is passed by while it changes.
-    if (kind !== undefined || wanted.length === 0) {
-      wanted.push(["kind", kind === undefined ? RUN_KINDS : [kind]]);
+    if (status !== undefined) ranges.push(["status", [status]]);
+    if (minCost !== undefined) ranges.push(["cost", costPartsFrom(minCost)]);
+    // A run's kind never changes, so no run is skipped while it changes.
+    if (kind !== undefined || ranges.length === 0) {
+      ranges.push(["kind", kind === undefined ? RUN_KINDS : [kind]]);
     }
   }
-  return wanted.map(([kind, names]) => {
-    // A single part is read for a page at once; where there are several, nobody knows how far each leaps.
-    const expected = wanted.length === 1 ? 2 * (limit + 1) / names.length : 0;
+  return ranges.map(([kind, names]) => {
+    // A single range is read a page at a time. With several ranges, the seek distance is unknown.
+    const expected = ranges.length === 1 ? 2 * (limit + 1) / names.length : 0;
     const rowsFirst = Math.min(expected, limit + 1);
     const members = names.map((name) => {
       const range = (place: IndexPosition) =>

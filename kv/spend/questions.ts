@@ -1,5 +1,5 @@
 /**
- * Questions about spend: each may read many rows, so few are answered at once and none takes long.
+ * Limits concurrent spend queries: each may read many rows, so few run at a time and none for long.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import { SPEND_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { currentScope, readScopes } from "../base/read_scope.ts";
 
-/** Questions at once: more would not be answered sooner, only hold more groups in memory. */
+/** Concurrent queries. More would not finish sooner and would hold more groups in memory. */
 const QUESTIONS: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };
 
-/** The refusal of a question that was not answered in time. */
+/** Problem of a query that exceeded its deadline. */
 const TOO_SLOW: Problem = {
   code: "overloaded",
-  message: `The question took longer than ${SPEND_DEADLINE_MS} ms: ask for fewer days or by a ` +
+  message: `The query took longer than ${SPEND_DEADLINE_MS} ms: ask for fewer days or by a ` +
     "filter, or retry",
 };
 
-/** Gives slots to questions about spend. */
+/** Gives slots to spend queries. */
 export class SpendQuestions {
   readonly #slots: FairSlots;
   readonly #deadlines: Deadlines;
   readonly #deadlineMs: number;
 
-  /** Creates free slots; time is that of the deadlines. */
+  /** Creates free slots; `deadlines` provides the timers. */
   constructor(
     deadlines: Deadlines,
     limits: SlotLimits = QUESTIONS,
@@ -39,8 +39,8 @@ export class SpendQuestions {
   }
 
   /**
-   * Answers a question. Its work ends at its next read when the deadline passes or the client is gone;
-   * each of its reads has a slot and a deadline among all reads besides.
+   * Runs a query. After the deadline or a disconnect of the client, the next read throws. Each read
+   * also takes a read slot and has a read deadline.
    */
   async run<T>(team: TeamId, work: () => Promise<Parsed<T>>): Promise<Parsed<T>> {
     const late = new AbortController();

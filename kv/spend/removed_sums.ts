@@ -1,8 +1,9 @@
 /**
- * What runs that are gone still count for.
+ * Totals of removed runs.
  *
- * Roll-ups and agents outlive the runs they were summed up from. What the gone ones came to is kept
- * apart, so that an audit can still recompute each figure: the stored runs and these rows together.
+ * Roll-ups and agents outlive the runs they are aggregated from. The totals of removed runs are
+ * stored separately, so that the integrity check can recompute each number from stored runs and
+ * these rows.
  *
  * @module
  */
@@ -27,26 +28,28 @@ import type { RunUpdate } from "../runs/run_update.ts";
 import { getAll, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** Keeps what gone runs came to; its rows change under the version of the team's roll-ups. */
+/** Maintains the totals of removed runs; they change under the version of the team's roll-ups. */
 export class RemovedSums {
   readonly #store: Store;
 
-  /** Remembers nothing: rows are read when some run goes, which is seldom. */
+  /** Caches nothing: removals are rare. */
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** What to set when these runs change; nothing for those that stay. */
+  /** Returns the rows to set when these runs change; empty unless a run is removed. */
   async change(
     team: TeamId,
     changes: readonly RunUpdate[],
   ): Promise<{ readonly sets: NonNullable<Write["sets"]> }> {
-    const gone = changes.filter(({ after }) => after === null);
-    if (gone.length === 0) return { sets: [] };
-    return { sets: [...await this.#rollups(team, gone), ...await this.#agents(team, gone)] };
+    const removed = changes.filter(({ after }) => after === null);
+    if (removed.length === 0) return { sets: [] };
+    return { sets: [...await this.#rollups(team, removed), ...await this.#agents(team, removed)] };
   }
 
-  /** What to set and delete when differences are taken from what gone runs came to. */
+  /**
+   * Returns the rows to set and delete when differences are added to the totals of removed runs.
+   */
   async adjust(
     team: TeamId,
     differences: readonly RollupRow[],
@@ -63,9 +66,9 @@ export class RemovedSums {
     };
   }
 
-  async #rollups(team: TeamId, gone: readonly RunUpdate[]): Promise<NonNullable<Write["sets"]>> {
+  async #rollups(team: TeamId, removed: readonly RunUpdate[]): Promise<NonNullable<Write["sets"]>> {
     const sums = new Map<string, Sum>();
-    for (const { remains } of gone) {
+    for (const { remains } of removed) {
       const rows = remains?.contribution ? contributionsOf(remains.contribution) : [];
       for (const row of rows) add(sums, removedKey(team, row), row);
     }
@@ -73,49 +76,52 @@ export class RemovedSums {
     return [...sums.values()].map(({ key, row }) => ({ key, value: encodeRollup(row) }));
   }
 
-  async #agents(team: TeamId, gone: readonly RunUpdate[]): Promise<NonNullable<Write["sets"]>> {
-    const runs = gone.flatMap(({ run: { id }, before, remains }) => {
+  async #agents(team: TeamId, removed: readonly RunUpdate[]): Promise<NonNullable<Write["sets"]>> {
+    const runs = removed.flatMap(({ run: { id }, before, remains }) => {
       const kept = agentRunOf(id, remains ?? null);
       const run = kept ?? agentRunOf(id, before);
       return run === null ? [] : [{ run, isKept: kept !== null }];
     });
     const wanted = [...new Set(runs.map(({ run }) => run.agent))];
-    const known = new Map<string, AgentActivity>();
+    const activities = new Map<string, AgentActivity>();
     for (const { key, value } of await this.#read(wanted.map((a) => keys.removedAgent(team, a)))) {
-      known.set(String(key[SLUG]), value as AgentActivity);
+      activities.set(String(key[SLUG]), value as AgentActivity);
     }
     for (const { run, isKept } of runs) {
-      const before = known.get(run.agent) ?? null;
-      // When an agent was last seen stays true of it, whatever became of that run.
+      const before = activities.get(run.agent) ?? null;
+      // The time an agent was last seen remains, even if that run is deleted.
       const after = isKept ? addAgentRun(before, null, run) : seenLater(before, run.receivedAt);
-      known.set(run.agent, after);
+      activities.set(run.agent, after);
     }
-    return Array.from(known, ([slug, value]) => ({ key: keys.removedAgent(team, slug), value }));
+    return Array.from(
+      activities,
+      ([slug, value]) => ({ key: keys.removedAgent(team, slug), value }),
+    );
   }
 
-  /** Adds the rows there are to sums. */
+  /** Adds the stored rows to the sums. */
   async #addStored(sums: Map<string, Sum>): Promise<void> {
     for (const { key, value } of await this.#read([...sums.values()].map(({ key }) => key))) {
       add(sums, key, decodeRollup(String(key[DAY]), value as Uint8Array));
     }
   }
 
-  /** The rows there are of these. */
+  /** Reads those keys that are stored. */
   async #read(wanted: readonly Deno.KvKey[]): Promise<Deno.KvEntry<unknown>[]> {
     const entries = await getAll(this.#store, wanted);
     return entries.filter((entry) => entry.versionstamp !== null);
   }
 }
 
-/** Where the day stands in the key of a roll-up, and the slug in an agent's. */
+/** Offset of the day in the key of a roll-up, and of the slug in an agent's key. */
 const DAY = 3, SLUG = 2;
 
-/** The key of what gone runs came to in a roll-up. */
+/** Returns the key of the totals of removed runs in a roll-up. */
 export function removedKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.removedRollup(team, group.kind, day, keyPart(group));
 }
 
-/** A sum on its way to a key. */
+/** A total and the key it is stored at. */
 interface Sum {
   readonly key: Deno.KvKey;
   row: RollupRow;
@@ -126,7 +132,7 @@ function add(
   key: Deno.KvKey,
   row: RollupRow,
 ): void {
-  const known = sums.get(keyText(key));
-  if (known === undefined) sums.set(keyText(key), { key, row });
-  else known.row = { ...row, measures: addMeasures(known.row.measures, row.measures) };
+  const sum = sums.get(keyText(key));
+  if (sum === undefined) sums.set(keyText(key), { key, row });
+  else sum.row = { ...row, measures: addMeasures(sum.row.measures, row.measures) };
 }

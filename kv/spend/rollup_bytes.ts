@@ -1,5 +1,5 @@
 /**
- * How many bytes a roll-up takes in memory.
+ * Memory size of roll-ups.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const ROW_BYTES = 584;
 /** Bytes of one text without its characters. */
 const TEXT_BYTES = 24;
 
-/** Counts the bytes of a row. */
+/** Estimates the bytes of a row in memory. */
 export function bytesOfRow({ group }: RollupRow): number {
   return ROW_BYTES + textsOf(group).reduce((sum, text) => sum + bytesOfText(text), 0);
 }

@@ -1,9 +1,9 @@
 /**
- * Days of roll-ups in memory, so that days nobody changed need not be read again.
+ * Caches roll-ups by day, so that unchanged days are not read again.
  *
- * Whoever changes a roll-up changes the version of its day in the same commit. The version is read before
- * the rows: when somebody changed some in between, they are remembered under a version that the day has
- * no longer, and are read again. So what is answered from memory is what the store holds.
+ * Every commit that changes a roll-up also changes the version of its day. The version is read
+ * before the rows. If another commit changes the day in between, the rows are cached under an
+ * outdated version and are read again. So cached rows always equal the stored rows.
  *
  * @module
  */
@@ -15,30 +15,29 @@ import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 import { bytesOfRow } from "./rollup_bytes.ts";
 
-/** Bytes of a day without its rows, which takes room as well. */
+/** Bytes of a cached day without its rows. */
 const DAY_BYTES = 200;
 
-/** Where the day is in a key. */
+/** Offset of the day in a key. */
 const DAY_AT = 2;
 
-/** Versions by UTC day; a day that no roll-up ever changed in has none. */
+/** Versions by UTC day; a day without roll-up changes has none. */
 export type DayVersions = ReadonlyMap<string, string>;
 
-/** The rows of one kind and day, as they are under a version of the day. */
-interface KnownDay {
+/** Rows of one kind and day, under one version of the day. */
+interface CachedDay {
   readonly version: string;
   readonly rows: readonly RollupRow[];
   readonly bytes: number;
 }
 
-/** The days of all teams that were read recently. */
+/** Cache of recently read days of all teams. */
 export class RollupDays {
-  readonly #days: ByteCache<string, KnownDay>;
+  readonly #days: ByteCache<string, CachedDay>;
   readonly #dayBytesMax: number;
 
-  /** Creates a memory of no day. */
   constructor(memory: Memory) {
-    // A longer day would push out those of others.
+    // A larger day would evict too many others.
     this.#dayBytesMax = memory.bytesMax("rollup_days") / 10;
     this.#days = new ByteCache({
       memory,
@@ -47,21 +46,21 @@ export class RollupDays {
     });
   }
 
-  /** The rows of a day, if they are known under the version that it has; a day without is not known. */
+  /** Returns the rows of a day if they are cached under its current version; null otherwise. */
   get(
     team: TeamId,
     kind: RollupKind,
     day: string,
     versions: DayVersions,
   ): readonly RollupRow[] | null {
-    const known = this.#days.get(nameOf(team, kind, day));
-    return known !== undefined && known.version === versions.get(day) ? known.rows : null;
+    const cached = this.#days.get(nameOf(team, kind, day));
+    return cached !== undefined && cached.version === versions.get(day) ? cached.rows : null;
   }
 
   /**
-   * Passes on rows as they are read, and remembers each day that was read to its end.
+   * Yields rows as they are read, and caches each day that was read completely.
    *
-   * @param days which are read, in order
+   * @param days to be read, in order
    * @param versions read before the rows
    */
   async *keep(
@@ -71,8 +70,8 @@ export class RollupDays {
     versions: DayVersions,
     read: AsyncIterable<readonly RollupRow[]>,
   ): AsyncGenerator<readonly RollupRow[]> {
-    const left = days.values();
-    let day = left.next().value;
+    const remaining = days.values();
+    let day = remaining.next().value;
     let rows: RollupRow[] = [];
     let bytes = DAY_BYTES;
     const next = () => {
@@ -82,16 +81,16 @@ export class RollupDays {
       }
       rows = [];
       bytes = DAY_BYTES;
-      day = left.next().value;
+      day = remaining.next().value;
     };
-    for await (const some of read) {
-      for (const row of some) {
+    for await (const batch of read) {
+      for (const row of batch) {
         while (day !== undefined && day < row.day) next();
         bytes += bytesOfRow(row);
         if (bytes <= this.#dayBytesMax) rows.push(row);
         else rows = [];
       }
-      yield some;
+      yield batch;
     }
     while (day !== undefined) next();
   }

@@ -1,5 +1,5 @@
 /**
- * Roll-ups in the store: one key a day and group, read by ranges of days.
+ * Stored roll-ups: one key for each day and group, read by ranges of days.
  *
  * @module
  */
@@ -15,26 +15,26 @@ import { readDayVersions, RollupDays } from "./rollup_days.ts";
 import { SpendQuestions } from "./questions.ts";
 import { keyPart } from "../base/index_parts.ts";
 
-/** Rows read at once: the most one batch of the runtime holds. */
+/** Rows of one read: the most that one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
 
-/** Rows from memory after which others have their turn. */
+/** Cached rows after which a query yields to the event loop. */
 const ROWS_PER_PAUSE = 5_000;
 
-/** Where the day stands in a key. */
+/** Offset of the day in a key. */
 const DAY_AT = 3;
 
-/** A row as stored: what its key does not hold, bigints as decimal text. */
+/** A stored row: what the key does not hold, with bigints as decimal text. */
 type StoredRollup = Pick<RollupRow, "group"> & {
   readonly measures: { readonly [Name in keyof Measures]: Measures[Name] | string };
 };
 
-/** The key of a row. */
+/** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.rollup(team, group.kind, day, keyPart(group));
 }
 
-/** Writes a row's group and sums; its day is in the key. */
+/** Encodes a row's group and measures; its day is in the key. */
 export function encodeRollup({ group, measures }: RollupRow): Uint8Array {
   const text = JSON.stringify(
     { group, measures },
@@ -43,7 +43,7 @@ export function encodeRollup({ group, measures }: RollupRow): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** Reads what {@link encodeRollup} wrote. */
+/** Decodes what {@link encodeRollup} encoded. */
 export function decodeRollup(day: string, value: Uint8Array): RollupRow {
   const { group, measures }: StoredRollup = JSON.parse(new TextDecoder().decode(value));
   return {
@@ -69,9 +69,9 @@ export function decodeRollup(day: string, value: Uint8Array): RollupRow {
   };
 }
 
-/** Creates the store that spend is read from; days that did not change are read once. */
+/** Creates the spend store; it caches days that did not change. */
 export function createSpendStore(store: Store): SpendStore {
-  const known = new RollupDays(store.memory);
+  const cache = new RollupDays(store.memory);
   const questions = new SpendQuestions(store.deadlines);
   async function* rows(
     { id: team }: Team,
@@ -82,27 +82,27 @@ export function createSpendStore(store: Store): SpendStore {
     const reading = () => readDayVersions(store, team, fromDay, toDay);
     const versions = await store.reads.run(team, reading);
     const read = (days: readonly string[]) =>
-      known.keep(team, kind, days, versions, readDays(store, team, kind, days));
-    let unknown: string[] = [];
-    let passed = 0;
+      cache.keep(team, kind, days, versions, readDays(store, team, kind, days));
+    let missing: string[] = [];
+    let rowsSincePause = 0;
     for (const day of daysOf({ from: fromDay, to: toDay })) {
-      const rows = known.get(team, kind, day, versions);
+      const rows = cache.get(team, kind, day, versions);
       if (rows === null) {
-        unknown.push(day);
+        missing.push(day);
         continue;
       }
-      yield* read(unknown);
-      unknown = [];
-      // Days in memory are not waited for: without a pause others would wait for all of them.
-      passed += rows.length;
-      if (passed > ROWS_PER_PAUSE) {
-        passed = 0;
+      yield* read(missing);
+      missing = [];
+      // Cached days need no await: without a pause, they would block the event loop.
+      rowsSincePause += rows.length;
+      if (rowsSincePause > ROWS_PER_PAUSE) {
+        rowsSincePause = 0;
         await pause();
       }
       throwIfEnded();
       yield rows;
     }
-    yield* read(unknown);
+    yield* read(missing);
   }
   return {
     rows,
@@ -112,7 +112,7 @@ export function createSpendStore(store: Store): SpendStore {
   };
 }
 
-/** Reads the rows of days that follow each other, a batch at a time. */
+/** Reads the rows of consecutive days, a batch at a time. */
 async function* readDays(
   store: Store,
   team: TeamId,
@@ -124,7 +124,7 @@ async function* readDays(
   const range = keys.rollups(team, kind, first, last);
   let cursor = "";
   while (true) {
-    // The deadline is for one batch: a long range may take longer than any one read should.
+    // The deadline applies to one batch: a long range may take longer than one read should.
     const at = cursor;
     const read = await store.reads.run(team, () => readBatch(store, range, at));
     yield read.entries.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
@@ -133,23 +133,25 @@ async function* readDays(
   }
 }
 
-/** One key a group and day, so that what it takes does not depend on how many groups there are. */
+/**
+ * Reads one key for each group and day, so that the cost does not depend on the number of groups.
+ */
 async function readSome(
   store: Store,
   { id: team }: Team,
   groups: readonly RollupGroup[],
   days: readonly string[],
 ): Promise<RollupRow[]> {
-  const wanted = groups.flatMap((group) => {
+  const groupKeys = groups.flatMap((group) => {
     const name = keyPart(group);
     return days.map((day) => keys.rollup(team, group.kind, day, name));
   });
-  return (await getAll(store, wanted)).flatMap(({ key, value }) =>
+  return (await getAll(store, groupKeys)).flatMap(({ key, value }) =>
     value instanceof Uint8Array ? [decodeRollup(String(key[DAY_AT]), value)] : []
   );
 }
 
-/** Lets everything else that is ready go first. */
+/** Yields to the event loop. */
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }

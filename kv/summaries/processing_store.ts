@@ -1,5 +1,5 @@
 /**
- * The store as the worker behind the ingest sees it.
+ * The store of the worker that processes stored runs.
  *
  * @module
  */
@@ -10,7 +10,6 @@ import { PendingQueue } from "../runs/pending_queue.ts";
 import { type ProcessingDeps, Projector } from "./projector.ts";
 import { completeStage, costFailed, deadStages, DueStages, revive } from "../runs/stages.ts";
 
-/** Creates the worker's store. */
 export function createProcessingStore(deps: ProcessingDeps): ProcessingStore {
   const { store, updater, now } = deps;
   const projector = new Projector(deps);

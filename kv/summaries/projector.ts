@@ -1,5 +1,5 @@
 /**
- * Bringing summaries and roll-ups up to date with the parts of runs.
+ * Updates summaries and roll-ups from the parts of runs.
  *
  * @module
  */
@@ -16,33 +16,34 @@ import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunUpdater } from "./run_updater.ts";
 import type { Store } from "../store.ts";
 
-/** Part of the share of teams' roll-ups that the versions of runs may take. */
+/** Part of the roll-ups' memory share for the versions of runs. */
 const SEEN_PART = 0.25;
 
-/** What the worker's store is built from. */
+/** Dependencies of the worker's store. */
 export interface ProcessingDeps {
   readonly store: Store;
-  /** Shared with whoever else changes runs in this process. */
+  /** Shared by all code that changes runs in this process. */
   readonly updater: RunUpdater;
   /** The stages after finish that have work to do. */
   readonly stages: readonly RunnableStage[];
-  /** Unix milliseconds. */
+  /** Returns unix milliseconds. */
   readonly now: () => number;
 }
 
-/** Projects runs: each commit holds summaries, what they change, and what the stages behind need. */
+/**
+ * Projects runs: each commit holds summaries, their differences to roll-ups, and the stages to run.
+ */
 export class Projector {
   readonly #updater: RunUpdater;
   readonly #stages: readonly RunnableStage[];
   readonly #now: () => number;
-  /** Up to which version runs were last looked at: most marks of a run are seen together. */
+  /** The version up to which each run is projected: most marks of a run are read together. */
   readonly #seen: ByteCache<string, string>;
 
-  /** Whether a run, by its pending name, was looked at since something of it had this version. */
+  /** Returns whether a run, by its pending name, is projected up to this version. */
   readonly isKnown = (name: string, version: string): boolean =>
     version <= (this.#seen.get(name) ?? "");
 
-  /** Has read no run yet. */
   constructor({ store: { memory }, updater, stages, now }: ProcessingDeps) {
     this.#seen = new ByteCache({
       memory,
@@ -55,14 +56,13 @@ export class Projector {
     this.#now = now;
   }
 
-  /** Projects runs of one team. */
   project(team: TeamId, ids: readonly RunId[]): Promise<void> {
     return this.#updater.change(team, ids, (run) => this.#plan(team, run), (runs) => {
       for (const { id, version } of runs) this.#seen.set(pendingName(team, id), version);
     });
   }
 
-  /** What brings a run up to date; null when it is, or when there is none. */
+  /** Plans the update of a run; null when it is current or not stored. */
   #plan(team: TeamId, run: SummarizedHead): RunUpdate | null {
     const { id, head, ledger, summary: before } = run;
     if (!isStored(head) || isCurrent(before, head)) return null;
@@ -70,8 +70,8 @@ export class Projector {
     const sets: { key: Deno.KvKey; value: unknown }[] = [
       { key: keys.expiry(team, expiryEntryOf(head.parts, ledger), id), value: true },
     ];
-    const was = before?.revision ?? 0;
-    if (after.revision > was) {
+    const revisionBefore = before?.revision ?? 0;
+    if (after.revision > revisionBefore) {
       const applying = this.#stages.filter((stage) => stage.applies(after));
       const processing = stagesAfterCost(
         after.revision,
@@ -84,8 +84,10 @@ export class Projector {
         sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
       }
     }
-    // The stages of a run begin anew, and none of them is dead any more.
-    const revived = was > 0 && after.revision > was ? [keys.deadStage(team, id)] : [];
+    // The stages of a run restart, so none of them is dead any longer.
+    const revived = revisionBefore > 0 && after.revision > revisionBefore
+      ? [keys.deadStage(team, id)]
+      : [];
     return { run, before, after, rows: { sets, deletes: revived } };
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Commits that change what a team's runs come to.
+ * Commits changes of runs together with the totals that include them.
  *
- * One commit holds what changes of many runs together with the difference that makes to the team's
- * roll-ups, agents and index. Its one check besides those of the runs is the version of the team's
- * roll-ups, which every such commit changes. So two processes can never add one difference twice, and
- * whoever changes a run knows what it counted for.
+ * One commit holds changes of many runs and their difference to the team's roll-ups, agents and
+ * index. In addition to the checks of the runs, it checks the version of the team's roll-ups, which
+ * every such commit changes. So two processes never add one difference twice, and the commit always
+ * knows what a run counted for before.
  *
  * @module
  */
@@ -27,21 +27,23 @@ import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
 import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
 
-/** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
+/**
+ * Maximum rows of one commit: fewer than the store allows, so that queued calls do not wait long.
+ */
 const ROWS_PER_COMMIT_MAX = 500;
 
-/** Runs of one commit. */
+/** Maximum runs of one commit. */
 const RUNS_PER_COMMIT_MAX = 40;
 
-/** Says what is to become of a run; null when nothing. It commits nothing itself. */
+/** Plans the update of a run; null for no change. It commits nothing. */
 export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
 
-/** Is told which runs a commit was about. */
+/** Receives the runs that a commit covered. */
 export type OnCommitted = (runs: readonly SummarizedHead[]) => void;
 
-/** Changes runs of teams. All who do so in one process share it. */
+/** Changes runs of teams. All code that changes runs in one process shares it. */
 export class RunUpdater {
-  /** Rings for those who follow a team's changes. */
+  /** Notifies the watchers of a team's changes. */
   readonly notifier: ChangeNotifier;
   readonly #store: Store;
   readonly #rollups: RollupCache;
@@ -49,7 +51,6 @@ export class RunUpdater {
   readonly #removed: RemovedSums;
   readonly #locks = new KeyedMutex();
 
-  /** Remembers nothing of any team yet. */
   constructor(store: Store) {
     this.#store = store;
     this.notifier = new ChangeNotifier(store);
@@ -59,10 +60,11 @@ export class RunUpdater {
   }
 
   /**
-   * Changes runs of one team as planned; commits of a team take turns, because they share a version.
+   * Changes runs of one team as planned. Commits of one team are serialized, because they share a
+   * version.
    *
-   * @param plan may be asked again about a run, when somebody else was faster
-   * @param done is told of the runs of each commit, changed or not
+   * @param plan called again for a run after a conflict with another process
+   * @param done receives the runs of each commit, changed or not
    */
   change(
     team: TeamId,
@@ -74,8 +76,9 @@ export class RunUpdater {
   }
 
   /**
-   * The same where events go. Those that are on their way to these runs wait in this process: each would
-   * change the ledger once more, and whoever removes the events of a busy run would never be first.
+   * Changes runs as `change` does, for plans that remove events. It locks the runs against new
+   * events in this process: each event changes the ledger, and removal from a busy run would never
+   * win the conflict.
    */
   remove(
     team: TeamId,
@@ -88,17 +91,18 @@ export class RunUpdater {
   }
 
   /**
-   * Takes differences from a team's roll-ups that belong to runs that are gone.
+   * Adjusts a team's roll-ups by differences that belong to removed runs.
    *
-   * @param plan reads what to take, and what else to commit; null when nothing. It may be asked again
-   * @returns whether there was anything
+   * @param plan reads the differences and what else to commit; null for none. It may be called
+   * again
+   * @returns whether there was anything to adjust
    */
   adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<boolean> {
     const adjust = async () => {
-      const known = await this.#rollups.of(team);
+      const current = await this.#rollups.of(team);
       const planned = await plan();
       if (planned === null) return false;
-      const rollups = await this.#rollups.change(team, known, planned.rows);
+      const rollups = await this.#rollups.change(team, current, planned.rows);
       const removed = await this.#removed.adjust(team, planned.rows);
       const version = await this.#store.writer.commit({
         team,
@@ -117,31 +121,31 @@ export class RunUpdater {
     return this.#locks.take(team, () => untilCommitted("change roll-ups", adjust));
   }
 
-  /** Reads the next runs while those before them are on their way to the disk. */
+  /** Reads the next runs while the previous ones are being committed. */
   async #changeAll(
     team: TeamId,
     ids: readonly RunId[],
     plan: PlanUpdate,
     done: OnCommitted,
   ): Promise<void> {
-    // The version first: what is read after it is at least as new, and as long as only our own commits
-    // change the version, nobody else has changed a summary since.
-    let known = await this.#rollups.of(team);
+    // Reads the version first: later reads are at least as new. While only commits of this process
+    // change the version, no other process has changed a summary.
+    let rollups = await this.#rollups.of(team);
     let ahead: Promise<readonly SummarizedHead[]> | null = null;
     for (let at = 0; at < ids.length; at += RUNS_PER_COMMIT_MAX) {
-      const some = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
-      const runs = await (ahead ?? readHeads(this.#store, team, some));
+      const group = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
+      const runs = await (ahead ?? readHeads(this.#store, team, group));
       const next = ids.slice(at + RUNS_PER_COMMIT_MAX, at + 2 * RUNS_PER_COMMIT_MAX);
       ahead = next.length === 0 ? null : readHeads(this.#store, team, next);
-      // When this commit throws, nobody waits for what was read ahead.
+      // If this commit throws, the runs read ahead are not awaited.
       ahead?.catch(() => {});
-      const after = await this.#commit(team, known, runs, plan, done);
-      known = after ?? await this.#changeAgain(team, some, plan, done);
+      const after = await this.#commit(team, rollups, runs, plan, done);
+      rollups = after ?? await this.#changeAgain(team, group, plan, done);
       if (after === null) ahead = null;
     }
   }
 
-  /** Changes runs until nobody else is faster. */
+  /** Changes runs again until a commit has no conflict. */
   #changeAgain(
     team: TeamId,
     ids: readonly RunId[],
@@ -150,36 +154,36 @@ export class RunUpdater {
   ): Promise<TeamRollups> {
     return untilCommitted("change runs", async () => {
       this.#rollups.forget(team);
-      const known = await this.#rollups.of(team);
+      const rollups = await this.#rollups.of(team);
       const runs = await readHeads(this.#store, team, ids);
-      return await this.#commit(team, known, runs, plan, done) ?? LOST;
+      return await this.#commit(team, rollups, runs, plan, done) ?? LOST;
     });
   }
 
   /**
-   * Commits what becomes of runs as they were read under a version.
+   * Commits the updates of runs that were read under a version.
    *
-   * @returns the roll-ups under the new version, or null when somebody else was faster
+   * @returns the roll-ups under the new version, or null after a conflict
    */
   async #commit(
     team: TeamId,
-    known: TeamRollups,
+    rollups: TeamRollups,
     runs: readonly SummarizedHead[],
     plan: PlanUpdate,
     done: OnCommitted,
   ): Promise<TeamRollups | null> {
     const changes: RunUpdate[] = [];
-    // One after the other: a plan may read many events.
+    // Plans run in sequence, because each may read many events.
     for (const run of runs) {
       const change = await plan(run);
       if (change !== null) changes.push(change);
     }
-    let after = known;
+    let after = rollups;
     if (changes.length > 0) {
-      const { write, remember } = await this.#writeOf(team, known, changes);
-      if (changes.length > 1 && this.#isTooMuch(write)) {
+      const { write, remember } = await this.#writeOf(team, rollups, changes);
+      if (changes.length > 1 && this.#isTooLarge(write)) {
         const half = runs.length >> 1;
-        const between = await this.#commit(team, known, runs.slice(0, half), plan, done);
+        const between = await this.#commit(team, rollups, runs.slice(0, half), plan, done);
         return between && await this.#commit(team, between, runs.slice(half), plan, done);
       }
       const version = await this.#store.writer.commit(write);
@@ -191,25 +195,30 @@ export class RunUpdater {
     return after;
   }
 
-  /** The one write of many changes. */
+  /** Builds one write from many changes. */
   async #writeOf(
     team: TeamId,
-    known: TeamRollups,
+    current: TeamRollups,
     changes: readonly RunUpdate[],
   ): Promise<{ readonly write: Write; readonly remember: (version: string) => TeamRollups }> {
-    const feed = feedRows(team, changes, known.lastChange);
-    const rollups = await this.#rollups.change(team, known, sumUp(changes), feed.lastChange);
-    const agents = await this.#agents.change(team, known.version, changes.flatMap(agentChangeOf));
+    const feed = feedRows(team, changes, current.lastChange);
+    const rollups = await this.#rollups.change(
+      team,
+      current,
+      differencesOfAll(changes),
+      feed.lastChange,
+    );
+    const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
     const removed = await this.#removed.change(team, changes);
     const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
     const rows = changes.map((change) => change.rows);
-    const made: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
+    const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
     return {
       write: {
         team,
         checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
         sums: rows.flatMap(({ sums = [] }) => sums),
-        sets: [...made, ...rows].flatMap(({ sets }) => sets),
+        sets: [...changed, ...rows].flatMap(({ sets }) => sets),
         deletes: [rollups, feed, ...index, ...rows].flatMap(({ deletes }) => deletes),
       },
       remember(version) {
@@ -219,8 +228,8 @@ export class RunUpdater {
     };
   }
 
-  /** Whether a commit had better be two. One run with the longest names always fits. */
-  #isTooMuch(write: Write): boolean {
+  /** Returns whether a commit must be split. One run with the longest names always fits. */
+  #isTooLarge(write: Write): boolean {
     const { checks, mutations, bytes, keyBytes } = costOf(write);
     const { bytesMax, keyBytesMax } = BACK_ENDS.remote;
     return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
@@ -233,8 +242,8 @@ function agentChangeOf({ run: { id }, before, after, remains = null }: RunUpdate
   return old === null && now === null ? [] : [{ before: old, after: now }];
 }
 
-/** The differences of all changes, one row for each group. */
-function sumUp(changes: readonly RunUpdate[]): RollupRow[] {
+/** Merges the differences of all changes, one row for each group. */
+function differencesOfAll(changes: readonly RunUpdate[]): RollupRow[] {
   return mergeRows(changes.flatMap(({ before, after, remains }) => {
     const now = after ?? remains ?? null;
     return differencesOf(before?.contribution ?? null, now?.contribution ?? null);

@@ -1,4 +1,4 @@
-/** The work of the demo's three agents: what each does in a run, before it becomes requests. */
+/** Simulates the work of the demo's agents: what each does in a run, before it becomes requests. */
 import type { ClientJson } from "../client.ts";
 import { type DemoEvent, DemoTimeline, type Model } from "./timeline.ts";
 import type { Random } from "../random.ts";
@@ -14,10 +14,10 @@ export interface Work {
   /** Unix milliseconds. */
   readonly endMs: number;
   readonly ending: Ending;
-  /** Fields of the opening besides id, agent and start. */
+  /** Fields of the opening in addition to id, agent and start. */
   readonly opening: ClientJson;
   readonly events: readonly DemoEvent[];
-  /** Fields of the finish besides status and end. */
+  /** Fields of the finish in addition to status and end. */
   readonly closing: ClientJson;
 }
 
@@ -31,13 +31,13 @@ const FLASH: Model = { provider: "google", model: "gemini-2.5-flash" };
 const PRO: Model = { provider: "google", model: "gemini-2.5-pro" };
 const MISTRAL: Model = { provider: "mistral", model: "mistral-large-2411" };
 
-/** Served in house: no public rate card prices it. */
+/** An in-house model without a public price. */
 export const UNPRICED_MODEL: Model = { provider: "in-house", model: "atlas-70b-preview" };
 
-/** Time between two looks of a watch. */
+/** Pause between two checks of a watch. */
 const WATCH_PAUSE_MS = { min: 300_000, max: 720_000 } as const;
 
-/** Whom the agents work for. */
+/** Customers of the agents. */
 export const CUSTOMERS = ["acme", "globex", "hooli", "initech", "umbrella"] as const;
 
 const REPOSITORIES = ["shop/checkout", "shop/catalogue", "platform/auth", "platform/jobs"] as const;
@@ -84,7 +84,7 @@ export function triage(random: Random, startMs: number, ending: Ending): Work {
 
 function answerIssue(time: DemoTimeline, prompt: number, where: ClientJson): ClientJson {
   const { random } = time;
-  // The second call repeats the first one's prompt, which the provider then reads from its cache.
+  // The second call repeats the first prompt, which the provider then reads from its cache.
   const cached = Math.floor(prompt / 128) * 128;
   const input = prompt + random.int(300, 900);
   time.llm(random.pick([SONNET, GPT_4O]), input, random.int(120, 600), {
@@ -100,7 +100,7 @@ function answerIssue(time: DemoTimeline, prompt: number, where: ClientJson): Cli
   };
 }
 
-/** The last events of a run that does not succeed. */
+/** Adds the last events of a run that does not succeed. */
 function breakOff(time: DemoTimeline, ending: Ending, tool: string, error: string): ClientJson {
   switch (ending) {
     case "failed":
@@ -125,11 +125,11 @@ function breakOff(time: DemoTimeline, ending: Ending, tool: string, error: strin
 /** Task of a research run. */
 export interface ResearchTask {
   readonly ending: Ending;
-  /** Rounds of searching, reading and thinking. */
+  /** Number of rounds of searching, reading and thinking. */
   readonly rounds: number;
-  /** The run this one works for. */
+  /** The parent run. */
   readonly parentId?: string | undefined;
-  /** True when a model without a public price writes the notes. */
+  /** True if a model without a public price writes the notes. */
   readonly unknownModel?: boolean | undefined;
 }
 
@@ -166,7 +166,7 @@ export function research(random: Random, startMs: number, task: ResearchTask): W
   };
 }
 
-/** Looks at a page now and then until an instant, and has a small model say what is new on it. */
+/** Checks pages repeatedly until an instant; a small model reports what has changed. */
 export function watch(random: Random, startMs: number, untilMs: number): Work {
   const time = new DemoTimeline(startMs, random);
   time.log("Watching prices of competitors");
@@ -211,7 +211,7 @@ function researchRound(
       bytes: random.int(4_000, 90_000),
     },
   );
-  // All but the new page was in the call before.
+  // The previous call had everything but the new page.
   const grown = context + random.int(700, 2_200);
   time.llm(notesModel ?? random.pick([OPUS, PRO, SONNET, MISTRAL]), grown, random.int(150, 900), {
     cached_input_tokens: Math.floor(context / 128) * 128,

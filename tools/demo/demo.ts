@@ -1,4 +1,4 @@
-/** `deno task demo`: replays three agents' work, of a week up to now, into a running server. */
+/** `deno task demo`: sends a week of three agents' work to a running server. */
 import { formatInstant } from "../../domain/core/time.ts";
 import {
   type Client,
@@ -14,23 +14,22 @@ import { createProgress, type Io, processIo, runCommand, UsageError } from "../c
 const HELP = [
   "deno task demo [--url URL] [--key KEY] [--seed N]",
   "Fills a running server with the runs of three agents on the last seven days and today, up to now.",
-  "Sending them again counts nothing twice: it adds what has happened since, and ends what ran.",
+  "Sending them again is safe: it adds only what has happened since.",
   ...CONNECTION_HELP,
-  "  --seed N     another week of work (default 1)",
+  "  --seed N     generates another week of work (default 1)",
 ];
 
-/** Requests under way at once: enough to be quick, few enough for the smallest plan's burst. */
+/** Concurrent requests: fast enough, and within the burst of the smallest plan. */
 const CONCURRENCY = 16;
 
-/** Counts of the server's answers. */
+/** Counts of the server's responses. */
 export interface Tally {
-  /** Requests answered. */
   requests: number;
-  /** Events it stored. */
+  /** Events stored. */
   accepted: number;
-  /** Events it had already. */
+  /** Events already stored. */
   duplicates: number;
-  /** Openings, finishes and heartbeats it had already. */
+  /** Openings, finishes and heartbeats already stored. */
   replays: number;
 }
 
@@ -41,10 +40,10 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
     const seed = seedOf(values.seed);
     using client = createClient(connectionOf(values));
     const runs = demoRuns(seed, nowMs, client.region);
-    const begun = performance.now();
+    const startedAtMs = performance.now();
     const tally = await deliver(client, runs, io);
-    const seconds = (performance.now() - begun) / 1_000;
-    const lines = [...summary(runs, tally, { seed, seconds }), ...lookAt(client, runs)];
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    const lines = [...summary(runs, tally, { seed, seconds }), ...exampleLines(client, runs)];
     lines.forEach((line) => io.out(line));
     return 0;
   });
@@ -56,7 +55,7 @@ function seedOf(text: string): number {
   throw new UsageError(`--seed must be a whole number: got ${text}`);
 }
 
-/** Sends the runs side by side, the requests of each run in their order. */
+/** Sends runs concurrently, and the requests of each run in order. */
 async function deliver(client: Client, runs: readonly DemoRun[], io: Io): Promise<Tally> {
   const tally: Tally = { requests: 0, accepted: 0, duplicates: 0, replays: 0 };
   const failures: unknown[] = [];
@@ -71,7 +70,8 @@ async function deliver(client: Client, runs: readonly DemoRun[], io: Io): Promis
       progress.step();
     }
   }
-  // A failure stops the others after the request they are at; the first one is told.
+  // After a failure, the other workers stop after their current request; the first failure is
+  // thrown.
   const workers = Array.from(
     { length: CONCURRENCY },
     () => work().catch((error) => failures.push(error)),
@@ -82,11 +82,11 @@ async function deliver(client: Client, runs: readonly DemoRun[], io: Io): Promis
 }
 
 async function send(client: Client, { path, body }: DemoCall, tally: Tally): Promise<void> {
-  const answer = await client.post(path, body);
+  const response = await client.post(path, body);
   tally.requests++;
-  tally.accepted += Number(answer.body.accepted ?? 0);
-  tally.duplicates += Number(answer.body.duplicates ?? 0);
-  if (answer.replayed) tally.replays++;
+  tally.accepted += Number(response.body.accepted ?? 0);
+  tally.duplicates += Number(response.body.duplicates ?? 0);
+  if (response.replayed) tally.replays++;
 }
 
 function summary(
@@ -108,26 +108,26 @@ function summary(
   ];
 }
 
-/** Runs worth a look; the numbers above cannot show what each of them is about. */
-const SHOWN: readonly (readonly [DemoScenario, string])[] = [
-  ["with children", "a long one, with two child runs"],
-  ["running", "under way"],
+/** Runs to show as examples. */
+const EXAMPLES: readonly (readonly [DemoScenario, string])[] = [
+  ["with children", "long, with two child runs"],
+  ["running", "in progress"],
   ["failed", "failed today"],
-  ["out of order", "its finish came first, then late events, then its opening"],
-  ["delivered twice", "every request came twice and counts once"],
+  ["out of order", "its finish arrived first, then late events, then its opening"],
+  ["delivered twice", "every request arrived twice and counts once"],
   ["unknown model", "a model without a price: see cost.unpriced_models"],
-  ["started, then closed", "a heartbeat that starts and one that closes"],
-  ["never came back", "started and never heard of again"],
+  ["started, then closed", "one heartbeat starts it, another closes it"],
+  ["never came back", "started and never reported again"],
 ];
 
-function lookAt(client: Client, runs: readonly DemoRun[]): string[] {
-  const shown = SHOWN.flatMap(([story, text]) => {
+function exampleLines(client: Client, runs: readonly DemoRun[]): string[] {
+  const examples = EXAMPLES.flatMap(([story, text]) => {
     const run = runs.findLast((run) => run.story === story);
     return run === undefined ? [] : [[text, run] as const];
   });
   return [
-    `Look at ${client.url}/dashboard (the link of "deno task dev" signs in, or a key), or at`,
-    ...shown.flatMap(([text, { id }]) => [
+    `Open ${client.url}/dashboard (sign in with the link of "deno task dev" or a key), or see`,
+    ...examples.flatMap(([text, { id }]) => [
       `  ${text}`,
       `    ${client.url}/dashboard/runs/${id}`,
       `    ${client.curl(`/v1/runs/${id}`)}`,

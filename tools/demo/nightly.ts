@@ -1,4 +1,4 @@
-/** The demo's third agent: a nightly report a customer, told by heartbeats alone. */
+/** The demo's third agent: a nightly report for each customer, sent as heartbeats only. */
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import type { ClientJson } from "../client.ts";
@@ -6,7 +6,7 @@ import { CUSTOMERS, UNPRICED_MODEL } from "./agents.ts";
 import type { DemoRun } from "./run.ts";
 import type { Random } from "../random.ts";
 
-/** Whose report of which night. */
+/** Customer and night of a report. */
 export interface Night {
   readonly random: Random;
   /** Midnight before the report, unix milliseconds. */
@@ -18,7 +18,7 @@ export interface Night {
 const AGENT = "nightly-report";
 const SUNDAY = 0, FRIDAY = 5, SATURDAY = 6;
 
-/** One report. Each customer's job tells of itself in another of the ways heartbeats allow. */
+/** Simulates one report. Each customer's job uses heartbeats in a different way. */
 export function nightly(night: Night): DemoRun {
   const { random, dayMs, region, customer } = night;
   const startMs = dayMs + random.int(7_200_000, 8_400_000);
@@ -41,7 +41,7 @@ export function nightly(night: Night): DemoRun {
     return { ...run, endMs: null, story: "never came back", calls };
   }
   if (customer === "acme") {
-    // The closing call names the run and how it ended; the rest is known from the start.
+    // The closing call names only the run and its end; the server has the rest from the start.
     const close = { id, agent: AGENT, status: "ok", ...closed };
     const calls = heartbeats({ ...opened, status: "start" }, close);
     return { ...run, story: "started, then closed", calls };
@@ -60,7 +60,7 @@ function statusOf(customer: Night["customer"], weekday: number): "ok" | "fail" |
   return customer === "hooli" && weekday === SATURDAY ? "timeout" : "ok";
 }
 
-/** Usage that the job reports: tokens, cached tokens, a cost of its own, or a duration. */
+/** Returns the usage that the job reports: tokens, cached tokens, a cost, or a duration. */
 function usageOf({ random, dayMs, customer }: Night, durationMs: number): ClientJson {
   const input = random.int(4_000, 20_000);
   const tokens = { input_tokens: input, output_tokens: random.int(300, 1_200) };

@@ -1,8 +1,8 @@
 /**
- * The demo's runs as the requests that send them: a pure function of a seed and an instant.
+ * Generates the demo's runs and requests from a seed and an instant.
  *
- * Each day's work depends on the seed and that day alone, so two demos that overlap agree on what
- * they share. Of today only what has happened by now is sent: a later demo sends the rest.
+ * Each day's work depends only on the seed and the day, so overlapping demos agree. Of today, only
+ * work up to now is sent; a later demo sends the rest.
  */
 import { EVENTS_PER_BATCH_MAX } from "../../domain/core/limits.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
@@ -12,19 +12,18 @@ import { nightly } from "./nightly.ts";
 import { Random } from "../random.ts";
 import { type DemoCall, type DemoRun, type DemoScenario, upTo } from "./run.ts";
 
-/** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;
 
-/** Complete days before today. */
+/** Number of complete days before today. */
 const DAYS_BEFORE = 7;
 
-/** Time between two watches; each goes on a little longer, so that one is always under way. */
+/** Interval of watches. They overlap, so that one is always in progress. */
 const WATCH_EVERY_MS = 3 * 3_600_000, WATCH_OVERLAP_MS = 300_000;
 
-/** Runs by agent on each week day; Sunday is 0. Nightly reports come every day. */
+/** Runs of each agent by weekday; Sunday is 0. Nightly reports run every day. */
 const LOAD = { triage: [11, 21, 21, 21, 21, 21, 11], research: [4, 6, 6, 6, 6, 6, 4] } as const;
 
-/** Which week day's first triage tells what; the rest of the day ends as it may. */
+/** Scenario of the first triage by weekday; other runs end at random. */
 const TRIAGE_STORIES: Readonly<Record<number, DemoScenario>> = {
   2: "timeout",
   3: "out of order",
@@ -33,7 +32,7 @@ const TRIAGE_STORIES: Readonly<Record<number, DemoScenario>> = {
 };
 
 /**
- * All runs of the seven days before today and of today up to an instant, earliest first.
+ * Returns all runs of the seven days before today and of today up to an instant, earliest first.
  *
  * @param nowMs unix milliseconds
  */
@@ -55,7 +54,10 @@ export function demoRuns(seed: number, nowMs: number, region: Region): DemoRun[]
   }).flatMap((run) => upTo(run, nowMs) ?? []);
 }
 
-/** A failure as soon as the day begins, and watches: whenever one looks, something failed and something runs. */
+/**
+ * Returns a failed run at the start of the day and watches: there is always a failed run and a
+ * running one.
+ */
 function aroundTheClock(random: Random, dayMs: number, region: Region): DemoRun[] {
   const first = triage(random, dayMs + 1_000, "failed");
   const watches = Array.from({ length: DAY_MS / WATCH_EVERY_MS }, (_, i) => {
@@ -90,7 +92,7 @@ function researches(random: Random, dayMs: number, region: Region): DemoRun[] {
     research(random, start(), { ending: "success", rounds: random.int(30, 60) }),
     "with children",
   );
-  // Children begin within their parent's time.
+  // Children start within their parent's time.
   for (const afterMs of [60_000, 90_000]) {
     const task = { ending: "success", rounds: random.int(4, 9), parentId: parent.id } as const;
     add(research(random, parent.startMs + afterMs, task));
@@ -108,7 +110,7 @@ function researches(random: Random, dayMs: number, region: Region): DemoRun[] {
   return runs;
 }
 
-/** From seven in the morning to six in the evening. */
+/** Returns an instant between 07:00 and 18:00. */
 function officeHour(random: Random, dayMs: number): number {
   return dayMs + random.int(7 * 3_600_000, 18 * 3_600_000);
 }
@@ -133,7 +135,7 @@ function anyEnding(random: Random): Ending {
   return random.chance(0.02) ? "cancelled" : "success";
 }
 
-/** An id as clients make them: a UUIDv7 of the instant it stands for. */
+/** Returns an id as clients make them: a UUIDv7 of its instant. */
 export function newId(random: Random, prefix: "run" | "evt", region: Region, ms: number): string {
   return `${prefix}_${region}_${uuid7Hex(ms, random.bytes(10))}`;
 }
@@ -150,7 +152,7 @@ function toRun(id: string, work: Work, story: DemoScenario | null, random: Rando
   }));
   const parts: Parts = {
     open: { path: "/v1/runs", body: open },
-    // Told apart by order, an out-of-order run needs two batches.
+    // An out-of-order run needs at least two batches.
     batches: inBatches(events, story === "out of order" ? 3 : EVENTS_PER_BATCH_MAX)
       .map((batch) => ({ path: `/v1/runs/${id}/events`, body: { events: batch } })),
     finish: { path: `/v1/runs/${id}/finish`, body: finish },
@@ -164,7 +166,10 @@ interface Parts {
   readonly finish: DemoCall;
 }
 
-/** The order requests leave in: networks and retrying clients do not keep the order of events. */
+/**
+ * Returns requests in delivery order: networks and retrying clients do not keep the order of
+ * events.
+ */
 function delivery({ open, batches, finish }: Parts, story: DemoScenario | null): DemoCall[] {
   const [first, ...later] = batches;
   const early = first === undefined ? [] : [first];

@@ -1,14 +1,14 @@
-/** Builds the events of a demo run, one after the other. */
+/** Builds the events of a demo run in sequence. */
 import type { ClientJson } from "../client.ts";
 import type { Random } from "../random.ts";
 
-/** A model as clients name it. */
+/** A model by the names that clients use. */
 export interface Model {
   readonly provider: string;
   readonly model: string;
 }
 
-/** An event before it has an id. */
+/** An event without an id. */
 export interface DemoEvent {
   readonly type: string;
   /** Unix milliseconds. */
@@ -17,7 +17,7 @@ export interface DemoEvent {
   readonly data: ClientJson;
 }
 
-/** Collects events; each one happens after the one before. */
+/** Collects events, each after the previous one. */
 export class DemoTimeline {
   readonly events: DemoEvent[] = [];
   /** End of the latest event, unix milliseconds. */
@@ -27,7 +27,7 @@ export class DemoTimeline {
     this.nowMs = startMs;
   }
 
-  /** Lets time pass. */
+  /** Advances the time. */
   wait(msMin: number, msMax: number): void {
     this.nowMs += this.random.int(msMin, msMax);
   }
@@ -36,7 +36,7 @@ export class DemoTimeline {
     this.#add("log", 20, { level, message });
   }
 
-  /** A model call whose duration follows from its output. */
+  /** Adds a model call; its duration depends on its output. */
   llm(model: Model, inputTokens: number, outputTokens: number, more: ClientJson = {}): void {
     const latency = 300 + outputTokens * this.random.int(8, 22);
     this.#add("llm_call", latency, {
@@ -53,7 +53,7 @@ export class DemoTimeline {
     this.#add("tool_call", latency, { name, arguments: args, latency_ms: latency, ...result });
   }
 
-  /** An event of the agent's own kind. */
+  /** Adds an event of a custom type. */
   custom(type: string, data: ClientJson, turn?: number): void {
     this.#add(type, 5, data, turn);
   }

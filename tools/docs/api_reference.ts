@@ -1,8 +1,8 @@
 /**
- * Writes the generated blocks of `docs/API.md` and `docs/ERRORS.md` from the OpenAPI document that
- * the service serves. Text outside of the markers is left as it is.
+ * Generates the marked blocks of `docs/API.md` and `docs/ERRORS.md` from the served OpenAPI
+ * document. Text outside of the markers stays unchanged.
  *
- * `deno task docs` writes the files; a test compares them with what this module makes.
+ * `deno task docs` writes the files; a test fails while they are not current.
  */
 import { ERRORS } from "../../domain/core/errors.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
@@ -14,18 +14,20 @@ import { fieldRow, table } from "./fields.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Documents that have generated blocks. */
+/** Documents with generated blocks. */
 export const GENERATED_DOCUMENTS = ["docs/API.md", "docs/ERRORS.md"] as const;
 
-/** The OpenAPI document, as `GET /openapi.json` serves it. Describing a route runs none of its code. */
+/** Returns the OpenAPI document as `GET /openapi.json` serves it. Runs no code of the routes. */
 export function servedDocument(): Document {
   return JSON.parse(documentText(ENDPOINTS));
 }
 
-/** Generated blocks by the name in their marker. */
+/** Generates all blocks, by the name in their marker. */
 export function generatedBlocks(document: Document): ReadonlyMap<string, string> {
   const calls = documentedCalls(document)
-    .map((placed): [string, string] => [placed.call.operationId, callBlock(document, placed)]);
+    .map((
+      callOfGroup,
+    ): [string, string] => [callOfGroup.call.operationId, callBlock(document, callOfGroup)]);
   return new Map([
     ...calls,
     ["headers", headersBlock(document)],
@@ -44,7 +46,7 @@ function headersBlock({ components }: Document): string {
   );
 }
 
-/** One section for each object that answers and bodies refer to. */
+/** Generates a section for each object that responses and bodies refer to. */
 function schemasBlock(document: Document): string {
   const bodies = new Set(
     documentedCalls(document).map(({ call }) =>
@@ -76,7 +78,7 @@ function errorsBlock(document: Document): string {
   );
 }
 
-/** A document with its generated blocks made new. An unknown name in a marker is an error. */
+/** Replaces the generated blocks of a document. Throws for an unknown name in a marker. */
 export function withBlocks(text: string, blocks: ReadonlyMap<string, string>): string {
   return text.replaceAll(
     /<!-- generated: (\w+) -->\n.*?<!-- end -->/gs,
@@ -88,7 +90,7 @@ export function withBlocks(text: string, blocks: ReadonlyMap<string, string>): s
   );
 }
 
-/** A document as it must be, formatted as `deno fmt` formats it. */
+/** Returns the current text of a document, formatted by `deno fmt`. */
 export async function currentText(path: string): Promise<string> {
   const text = withBlocks(
     await Deno.readTextFile(new URL(path, ROOT)),

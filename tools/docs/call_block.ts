@@ -1,28 +1,21 @@
-/** The generated part of a call's section: text, fields, an example, answers and errors. */
+/** Generates a call's section: text, fields, an example, responses and errors. */
 import { curlOf } from "../../routes/docs/curl.ts";
-import {
-  type CallOfGroup,
-  type Document,
-  type DocumentedCall,
-  resolved,
-  type Response,
-  schemaName,
-} from "../../routes/docs/document.ts";
+import { type CallOfGroup, type Document, type DocumentedCall, resolved, type Response, schemaName } from "../../routes/docs/document.ts";
 import { documentedFields, type Field, sentField } from "../../routes/docs/fields.tsx";
 import { fieldRow, table, typeText } from "./fields.ts";
 
-/** Writes the block. */
-export function callBlock(document: Document, placed: CallOfGroup): string {
-  const { call } = placed;
-  const again = document["x-idempotency-classes"][call["x-idempotency"]] ?? "";
+/** Generates the block of one call. */
+export function callBlock(document: Document, callOfGroup: CallOfGroup): string {
+  const { call } = callOfGroup;
+  const idempotency = document["x-idempotency-classes"][call["x-idempotency"]] ?? "";
   return [
     `${call.summary}. ${call.description}`,
-    `${accessText(call)} Idempotency: ${again}`,
+    `${accessText(call)} Idempotency: ${idempotency}`,
     table(["field", "in", "type", "meaning"], [
       ...parameterRows(document, call),
       ...bodyRows(document, call),
     ]),
-    fenced("sh", exampleText(placed)),
+    fenced("sh", exampleText(callOfGroup)),
     ...sampleBlocks(call),
     ...answerLines(document, call),
     errorsLine(call),
@@ -37,36 +30,36 @@ function accessText(call: DocumentedCall): string {
 }
 
 function parameterRows(document: Document, call: DocumentedCall): string[][] {
-  return call.parameters.map(({ name, in: where, required, description = "", schema }) =>
-    rowIn(document, where, {
+  return call.parameters.map(({ name, in: location, required, description = "", schema }) =>
+    rowIn(document, location, {
       name,
-      required: required && where !== "path",
+      required: required && location !== "path",
       schema: { ...schema, description },
     })
   );
 }
 
 function bodyRows(document: Document, { requestBody }: DocumentedCall): string[][] {
-  const sent = requestBody?.content["application/json"]?.schema;
-  if (sent === undefined) return [];
-  const schema = resolved(document, sent);
-  const ways = schema.oneOf?.map((way) => resolved(document, way)) ?? [schema];
-  return ways.flatMap((way) =>
-    documentedFields(way).map((field) => rowIn(document, "body", sentField(field)))
+  const bodySchema = requestBody?.content["application/json"]?.schema;
+  if (bodySchema === undefined) return [];
+  const schema = resolved(document, bodySchema);
+  const variants = schema.oneOf?.map((variant) => resolved(document, variant)) ?? [schema];
+  return variants.flatMap((variant) =>
+    documentedFields(variant).map((field) => rowIn(document, "body", sentField(field)))
   );
 }
 
-/** A row with the place of its field after the name. */
-function rowIn(document: Document, where: string, field: Field): string[] {
-  const [name = "", ...rest] = fieldRow(document, field);
-  return [name, where, ...rest];
+/** Builds a row with the location of the field after its name. */
+function rowIn(document: Document, location: string, field: Field): string[] {
+  const [name = "", ...cells] = fieldRow(document, field);
+  return [name, location, ...cells];
 }
 
-/** The `curl` line, with the key that the call needs; a stream is left after two seconds. */
-function exampleText(placed: CallOfGroup): string {
-  const { call } = placed;
+/** Builds the `curl` line, with the key that the call needs; a stream ends after two seconds. */
+function exampleText(callOfGroup: CallOfGroup): string {
+  const { call } = callOfGroup;
   const needsOperator = call["x-scope"] === null && call["x-operator"];
-  const line = curlOf(placed) + (needsOperator ? ' -H "$O"' : "");
+  const line = curlOf(callOfGroup) + (needsOperator ? ' -H "$O"' : "");
   return isStream(call) ? line.replace("curl -sS", "curl -sSN --max-time 2") : line;
 }
 
@@ -84,7 +77,7 @@ function sampleBlocks({ responses }: DocumentedCall): string[] {
   );
 }
 
-/** JSON with a line for each member; the formatter breaks the members that are too long. */
+/** Formats JSON with a line for each member; the formatter breaks members that are too long. */
 function sampleText(example: unknown): string {
   const members = Object.entries(example as object)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
@@ -95,7 +88,7 @@ function fenced(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
-/** Headers that most answers have; they are explained once. */
+/** Headers that most responses have; they are explained once. */
 const COMMON_HEADERS = new Set(["X-Request-Id", "Cache-Control", "RateLimit", "RateLimit-Policy"]);
 
 function answerLines(document: Document, { responses }: DocumentedCall): string[] {
@@ -114,7 +107,7 @@ function answerText(document: Document, { description, content, headers }: Respo
   ].filter((part) => part !== "").join(" ");
 }
 
-/** The codes of refusals; the name of the shared answer lists them. */
+/** Lists the error codes; they are in the name of the shared response. */
 function errorsLine({ responses }: DocumentedCall): string {
   const codes = Object.values(responses).flatMap(({ $ref }) =>
     $ref === undefined ? [] : schemaName($ref).split(".")

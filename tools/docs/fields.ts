@@ -1,4 +1,4 @@
-/** Fields and their types as rows of Markdown tables. */
+/** Formats fields and their types as rows of Markdown tables. */
 import {
   type Document,
   type DocumentedSchema,
@@ -7,7 +7,7 @@ import {
 } from "../../routes/docs/document.ts";
 import { bounds, type Field, typeName } from "../../routes/docs/fields.tsx";
 
-/** Types that a word explains better than a section does. */
+/** Types that need no section of their own. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = {
   Instant: "instant",
   DayOrInstant: "day or instant",
@@ -16,7 +16,7 @@ const PLAIN_TYPES: Readonly<Record<string, string>> = {
   ErrorCode: "[code](ERRORS.md)",
 };
 
-/** Writes a table; nothing for no rows. */
+/** Formats a table; empty for no rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return "";
   const line = (cells: readonly string[]) =>
@@ -24,23 +24,25 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Name, type and meaning of a field; an asterisk marks a required one. */
+/** Returns name, type and meaning of a field; an asterisk marks a required one. */
 export function fieldRow(document: Document, { name, required, schema }: Field): string[] {
   const { description = "", default: value } = schema;
   const meaning = value === undefined ? description : `${description} Default: \`${value}\`.`;
   return [`\`${name}\`${required ? " \\*" : ""}`, typeText(document, schema), meaning.trim()];
 }
 
-/** The values that a schema allows, in a few words. */
+/** Describes the values that a schema allows. */
 export function typeText(document: Document, schema: DocumentedSchema): string {
   if (schema.$ref !== undefined) return referenceText(document, schema.$ref);
-  const ways = schema.anyOf ?? schema.oneOf;
-  if (ways !== undefined) return ways.map((way) => typeText(document, way)).join(" or ");
-  if (schema.enum !== undefined) return schema.enum.map((word) => `\`${word}\``).join(", ");
+  const variants = schema.anyOf ?? schema.oneOf;
+  if (variants !== undefined) {
+    return variants.map((variant) => typeText(document, variant)).join(" or ");
+  }
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(", ");
   if (schema.const !== undefined) return `\`${schema.const}\``;
   if (schema.type === "array") {
-    const most = schema.maxItems === undefined ? "" : ` of up to ${schema.maxItems}`;
-    return `list${most}: ${typeText(document, schema.items ?? {})}`;
+    const limit = schema.maxItems === undefined ? "" : ` of up to ${schema.maxItems}`;
+    return `list${limit}: ${typeText(document, schema.items ?? {})}`;
   }
   return `${typeName(schema)}${bounds(schema)}`;
 }

@@ -28,21 +28,21 @@ import { parseTrajectory, splitModel, type Trajectory, UNKNOWN_MODEL } from "./t
 
 const HELP = [
   "deno task import-traj [--url URL] [--key KEY] [--agent SLUG] [--model [PROVIDER/]NAME] FILE…",
-  "Sends SWE-agent trajectory files (.traj) as runs. A file sent again changes nothing: ids are",
-  "made of its content. It has no instants, so its date is taken as the end of the run.",
+  "Sends SWE-agent trajectory files (.traj) as runs. Sending a file again changes nothing: ids are",
+  "derived from its content. The file has no timestamps; its date becomes the end of the run.",
   ...CONNECTION_HELP,
-  "  --agent SLUG  the agent the runs belong to (default swe-agent)",
-  "  --model NAME  the model, such as openai/gpt-4o: many files do not name it, and without it nothing",
-  "                is priced. Another model makes another run.",
+  "  --agent SLUG  the agent of the runs (default swe-agent)",
+  "  --model NAME  the model, such as openai/gpt-4o: many files do not name it, and without a model",
+  "                nothing is priced. Another model creates another run.",
 ];
 
-/** Bytes of a file; real ones have a few hundred kilobytes. */
+/** Maximum bytes of a file; real ones have a few hundred kilobytes. */
 const FILE_BYTES_MAX = 134_217_728;
 
-/** A file that was read and understood. */
+/** A parsed trajectory file. */
 interface Source {
   readonly name: string;
-  /** SHA-256 of the file, and of the model that it is imported with. */
+  /** SHA-256 of the file and of the model option. */
   readonly digest: string;
   /** Date of the file, unix milliseconds. */
   readonly dateMs: number;
@@ -55,8 +55,8 @@ interface Imported {
   readonly plan: RunPlan;
   readonly accepted: number;
   readonly duplicates: number;
-  /** True when the ledger had the complete run before. */
-  readonly known: boolean;
+  /** True if the ledger already had the complete run. */
+  readonly alreadyStored: boolean;
 }
 
 /** Runs the command; returns its exit code. */
@@ -72,17 +72,19 @@ export function importTraj(args: readonly string[], io: Io): Promise<number> {
       throw new UsageError("Name at least one .traj file: deno task import-traj FILE…");
     }
     using client = createClient(connectionOf(values));
-    // Before anything is sent, every file must be readable.
+    // All files must be readable before anything is sent.
     const model = values.model === undefined ? null : modelNamed(values.model);
     const sources = await Promise.all(positionals.map((path) => readSource(path, model)));
     const imported = await sendAll(client, sources, { agent: values.agent, io });
     const reports = await Promise.all(imported.map((file) => report(client, file)));
     reports.flatMap(({ lines }) => lines).forEach((line) => io.out(line));
     io.out(
-      `All of them: ${client.url}/dashboard/runs?${new URLSearchParams({ agent: values.agent })}`,
+      `All runs: ${client.url}/dashboard/runs?${new URLSearchParams({ agent: values.agent })}`,
     );
     const wrong = reports.filter(({ agrees }) => !agrees).length;
-    if (wrong > 0) throw new ToolFailure(`${wrong} of the files and the ledger count differently`);
+    if (wrong > 0) {
+      throw new ToolFailure(`The ledger's totals differ from ${wrong} of the files: see above`);
+    }
     return 0;
   });
 }
@@ -99,7 +101,7 @@ function modelNamed(text: string): Trajectory["model"] {
 /**
  * Reads a file.
  *
- * @param model the one to take in place of what the file names; null for none
+ * @param model replaces the model that the file names; null for no replacement
  */
 async function readSource(path: string, model: Trajectory["model"] | null): Promise<Source> {
   let bytes: Uint8Array<ArrayBuffer>;
@@ -117,7 +119,7 @@ async function readSource(path: string, model: Trajectory["model"] | null): Prom
   }
   const trajectory = parseTrajectory(new TextDecoder().decode(bytes));
   if (trajectory === null) {
-    throw new ToolFailure(`${path} is not a SWE-agent trajectory: it has no list "trajectory"`);
+    throw new ToolFailure(`${path} is not a SWE-agent trajectory: it has no array "trajectory"`);
   }
   const digest = createHash("sha256").update(bytes);
   if (model !== null) digest.update(JSON.stringify(model));
@@ -147,7 +149,7 @@ async function sendAll(
   return imported;
 }
 
-/** The file's date is when SWE-agent wrote it last: the end. */
+/** SWE-agent last writes the file at the end of the run. */
 function startOf({ dateMs, trajectory }: Source): number {
   return Math.max(0, Math.trunc(dateMs) - trajectoryDuration(trajectory));
 }
@@ -165,24 +167,24 @@ async function send(
     readonly progress: Progress;
   },
 ): Promise<Imported> {
-  const { opened, plan: settled } = await open(client, source, { identity, plan });
+  const { opened, plan: openedPlan } = await open(client, source, { identity, plan });
   progress.step();
   let [accepted, duplicates] = [0, 0];
-  for (const events of settled.batches) {
-    const { body } = await client.post(`/v1/runs/${settled.id}/events`, { events });
+  for (const events of openedPlan.batches) {
+    const { body } = await client.post(`/v1/runs/${openedPlan.id}/events`, { events });
     accepted += Number(body.accepted);
     duplicates += Number(body.duplicates);
     progress.step();
   }
-  const finished = await client.post(`/v1/runs/${settled.id}/finish`, settled.finish);
+  const finished = await client.post(`/v1/runs/${openedPlan.id}/finish`, openedPlan.finish);
   progress.step();
-  const known = opened.replayed && accepted === 0 && finished.replayed;
-  return { source, plan: settled, accepted, duplicates, known };
+  const alreadyStored = opened.replayed && accepted === 0 && finished.replayed;
+  return { source, plan: openedPlan, accepted, duplicates, alreadyStored };
 }
 
 /**
- * Opens the run. A copy of a file that was imported before has another date, and the ledger
- * refuses another start for the same id: then the start it has is kept.
+ * Opens the run. A copy of a file that is already imported may have another date, and the ledger
+ * refuses another start for the same id. Then the stored start is used.
  */
 async function open(
   client: Client,
@@ -192,21 +194,21 @@ async function open(
   try {
     return { opened: await client.post("/v1/runs", plan.open), plan };
   } catch (error) {
-    const moved = error instanceof Refused && error.code === "id_conflict" &&
+    const startDiffers = error instanceof Refused && error.code === "id_conflict" &&
       error.field === "started_at";
-    if (!moved) throw error;
+    if (!startDiffers) throw error;
     const { body } = await client.get(`/v1/runs/${plan.id}?events_limit=1`);
     const startMs = parseInstant(String(body.started_at));
     if (startMs === null) throw error;
-    const kept = planAt(source, identity, startMs);
-    return { opened: await client.post("/v1/runs", kept.open), plan: kept };
+    const storedPlan = planAt(source, identity, startMs);
+    return { opened: await client.post("/v1/runs", storedPlan.open), plan: storedPlan };
   }
 }
 
-/** Reads a run back and sets its numbers beside the file's own. */
+/** Reads a run and compares its numbers with the file's. */
 async function report(
   client: Client,
-  { source, plan, accepted, duplicates, known }: Imported,
+  { source, plan, accepted, duplicates, alreadyStored }: Imported,
 ): Promise<{ lines: string[]; agrees: boolean }> {
   const path = `/v1/runs/${plan.id}`;
   const { body: run } = await client.get(`${path}?events_limit=1`);
@@ -219,16 +221,16 @@ async function report(
     (tokens === null ||
       usage.input_tokens === tokens.sent && usage.output_tokens === tokens.received);
   const lines = [
-    `${source.name}: ${run.status}, ${known ? "in the ledger before" : "stored"}`,
+    `${source.name}: ${run.status}, ${alreadyStored ? "already stored" : "stored"}`,
     `  ${plan.id}`,
     row("", "ledger", "file"),
-    row("events", usage.events, `${events} made of ${steps.length} steps`),
+    row("events", usage.events, `${events} from ${steps.length} steps`),
     row("model calls", usage.llm_calls, apiCalls),
     row("input tokens", usage.input_tokens, tokens?.sent),
     row("output tokens", usage.output_tokens, tokens?.received),
     row("cost", `$${run.cost_usd}`, instanceCost === null ? null : `$${instanceCost}`) +
     unpriced(run),
-    `  sent now: ${accepted} events stored, ${duplicates} known already`,
+    `  sent now: ${accepted} events stored, ${duplicates} duplicates`,
     `  ${client.url}/dashboard/runs/${plan.id}`,
     `  ${client.curl(path)}`,
   ];
@@ -238,8 +240,8 @@ async function report(
 function unpriced(run: ClientJson): string {
   const models = isObject(run.cost) ? run.cost.unpriced_models : null;
   const named = Array.isArray(models) && models.length > 0 ? models.join(", ") : null;
-  if (named === UNKNOWN_MODEL) return " (the file names no model: add --model)";
-  return named === null ? "" : ` (no price here for: ${named})`;
+  if (named === UNKNOWN_MODEL) return " (the file names no model: use --model)";
+  return named === null ? "" : ` (no price for: ${named})`;
 }
 
 if (import.meta.main) Deno.exit(await importTraj(Deno.args, processIo()));

@@ -1,14 +1,14 @@
 /**
- * From a SWE-agent trajectory file to a run: a pure mapping, the same for the same file.
+ * Maps a SWE-agent trajectory file to a run. The mapping is pure and deterministic.
  *
  * - A step becomes an `llm_call` (the model's text), a `tool_call` (its action) and an
- *   `observation` (what came back), joined by `turn`. The observation is an event of its own so
- *   that the record reads in the order things happened, and a long one never hides its action.
- * - The file counts tokens for the whole run only. The totals stand on the last `llm_call`, marked
- *   `tokens_of: "run"`; the other calls carry no counts. So the run's usage is the file's to the
- *   token, and nothing is invented by spreading it over the steps.
+ *   `observation` (the result), joined by `turn`. The observation is a separate event, so that
+ *   events stay in order and a long one never hides its action.
+ * - The file counts tokens only for the entire run. The totals are on the last `llm_call`, marked
+ *   `tokens_of: "run"`; the other calls have no counts. So the run's usage equals the file's, and
+ *   no usage by step is invented.
  * - `instance_cost` stays in the output and the metadata: the server prices runs itself.
- * - The file has no instants: see {@link stepTimes}.
+ * - The file has no timestamps: see {@link stepTimes}.
  */
 import { createHash } from "node:crypto";
 import type { Region } from "../../domain/core/ids.ts";
@@ -24,11 +24,11 @@ import type { ClientJson } from "../client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
 import { cutToBytes, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
 
-/** Identity of an import: the same three give the same ids. */
+/** Identity of an import: equal identities give equal ids. */
 export interface Identity {
   readonly agent: string;
   readonly region: Region;
-  /** SHA-256 of what is imported, as hex. */
+  /** SHA-256 of the imported content, as hex. */
   readonly digest: string;
 }
 
@@ -40,23 +40,25 @@ export interface RunPlan {
   readonly finish: ClientJson;
 }
 
-/** Maps `exit_status` (SWE-agent's own words) to the status of a run. */
+/** Maps SWE-agent's `exit_status` to the status of a run. */
 export function trajectoryStatus(exitStatus: string | null): FinishStatus {
-  // Stopped from outside, the agent had no time to write a status.
+  // A killed agent had no time to write a status.
   if (exitStatus === null || exitStatus === "skipped") return "cancelled";
   if (exitStatus === "submitted") return "success";
-  // "submitted (exit_cost)": a limit ended the run and what there was got submitted.
+  // "submitted (exit_cost)": a limit ended the run, and its current state was submitted.
   const reason = /^submitted \((.+)\)$/.exec(exitStatus)?.[1] ?? exitStatus;
   const timeouts = ["exit_command_timeout", "exit_total_execution_time"];
   return timeouts.includes(reason) ? "timeout" : "failed";
 }
 
-/** The run's id: of the content, not of the file's name or date, so that a copy is the same run. */
+/**
+ * Derives the run's id from the content, not from the file's name or date: a copy is the same run.
+ */
 export function runIdOf({ agent, region, digest }: Identity): string {
   return `run_${region}_${nameHex("run", agent, digest)}`;
 }
 
-/** Milliseconds the run takes by {@link stepTimes}. */
+/** Returns the run's duration by {@link stepTimes}, milliseconds. */
 export function trajectoryDuration(trajectory: Trajectory): number {
   return trajectory.steps.reduce((sum, step) => sum + stepTimes(step).endMs, 0);
 }
@@ -96,17 +98,17 @@ export function planImport(
   };
 }
 
-/** The one field of each payload that may be long. */
+/** The field of each payload that may be long. */
 const TEXT_FIELDS = ["text", "action", "output"];
 
-/** Characters of a tool's name; an action's first word can be any text. */
+/** Maximum characters of a tool name; the first word of an action can be any text. */
 const TOOL_NAME_CHARS_MAX = 64;
 
 /**
- * When the parts of a step happen, in milliseconds from its start.
+ * Returns when the events of a step happen, in milliseconds from its start.
  *
- * The file knows only how long each action ran. A millisecond apart, the events keep their order;
- * what the model took is unknown and left out, so a run's duration is a lower bound.
+ * The file knows only the duration of each action. Events are a millisecond apart to keep their
+ * order. The model's time is unknown and omitted, so a run's duration is a lower bound.
  */
 function stepTimes({ executionMs }: Step) {
   const observedMs = 1 + Math.max(1, executionMs ?? 0);
@@ -126,9 +128,9 @@ function eventsOf(trajectory: Trajectory, startMs: number): UnnamedEvent[] {
   const events = steps.flatMap((step, index) => {
     const last = index === steps.length - 1;
     const call = { ...model, text: step.response, ...(last ? totals : {}) };
-    const happened = stepEvents(step, call, { atMs, turn: index + 1 });
+    const eventsOfStep = stepEvents(step, call, { atMs, turn: index + 1 });
     atMs += stepTimes(step).endMs;
-    return happened;
+    return eventsOfStep;
   });
   if (steps.length > 0 || tokens === null) return events;
   // A run that ended before its first step may still have paid for a call.
@@ -152,35 +154,35 @@ function stepEvents(
     data,
   });
   const events = [event("llm_call", 0, call)];
-  const acts = step.action.trim() !== "";
-  if (acts) {
+  const hasAction = step.action.trim() !== "";
+  if (hasAction) {
     const latency = step.executionMs === null ? {} : { latency_ms: step.executionMs };
     const data = { name: toolName(step.action), action: step.action, ...latency };
     events.push(event("tool_call", times.actedMs, data));
   }
-  // An action that printed nothing is observed as nothing; without an action there is no result.
-  if (acts || step.observation !== "") {
+  // An action without output has an empty observation; without an action there is no result.
+  if (hasAction || step.observation !== "") {
     events.push(event("observation", times.observedMs, { output: step.observation }));
   }
   return events;
 }
 
-/** A command's first word. */
+/** Returns a command's first word. */
 function toolName(action: string): string {
   return cutToBytes(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
 }
 
 function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJson {
-  const whole = { submission, exit_status: exitStatus, model_stats: modelStats };
-  if (jsonBytes(whole) <= OUTPUT_BYTES_MAX) return whole;
+  const output = { submission, exit_status: exitStatus, model_stats: modelStats };
+  if (jsonBytes(output) <= OUTPUT_BYTES_MAX) return output;
   const text = submission ?? "";
-  return fitText(text, OUTPUT_BYTES_MAX, (kept) => {
-    const told = { field: "submission", from_chars: text.length, to_chars: kept.length };
-    return { ...whole, submission: kept, shortened: told };
+  return fitText(text, OUTPUT_BYTES_MAX, (cut) => {
+    const lengths = { field: "submission", from_chars: text.length, to_chars: cut.length };
+    return { ...output, submission: cut, shortened: lengths };
   });
 }
 
-/** Labels to recognise the import by; those the file does not know are left out. */
+/** Labels that identify the import; omits those that the file lacks. */
 function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
   const labels = {
     source: "swe-agent",
@@ -194,11 +196,13 @@ function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
 }
 
 function cutChars(text: string): string {
-  const whole = text.toWellFormed();
-  return charCount(whole) <= GOAL_CHARS_MAX ? whole : cutToBytes(whole, GOAL_CHARS_MAX);
+  const wellFormed = text.toWellFormed();
+  return charCount(wellFormed) <= GOAL_CHARS_MAX
+    ? wellFormed
+    : cutToBytes(wellFormed, GOAL_CHARS_MAX);
 }
 
-/** 32 hex digits made from a name: a UUIDv8, whose bits are the maker's own. */
+/** Hashes names to 32 hex digits in the form of a UUIDv8, whose bits are application-defined. */
 function nameHex(...parts: readonly string[]): string {
   const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   return `${hash.slice(0, 12)}8${hash.slice(13, 16)}8${hash.slice(17, 32)}`;

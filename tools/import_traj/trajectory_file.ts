@@ -1,48 +1,48 @@
-/** Reading a SWE-agent trajectory file: what is in it, whichever version wrote it. */
+/** Reads SWE-agent trajectory files of all versions. */
 import { isObject } from "../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX } from "../../domain/core/limits.ts";
 import type { ClientJson } from "../client.ts";
 
-/** Name of the model where the file has none. */
+/** Model name for files that have none. */
 export const UNKNOWN_MODEL = "unknown";
 
-/** One exchange of model and environment. */
+/** One exchange between model and environment. */
 export interface Step {
   /** The model's text. */
   readonly response: string;
-  /** The command it chose; empty when it chose none. */
+  /** The command that the model chose; empty for none. */
   readonly action: string;
   /** Output of the command. */
   readonly observation: string;
-  /** Duration of the command, when the file has it. */
+  /** Duration of the command; null when the file lacks it. */
   readonly executionMs: number | null;
 }
 
-/** The fields of a file that an import needs; null where the file lacks one. */
+/** Fields of a file that an import needs; null where the file lacks one. */
 export interface Trajectory {
   readonly steps: readonly Step[];
   readonly environment: string | null;
-  /** The issue the agent worked on. */
+  /** The issue that the agent worked on. */
   readonly problem: string | null;
   readonly model: { readonly model: string; readonly provider?: string };
   readonly exitStatus: string | null;
   readonly submission: string | null;
-  /** `info.model_stats` as it stands. */
+  /** `info.model_stats`, unchanged. */
   readonly modelStats: ClientJson | null;
-  /** Tokens of the whole run. */
+  /** Tokens of the entire run. */
   readonly tokens: { readonly sent: number; readonly received: number } | null;
   readonly apiCalls: number | null;
-  /** Dollars by the agent's own price list. */
+  /** Dollars by the agent's own prices. */
   readonly instanceCost: number | null;
 }
 
-/** Reads a file's text; returns null when it is no trajectory. */
+/** Parses a file's text; returns null if it is no trajectory. */
 export function parseTrajectory(text: string): Trajectory | null {
   const file = jsonOf(text);
   if (!isObject(file) || !Array.isArray(file.trajectory)) return null;
   if (!file.trajectory.every(isObject)) return null;
   const info = objectAt(file, "info");
-  // Written as text by some versions and as an object by others.
+  // Some versions write it as text and others as an object.
   const config = typeof file.replay_config === "string"
     ? jsonOf(file.replay_config)
     : file.replay_config;
@@ -75,7 +75,7 @@ function stepOf(step: ClientJson): Step {
   };
 }
 
-/** The model's name where versions of the format put it, split where it names its provider. */
+/** Finds the model's name where any version of the format has it, and splits off its provider. */
 function modelOf(file: ClientJson, config: unknown): Trajectory["model"] {
   const info = objectAt(file, "info");
   const history = Array.isArray(file.history) ? file.history : [];
@@ -88,7 +88,7 @@ function modelOf(file: ClientJson, config: unknown): Trajectory["model"] {
   return splitModel(named ?? UNKNOWN_MODEL);
 }
 
-/** Splits `provider/model`; a name without a slash is a model's. */
+/** Splits `provider/model`; a name without a slash is a model name. */
 export function splitModel(name: string): Trajectory["model"] {
   const slash = name.indexOf("/");
   return slash < 1 ? { model: name } : {

@@ -1,4 +1,4 @@
-/** Fitting events into what the server takes: a size for each, a size and a count for a batch. */
+/** Fits events into the server's limits: bytes of an event, bytes and events of a batch. */
 import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
@@ -6,7 +6,7 @@ import {
 } from "../../domain/core/limits.ts";
 import type { ClientJson } from "../client.ts";
 
-/** An event as it is sent. */
+/** An event of a request. */
 export interface WireEvent {
   readonly id: string;
   readonly type: string;
@@ -15,12 +15,12 @@ export interface WireEvent {
   readonly data: ClientJson;
 }
 
-/** Bytes of a value on the wire. */
+/** Returns the bytes of a value as JSON. */
 export function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
-/** The beginning of a text, at most so many UTF-16 units long, never half a character. */
+/** Returns the start of a text, at most `unitsMax` UTF-16 units, without splitting a character. */
 export function cutToBytes(text: string, unitsMax: number): string {
   const cut = text.slice(0, unitsMax);
   const splits = cut.length < text.length && /[\uD800-\uDBFF]$/.test(cut);
@@ -28,53 +28,53 @@ export function cutToBytes(text: string, unitsMax: number): string {
 }
 
 /**
- * Builds a value with as much of a text's beginning as fits into so many bytes of JSON; with none
- * of it where even that is too much.
+ * Builds a value with the longest start of a text that fits into `bytesMax` of JSON; an empty text
+ * if nothing fits.
  */
-export function fitText<T>(whole: string, bytesMax: number, build: (kept: string) => T): T {
-  let keep = whole.length;
+export function fitText<T>(text: string, bytesMax: number, build: (cut: string) => T): T {
+  let units = text.length;
   for (;;) {
-    const value = build(cutToBytes(whole, keep));
+    const value = build(cutToBytes(text, units));
     const bytes = jsonBytes(value);
-    if (bytes <= bytesMax || keep === 0) return value;
-    // Characters differ in bytes, so a cut in proportion may need another one.
-    keep = Math.floor(keep * 0.98 * bytesMax / bytes);
+    if (bytes <= bytesMax || units === 0) return value;
+    // Characters differ in bytes, so a proportional cut may need another one.
+    units = Math.floor(units * 0.98 * bytesMax / bytes);
   }
 }
 
 /**
- * The event, or one that fits: of the field that may be long the beginning is kept, and the data
- * says so.
+ * Returns the event, or a copy with a shortened field that fits; `shortened` in its data has the
+ * lengths.
  *
- * @param fields the payload's fields that may be cut; the first one present is
+ * @param fields the payload's fields that may be cut, the first existing one
  */
 export function shortened(event: WireEvent, fields: readonly string[]): WireEvent {
   const field = fields.find((name) => typeof event.data[name] === "string");
   if (field === undefined || jsonBytes(event) <= EVENT_BYTES_MAX) return event;
-  const whole = String(event.data[field]);
-  return fitText(whole, EVENT_BYTES_MAX, (kept) => {
-    const told = { shortened: { field, from_chars: whole.length, to_chars: kept.length } };
-    return { ...event, data: { ...event.data, [field]: kept, ...told } };
+  const text = String(event.data[field]);
+  return fitText(text, EVENT_BYTES_MAX, (cut) => {
+    const lengths = { shortened: { field, from_chars: text.length, to_chars: cut.length } };
+    return { ...event, data: { ...event.data, [field]: cut, ...lengths } };
   });
 }
 
-/** `{"events":[` and `]}`. */
+/** Bytes of `{"events":[` and `]}`. */
 const ENVELOPE_BYTES = 13;
 
-/** Splits events, in their order, into as few batches as the server takes without cutting them. */
+/** Splits events, in order, into as few batches as the server accepts. */
 export function inBatches(events: readonly WireEvent[]): WireEvent[][] {
   const batches: WireEvent[][] = [];
-  let room = 0;
+  let bytesLeft = 0;
   for (const event of events) {
-    // One more for the comma.
+    // Plus one byte for the comma.
     const bytes = jsonBytes(event) + 1;
     const batch = batches.at(-1);
-    if (batch === undefined || batch.length === EVENTS_PER_BATCH_MAX || bytes > room) {
+    if (batch === undefined || batch.length === EVENTS_PER_BATCH_MAX || bytes > bytesLeft) {
       batches.push([event]);
-      room = WHOLE_BODY_BYTES_MAX - ENVELOPE_BYTES - bytes;
+      bytesLeft = WHOLE_BODY_BYTES_MAX - ENVELOPE_BYTES - bytes;
     } else {
       batch.push(event);
-      room -= bytes;
+      bytesLeft -= bytes;
     }
   }
   return batches;

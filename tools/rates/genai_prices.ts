@@ -1,4 +1,4 @@
-/** The package that the default rate card is made of. Its version is pinned here, twice. */
+/** The package that the default rate card is generated from. Its version is pinned here, twice. */
 export * from "npm:@pydantic/genai-prices@0.1.8";
 
 /** Name and version of the package. */

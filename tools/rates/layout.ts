@@ -1,14 +1,17 @@
-/** Writes JSON the way `deno fmt` leaves it: what fits in a line is one, so that diffs are short. */
+/**
+ * Formats JSON as `deno fmt` does: a value that fits into a line is one line, so that diffs are
+ * short.
+ */
 
 const LINE_WIDTH = 100;
 const INDENT = "  ";
 
-/** A value as formatted JSON with a newline at its end. */
+/** Formats a value as JSON with a newline at its end. */
 export function layOut(value: unknown): string {
   return `${lines(value, "", 0)}\n`;
 }
 
-/** @param used columns of the line that come before and after the value */
+/** @param used columns of the line before and after the value */
 function lines(value: unknown, indent: string, used: number): string {
   const flat = oneLine(value);
   const isWide = indent.length + used + flat.length > LINE_WIDTH;

@@ -1,20 +1,20 @@
-/** The plain names of a model: its pattern in the price data, written without patterns. */
+/** Lists the names of a model that its pattern in the price data accepts. */
 import type { MatchLogic, ModelInfo, Provider } from "@pydantic/genai-prices";
 
-/** Characters that a beginning of a name may end in, but a name does not. */
+/** Characters that a prefix may end with, but a name does not. */
 const LOOSE_END = /[-.:@_/]+$/;
 
-/** Beginnings that are no names: half a date, or fine-tuned models, which cost something else. */
+/** Prefixes that are no names: half a date, or fine-tuned models, which have other prices. */
 const NOT_A_NAME = /^ft:|[-@]20\d\d$|^.?$/;
 
-/** The model of a provider that the price data take a name for: the first whose pattern fits. */
+/** Returns the model that the price data resolve a name to: the first whose pattern matches. */
 export function resolve(provider: Provider, name: string): ModelInfo | undefined {
-  return provider.models.find((model) => fits(model.match, name.toLowerCase()));
+  return provider.models.find((model) => matches(model.match, name.toLowerCase()));
 }
 
 /**
- * Names in lower case, sorted, beginning with the id: those a pattern spells out, and the fixed
- * parts of its prefixes. Each is one the price data themselves take for this model.
+ * Lists names in lower case, sorted: those that a pattern spells out, and the fixed parts of its
+ * prefixes. The price data resolve each to this model.
  */
 export function plainNames(provider: Provider, model: ModelInfo): string[] {
   const id = model.id.toLowerCase();
@@ -26,7 +26,7 @@ export function plainNames(provider: Provider, model: ModelInfo): string[] {
 
 function literals(match: MatchLogic): string[] {
   if ("or" in match) return match.or.flatMap(literals);
-  // Parts of a conjunction say too little alone, but a beginning among them names the model.
+  // Parts of a conjunction match too much alone, but a prefix among them names the model.
   if ("and" in match) return match.and.flatMap(literals);
   if ("equals" in match) return [match.equals];
   if ("starts_with" in match) return [match.starts_with.replace(LOOSE_END, "")];
@@ -35,9 +35,9 @@ function literals(match: MatchLogic): string[] {
   return [];
 }
 
-function fits(match: MatchLogic, name: string): boolean {
-  if ("or" in match) return match.or.some((part) => fits(part, name));
-  if ("and" in match) return match.and.every((part) => fits(part, name));
+function matches(match: MatchLogic, name: string): boolean {
+  if ("or" in match) return match.or.some((part) => matches(part, name));
+  if ("and" in match) return match.and.every((part) => matches(part, name));
   if ("equals" in match) return name === match.equals.toLowerCase();
   if ("starts_with" in match) return name.startsWith(match.starts_with.toLowerCase());
   if ("ends_with" in match) return name.endsWith(match.ends_with.toLowerCase());

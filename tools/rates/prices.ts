@@ -1,7 +1,7 @@
-/** Turns the price data's dollars per million tokens into whole picodollars per token. */
+/** Converts dollars per million tokens of the price data to whole picodollars per token. */
 import type { ConditionalPrice, ModelInfo, ModelPrice } from "@pydantic/genai-prices";
 
-/** Our kinds of rates and what the price data call them. */
+/** Kinds of rates, and their names in the price data. */
 const KEYS = {
   input: "input_mtok",
   output: "output_mtok",
@@ -15,15 +15,17 @@ const KINDS = Object.keys(KEYS) as Kind[];
 const HALF_A_DAY_SECONDS = 43_200;
 const DAY_SECONDS = 86_400;
 
-/** Picodollars per token; what the price data leave out is left out. */
+/** Picodollars per token, for the kinds that have a price. */
 export type KindRates = Partial<Record<Kind, number>>;
 
-/** Rates from a date on, or from the beginning. */
+/** Rates from a date on, or from the beginning if it is absent. */
 export type DatedPrices = { from?: string } & KindRates & {
   tiers?: ({ above: number } & KindRates)[];
 };
 
-/** Prices of a model by date, oldest first, and what could not be taken as it is. */
+/**
+ * Returns the prices of a model by date, oldest first, and the data that is left out or rounded.
+ */
 export function datedPrices(
   model: ModelInfo,
 ): { readonly prices: readonly DatedPrices[]; readonly problems: readonly string[] } {
@@ -37,19 +39,19 @@ export function datedPrices(
   return { prices: rows, problems };
 }
 
-/** An empty price is an unknown one unless the name itself says that the model is free. */
+/** Returns true for a free model: an empty price means unknown unless the id ends in `:free`. */
 function isFree(id: string, prices: ModelPrice): boolean {
   return id.endsWith(":free") && Object.keys(prices).length === 0;
 }
 
-/** Prices by date at the time of day that most of the day belongs to. */
+/** Returns prices by date, for the time of day that covers most of the day. */
 function standardPrices({ prices }: ModelInfo): { from: { from?: string }; prices: ModelPrice }[] {
   if (!Array.isArray(prices)) return [{ from: {}, prices }];
   const main = prices.find(isMostOfTheDay);
   if (main !== undefined) return [{ from: {}, prices: main.prices }];
   return prices.flatMap(({ constraint, prices }, at) => {
     if (constraint?.type === "time_of_date") return [];
-    // The first is what holds before every date, whatever it says of itself.
+    // The first price applies before every date, even if it has a date itself.
     const from = constraint === undefined || at === 0 ? {} : { from: constraint.start_date };
     return [{ from, prices }];
   });
@@ -76,7 +78,7 @@ function ratesOf(prices: ModelPrice, problems: string[]): Omit<DatedPrices, "fro
   return tiers.length === 0 ? base : { ...base, tiers };
 }
 
-/** Rates of a call with just more input tokens than this. */
+/** Returns the rates of a call with just more input tokens than `above`. */
 function ratesAbove(prices: ModelPrice, above: number, problems: string[]): KindRates {
   const rates: KindRates = {};
   for (const kind of KINDS) {
@@ -88,7 +90,7 @@ function ratesAbove(prices: ModelPrice, above: number, problems: string[]): Kind
     const dollars = typeof price === "number" ? price : reached.at(-1)?.price ?? price.base;
     rates[kind] = wholePicodollars(dollars, KEYS[kind], problems);
   }
-  // A model that answers with a vector has no price for output, and has none.
+  // An embedding model has no price for output, and no output.
   return { ...rates, output: rates.output ?? 0 };
 }
 

@@ -1,12 +1,12 @@
-/** Facts about providers that the price data lack: their order, and the names clients use. */
+/** Data about providers that the price data lack: their order, and names that clients use. */
 
-/** Makers of models, the most used first: their own price of a model is the one people mean. */
+/** Makers of models, the most used first: their own price is the expected one. */
 const MAKERS = [
   "openai,anthropic,google,mistral,x-ai,deepseek,cohere,moonshotai,minimax,zai,zhipuai",
   "perplexity,voyageai,arcee,typesafe",
 ].join().split(",");
 
-/** Resellers of models, at their own price: clouds, hosts, subscriptions. */
+/** Resellers of models, at their own prices: clouds, hosts, subscriptions. */
 const SELLERS = [
   "aws,azure,cloudflare",
   "groq,cerebras,together,fireworks,baseten,novita,ovhcloud,doubleword,modal,avian,quicksilverpro",
@@ -15,7 +15,7 @@ const SELLERS = [
 
 const ORDER = [...MAKERS, ...SELLERS];
 
-/** Asked after all others: it sells what the others make. */
+/** Searched after all others: it sells models of the others. */
 const LAST = "openrouter";
 
 /** Names in OpenTelemetry's `gen_ai.system` and `gen_ai.provider.name`, and of client libraries. */
@@ -63,14 +63,14 @@ export const WELL_KNOWN_ALIASES: Readonly<Record<string, readonly string[]>> = {
   "zhipuai": ["zhipu"],
 };
 
-/** Ids in the order they are asked in when a call names no provider; unknown ones near the end. */
+/** Sorts ids by the search order for calls that name no provider; unknown ones near the end. */
 export function orderOf(ids: readonly string[]): string[] {
-  const place = (id: string): number => {
+  const rank = (id: string): number => {
     if (id === LAST) return ORDER.length + 1;
     const at = ORDER.indexOf(id);
     return at === -1 ? ORDER.length : at;
   };
-  return [...ids].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+  return [...ids].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
 /** Returns true for a provider that makes the models it sells. */

@@ -13,11 +13,11 @@ const HELP = [
 ];
 const TARGET = new URL("../../domain/pricing/default_rates.json", import.meta.url);
 
-/** The rate card as text, and what a person should know about how it came to be. */
+/** The rate card as text, with notes about its generation. */
 export interface RenderedRates {
   /** Content of the file. */
   readonly text: string;
-  /** Prices that were left out or rounded, and counts. */
+  /** Prices left out or rounded, and counts. */
   readonly notes: readonly string[];
 }
 
@@ -27,15 +27,15 @@ interface ModelEntry {
   readonly prices: readonly DatedPrices[];
 }
 
-/** Makes the card of the package's data; the same data give the same text. */
+/** Generates the rate card from the package's data; the result is deterministic. */
 export async function renderRates(): Promise<RenderedRates> {
-  // No update was asked for, so these are the data inside the package and nothing is fetched.
-  const sold = await waitForUpdate();
-  if (sold === null) throw new ToolFailure(`${SPECIFIER} has no data`);
+  // No update is requested, so this returns the data inside the package without a download.
+  const soldProviders = await waitForUpdate();
+  if (soldProviders === null) throw new ToolFailure(`${SPECIFIER} has no data`);
   const notes: string[] = [];
-  const order = orderOf(sold.map(({ id }) => id));
+  const order = orderOf(soldProviders.map(({ id }) => id));
   const providers = order.map((id) => {
-    const provider = sold.find((one) => one.id === id);
+    const provider = soldProviders.find((candidate) => candidate.id === id);
     if (provider === undefined) throw new ToolFailure(`${SPECIFIER} has no provider ${id}`);
     return providerEntry(provider, notes);
   });
@@ -59,8 +59,8 @@ function providerEntry(provider: Provider, notes: string[]) {
 
 function aliasesOf({ id, provider_match: match }: Provider): string[] {
   const clauses = match === undefined ? [] : "or" in match ? match.or : [match];
-  // A clause that needs two words at once, as for the routes of one marketplace, is no alias.
-  const words = clauses.flatMap((clause) =>
+  // A clause that needs two words is no alias, such as for the routes of a marketplace.
+  const aliases = clauses.flatMap((clause) =>
     "contains" in clause
       ? [clause.contains]
       : "equals" in clause
@@ -69,7 +69,7 @@ function aliasesOf({ id, provider_match: match }: Provider): string[] {
       ? [clause.starts_with]
       : []
   );
-  return [...words, ...WELL_KNOWN_ALIASES[id] ?? []].filter((alias) => alias !== id);
+  return [...aliases, ...WELL_KNOWN_ALIASES[id] ?? []].filter((alias) => alias !== id);
 }
 
 function modelEntry(provider: Provider, model: ModelInfo, notes: string[]): ModelEntry[] {
@@ -85,7 +85,7 @@ function modelEntry(provider: Provider, model: ModelInfo, notes: string[]): Mode
   return [{ id: model.id, names: plainNames(provider, model), prices }];
 }
 
-/** Writes the file; what was left out goes to the failure stream, the outcome to the other. */
+/** Writes the file; prints notes to the failure stream and the result to the other. */
 export function writeRates(args: readonly string[], io: Io): Promise<number> {
   const options = { help: { type: "boolean", short: "h", default: false } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async () => {

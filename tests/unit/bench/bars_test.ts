@@ -50,7 +50,7 @@ Deno.test("memory: the end is held against what followed the first ten seconds",
 
 Deno.test("the tables show what was measured, and failures of the other sides", () => {
   const row = callRow("open", 64, [OPEN], [{ ...OPEN, failures: 7 }]);
-  assertEquals(row.at(-1), "0 (others 7)");
+  assertEquals(row.at(-1), "0 (baselines 7)");
   assertEquals(callRow("open", 64, [OPEN], [OPEN]).at(-1), "0");
   const text = barTable([atLeast("missed", 6, [5]), atLeast("absent", 6, [])]);
   assertStringIncludes(text, "MISSED");

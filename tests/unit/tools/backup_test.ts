@@ -120,7 +120,7 @@ Deno.test("restore: the backup takes the ledger's place, and what was there move
     await aLedger(path, "of later");
     const { code, text } = await run(restore, `${folder}/backup.kv`, `--kv=${path}`);
     assertEquals(code, 0);
-    const [, moved = ""] = /moved what was there to (\S+)/.exec(text) ?? [];
+    const [, moved = ""] = /moved the previous file to (\S+)/.exec(text) ?? [];
     assert(moved.startsWith(`${path}.before-restore-`), text);
     assertEquals([await valueIn(path), await valueIn(moved)], ["of the backup", "of later"]);
     assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);

@@ -163,10 +163,10 @@ Deno.test("deno task demo exits 1 with one line when nobody answers or the key i
   assertEquals([absent.code, absent.stdout], [1, ""]);
   assertMatch(
     absent.stderr,
-    /^Nothing answers at http:\/\/127\.0\.0\.1:1 [^\n]*deno task dev[^\n]*\n$/,
+    /^No server at http:\/\/127\.0\.0\.1:1 [^\n]*deno task dev[^\n]*\n$/,
   );
   const named = await runTaskWith({ PORT: "1", HOST: "127.0.0.2" }, "demo");
-  assertMatch(named.stderr, /^Nothing answers at http:\/\/127\.0\.0\.2:1 /);
+  assertMatch(named.stderr, /^No server at http:\/\/127\.0\.0\.2:1 /);
   const help = await runTask("demo", "--help");
   assertEquals([help.code, help.stderr], [0, ""]);
   for (const option of ["--url", "--key", "--seed"]) assertStringIncludes(help.stdout, option);

@@ -42,15 +42,15 @@ Deno.test("the report sets the ledger's numbers beside the file's and tells how 
   await run(h, recorder, await folder.write("a.traj", aTrajectory(), DATE));
   const text = recorder.lines.join("\n");
   assertMatch(text, /^a\.traj: success, stored$/m);
-  assertMatch(text, /^ +events +6 +6 made of 2 steps$/m);
+  assertMatch(text, /^ +events +6 +6 from 2 steps$/m);
   assertMatch(text, /^ +model calls +2 +2$/m);
   assertMatch(text, /^ +input tokens +4321 +4321$/m);
   assertMatch(text, /^ +output tokens +87 +87$/m);
-  assertMatch(text, /^ +cost +\$0 +\$0\.75 \(the file names no model: add --model\)$/m);
+  assertMatch(text, /^ +cost +\$0 +\$0\.75 \(the file names no model: use --model\)$/m);
   const [id] = idsIn(recorder);
   assertStringIncludes(text, `curl -fsS -u "$KEY:" "${h.url}/v1/runs/${id}"`);
   assertStringIncludes(text, `\n  ${h.url}/dashboard/runs/${id}\n`);
-  assertEquals(recorder.lines.at(-1), `All of them: ${h.url}/dashboard/runs?agent=swe-agent`);
+  assertEquals(recorder.lines.at(-1), `All runs: ${h.url}/dashboard/runs?agent=swe-agent`);
 });
 
 Deno.test("--model names what the file does not: the run is priced, and is a run of its own", async () => {
@@ -70,10 +70,10 @@ Deno.test("--model names what the file does not: the run is priced, and is a run
   assertEquals(models, [[undefined, "unknown"], ["openai", "gpt-4o"], [undefined, "house-model"]]);
   // 4,321 input tokens at $2.50 and 87 output tokens at $10 a million.
   assertMatch(named.lines.join("\n"), /^ +cost +\$0\.0116725 +\$0\.75$/m);
-  assertMatch(bare.lines.join("\n"), /^ +cost +\$0 .*\(no price here for: house-model\)$/m);
+  assertMatch(bare.lines.join("\n"), /^ +cost +\$0 .*\(no price for: house-model\)$/m);
   const again = new Recorder();
   await run(h, again, path, "--model", "openai/gpt-4o");
-  assertMatch(again.lines[0] ?? "", /in the ledger before$/);
+  assertMatch(again.lines[0] ?? "", /already stored$/);
   for (const wrong of ["", "openai/", "x".repeat(257)]) {
     assertEquals(await run(h, new Recorder(), path, `--model=${wrong}`), 2, wrong);
   }
@@ -91,8 +91,8 @@ Deno.test("decision 35: a file sent twice changes nothing, nor does a copy with 
     const recorder = new Recorder();
     assertEquals(await run(h, recorder, again), 0, recorder.failures.join());
     assertEquals(idsIn(recorder), idsIn(first));
-    assertMatch(recorder.lines.join("\n"), /0 events stored, 6 known already/);
-    assertMatch(recorder.lines[0] ?? "", /in the ledger before$/);
+    assertMatch(recorder.lines.join("\n"), /0 events stored, 6 duplicates/);
+    assertMatch(recorder.lines[0] ?? "", /already stored$/);
     assertEquals(await h.dump(), before);
   }
 });
@@ -196,7 +196,10 @@ Deno.test("numbers that differ from the file's end the import with 1", async () 
   const recorder = new Recorder();
   assertEquals(await run(h, recorder, path), 1);
   assertMatch(recorder.lines.join("\n"), /input tokens +4322 +4321/);
-  assertMatch(recorder.failures.join("\n"), /^1 of the files and the ledger count differently$/);
+  assertMatch(
+    recorder.failures.join("\n"),
+    /^The ledger's totals differ from 1 of the files: see above$/,
+  );
 });
 
 Deno.test("deno task import-traj works with the permissions it has", async () => {
@@ -217,5 +220,5 @@ Deno.test("deno task import-traj works with the permissions it has", async () =>
   assertEquals((await h.get(`/v1/runs/${id}`)).json.usage.input_tokens, 4_321);
   const absent = await runTask("import-traj", "--url", "http://127.0.0.1:1", path);
   assertEquals([absent.code, absent.stdout], [1, ""]);
-  assertMatch(absent.stderr, /^Nothing answers at [^\n]*deno task dev[^\n]*\n$/);
+  assertMatch(absent.stderr, /^No server at [^\n]*deno task dev[^\n]*\n$/);
 });

@@ -40,10 +40,10 @@ Deno.test("jobs: where nothing waits and nothing is dead it says so, with exit c
   const { code, text } = await run(h);
   assertEquals(code, 0);
   assertEquals(text.split("\n"), [
-    "Changes of closed runs to sum up: none",
-    "Changes of open runs to sum up: none",
-    "Stages that wait: none",
-    "No stage is dead.",
+    "Pending changes of closed runs: none",
+    "Pending changes of open runs: none",
+    "Pending stages: none",
+    "No dead stages.",
   ]);
 });
 
@@ -59,11 +59,11 @@ Deno.test("jobs: what waits is counted by lane, with the time of the oldest", as
   const { code, text } = await run(h);
   assertEquals(code, 0);
   const [closed = "", open = "", stages] = text.split("\n");
-  assertStringIncludes(closed, "closed runs to sum up: 1, the oldest since ");
-  assertStringIncludes(open, "open runs to sum up: 2, the oldest since ");
+  assertStringIncludes(closed, "closed runs: 1, the oldest since ");
+  assertStringIncludes(open, "open runs: 2, the oldest since ");
   const sinceMs = Date.parse(open.split("since ")[1] ?? "");
   assert(sinceMs >= beganMs && sinceMs <= Date.now(), open);
-  assertEquals(stages, "Stages that wait: 1, the oldest due 2026-11-21T12:00:00.001Z");
+  assertEquals(stages, "Pending stages: 1, the oldest due 2026-11-21T12:00:00.001Z");
 });
 
 Deno.test("jobs: a dead stage is listed with its error and what to do, with exit code 1", async () => {
@@ -74,7 +74,7 @@ Deno.test("jobs: a dead stage is listed with its error and what to do, with exit
   const since = "8 tries, since 2026-11-21T12:00:00.000Z";
   assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost, ${since}`);
   assertStringIncludes(text, "TypeError: the odd one");
-  assertStringIncludes(text, "1 dead: mend the cause, then deno task jobs --redrive=RUN_ID");
+  assertStringIncludes(text, "1 dead: fix the cause, then run deno task jobs --redrive=RUN_ID");
 });
 
 Deno.test("jobs: a run that is driven again is done by the running service, others stay dead", async () => {
@@ -83,7 +83,7 @@ Deno.test("jobs: a run that is driven again is done by the running service, othe
   await killCost(h, 2);
   const { code, text } = await run(h, `--redrive=${runId(1)}`);
   assertEquals(code, 0);
-  assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost is tried again`);
+  assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost will be retried`);
   assertStringIncludes(text, "within a minute");
   // As the clock does each minute.
   h.worker.wake();
@@ -102,7 +102,7 @@ Deno.test("jobs: all dead stages are driven again at once; doing it twice says t
   await h.worker.idle();
   assertEquals([(await costOf(h, 1))?.state, (await costOf(h, 2))?.state], ["done", "done"]);
   const again = await run(h, "--redrive=all");
-  assertEquals([again.code, again.text], [0, "No stage is dead: there is nothing to do."]);
+  assertEquals([again.code, again.text], [0, "No dead stages: nothing to retry."]);
   assertEquals((await run(h)).code, 0);
 });
 

@@ -52,7 +52,7 @@ function linesOf(h: Harness): string[] {
 const ALL =
   "payload of 1 run, 4 events, record of 1 run, 1 run without an opening, 1 id free again";
 
-const JUDGED = "Judged at 2026-11-21T12:00:00.000Z, by this machine's clock.";
+const JUDGED = "Ages as of 2026-11-21T12:00:00.000Z, by this machine's clock.";
 
 async function run(h: Harness, ...args: string[]) {
   const io = new Recorder();
@@ -78,9 +78,10 @@ Deno.test("sweep --dry-run: says by team and horizon what would go, and changes 
   assertEquals(lines[0], JUDGED);
   assertEquals(
     lines.slice(1).toSorted(),
-    [...linesOf(h), `${team.id} (free): nothing is due`, `A sweep would take: ${ALL}.`].toSorted(),
+    [...linesOf(h), `${team.id} (free): nothing is due`, `A sweep would remove: ${ALL}.`]
+      .toSorted(),
   );
-  assertEquals(lines.at(-1), `A sweep would take: ${ALL}.`);
+  assertEquals(lines.at(-1), `A sweep would remove: ${ALL}.`);
   assertEquals(await h.dump(), before);
 });
 
@@ -194,8 +195,8 @@ Deno.test("sweep: as a task, beside the running service and with it stopped", as
   const dry = await runTask("sweep", `--kv=${h.path}`, "--dry-run");
   assertEquals([dry.code, dry.stderr], [0, ""]);
   const [judged = "", ...rest] = dry.stdout.split("\n");
-  assertMatch(judged, /^Judged at \d{4}-.*Z, by this machine's clock\.$/);
-  assertEquals(rest, [...linesOf(h), `A sweep would take: ${ALL}.`, ""]);
+  assertMatch(judged, /^Ages as of \d{4}-.*Z, by this machine's clock\.$/);
+  assertEquals(rest, [...linesOf(h), `A sweep would remove: ${ALL}.`, ""]);
   const refused = await runTask("sweep", `--kv=${h.path}`);
   assertEquals([refused.code, refused.stdout], [3, ""]);
   assertMatch(refused.stderr, /^[^\n]*02:00 UTC[^\n]*\n$/);

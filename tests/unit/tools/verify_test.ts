@@ -33,8 +33,8 @@ Deno.test("verify: differences are told in words, with exit code 1", async () =>
   const text = io.lines.join("\n");
   assertStringIncludes(text, `${h.team.id}: 1 difference, `);
   assertStringIncludes(text, `${h.team.id}: usage of ${month}`);
-  assertStringIncludes(text, `the parts give: calls ${calls}`);
-  assertStringIncludes(text, `stored is:      calls ${calls + 1n}`);
+  assertStringIncludes(text, `expected: calls ${calls}`);
+  assertStringIncludes(text, `stored:   calls ${calls + 1n}`);
   assertStringIncludes(io.lines.at(-1) ?? "", "1 difference in");
 });
 
@@ -45,7 +45,7 @@ Deno.test("verify: a team that is too busy to compare is told, with exit code 4"
   const io = new Recorder();
   assertEquals(await verify([`--kv=${h.path}`], io), 4);
   assertEquals(io.lines[0], `${h.team.id}: busy, 1 run, 1 event`);
-  assertStringIncludes(io.lines.at(-1) ?? "", "quieter time");
+  assertStringIncludes(io.lines.at(-1) ?? "", "traffic is low");
 });
 
 Deno.test("verify: progress is drawn on a terminal", async () => {
