@@ -1,4 +1,7 @@
-/** The machine's clock jumps, or passes where calendars are odd. The service's own clock is moved for it. */
+/**
+ * Faults of the clock: jumps, and dates where calendars are irregular. Moves the service's own
+ * clock.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
@@ -11,7 +14,7 @@ import { number } from "./fault.ts";
 
 const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
 
-/** Ways of the clock: what it shows, one after the other. */
+/** Sequences of clock values. */
 export const CLOCKS: Record<string, readonly number[]> = {
   "back 1 h and forth again": [NOON, NOON - HOUR_MS, NOON],
   "forth 40 d and back again": [NOON, NOON + 40 * DAY_MS, NOON],
@@ -31,16 +34,16 @@ export const CLOCKS: Record<string, readonly number[]> = {
 /** Runs and heartbeats of each kind at each time. */
 const EACH = 5;
 
-/** What must have been counted. */
+/** Expected counts. */
 interface Expected {
   readonly months: Map<string, number>;
   readonly days: Map<string, number>;
   readonly ids: Set<string>;
-  /** Calls with an id of the client's, to be sent again. */
+  /** Calls with a client's id, to be resent. */
   readonly calls: [path: string, body: unknown][];
 }
 
-/** Writes at each time, all of it once more after a restart, and looks at every count. */
+/** Writes at each time, resends everything after a restart, and checks every count. */
 export async function clockMoves(times: readonly number[]): Promise<string> {
   await using h = await Harness.open({ tier: "enterprise" });
   const expected: Expected = { months: new Map(), days: new Map(), ids: new Set(), calls: [] };
@@ -62,7 +65,7 @@ export async function clockMoves(times: readonly number[]): Promise<string> {
     "each once, exact";
 }
 
-/** A whole run, a heartbeat whose id is minted, and one that begins now and ends at the next time. */
+/** Writes a complete run, a heartbeat with a generated id, and a run that ends at the next time. */
 async function writeRound(h: Harness, n: number, expected: Expected): Promise<void> {
   const { nowMs } = h;
   const [month, day, now] = [monthOf(nowMs), dayOf(nowMs), new Date(nowMs).toISOString()];
@@ -90,7 +93,7 @@ async function writeRound(h: Harness, n: number, expected: Expected): Promise<vo
   checkMinted(await write("/v1/heartbeats", { agent: "nightly" }, 1, 1), now, expected);
 }
 
-/** An id that the service made says when, and is nobody else's. */
+/** Checks that a generated id is unique and contains the current time. */
 function checkMinted({ json }: Answer, now: string, { ids }: Expected): void {
   const minted: string = json.id;
   assertEquals(
@@ -98,7 +101,7 @@ function checkMinted({ json }: Answer, now: string, { ids }: Expected): void {
     Date.parse(now),
   );
   assertEquals(json.received_at, now);
-  assert(!ids.has(minted), `${minted} was made twice`);
+  assert(!ids.has(minted), `${minted} was generated twice`);
   ids.add(minted);
 }
 
@@ -118,7 +121,7 @@ async function check(h: Harness, expected: Expected): Promise<void> {
   assertEquals([teams.map(({ state }) => state), differences], [["exact"], []]);
 }
 
-/** Asks for more than the plan allows while the clock jumps: the rate follows a clock that never does. */
+/** Exceeds the plan's rate while the clock jumps: the limiter uses a monotonic clock. */
 export async function clockAndRate(): Promise<string> {
   const { burst, requestsPerSecond } = TIERS.free;
   const limits = createRequestLimits(() => performance.now());
@@ -135,15 +138,18 @@ export async function clockAndRate(): Promise<string> {
   }
   const seconds = (performance.now() - startMs) / 1_000;
   const allowed = Math.floor(burst + seconds * requestsPerSecond) + 1;
-  const taken = statuses.filter((status) => status === 202).length;
+  const accepted = statuses.filter((status) => status === 202).length;
   const refused = statuses.filter((status) => status === 429).length;
-  assertEquals(taken + refused, 3 * burst);
-  assert(taken >= burst && taken <= allowed, `${taken} were taken, ${allowed} are allowed`);
-  return `${taken} taken and ${refused} refused with 429 in ${seconds.toFixed(1)} s, ` +
+  assertEquals(accepted + refused, 3 * burst);
+  assert(
+    accepted >= burst && accepted <= allowed,
+    `${accepted} were accepted, ${allowed} are allowed`,
+  );
+  return `${accepted} accepted and ${refused} refused with 429 in ${seconds.toFixed(1)} s, ` +
     `${allowed} allowed`;
 }
 
-/** Passes 80 % of a month, with the clock in it, behind it and before it. */
+/** Passes 80 % of a month's quota while the clock is in, after and before that month. */
 export async function clockAndNotices(): Promise<string> {
   await using b = await Bench.open();
   await b.count(80_000);

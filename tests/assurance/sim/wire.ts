@@ -19,7 +19,7 @@ export async function send(world: World, request: Request): Promise<Told | null>
     return null;
   }
   assert(response.status < 500, `${response.status} ${response.text}`);
-  return toldOf(request, response);
+  return formatTally(request, response);
 }
 
 function pathOf({ call, id }: Request): string {
@@ -48,7 +48,7 @@ function queryText(fields: Fields): string {
   return sent.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
 }
 
-function toldOf(request: Request, { status, headers, text }: Sent): Told {
+function formatTally(request: Request, { status, headers, text }: Sent): Told {
   const { call, isPlain = false } = request;
   const replayed = headers.get("Idempotent-Replayed");
   assert(replayed === null || replayed === "true");
