@@ -136,18 +136,18 @@ export const jobs: readonly Attack[] = [
   attack({
     name: "repricing unknown models",
     finding: null,
-    does: "jobs for created-up models with the longest names, at the rate limit of the plan",
+    does: "jobs for made-up models with the longest names, at the rate limit of the plan",
     run: (attacker) =>
       attacker.pace(RATE.control, (n) => reprice(attacker, n, { model: label(n) }), WAITING_MAX),
   }),
   attack({
     name: "erasures of customers that never were",
     finding: "M4",
-    does: "deletions of created-up customers, at the rate limit of the plan",
+    does: "deletions of made-up customers, at the rate limit of the plan",
     run: (attacker) =>
       attacker.pace(
         RATE.control,
-        (n) => attacker.send("DELETE", `/v1/customers/created-up-${n}`),
+        (n) => attacker.send("DELETE", `/v1/customers/made-up-${n}`),
         WAITING_MAX,
       ),
   }),
