@@ -62,7 +62,7 @@ export function commandOf(
 
 function countOf(text: string): number {
   if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
-  throw new UsageError(`--count takes a whole number above 0: got ${text}`);
+  throw new UsageError(`--count takes an integer above 0: got ${text}`);
 }
 
 /** Returns a random 30-bit seed, which fits 31-bit generators even after increments. */

@@ -98,7 +98,7 @@ export async function workAsChild<Order>(
   const ending = new AbortController();
   // The end of the input means stop; it also ends when the parent process dies.
   input.read().finally(() => ending.abort());
-  const result = await work(JSON.parse(value), () => print("begun"), ending.signal);
+  const result = await work(JSON.parse(value), () => print("started"), ending.signal);
   print(JSON.stringify(result ?? null));
   Deno.exit(0);
 }

@@ -16,15 +16,15 @@ const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
 
 /** Sequences of clock values. */
 export const CLOCKS: Record<string, readonly number[]> = {
-  "back 1 h and forth again": [NOON, NOON - HOUR_MS, NOON],
-  "forth 40 d and back again": [NOON, NOON + 40 * DAY_MS, NOON],
+  "back 1 h and forward again": [NOON, NOON - HOUR_MS, NOON],
+  "forward 40 d and back again": [NOON, NOON + 40 * DAY_MS, NOON],
   "over a leap day": [
     Date.UTC(2028, 1, 29) - 1,
     Date.UTC(2028, 1, 29),
     Date.UTC(2028, 2, 1) - 1,
     Date.UTC(2028, 2, 1),
   ],
-  "over the edge of a month and back": [
+  "over the end of a month and back": [
     Date.UTC(2026, 11, 1) - 1,
     Date.UTC(2026, 11, 1),
     Date.UTC(2026, 11, 1) - 1,
@@ -76,18 +76,22 @@ async function writeRound(h: Harness, n: number, expected: Expected): Promise<vo
     expected.days.set(day, (expected.days.get(day) ?? 0) + runs);
     return answer;
   };
-  const known = async (...args: Parameters<typeof write>) => {
+  const sendKnown = async (...args: Parameters<typeof write>) => {
     expected.calls.push([args[0], args[1]]);
     return await write(...args);
   };
-  const [whole, begun, earlier] = [runId(n), runId(n + 100), runId(n + 100 - 1_000)];
+  const [complete, started, earlier] = [runId(n), runId(n + 100), runId(n + 100 - 1_000)];
   const events = [anEvent(1, { ts: now }), anEvent(2, { ts: now }), anEvent(1, { ts: now })];
-  await known("/v1/runs", aRun(n, { started_at: now }), 1, 1);
-  await known(`/v1/runs/${whole}/events`, { events }, 2);
-  await known(`/v1/runs/${whole}/finish`, aFinish({ finished_at: now }), 1);
-  await known("/v1/heartbeats", aHeartbeat(n, { id: begun, status: "start" }), 1, 1);
+  await sendKnown("/v1/runs", aRun(n, { started_at: now }), 1, 1);
+  await sendKnown(`/v1/runs/${complete}/events`, { events }, 2);
+  await sendKnown(`/v1/runs/${complete}/finish`, aFinish({ finished_at: now }), 1);
+  await sendKnown("/v1/heartbeats", aHeartbeat(n, { id: started, status: "start" }), 1, 1);
   if (n >= 1_000) {
-    const end = await known("/v1/heartbeats", aHeartbeat(n, { id: earlier, status: "fail" }), 1);
+    const end = await sendKnown(
+      "/v1/heartbeats",
+      aHeartbeat(n, { id: earlier, status: "fail" }),
+      1,
+    );
     assert(end.json.duration_ms >= 0, end.text);
   }
   checkMinted(await write("/v1/heartbeats", { agent: "nightly" }, 1, 1), now, expected);
@@ -95,14 +99,14 @@ async function writeRound(h: Harness, n: number, expected: Expected): Promise<vo
 
 /** Checks that a generated id is unique and contains the current time. */
 function checkMinted({ json }: Answer, now: string, { ids }: Expected): void {
-  const minted: string = json.id;
+  const generated: string = json.id;
   assertEquals(
-    parseInt(minted.slice("run_eu_".length, "run_eu_".length + 12), 16),
+    parseInt(generated.slice("run_eu_".length, "run_eu_".length + 12), 16),
     Date.parse(now),
   );
   assertEquals(json.received_at, now);
-  assert(!ids.has(minted), `${minted} was generated twice`);
-  ids.add(minted);
+  assert(!ids.has(generated), `${generated} was generated twice`);
+  ids.add(generated);
 }
 
 async function check(h: Harness, expected: Expected): Promise<void> {
@@ -130,11 +134,11 @@ export async function clockAndRate(): Promise<string> {
   const statuses: number[] = [];
   for (let n = 0; n < 3 * burst; n += EACH) {
     h.nowMs = NOON + (n % 3 - 1) * 40 * DAY_MS;
-    const some = Array.from(
+    const answers = Array.from(
       { length: EACH },
       (_, i) => h.post("/v1/heartbeats", aHeartbeat(n + i)),
     );
-    statuses.push(...(await Promise.all(some)).map(({ status }) => status));
+    statuses.push(...(await Promise.all(answers)).map(({ status }) => status));
   }
   const seconds = (performance.now() - startMs) / 1_000;
   const allowed = Math.floor(burst + seconds * requestsPerSecond) + 1;

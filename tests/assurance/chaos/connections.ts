@@ -44,11 +44,11 @@ export async function halfOpen(): Promise<string> {
     clearInterval(drip);
     for (const socket of Object.values(sockets).flat()) socket[Symbol.dispose]();
     await until(async () => await openFiles(process.pid) <= filesBefore + CLIENTS);
-    const [alone, ...beside] = calls;
+    const [alone, ...loaded] = calls;
     const count = Object.values(sockets).flat().length;
     return `${count} connections, ${2 * EACH} bodies ended with 408 after ` +
       `${BODY_DEADLINE_MS / 1_000} s; p99 of other calls ${p99(alone ?? [])} ms alone, ` +
-      `${p99(beside.flat())} ms with them; all handles released`;
+      `${p99(loaded.flat())} ms with them; all handles released`;
   });
 }
 

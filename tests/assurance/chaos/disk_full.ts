@@ -41,8 +41,8 @@ export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   await running.stop();
   assertEquals((await first.stop()).code, 0);
   const tally = await verify(path, loads);
-  const { storage_unavailable: _, ...others } = { ...before.refusals, ...after.refusals };
-  assertEquals(others, {});
+  const { storage_unavailable: _, ...otherRefusals } = { ...before.refusals, ...after.refusals };
+  assertEquals(otherRefusals, {});
 
   await using second = await Process.start(settings);
   for (const load of loads) await load.resend(accessTo(second));

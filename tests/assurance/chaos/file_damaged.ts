@@ -29,7 +29,7 @@ export async function fileDamaged(): Promise<string> {
     }
     await using process = await Process.start(settings);
     await overwriteMiddle(settings.RUNLEDGER_KV);
-    const read = { whole: 0, refused: 0 };
+    const read = { complete: 0, refused: 0 };
     const closed = load.scripts.filter(({ calls }) =>
       calls.every(({ state }) => state === "acknowledged")
     );
@@ -43,8 +43,8 @@ export async function fileDamaged(): Promise<string> {
     const { code: next, stderr, ms } = await runToEnd(settings);
     assertEquals(next, 3);
     assertStringIncludes(stderr, "is damaged");
-    return `of ${number(read.whole + read.refused)} runs ${
-      number(read.whole)
+    return `of ${number(read.complete + read.refused)} runs ${
+      number(read.complete)
     } were read completely, ` +
       `${number(read.refused)} refused with 503, none missing; ` +
       `the next process ended with 3 in ${Math.round(ms)} ms`;
@@ -60,13 +60,13 @@ async function overwriteMiddle(path: string): Promise<void> {
 }
 
 /** Reads a closed run, which must be complete or refused. */
-async function readRun(url: string, id: string): Promise<"whole" | "refused"> {
+async function readRun(url: string, id: string): Promise<"complete" | "refused"> {
   const headers = { Authorization: `Bearer ${KEY}` };
   const response = await fetch(`${url}/v1/runs/${id}`, { headers });
   const { status, finished_at, error } = await response.json();
   if (response.status === 200) {
     assert(finished_at !== null && status !== "running", `${id} has lost its close`);
-    return "whole";
+    return "complete";
   }
   assertEquals([response.status, error], [503, "storage_unavailable"], id);
   return "refused";

@@ -29,7 +29,7 @@ interface BadLog extends AsyncDisposable {
 
 /** Ways to break a log. */
 export const LOGS = {
-  "its reader has gone": (folder: string) => pipeIn(folder, true),
+  "its reader has exited": (folder: string) => pipeIn(folder, true),
   "its reader stops": (folder: string) => pipeIn(folder, false),
   "its disk is full": () =>
     Promise.resolve({

@@ -29,7 +29,12 @@ interface Measurements {
   readonly stopMs: number[];
 }
 
-async function killRound(rounds: Rounds, random: Random, deep: boolean, found: Measurements) {
+async function killRound(
+  rounds: Rounds,
+  random: Random,
+  deep: boolean,
+  measurements: Measurements,
+) {
   await rounds.start();
   if (deep) await rounds.audit();
   rounds.load();
@@ -41,27 +46,27 @@ async function killRound(rounds: Rounds, random: Random, deep: boolean, found: M
   }
   await rounds.end("SIGKILL", acknowledged);
   await repricing;
-  if (deep) found.marks += await rounds.lookAt();
+  if (deep) measurements.marks += await rounds.lookAt();
 }
 
-async function stopRound(rounds: Rounds, random: Random, found: Measurements) {
+async function stopRound(rounds: Rounds, random: Random, measurements: Measurements) {
   await rounds.start();
   rounds.load();
   const { code, ms } = await rounds.end("SIGTERM", random.int(1, ACKNOWLEDGED_MAX));
   if (code !== 0 || ms > DRAIN_MS_MAX) throw new Error(`SIGTERM: code ${code} after ${ms} ms`);
-  found.stopMs.push(ms);
+  measurements.stopMs.push(ms);
 }
 
 async function crash(folder: string, count: number, seed: string, io: Io): Promise<void> {
   const random = new Random(seed);
   await using rounds = new Rounds(folder);
-  const found: Measurements = { marks: 0, stopMs: [] };
+  const measurements: Measurements = { marks: 0, stopMs: [] };
   {
     using progress = createProgress(io.screen, "rounds", count);
     for (let round = 1; round <= count; round++) {
       const deep = round % DEEP_EVERY === 0;
-      await killRound(rounds, random, deep, found);
-      if (deep) await stopRound(rounds, random, found);
+      await killRound(rounds, random, deep, measurements);
+      if (deep) await stopRound(rounds, random, measurements);
       progress.step();
     }
   }
@@ -70,11 +75,11 @@ async function crash(folder: string, count: number, seed: string, io: Io): Promi
   await rounds.verifyAll();
   const { size } = await Deno.stat(rounds.path);
   io.out(
-    `${count} x kill -9, ${found.stopMs.length} x SIGTERM, ${
+    `${count} x kill -9, ${measurements.stopMs.length} x SIGTERM, ${
       number(size / MEGABYTE)
     } MB in the end`,
   );
-  report(rounds, found, io);
+  report(rounds, measurements, io);
 }
 
 /** Prints the results; any other difference has already thrown. */

@@ -90,7 +90,7 @@ function strange(random: Random): Shot {
 function bomb(random: Random): Shot {
   const many = random.int(80, 3_000);
   const far = 10 ** random.int(4, 6);
-  const parts = random.pick<() => (string | Uint8Array)[]>([
+  const chunks = random.pick<() => (string | Uint8Array)[]>([
     () => [post([LENGTH, ...Array.from({ length: many }, (_, n) => `X-${n}: y`)]), BODY],
     () => [post([LENGTH, `X: ${"y".repeat(far)}`]), BODY],
     () => [post([LENGTH, `${"X".repeat(far)}: y`]), BODY],
@@ -104,7 +104,7 @@ function bomb(random: Random): Shot {
     () => [post([`Content-Length: ${far}`]), `{"a":${"1".repeat(far - 6)}}`],
     () => [post(["Transfer-Encoding: chunked"]), `10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(20)],
   ])();
-  return shot("bombs", parts, { ending: "finish" });
+  return shot("bombs", chunks, { ending: "finish" });
 }
 
 /** Returns the bytes of a valid request that stores something. */

@@ -65,24 +65,24 @@ export function write(kind: string, draft: Draft, writing: Writing): Shot {
   const search = query.map(([name, value]) => `${name}=${value}`).join("&");
   const target = path + (search === "" ? "" : `?${search}`);
   const body = writing.body ?? (text === null ? null : new TextEncoder().encode(text));
-  const framed = body === null ? { header: [], parts: [] } : frame(body, chunked);
+  const framed = body === null ? { header: [], chunks: [] } : frame(body, chunked);
   const host = writing.host === null ? [] : ["Host: x"];
   const lines = [`${method} ${target} HTTP/1.1`, ...host, ...headers, ...framed.header, "", ""];
   const isHead = method === "HEAD";
   const isRead = (method === "GET" || isHead) && draft.path !== PING_PATH;
   const more = { isHead, isRead, mustRefuse, patient };
-  return shot(kind, [lines.join("\r\n"), ...framed.parts], more);
+  return shot(kind, [lines.join("\r\n"), ...framed.chunks], more);
 }
 
 /** Frames a body by its length or in chunks. */
 function frame(body: Uint8Array, random: Random | null) {
-  if (random === null) return { header: [`Content-Length: ${body.length}`], parts: [body] };
-  const parts: (string | Uint8Array)[] = [];
+  if (random === null) return { header: [`Content-Length: ${body.length}`], chunks: [body] };
+  const chunks: (string | Uint8Array)[] = [];
   for (let at = 0; at < body.length;) {
     const size = Math.min(body.length - at, random.int(1, 400));
     const extension = random.pick(["", "", ";a=b", ';a="b"']);
-    parts.push(`${size.toString(16)}${extension}\r\n`, body.subarray(at, at + size), "\r\n");
+    chunks.push(`${size.toString(16)}${extension}\r\n`, body.subarray(at, at + size), "\r\n");
     at += size;
   }
-  return { header: ["Transfer-Encoding: chunked"], parts: [...parts, "0\r\n\r\n"] };
+  return { header: ["Transfer-Encoding: chunked"], chunks: [...chunks, "0\r\n\r\n"] };
 }

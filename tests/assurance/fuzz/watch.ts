@@ -1,24 +1,24 @@
 /** System data of a process: its memory, and the time it waited for a processor. */
 import { parseUsage } from "../../../bench/process.ts";
 
-const LOOK_MS = 250;
+const SAMPLE_MS = 250;
 
 /** Observes a running service. Always `using`. */
 export class Watch implements Disposable {
   /** Memory of the service over time, in megabytes. */
   readonly rssMb: number[] = [];
   readonly #pid: number;
-  readonly #looks: { readonly atMs: number; readonly waitedMs: number }[] = [];
+  readonly #samples: { readonly atMs: number; readonly waitedMs: number }[] = [];
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(pid: number) {
     this.#pid = pid;
-    this.#look();
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#sample();
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
-  #look(): void {
-    this.#looks.push({ atMs: performance.now(), waitedMs: this.#waitedMs() });
+  #sample(): void {
+    this.#samples.push({ atMs: performance.now(), waitedMs: this.#waitedMs() });
     const [stat, status] = [readProc(`${this.#pid}/stat`), readProc(`${this.#pid}/status`)];
     if (stat !== null && status !== null) this.rssMb.push(parseUsage(stat, status).rssMb);
   }
@@ -28,7 +28,7 @@ export class Watch implements Disposable {
    * but the machine was busy. A delay of that length is not the service's.
    */
   keptWaitingMs(sinceMs: number): number {
-    const before = this.#looks.findLast(({ atMs }) => atMs <= sinceMs) ?? this.#looks[0];
+    const before = this.#samples.findLast(({ atMs }) => atMs <= sinceMs) ?? this.#samples[0];
     return this.#waitedMs() - (before?.waitedMs ?? 0);
   }
 

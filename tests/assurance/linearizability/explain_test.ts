@@ -44,8 +44,8 @@ Deno.test("histories: every race on a correct run is explained", () => {
 function isPossible(remaining: readonly Operation[], done: readonly Call[] = []): boolean {
   if (remaining.every(({ outcome }) => outcome.kind === "unknown")) return true;
   return remaining.some((next) => {
-    const others = remaining.filter((other) => other !== next);
-    const tooEarly = others.some(({ endMs, outcome }) =>
+    const otherOperations = remaining.filter((other) => other !== next);
+    const tooEarly = otherOperations.some(({ endMs, outcome }) =>
       outcome.kind !== "unknown" && endMs < next.beginMs
     );
     if (tooEarly) return false;
@@ -54,7 +54,7 @@ function isPossible(remaining: readonly Operation[], done: readonly Call[] = [])
     const { call, outcome } = next;
     const expected = model.take(call);
     return (outcome.kind === "unknown" || textOf(expected) === textOf(outcome)) &&
-      isPossible(others, [...done, call]);
+      isPossible(otherOperations, [...done, call]);
   });
 }
 

@@ -265,7 +265,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /read another evt_eu_\w+2 than the final one/,
     [READ, READ],
   ],
-  "an event that is shown twice": [
+  "an event that is listed twice": [
     [APPENDED, last({ 1: BATCH, 2: BATCH }, { listed: ["x", "x", "y"] })],
     /but its parts say/,
     [READ],

@@ -92,17 +92,17 @@ export function factsOf(
 ): Facts {
   const opener = calls.get(parts.get("opening") ?? -1);
   const closer = calls.get(parts.get("closing") ?? -1);
-  const begun = opener !== undefined && "agent" in opener ? opener : null;
+  const opening = opener !== undefined && "agent" in opener ? opener : null;
   const listed = [...parts.keys()].filter((part) => part.startsWith("evt_")).sort();
   const items = listed.map((id) => itemOf(id, calls.get(parts.get(id as Part) ?? -1)));
   const inputTokens = items.reduce((sum, { tokens }) => sum + tokens, 0);
-  const stated = begun === null || begun.kind === "open"
+  const stated = opening === null || opening.kind === "open"
     ? null
     : statedBy(closer) ?? statedBy(opener);
   return {
-    kind: begun === null || begun.kind === "open" ? "run" : "heartbeat",
-    agent: begun?.agent ?? null,
-    startedAt: begun === null ? null : begun.startedAt ?? receivedAt,
+    kind: opening === null || opening.kind === "open" ? "run" : "heartbeat",
+    agent: opening?.agent ?? null,
+    startedAt: opening === null ? null : opening.startedAt ?? receivedAt,
     status: closer === undefined ? "running" : statusOf(closer),
     events: items.length,
     calls: items.length,

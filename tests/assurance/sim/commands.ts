@@ -93,13 +93,13 @@ const RESTART: Command = {
   toString: () => "restart",
 };
 
-const LOOK: Command = {
+const COMPARE: Command = {
   check: () => true,
   async run(play, world) {
     play.log.push("compare everything");
     await checkAll(world, play.state, play.revisions);
   },
-  toString: () => "look",
+  toString: () => "compare everything",
 };
 
 const afterMs = fc.oneof(
@@ -128,7 +128,7 @@ export function sequences(commandsMax: number) {
     { weight: 10, arbitrary: again },
     { weight: 20, arbitrary: mutated },
     { weight: 1, arbitrary: fc.constant(RESTART) },
-    { weight: 1, arbitrary: fc.constant(LOOK) },
+    { weight: 1, arbitrary: fc.constant(COMPARE) },
   );
   return fc.commands([command], { maxCommands: commandsMax, size: "max" });
 }

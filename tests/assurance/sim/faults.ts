@@ -16,7 +16,7 @@ export const KINDS = [
   "stall then throw",
   "full",
   "locked",
-  "locked for good",
+  "locked permanently",
 ] as const;
 export type Kind = typeof KINDS[number];
 
@@ -41,7 +41,7 @@ export class OneFault implements Plan {
   next(): Fault {
     if (!this.#isUnderWay) return "none";
     const since = this.commits++ - this.at;
-    if (this.kind === "locked for good") {
+    if (this.kind === "locked permanently") {
       return since >= 0 && since < LOCKED_RETRY.attemptsMax ? "locked" : "none";
     }
     return since === 0 ? this.kind : "none";

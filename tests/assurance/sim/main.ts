@@ -24,7 +24,7 @@ export async function simulate(
   io: Io,
   stopped: () => boolean,
 ): Promise<boolean> {
-  if (!/^\d{1,10}$/.test(seed)) throw new UsageError(`--seed takes a whole number: got ${seed}`);
+  if (!/^\d{1,10}$/.test(seed)) throw new UsageError(`--seed takes an integer: got ${seed}`);
   const first = Number(seed);
   io.out(`${count} sequences from seed ${first}`);
   const cells = new Cells();

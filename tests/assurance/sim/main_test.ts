@@ -27,7 +27,7 @@ Deno.test("sim names the cells that it rarely reached", async () => {
 
 Deno.test("sim refuses values that are not numbers", async () => {
   const io = new Recorder();
-  const refused = "--count takes a whole number above 0: got many";
+  const refused = "--count takes an integer above 0: got many";
   assertThrows(() => play(io, ["--count=many"]), UsageError, refused);
-  await assertRejects(() => play(io, ["--seed=x"]), UsageError, "--seed takes a whole number");
+  await assertRejects(() => play(io, ["--seed=x"]), UsageError, "--seed takes an integer");
 });

@@ -40,8 +40,8 @@ async function notifyOwner(plan: OneFault, restarts: boolean) {
     sets: [{ key: keys.team(team.id), value: team }],
   });
   plan.start();
-  for (let looks = 0, isDone = false; !isDone; looks++) {
-    assert(looks < 8, "never told");
+  for (let rounds = 0, isDone = false; !isDone; rounds++) {
+    assert(rounds < 8, "the notice never ended");
     world.nowMs += CHECK_MS;
     try {
       await world.notices.round();

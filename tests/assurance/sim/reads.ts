@@ -119,8 +119,8 @@ function labelsOf({ opening, closing }: Run): Fields | null {
 function ownCall(run: Run): Call | null {
   const reported = reportedOf(run);
   const call = callOf(reported);
-  const tells = call.isCounted || reported.cost_usd !== undefined;
-  return call.model !== null && tells ? call : null;
+  const isReported = call.isCounted || reported.cost_usd !== undefined;
+  return call.model !== null && isReported ? call : null;
 }
 
 function eventCalls({ events }: Run): Call[] {
@@ -204,10 +204,10 @@ export function spendOf(state: State, groupBy: "agent" | "status" | "customer") 
     return String(closing?.customer_id ?? opening?.customer_id ?? "(unattributed)");
   };
   const groups = Map.groupBy(runs, keyOf);
-  const sums = [...groups].map(([key, some]) => ({ key, ...measuresOf(some) }));
+  const rows = [...groups].map(([key, group]) => ({ key, ...measuresOf(group) }));
   return {
     totals: measuresOf(runs),
-    groups: sums.sort((a, b) => b.cost_usd - a.cost_usd || (a.key < b.key ? -1 : 1)),
+    groups: rows.sort((a, b) => b.cost_usd - a.cost_usd || (a.key < b.key ? -1 : 1)),
   };
 }
 

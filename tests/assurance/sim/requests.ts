@@ -14,7 +14,7 @@ const HEARTBEATS = ["ok", "fail", "timeout", "start"];
 const DAY_MS = 86_400_000;
 const text = (ms: number) => new Date(NOON + ms).toISOString();
 
-/** One instant in six spellings, one a millisecond later, and some on other days. */
+/** One instant in six spellings, one a millisecond later, and changes on other days. */
 const STARTS = [
   text(0),
   text(0).replace(".000Z", "Z"),
@@ -195,7 +195,7 @@ function asQuery(fields: Fields): Fields {
   }));
 }
 
-/** A path needs some text as the id. */
+/** A path needs changes text as the id. */
 function pathId(id: unknown): string {
   return typeof id === "string" && id !== "" ? id : "none";
 }
@@ -224,7 +224,7 @@ export const changes: fc.Arbitrary<Change> = fc.record({
 export function changed(request: Request, { what, n }: Change): Request {
   const { fields, id } = request;
   const nth = <T>(list: readonly T[]) => list[n % list.length];
-  const put = (some: Fields): Request => ({ ...request, fields: { ...fields, ...some } });
+  const put = (changes: Fields): Request => ({ ...request, fields: { ...fields, ...changes } });
   const names = Object.keys(fields);
   switch (what) {
     case "run":

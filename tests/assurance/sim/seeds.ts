@@ -26,8 +26,8 @@ export function savedSeeds(): SavedSeed[] {
 export function saveSeed(seed: number, failure: string): void {
   const saved = savedSeeds();
   if (saved.some((one) => one.seed === seed)) return;
-  const found = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
-  Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, { seed, found }], null, 2)}\n`);
+  const line = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
+  Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, { seed, found: line }], null, 2)}\n`);
 }
 
 /** Returns a random first seed, so that `room` further seeds fit after it. */

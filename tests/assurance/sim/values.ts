@@ -18,7 +18,7 @@ export function reportedOf({ opening, closing }: Run): Fields {
 }
 
 /**
- * Returns the duration of a closed run: as sent, else the span, never negative; null while open.
+ * Returns the duration of a closed run: as value, else the span, never negative; null while open.
  */
 export function durationOf({ opening, closing }: Run): number | null {
   if (closing === undefined) return null;
@@ -81,7 +81,7 @@ export function unreadableOf({ type, data }: Event): string[] {
   return TOKENS.filter((name) => (data[name] ?? null) !== null && numberOf(data[name]) === null);
 }
 
-function numberOf(sent: unknown): number | null {
-  const number = typeof sent === "string" && /^\d+$/.test(sent) ? Number(sent) : sent;
+function numberOf(value: unknown): number | null {
+  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) && Number(number) >= 0 ? Number(number) : null;
 }

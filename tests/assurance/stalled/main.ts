@@ -38,14 +38,14 @@ async function stalled(folder: string, count: number): Promise<boolean> {
   const before = await usageOf(side.pid);
   say(`calls with ${number(count)} stalled connections …`);
   const connections = await stall(side, count);
-  const beside = await measure(side, LOAD);
+  const loaded = await measure(side, LOAD);
   const after = await usageOf(side.pid);
   for (const connection of connections) connection.close();
-  const met = beside.p99Ms < P99_MS_MAX && beside.failures === 0;
+  const met = loaded.p99Ms < P99_MS_MAX && loaded.failures === 0;
   print(
-    `p99 ${number(alone.p99Ms, 1)} ms alone, ${number(beside.p99Ms, 1)} ms with ` +
+    `p99 ${number(alone.p99Ms, 1)} ms alone, ${number(loaded.p99Ms, 1)} ms with ` +
       `${number(count)} stalled connections (bar < ${P99_MS_MAX} ms: ${met ? "met" : "MISSED"}), ` +
-      `${number(beside.requestsPerSecond)} calls a second, ${beside.failures} failures, ` +
+      `${number(loaded.requestsPerSecond)} calls a second, ${loaded.failures} failures, ` +
       `memory ${number(before?.rssMb ?? null)} → ${number(after?.rssMb ?? null)} MB`,
   );
   return met;

@@ -74,7 +74,7 @@ export class SmtpSink implements AsyncDisposable {
       closeTimeout: 10,
       onConnect: (_, done) => {
         this.connections++;
-        this.#tell();
+        this.#notify();
         if (this.behaviour !== "silent greeting") done();
       },
       onAuth: ({ username, password }, _, done) => {
@@ -86,7 +86,7 @@ export class SmtpSink implements AsyncDisposable {
       },
       onRcptTo: (_, __, done) => {
         this.recipients++;
-        this.#tell();
+        this.#notify();
         if (this.behaviour === "silent recipient") return;
         done(this.behaviour === "refuse recipient" ? new Error("No such recipient") : null);
       },
@@ -107,13 +107,13 @@ export class SmtpSink implements AsyncDisposable {
             html,
           });
         }
-        this.#tell();
+        this.#notify();
         if (this.behaviour !== "silent text") done(refused ? new Error("Not today") : null);
       },
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 

@@ -71,7 +71,7 @@ function readFamily(block: string): { name: string; type: string; series: Series
 
 function readLine(line: string): Series {
   const [, name = "", labels = "", value = ""] = LINE.exec(line) ?? [];
-  assert(name !== "", `no figure: ${line}`);
+  assert(name !== "", `no sample: ${line}`);
   return { name, labels: readLabels(labels), value: numberOf(value) };
 }
 

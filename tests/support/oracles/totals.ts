@@ -34,7 +34,7 @@ export interface Access {
   readonly key: string;
 }
 
-/** The worker may lag behind; while totals change it is at work. */
+/** The worker may lag; while totals change it is at work. */
 const UNCHANGED_MS_MAX = 15_000;
 const LOOK_MS = 20;
 const PICODOLLARS = 1e12;

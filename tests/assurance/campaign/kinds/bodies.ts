@@ -200,7 +200,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "plain bodies of 2 MiB in bursts",
     finding: null,
-    does: "200 bodies of 2 MiB without compression at once, every 2 s",
+    does: "200 bodies of 2 MiB without compression in parallel, every 2 s",
     async run(attacker) {
       const body = JSON.stringify({ agent: "a", a: "p".repeat(BODY_BYTES_MAX - REST_BYTES) });
       await attacker.pace(0.5, async () => {

@@ -44,7 +44,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "changes",
     finding: "C3",
-    does: "pages of 1,000 changes of runs with outputs of 512 KiB, 20 at once",
+    does: "pages of 1,000 changes of runs with outputs of 512 KiB, 20 in parallel",
     setUp: storeOutputs,
     run: (attacker) => attacker.pace(RATE.control, () => attacker.get(PAGE), 20),
   }),
@@ -118,7 +118,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "exports",
     finding: null,
-    does: "exports of 12,000 runs as NDJSON and CSV, 4 at once and more that are refused",
+    does: "exports of 12,000 runs as NDJSON and CSV, 4 in parallel and more that are refused",
     setUp: (attacker) => storeRuns(attacker),
     run: (attacker) =>
       attacker.clients(

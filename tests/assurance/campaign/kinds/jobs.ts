@@ -39,22 +39,22 @@ function reprice(attacker: Attacker, n: number, fields: object) {
 }
 
 /** Customers whose runs were removed by age, and the number of models of each. */
-const GONE = { customers: 30, models: 500 } as const;
+const REMOVED = { customers: 30, models: 500 } as const;
 
 /** Writes the spend of removed runs for one day, as the sweep does. */
 async function fillGone(store: Store, team: TeamId): Promise<void> {
   const rows = mergeRows(
-    Array.from({ length: GONE.customers }, (_, customer) =>
+    Array.from({ length: REMOVED.customers }, (_, customer) =>
       contributionsOf({
         day: daysAgo(60),
         labels: { agent: "a", customer: `gone-${customer}`, feature: null, status: "success" },
-        events: GONE.models,
-        calls: GONE.models,
+        events: REMOVED.models,
+        calls: REMOVED.models,
         inputTokens: 0n,
         outputTokens: 0n,
         cachedInputTokens: 0n,
         cost: 0n,
-        models: Array.from({ length: GONE.models }, (_, model) => ({
+        models: Array.from({ length: REMOVED.models }, (_, model) => ({
           provider: "p",
           model: `model-${customer}-${model}`,
           priced: true,
@@ -176,7 +176,10 @@ export const jobs: readonly Attack[] = [
     does: "deletions of customers with no runs left, only 500 models each in one day's spend",
     fill: fillGone,
     run: (attacker) =>
-      attacker.pace(10, (n) => attacker.send("DELETE", `/v1/customers/gone-${n % GONE.customers}`)),
+      attacker.pace(
+        10,
+        (n) => attacker.send("DELETE", `/v1/customers/gone-${n % REMOVED.customers}`),
+      ),
   }),
   attack({
     name: "erasure of the largest customer",

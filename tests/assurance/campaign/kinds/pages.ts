@@ -43,8 +43,8 @@ function show(
   headers: Record<string, string> = {},
 ): Promise<void> {
   return attacker.pace(RATE.control, (n) => {
-    const sent = { key: null, headers: { Cookie: cookie, ...headers } };
-    return attacker.send("GET", paths[n % paths.length] ?? "", sent);
+    const options = { key: null, headers: { Cookie: cookie, ...headers } };
+    return attacker.send("GET", paths[n % paths.length] ?? "", options);
   }, READERS);
 }
 
@@ -198,8 +198,8 @@ export const pages: readonly Attack[] = [
     does: "forms of 1 MiB to the page for signing in, without a credential",
     run(attacker) {
       const body = `key=${"k".repeat(1_000_000)}`;
-      const sent = { key: null, body, headers: SAME_ORIGIN };
-      return attacker.pace(RATE.ingest, () => attacker.send("POST", "/dashboard/sign-in", sent));
+      const options = { key: null, body, headers: SAME_ORIGIN };
+      return attacker.pace(RATE.ingest, () => attacker.send("POST", "/dashboard/sign-in", options));
     },
   }),
   attack({

@@ -110,10 +110,10 @@ export const sockets: readonly Attack[] = [
     run: (attacker) =>
       attacker.hold(1_000, async (socket, n) => {
         await socket.send("POST /v1/heartbeats HTTP/1.1\r\nHost: ledger\r\n");
-        const left = socket.drain().then(() => attacker.count("closed"));
+        const closed = socket.drain().then(() => attacker.count("closed"));
         for (let line = 0; !attacker.signal.aborted; line++) {
           const isOver = await Promise.race([
-            left.then(() => true),
+            closed.then(() => true),
             delay(1_000).then(() => false),
           ]);
           if (isOver) return;
@@ -229,10 +229,10 @@ export const sockets: readonly Attack[] = [
     does: "500 requests a second that end with 404, 405 or as OPTIONS, without a credential",
     run: (attacker) =>
       attacker.pace(500, (n) => {
-        const sent = { key: null };
-        if (n % 3 === 0) return attacker.send("OPTIONS", "/v1/runs", sent);
-        if (n % 3 === 1) return attacker.send("DELETE", "/v1/heartbeats", sent);
-        return attacker.send("GET", `/${"%F0%90%8D%88/".repeat(200)}${n}`, sent);
+        const options = { key: null };
+        if (n % 3 === 0) return attacker.send("OPTIONS", "/v1/runs", options);
+        if (n % 3 === 1) return attacker.send("DELETE", "/v1/heartbeats", options);
+        return attacker.send("GET", `/${"%F0%90%8D%88/".repeat(200)}${n}`, options);
       }),
   }),
   attack({

@@ -148,8 +148,8 @@ export const spend: readonly Attack[] = [
     },
     run: (attacker, { cookie }) =>
       attacker.pace(RATE.control, () => {
-        const sent = { key: null, headers: { Cookie: cookie } };
-        return attacker.send("GET", "/dashboard/spend", sent);
+        const options = { key: null, headers: { Cookie: cookie } };
+        return attacker.send("GET", "/dashboard/spend", options);
       }, READERS),
   }),
 ];
