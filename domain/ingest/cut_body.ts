@@ -32,7 +32,7 @@ import type { TimeSliced } from "../core/time_slices.ts";
 export type CutShape = "fields" | "events";
 
 /** A body without the members its call does not support. */
-type CutBody = Body & Required<Pick<Body, "leftOut">>;
+export type CutBody = Body & Required<Pick<Body, "leftOut">>;
 
 /** Fields of the ingest calls. */
 const INGEST_FIELDS: ReadonlySet<string> = new Set(

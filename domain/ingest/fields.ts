@@ -19,23 +19,43 @@ import { oneOf } from "../core/fields.ts";
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
-/** @internal */
-export const runId: z.ZodType<RunId, unknown> = id<RunId>("run");
+/**
+ * The id of a run, required.
+ *
+ * @internal
+ */
+export const runId = id<RunId>("run");
 
-/** @internal */
-export const label: z.ZodType<string | undefined, unknown> = optional(text(LABEL_CHARS_MAX));
+/**
+ * A label, or none.
+ *
+ * @internal
+ */
+export const label = optional(text(LABEL_CHARS_MAX));
 
-/** @internal */
-export const count: z.ZodType<number | undefined, unknown> = optional(
+/**
+ * A count of tokens or milliseconds, or none.
+ *
+ * @internal
+ */
+export const count = optional(
   z.number(COUNT).refine(isCount, COUNT)
     .meta({ type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
 );
 
-/** @internal */
-export const object: z.ZodType<JsonObject, unknown> = z
+/**
+ * A JSON object.
+ *
+ * @internal
+ */
+export const object = z
   .custom<JsonObject>(isObject, "an object").meta({ type: "object" });
 
-/** @internal */
+/**
+ * A status that a finish may have.
+ *
+ * @internal
+ */
 export const finishStatus = oneOf(FINISH_STATUSES);
 
 /**

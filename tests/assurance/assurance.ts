@@ -1,34 +1,34 @@
-/** The command line that all harnesses share, and what each of them is run with. */
+/** Command line and types shared by the assurance harnesses. */
 import type { Io } from "../../tools/command.ts";
 import { parseOptions, UsageError } from "../../tools/command.ts";
 
-/** What a harness is run with. */
+/** Options of one harness run. */
 export interface AssuranceOptions {
-  /** What `--count` counts for this harness; 0 where it counts nothing. */
+  /** Amount of work, in the unit of {@link Harness.count}; 0 if the harness counts nothing. */
   readonly count: number;
-  /** Any text; the same one repeats a run. Chance chooses it where none is named. */
+  /** Any text; the same seed repeats a run. Random by default. */
   readonly seed: string;
-  /** Parts of the harness by name, such as faults or attacks; all when empty. */
+  /** Names of the faults, attacks or mutants to run; empty means all. */
   readonly parts: readonly string[];
-  /** Only lists the parts. */
+  /** Only list the parts. */
   readonly list: boolean;
-  /** File that results are written to as JSON; null for none. */
+  /** File for the results as JSON, or null. */
   readonly json: string | null;
 }
 
-/** Runs a harness; true when every promise was kept. */
+/** Runs a harness; returns true if every promise was kept. */
 export type Assurance = (options: AssuranceOptions, io: Io) => Promise<boolean>;
 
-/** A harness before it is loaded. */
+/** A harness that is not loaded yet. */
 export interface Harness {
   readonly summary: string;
   readonly takes: string;
-  /** What `--count` counts, and how many without it; null where nothing is counted. */
+  /** Unit and default of `--count`; null if the harness counts nothing. */
   readonly count: { readonly of: string; readonly usual: number } | null;
   readonly load: () => Promise<{ readonly run: Assurance }>;
 }
 
-/** Reads what follows the name of a harness. */
+/** Parses the arguments after the harness name. */
 export function optionsOf({ count }: Harness, args: readonly string[]): AssuranceOptions {
   const { values, positionals } = parseOptions({
     args: [...args],
@@ -45,14 +45,14 @@ export function optionsOf({ count }: Harness, args: readonly string[]): Assuranc
   }
   return {
     count: values.count === undefined ? count?.usual ?? 0 : countOf(values.count),
-    seed: values.seed ?? someSeed(),
+    seed: values.seed ?? randomSeed(),
     parts: positionals,
     list: values.list,
     json: values.json ?? null,
   };
 }
 
-/** The command that repeats a run. */
+/** Returns the command that repeats a run. */
 export function commandOf(
   name: string,
   { count, seed }: Pick<AssuranceOptions, "count" | "seed">,
@@ -62,11 +62,11 @@ export function commandOf(
 
 function countOf(text: string): number {
   if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
-  throw new UsageError(`--count takes a whole number above 0: got ${text}`);
+  throw new UsageError(`--count takes an integer above 0: got ${text}`);
 }
 
-/** A seed that nobody chose: 30 bits, so that generators of 31 take it and many that follow. */
-function someSeed(): string {
+/** Returns a random 30-bit seed, which fits 31-bit generators even after increments. */
+function randomSeed(): string {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
   return String(random >>> 2);
 }

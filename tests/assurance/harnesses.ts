@@ -1,4 +1,4 @@
-/** The adversarial harnesses: what each tries, and how long that takes. */
+/** Table of the adversarial harnesses, with what each one tests and its usual duration. */
 import { table } from "../../tools/table.ts";
 import type { Harness } from "./assurance.ts";
 
@@ -11,13 +11,13 @@ export const HARNESSES = {
     load: () => import("./sim/main.ts"),
   },
   linearizability: {
-    summary: "32 clients race on few ids, through kills, and every history must be explained",
+    summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",
     count: { of: "operations", usual: 500_000 },
     load: () => import("./linearizability/main.ts"),
   },
   fuzz: {
-    summary: "hostile requests: no 5xx, no hang, nothing stored of what is refused",
+    summary: "hostile requests: no 5xx, no hang, nothing stored from a refused request",
     takes: "40 minutes",
     count: { of: "requests", usual: 1_000_000 },
     load: () => import("./fuzz/main.ts"),
@@ -29,49 +29,49 @@ export const HARNESSES = {
     load: () => import("./chaos/main.ts"),
   },
   crash: {
-    summary: "kill -9 under load, and nothing acknowledged is lost or counted twice",
+    summary: "kill -9 under load: no acknowledged write is lost or counted twice",
     takes: "10 minutes",
     count: { of: "kills", usual: 200 },
     load: () => import("./crash/main.ts"),
   },
   tenancy: {
-    summary: "whether the time of an answer tells another team's things from what never was",
+    summary: "response times must not reveal whether another team's objects exist",
     takes: "3 minutes",
     count: { of: "pairs of requests", usual: 5_000 },
     load: () => import("./tenancy/main.ts"),
   },
   mutants: {
-    summary: "bugs planted in a copy of the project, and which test catches each",
+    summary: "bugs planted in a copy of the project, each of which a test must catch",
     takes: "6 minutes",
     count: null,
     load: () => import("./mutants/main.ts"),
   },
   campaign: {
-    summary: "attacks of one free team, and what the other teams notice",
+    summary: "attacks by one team on the free plan, and their effect on other teams",
     takes: "over 2 hours",
     count: { of: "seconds of each attack", usual: 60 },
     load: () => import("./campaign/main.ts"),
   },
   overload: {
-    summary: "ten times the load it can take: memory, refusals, and how soon it is well",
+    summary: "ten times the sustainable load: memory, refusals and recovery time",
     takes: "90 seconds",
     count: { of: "seconds of load", usual: 60 },
     load: () => import("./overload/main.ts"),
   },
   stalled: {
-    summary: "connections that stop in the middle of a request, and what other clients notice",
+    summary: "connections that stall in the middle of a request, and their effect on other clients",
     takes: "40 seconds",
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
   },
 } satisfies Readonly<Record<string, Harness>>;
 
-/** Whether there is a harness of this name. */
+/** Returns true if there is a harness of this name. */
 export function isHarness(name: string): name is keyof typeof HARNESSES {
   return Object.hasOwn(HARNESSES, name);
 }
 
-/** A line for each harness. */
+/** Formats one line per harness. */
 export function listHarnesses(): string {
   const rows = Object.entries<Harness>(HARNESSES).map(([name, { summary, takes, count }]) => [
     name,

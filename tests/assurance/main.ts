@@ -1,14 +1,17 @@
-/** `deno task assure NAME`: the long forms of the adversarial harnesses; see docs/RELIABILITY.md. */
+/**
+ * `deno task assure NAME`: runs the long forms of the adversarial harnesses; see
+ * docs/RELIABILITY.md.
+ */
 import { type Io, processIo, runTool, UsageError } from "../../tools/command.ts";
 import { optionsOf } from "./assurance.ts";
 import { HARNESSES, isHarness, listHarnesses } from "./harnesses.ts";
 
 const USAGE = [
   "deno task assure NAME [--seed=N] [--count=N] [PART…] [--list] [--json=FILE]",
-  "  --seed     repeats a run; --count how much of it there is, see below",
-  "  PART       only these faults, attacks or mutants, by name; --list names them",
+  "  --seed     repeats a run; --count sets its size (units are listed below)",
+  "  PART       runs only these faults, attacks or mutants; --list shows the names",
   "  --json     writes the results of a campaign to a file, after each attack",
-  "Exit codes: 0 every promise was kept, 1 one was broken, 2 wrong command line.",
+  "Exit codes: 0 every promise was kept, 1 a promise was broken, 2 wrong command line.",
   "",
 ];
 

@@ -1,12 +1,14 @@
-/** What a client was told is on disk, however the process ended; what was left undone is finished. */
+/**
+ * Tests that acknowledged writes survive kill -9, and that the next process finishes pending work.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { Rounds } from "../assurance/crash/rounds.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
-/** Acknowledged calls of each round before the process is killed: early, late, and in between. */
+/** Acknowledged calls of each round before the kill: early, late, and in between. */
 const ROUNDS = [1, 150, 20, 600, 60, 250];
 
-Deno.test("decisions, section 1: after kill -9 under load every acknowledged call is stored once and summed up", async () => {
+Deno.test("decisions, section 1: after kill -9 under load every acknowledged call is stored once and aggregated", async () => {
   await withFolder(async (folder) => {
     await using rounds = new Rounds(folder);
     let unfinished = 0;
@@ -19,7 +21,7 @@ Deno.test("decisions, section 1: after kill -9 under load every acknowledged cal
       await repricing;
       unfinished += await rounds.lookAt();
     }
-    assert(unfinished > 0, "no kill found the worker with something left to do");
+    assert(unfinished > 0, "no kill left the worker pending work");
     await rounds.start();
     await rounds.audit();
     await rounds.verifyAll();

@@ -1,4 +1,4 @@
-/** The way down: what is acknowledged stays, and nobody can hold it up. */
+/** Tests the graceful shutdown: acknowledged writes stay, and no client can delay it. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../domain/core/limits.ts";
 import { Rounds } from "../assurance/crash/rounds.ts";
@@ -8,11 +8,11 @@ import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
-/** What the machine may take on top of the program's own limit. */
+/** Allowance for the machine in addition to the program's limit. */
 const SLACK_MS = 1_000;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`shutdown: ${signal} under load ends with 0, in time, and every answered call stays`, async () => {
+  Deno.test(`shutdown: ${signal} under load ends with 0, in time, and every acknowledged call is stored`, async () => {
     await withFolder(async (folder) => {
       await using rounds = new Rounds(folder);
       await rounds.start();
@@ -26,8 +26,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-/** A request whose body stops halfway; resolves once the server waits for the rest. */
-async function halfSent(url: string): Promise<{ socket: Deno.TcpConn; rest: Uint8Array }> {
+/** Sends half a request body; resolves when the server waits for the other half. */
+async function sendHalf(url: string): Promise<{ socket: Deno.TcpConn; remaining: Uint8Array }> {
   const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
   const body = JSON.stringify(aRun(1));
   const head = `POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\n` +
@@ -36,7 +36,7 @@ async function halfSent(url: string): Promise<{ socket: Deno.TcpConn; rest: Uint
   await socket.write(encoder.encode(head + body.slice(0, 10)));
   // The server asks for the body when its handler reads it.
   assertStringIncludes(await readText(socket), "100 Continue");
-  return { socket, rest: encoder.encode(body.slice(10)) };
+  return { socket, remaining: encoder.encode(body.slice(10)) };
 }
 
 async function readText(socket: Deno.TcpConn): Promise<string> {
@@ -45,8 +45,8 @@ async function readText(socket: Deno.TcpConn): Promise<string> {
   return new TextDecoder().decode(buffer.subarray(0, length));
 }
 
-/** Resolves once the server says that it is going down, or takes no new connections. */
-async function goesDown(url: string): Promise<void> {
+/** Resolves when the server reports its shutdown or refuses connections. */
+async function shutsDown(url: string): Promise<void> {
   for (;;) {
     using client = Deno.createHttpClient({});
     try {
@@ -59,11 +59,11 @@ async function goesDown(url: string): Promise<void> {
   }
 }
 
-Deno.test("shutdown: a body that never ends does not hold it up beyond 5 s", async () => {
+Deno.test("shutdown: a body that never ends delays it by at most 5 s", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
     await using process = await Process.start(settings);
-    const { socket } = await halfSent(process.url);
+    const { socket } = await sendHalf(process.url);
     const { code, ms } = await process.stop();
     socket.close();
     assertEquals(code, 0);
@@ -71,14 +71,14 @@ Deno.test("shutdown: a body that never ends does not hold it up beyond 5 s", asy
   });
 });
 
-Deno.test("shutdown: a body still on its way is taken, or refused with 503 that a client retries", async () => {
+Deno.test("shutdown: a body in flight is accepted, or refused with a 503 that clients retry", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
     await using process = await Process.start(settings);
-    const { socket, rest } = await halfSent(process.url);
+    const { socket, remaining } = await sendHalf(process.url);
     process.signal("SIGTERM");
-    await goesDown(process.url);
-    await socket.write(rest);
+    await shutsDown(process.url);
+    await socket.write(remaining);
     const answer = await readText(socket);
     const { code, ms } = await process.ended();
     socket.close();
@@ -97,26 +97,26 @@ Deno.test("shutdown: a body still on its way is taken, or refused with 503 that 
   });
 });
 
-Deno.test("shutdown: a signal that comes twice at once is one, a later one ends it now", async () => {
+Deno.test("shutdown: two simultaneous signals count as one, a later one ends it immediately", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
     await using process = await Process.start(settings);
-    const { socket } = await halfSent(process.url);
+    const { socket } = await sendHalf(process.url);
     process.signal("SIGTERM");
     process.signal("SIGINT");
-    await goesDown(process.url);
-    // It still waits for the body that never ends: only somebody who insists cuts that short.
-    const insisting = setInterval(() => process.signal("SIGINT"), 50);
+    await shutsDown(process.url);
+    // It still waits for the body that never ends; only a repeated signal cuts that short.
+    const repeating = setInterval(() => process.signal("SIGINT"), 50);
     const { code, ms } = await process.ended();
-    clearInterval(insisting);
+    clearInterval(repeating);
     socket.close();
     assertEquals(code, 1);
     assert(ms < DRAIN_MS_MAX - SLACK_MS, `${ms} ms`);
   });
 });
 
-/** A connection that asks for the live stream and then reads nothing of it. */
-async function deaf(url: string): Promise<Deno.TcpConn> {
+/** Opens a connection that requests the live stream and reads none of it. */
+async function openUnreadStream(url: string): Promise<Deno.TcpConn> {
   const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
   const head = `GET /v1/live HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
   await socket.write(new TextEncoder().encode(head));
@@ -124,24 +124,24 @@ async function deaf(url: string): Promise<Deno.TcpConn> {
   return socket;
 }
 
-Deno.test("shutdown: live streams and calls that wait end at once, and hold nothing up", async () => {
+Deno.test("shutdown: live streams and waiting calls end immediately, and delay nothing", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
     await using process = await Process.start(settings);
     const headers = { Authorization: `Bearer ${KEY}` };
     await using listener = await Listener.open(process.url, KEY);
-    const socket = await deaf(process.url);
+    const socket = await openUnreadStream(process.url);
     const opened = await fetch(`${process.url}/v1/runs`, {
       method: "POST",
       headers,
       body: JSON.stringify(aRun(1)),
     });
     await opened.body?.cancel();
-    const [told] = await listener.events(1);
-    assertEquals(told?.data.id, runId(1));
-    const waits = [`/v1/changes?wait=30&after=${told?.id}`, `/v1/runs/${runId(1)}?wait=final`]
+    const [event] = await listener.events(1);
+    assertEquals(event?.data.id, runId(1));
+    const waits = [`/v1/changes?wait=30&after=${event?.id}`, `/v1/runs/${runId(1)}?wait=final`]
       .map((path) => fetch(process.url + path, { headers }));
-    // Answered behind them: they wait by then, or come too late to wait.
+    // This response follows them: by now they wait, or arrived too late to wait.
     const health = await fetch(`${process.url}/healthz`);
     await health.body?.cancel();
     process.signal("SIGTERM");

@@ -1,4 +1,4 @@
-/** A client that goes on sending while its answer is under way: the runtime keeps all of it. */
+/** Tests a client that keeps sending during a response, which the runtime buffers. */
 import { assert, assertEquals } from "@std/assert";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Listener } from "../support/harness/live.ts";
@@ -9,29 +9,29 @@ import { withFolder } from "../support/harness/temp_store.ts";
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const AUTH = `Authorization: Bearer ${KEY}`;
 
-/** The smallest target, and what is sent: each flood alone is more than that. */
+/** Memory of the smallest target machine, and the bytes sent: each flood alone exceeds it. */
 const MEMORY_MB = 256;
 const FLOOD_BYTES = 400_000_000;
 const PART_BYTES = 1_000_000;
-/** What may arrive between two checks of the memory, on a busy machine. */
+/** Bytes that may arrive between two memory checks on a busy machine. */
 const SLACK_MB = 150;
 
-/** Resident megabytes of a process. */
+/** Returns the resident megabytes of a process. */
 async function residentMb(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_000;
 }
 
-/** Asks for something and sends on until the connection breaks; answers how many bytes were taken. */
+/** Sends a request, then more bytes until the connection breaks; returns their number. */
 async function flood(url: string, path: string): Promise<number> {
   using socket = await RawSocket.open(url);
   await socket.send(head(`GET ${path} HTTP/1.1`, "Host: x", AUTH));
-  const part = new Uint8Array(PART_BYTES).fill(65);
+  const chunk = new Uint8Array(PART_BYTES).fill(65);
   let bytes = 0;
   try {
     for (; bytes < FLOOD_BYTES; bytes += PART_BYTES) {
-      await socket.send(part);
-      // As fast as a network would be.
+      await socket.send(chunk);
+      // The rate of a network.
       await new Promise((resolve) => setTimeout(resolve, 12));
     }
     await socket.rest();
@@ -45,7 +45,7 @@ async function flood(url: string, path: string): Promise<number> {
   return bytes;
 }
 
-Deno.test("flood: what is sent into live streams and waiting calls ends with them", async () => {
+Deno.test("flood: bytes sent into live streams and waiting calls are freed with them", async () => {
   await withFolder(async (folder) => {
     const settings = {
       RUNLEDGER_KV: `${folder}/test.kv`,
@@ -69,12 +69,12 @@ Deno.test("flood: what is sent into live streams and waiting calls ends with the
     const paths = ["/v1/live", `/v1/runs/${runId(1)}?wait=final&timeout=60`];
     const sent = await Promise.all(paths.map((path) => flood(process.url, path)));
     clearInterval(checks);
-    for (const bytes of sent) assert(bytes < FLOOD_BYTES, `${bytes} bytes were taken`);
+    for (const bytes of sent) assert(bytes < FLOOD_BYTES, `${bytes} bytes were accepted`);
     assert(mostMb < MEMORY_MB + SLACK_MB, `${mostMb} MB`);
-    // The answer that began before these goes on.
+    // The response that started before the floods continues.
     assertEquals(await opens(2), 202);
-    let told = await older.next();
-    while (told !== null && told.data?.id !== runId(2)) told = await older.next();
-    assert(told !== null);
+    let event = await older.next();
+    while (event !== null && event.data?.id !== runId(2)) event = await older.next();
+    assert(event !== null);
   });
 });

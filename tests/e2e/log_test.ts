@@ -1,9 +1,12 @@
-/** Nothing that becomes of the log ends or holds up the service; `deno task assure chaos` has more of these. */
+/**
+ * Tests that no problem of the log ends or delays the service; `deno task assure chaos` has more of
+ * them.
+ */
 import { logBroken, LOGS } from "../assurance/chaos/logs.ts";
 
 for (const [name, open] of Object.entries(LOGS)) {
   Deno.test({
-    name: `log: ${name}, and every call is answered, and SIGTERM ends the process in time`,
+    name: `log: ${name}, every call gets a response, and SIGTERM ends the process in time`,
     ignore: Deno.build.os !== "linux",
     fn: async () => void await logBroken(open),
   });

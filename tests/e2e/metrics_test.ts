@@ -1,4 +1,4 @@
-/** The figures of the real program, as a scraper with the operator's key gets them. */
+/** Tests the metrics of the real program, as a scraper with the operator's key reads them. */
 import { assert, assertEquals } from "@std/assert";
 import { Process } from "../support/harness/process.ts";
 import { Scrape } from "../support/oracles/prometheus.ts";
@@ -16,17 +16,17 @@ Deno.test("metrics: the operator's key reads requests, store and process of a ru
     for (let n = 0; n < 2; n++) {
       texts.push(await (await fetch(`${process.url}/metrics`, { headers })).text());
     }
-    const told = new Scrape(texts[1] ?? "");
+    const scrape = new Scrape(texts[1] ?? "");
     const first = { method: "GET", route: "/metrics", status: "200" };
-    assertEquals(told.value("runledger_http_requests_total", first), 1);
-    assertEquals(told.value("runledger_store_up"), 1);
-    assertEquals(told.value("runledger_kv_file_bytes"), (await Deno.stat(path)).size);
-    assert((told.value("process_resident_memory_bytes") ?? 0) > 10_000_000);
-    assert((told.value("process_cpu_seconds_total") ?? 0) > 0);
-    const startMs = 1_000 * (told.value("process_start_time_seconds") ?? 0);
+    assertEquals(scrape.value("runledger_http_requests_total", first), 1);
+    assertEquals(scrape.value("runledger_store_up"), 1);
+    assertEquals(scrape.value("runledger_kv_file_bytes"), (await Deno.stat(path)).size);
+    assert((scrape.value("process_resident_memory_bytes") ?? 0) > 10_000_000);
+    assert((scrape.value("process_cpu_seconds_total") ?? 0) > 0);
+    const startMs = 1_000 * (scrape.value("process_start_time_seconds") ?? 0);
     assert(Math.abs(Date.now() - startMs) < 60_000);
     const { deno, v8 } = Deno.version;
-    assertEquals(told.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
+    assertEquals(scrape.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
     assert(!texts.some((text) => text.includes(OPERATOR_KEY)));
     assertEquals((await process.stop("SIGINT")).code, 0);
   });

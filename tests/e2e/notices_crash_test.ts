@@ -1,4 +1,4 @@
-/** A notice about a quota reaches the owner once or never, wherever kill -9 strikes. */
+/** Tests that a quota notice reaches the owner at most once, wherever kill -9 strikes. */
 import { assert, assertEquals } from "@std/assert";
 import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../domain/teams/quota_notice.ts";
 import { monthOf } from "../../domain/core/time.ts";
@@ -13,12 +13,12 @@ import { withFolder, withStore } from "../support/harness/temp_store.ts";
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const OWNER = "owner@example.org";
 
-/** Where the kill strikes, and what is known of the notice then and at the end. */
+/** Moments of the kill, and the recorded state of the notice then and at the end. */
 const ROUNDS: { strikes: string; behaviour: Behaviour; mails: number; states: string[] }[] = [
   { strikes: "before the greeting", behaviour: "silent greeting", mails: 1, states: ["sent"] },
   { strikes: "before the text", behaviour: "silent recipient", mails: 1, states: ["sent"] },
   { strikes: "before the answer", behaviour: "silent text", mails: 1, states: ["unknown"] },
-  // The answer was on its way: the process may have noted it or not.
+  // The response was in flight: the process may or may not have recorded it.
   { strikes: "at the answer", behaviour: "accept", mails: 1, states: ["sent", "unknown"] },
 ];
 
@@ -54,7 +54,7 @@ for (const { strikes, behaviour, mails, states } of ROUNDS) {
   });
 }
 
-/** Settings of a service whose owner has the notices sent to a mail server. */
+/** Returns settings of a service that sends its owner's notices to a mail server. */
 function settingsIn(folder: string, sink: SmtpSink) {
   return {
     RUNLEDGER_KV: `${folder}/test.kv`,
@@ -71,7 +71,9 @@ async function create(settings: Settings): Promise<void> {
   assertEquals((await process.stop()).code, 0);
 }
 
-/** Passes 80 % with one call, and kills the process as soon as the mail server has come so far. */
+/**
+ * Passes 80 % with one call, and kills the process when the mail server reaches the given point.
+ */
 async function killOnce(
   settings: Settings,
   sink: SmtpSink,
@@ -86,7 +88,7 @@ async function killOnce(
   assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
 }
 
-/** Runs a process until it has said what became of a notice, or for a moment if there is nothing. */
+/** Runs a process until it reports the outcome of a notice, or briefly if there is none. */
 async function settle(settings: ReturnType<typeof settingsIn>): Promise<void> {
   const isOpen = await withStore(settings.RUNLEDGER_KV, isOneOpen);
   await using process = await Process.start(settings);
@@ -101,12 +103,12 @@ async function count(store: OpenStore, team: TeamId, by: number): Promise<void> 
   await store.writer.commit({ team, sums });
 }
 
-/** Makes what a killed process held as old as if its lease had passed. */
+/** Makes the leases of a killed process expire. */
 async function letLeasesPass(store: OpenStore): Promise<void> {
   const notices = createNoticeStore(store);
-  for (const known of await notices.open()) {
-    const dueMs = known.notice.dueMs - NOTICE_LEASE_MS;
-    await notices.change(known, { ...known.notice, dueMs });
+  for (const notice of await notices.open()) {
+    const dueMs = notice.notice.dueMs - NOTICE_LEASE_MS;
+    await notices.change(notice, { ...notice.notice, dueMs });
   }
 }
 
@@ -143,7 +145,7 @@ Deno.test("notices: under kill -9 at any moment each of many notices is sent at 
     assertEquals(states.length, wanted);
     assert(states.every((state) => state === "sent" || state === "unknown"), states.join());
     const sent = states.filter((state) => state === "sent").length;
-    // What was noted as sent was sent; five at most were under way at each kill.
+    // Notices recorded as sent were sent; at most five were in flight at each kill.
     assert(sent <= ids.length && sent >= wanted - 3 * 5, `${sent} sent, ${ids.length} received`);
   });
 });

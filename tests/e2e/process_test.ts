@@ -1,4 +1,4 @@
-/** The program as an operator meets it: settings, keys, and files it must refuse. */
+/** Tests the program as an operator uses it: settings, keys, and files that it must refuse. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
 import { Memory } from "../../domain/core/memory.ts";
@@ -10,7 +10,7 @@ import { fillStore, MIDDLE, withFolder } from "../support/harness/temp_store.ts"
 const DEV_KEY = developmentKey("eu");
 const EXIT_SETTINGS = 2, EXIT_STORE = 3;
 
-/** Status of a ping with a key. */
+/** Returns the status of a ping with a key. */
 async function ping(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/v1/ping?agent=a`, {
     headers: { Authorization: `Bearer ${key}` },
@@ -19,12 +19,12 @@ async function ping(url: string, key: string): Promise<number> {
   return response.status;
 }
 
-/** The keys that a text shows. */
+/** Returns the keys that a text contains. */
 function keysIn(text: string): string[] {
   return [...new Set(text.match(/apk_[a-z]{2}_[0-9a-f]{32}/g))];
 }
 
-Deno.test("settings: all problems are listed, one a line, and the program ends with 2", async () => {
+Deno.test("settings: all problems are listed, one per line, and the program ends with 2", async () => {
   const wrong = { PORT: "x", HOST: "a b", RUNLEDGER_TIER: "gold", RUNLEDGER_REGOIN: "eu" };
   const { code, stderr, stdout } = await runToEnd(wrong);
   assertEquals([code, stdout], [EXIT_SETTINGS, ""]);
@@ -42,19 +42,19 @@ Deno.test("settings: the development key is refused where others could use it", 
     const endings = [
       runToEnd(named),
       runToEnd({ HOST: "::", RUNLEDGER_KV }, "--dev"),
-      // A proxy on this machine makes the loopback address everybody's.
+      // A proxy on this machine exposes the loopback address to everyone.
       runToEnd({ RUNLEDGER_KV, RUNLEDGER_KEY: DEV_KEY }),
     ];
     for (const ended of await Promise.all(endings)) {
       assertEquals(ended.code, EXIT_SETTINGS);
       assertStringIncludes(ended.stderr, "development key");
     }
-    // Nothing was opened.
+    // Nothing was created.
     assertEquals(await Array.fromAsync(Deno.readDir(folder)), []);
   });
 });
 
-Deno.test("first key: minted on an empty store, shown once, and works ever after", async () => {
+Deno.test("first key: generated on an empty store, shown once, and valid afterwards", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/new/test.kv` };
     await using first = await Process.start(settings);
@@ -74,7 +74,7 @@ Deno.test("first key: minted on an empty store, shown once, and works ever after
   });
 });
 
-Deno.test("first key: a given key works and is never shown", async () => {
+Deno.test("first key: a configured key works and is never shown", async () => {
   await withFolder(async (folder) => {
     const key = `apk_us_${"5e".repeat(16)}`;
     const settings = {
@@ -91,7 +91,7 @@ Deno.test("first key: a given key works and is never shown", async () => {
   });
 });
 
-Deno.test("development key: it works with --dev only, and a start without it makes another", async () => {
+Deno.test("development key: it works with --dev only, and a start without it generates another", async () => {
   await withFolder(async (folder) => {
     const RUNLEDGER_KV = `${folder}/test.kv`;
     {
@@ -108,7 +108,7 @@ Deno.test("development key: it works with --dev only, and a start without it mak
   });
 });
 
-/** Status of a request with this Host, of which a browser says that it comes from there. */
+/** Returns the status of a request with this Host and Sec-Fetch-Site. */
 async function statusFor(url: string, path: string, ...headers: string[]): Promise<number> {
   const { hostname, port } = new URL(url);
   using socket = await Deno.connect({ hostname, port: Number(port) });
@@ -118,7 +118,7 @@ async function statusFor(url: string, path: string, ...headers: string[]): Promi
   return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
 }
 
-Deno.test("--dev: only local names are answered, and no other site's page can use the key", async () => {
+Deno.test("--dev: only local names are served, and no other site's page can use the key", async () => {
   await withFolder(async (folder) => {
     await using dev = await Process.start({ RUNLEDGER_KV: `${folder}/test.kv` }, "--dev");
     const ask = (...headers: string[]) =>
@@ -139,7 +139,7 @@ Deno.test("--dev: only local names are answered, and no other site's page can us
   });
 });
 
-/** Refused with one line for people and exit code 3. */
+/** Checks the refusal of a file: one line of text and exit code 3. */
 async function assertRefused(path: string, says: string): Promise<void> {
   const { code, stderr, stdout } = await runToEnd({ RUNLEDGER_KV: path });
   assertEquals([code, stdout], [EXIT_STORE, ""], stderr);
@@ -187,7 +187,7 @@ Deno.test("health: alive and ready without a credential, and not in the ledger",
   });
 });
 
-Deno.test("start: a port that is taken ends with 2 and one line that says so", async () => {
+Deno.test("start: a port in use ends with 2 and one line that says so", async () => {
   await withFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const PORT = String((taken.addr as Deno.NetAddr).port);

@@ -1,4 +1,4 @@
-/** Refused calls outlive a regular end of the process (R13). */
+/** Tests that counts of refused calls survive a graceful shutdown (R13). */
 import { assertEquals } from "@std/assert";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
@@ -6,7 +6,7 @@ import { withFolder } from "../support/harness/temp_store.ts";
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const HEADERS = { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" };
 
-Deno.test("R13: what was refused in the last minute is written at a regular end", async () => {
+Deno.test("R13: refusals of the last minute are written at a graceful shutdown", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
     {

@@ -1,4 +1,6 @@
-/** What a service does when its disk or its file fails; `deno task assure chaos` has more of these. */
+/**
+ * Tests the service while its disk or file fails; `deno task assure chaos` has more such faults.
+ */
 import { diskFull, startOnFullDisk } from "../assurance/chaos/disk_full.ts";
 import { fileDamaged } from "../assurance/chaos/file_damaged.ts";
 import { filesMoved } from "../assurance/chaos/files_lost.ts";
@@ -12,30 +14,30 @@ const why = disk === undefined ? " (skipped: neither mount nor prlimit work here
 const noMount = kinds.includes("tmpfs") ? "" : " (skipped: a tmpfs cannot be mounted here)";
 
 Deno.test({
-  name: `disk full: 503 and nothing in part, and calls are taken again with space${why}`,
+  name:
+    `disk full: 503 and nothing stored partially, and calls are accepted again with space${why}`,
   ignore: disk === undefined,
   fn: async () => void await diskFull(disk ?? "tmpfs", 1_000),
 });
 
 Deno.test({
-  name:
-    `disk full at the start: exit code 3 and one line, which does not speak of damage${noMount}`,
+  name: `disk full at the start: exit code 3 and one line, which does not mention damage${noMount}`,
   ignore: noMount !== "",
   fn: async () => void await startOnFullDisk(),
 });
 
-Deno.test("store locked beyond the deadline: 503 for writes, and taken again without a restart", async () => {
+Deno.test("store locked beyond the deadline: 503 for writes, then accepted again without a restart", async () => {
   await storeLocked(2_500);
 });
 
-Deno.test("folder moved away: no 202 until it is back, then taken again without a restart", async () => {
+Deno.test("folder moved away: no 202 until it is back, then accepted again without a restart", async () => {
   await filesMoved();
 });
 
-Deno.test("file damaged while open: a run is read whole or refused with 503, never missing", async () => {
+Deno.test("file damaged while open: a run is read completely or refused with 503, never missing", async () => {
   await fileDamaged();
 });
 
-Deno.test("backup under load, kill -9, restore beside the log that is left: exactly the backup", async () => {
+Deno.test("backup under load, kill -9, restore despite the log that is left: exactly the backup", async () => {
   await restoreDrill();
 });

@@ -1,4 +1,6 @@
-/** A process whose clock is far ahead of its ledger: what it removes at its start is next to nothing. */
+/**
+ * Tests a process whose clock is far ahead of its ledger: it removes almost nothing at its start.
+ */
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../kv/open.ts";
@@ -12,7 +14,7 @@ import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"b7".repeat(16)}`;
 
-/** How far the process's clock is ahead of the ledger: more than the plan `free` keeps anything. */
+/** Lead of the process's clock: more than the plan `free` keeps anything. */
 const AHEAD_MS = 45 * DAY_MS;
 
 const RUNS = 20;

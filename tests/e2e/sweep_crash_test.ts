@@ -1,4 +1,7 @@
-/** A sweep and a customer's deletion outlive kill -9: all is done in the end, and all figures are exact. */
+/**
+ * Tests that a sweep and a customer's deletion survive kill -9: both complete, and all numbers are
+ * exact.
+ */
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
@@ -22,13 +25,13 @@ import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"a8".repeat(16)}`;
 
-/** Runs that are due when the program starts, and runs that are deleted after that. */
+/** Runs that are due when the program starts, and runs that are deleted afterwards. */
 const OLD = 600, YOUNG = 600;
 
-/** Rows by which a run is found: its agent, customer, model, status, kind and what it cost. */
+/** Index rows of a run: agent, customer, model, status, kind and cost. */
 const ROWS_BY = 6;
 
-/** Does something with the closed file of a process. */
+/** Runs `work` on the closed file of a process. */
 async function withStore<T>(path: string, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(path, new Memory());
   try {
@@ -38,7 +41,7 @@ async function withStore<T>(path: string, work: (store: Store) => Promise<T>): P
   }
 }
 
-/** Stores runs of one customer that arrived long ago, and of another that arrived just now. */
+/** Stores old runs of one customer, and recent runs of another. */
 async function fill(store: Store): Promise<Team> {
   const region = "eu";
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
@@ -62,7 +65,7 @@ async function fill(store: Store): Promise<Team> {
   return team;
 }
 
-/** Resolves to the process's end, killed as soon as less than so many rows lie below a prefix. */
+/** Kills the process when a key family has fewer than the given rows; resolves to its end. */
 async function killBelow(process: Process, path: string, family: string, rows: number) {
   const name = [...new TextEncoder().encode(family)].map((byte) => byte.toString(16)).join("");
   using database = new DatabaseSync(path, { readOnly: true });
@@ -73,7 +76,7 @@ async function killBelow(process: Process, path: string, family: string, rows: n
   assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
 }
 
-Deno.test("after kill -9 a sweep and a customer's deletion are ended by the next process, and all is exact", async () => {
+Deno.test("after kill -9 the next process completes a sweep and a customer's deletion, and all is exact", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     const settings = { RUNLEDGER_KV: path, RUNLEDGER_KEY: KEY };
@@ -82,19 +85,19 @@ Deno.test("after kill -9 a sweep and a customer's deletion are ended by the next
       return { team, figures: await contentsOf(store, FIGURES) };
     });
 
-    // It begins with the present night, which nobody swept.
+    // It starts with the current night, which has not been swept.
     await using first = await Process.start(settings);
     await killBelow(first, path, "expiry", OLD + YOUNG - 150);
     const sweptMs = await withStore(path, async (store) => {
-      const left = await Array.fromAsync(store.reader.list({ prefix: ["expiry"] }));
-      assert(left.length > YOUNG, "the kill came too late");
+      const remaining = await Array.fromAsync(store.reader.list({ prefix: ["expiry"] }));
+      assert(remaining.length > YOUNG, "the kill came too late");
       await assertClean(store);
-      // As if it had been silent for long: nobody waits a minute here.
+      // Expire its lease, so that the test does not wait a minute.
       const { sweeps } = new RetentionHarness(store);
-      const known = await sweeps.report(nightOf(Date.now()));
-      assert(known !== null && known.report.finishedAt === null);
-      await sweeps.tell(known, { ...known.report, toldAt: 0 });
-      return known.report.startedAt;
+      const report = await sweeps.report(nightOf(Date.now()));
+      assert(report !== null && report.report.finishedAt === null);
+      await sweeps.tell(report, { ...report.report, toldAt: 0 });
+      return report.report.startedAt;
     });
 
     await using second = await Process.start(settings);
@@ -102,12 +105,12 @@ Deno.test("after kill -9 a sweep and a customer's deletion are ended by the next
     assertEquals(second.stdout.includes("failure"), false, second.stdout);
     const url = `${second.url}/v1/customers/acme`;
     const headers = { Authorization: `Bearer ${KEY}` };
-    const asked = fetch(url, { method: "DELETE", headers }).then(
+    const pending = fetch(url, { method: "DELETE", headers }).then(
       (response) => response.text(),
       () => null,
     );
     await killBelow(second, path, "run_by", ROWS_BY * (YOUNG - 60));
-    await asked;
+    await pending;
     const id = await withStore(path, async (store) => {
       await assertExact(store);
       assertEquals((await new RetentionHarness(store).sweeps.reports(9)).length, 1, `${sweptMs}`);

@@ -1,11 +1,11 @@
-/** The unit that `docs/OPERATIONS.md` shows starts the service, with the permissions it shows. */
+/** Tests that the unit in `docs/OPERATIONS.md` starts the service with the permissions it lists. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const KEY = `apk_eu_${"5e".repeat(16)}`;
-/** The one folder of the unit. */
+/** The unit's only folder. */
 const FOLDER = "/var/lib/runledger";
 const DENO = "/usr/local/bin/deno ";
 

@@ -1,4 +1,4 @@
-/** The tasks of a newcomer: they say what they do, end when told, and fetch what production needs. */
+/** Tests the tasks that newcomers run: help, termination, and packages of production. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../app/config.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -12,7 +12,7 @@ function readJson(path: string) {
   return JSON.parse(Deno.readTextFileSync(new URL(path, ROOT)));
 }
 
-/** Whether a port of this machine takes connections. */
+/** Returns true if a port of this machine accepts connections. */
 async function isOpen(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   try {
@@ -37,7 +37,7 @@ Deno.test("help: the server lists its settings and ends with 0, and opens no led
   });
 });
 
-Deno.test("help: every tool prints its own and ends with 0", async () => {
+Deno.test("help: every tool prints its own help and ends with 0", async () => {
   const tools = ["dev", "start", "demo", "import-traj", "verify", "jobs", "sweep", "backup"];
   for (const tool of [...tools, "restore", "rates"]) {
     const { code, stdout, stderr } = await runTask(tool, "--help");
@@ -53,18 +53,18 @@ Deno.test("SIGTERM to the task ends the task and the server below it", async () 
       assert(await isOpen(process.url));
       const { code, signal } = await process.stop("SIGTERM");
       assertEquals([code, signal], [0, null], task);
-      assertEquals(await isOpen(process.url), false, "the server goes on");
+      assertEquals(await isOpen(process.url), false, "the server still runs");
     }
   });
 });
 
 Deno.test("SIGTERM to a tool's task ends the tool in the middle of a request", async () => {
-  const asked = Promise.withResolvers<void>();
-  const left = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    asked.resolve();
-    request.signal.addEventListener("abort", () => left.resolve());
-    return left.promise.then(() => new Response());
+    requested.resolve();
+    request.signal.addEventListener("abort", () => closed.resolve());
+    return closed.promise.then(() => new Response());
   });
   const tool = new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", "demo", "--url", `http://127.0.0.1:${server.addr.port}`],
@@ -73,14 +73,14 @@ Deno.test("SIGTERM to a tool's task ends the tool in the middle of a request", a
     stdout: "null",
     stderr: "null",
   }).spawn();
-  await asked.promise;
+  await requested.promise;
   tool.kill("SIGTERM");
   assertEquals((await tool.status).success, false);
-  // Its connections are closed, so its process is gone.
-  await left.promise;
+  // Its connections are closed, so the process has ended.
+  await closed.promise;
 });
 
-Deno.test("start: without TLS on all interfaces it says so and what to do, on this machine it does not", async () => {
+Deno.test("start: without TLS it warns on all interfaces, with advice, and not on the loopback interface", async () => {
   await withFolder(async (folder) => {
     for (const HOST of ["0.0.0.0", "127.0.0.1"]) {
       await using process = await Process.start({ HOST, RUNLEDGER_KV: `${folder}/test.kv` });
@@ -99,11 +99,11 @@ Deno.test("dev: a sweep that removed nothing stays out of the log", async () => 
   }
 });
 
-Deno.test("packages: the default lock has those of the service alone, as the other lock has them", () => {
+Deno.test("packages: the default lock has only the service's, with the versions of the other lock", () => {
   const [all, production] = [readJson("tests/packages/development.lock"), readJson("deno.lock")];
-  for (const part of ["specifiers", "npm"]) {
-    for (const [name, entry] of Object.entries(production[part])) {
-      assertEquals(entry, all[part][name], `${name}: run deno task lock`);
+  for (const section of ["specifiers", "npm"]) {
+    for (const [name, entry] of Object.entries(production[section])) {
+      assertEquals(entry, all[section][name], `${name}: run deno task lock`);
     }
   }
   const rows = Deno.readTextFileSync(new URL("docs/DEPENDENCIES.md", ROOT)).split("\n");
@@ -115,7 +115,7 @@ Deno.test("packages: the default lock has those of the service alone, as the oth
   }
 });
 
-Deno.test("packages: the tasks of users take the default lock, those of tests and benchmarks the other", () => {
+Deno.test("packages: users' tasks use the default lock, tasks of tests and benchmarks the other", () => {
   const { tasks, lock } = readJson("deno.json");
   assertEquals(lock, { path: "./deno.lock", frozen: true });
   for (const [name, { command }] of Object.entries<{ command: string }>(tasks)) {
@@ -125,7 +125,7 @@ Deno.test("packages: the tasks of users take the default lock, those of tests an
   }
 });
 
-Deno.test("packages: a start on an empty machine fetches those of the service alone", async () => {
+Deno.test("packages: a start on an empty machine fetches only the service's", async () => {
   const folder = await Deno.makeTempDir({ prefix: "runledger-packages-" });
   try {
     const { code, stderr } = await runTaskWith({ DENO_DIR: folder }, "start", "--help");

@@ -1,11 +1,11 @@
-/** What the runtime tells an OpenTelemetry collector of the program, switched on by its environment. */
+/** Tests the runtime's OpenTelemetry export, which environment variables enable. */
 import { assert, assertEquals } from "@std/assert";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { OtlpReceiver, type Span } from "../support/fakes/otlp.ts";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
-/** What `docs/OPERATIONS.md` tells to set, with intervals that a test can wait for. */
+/** Variables from `docs/OPERATIONS.md`, with intervals that a test can wait for. */
 const TELEMETRY = {
   OTEL_DENO: "true",
   OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
@@ -14,8 +14,8 @@ const TELEMETRY = {
   OTEL_METRIC_EXPORT_INTERVAL: "100",
 };
 
-/** A span's request, as the runtime describes it. */
-function told({ name, attributes }: Span) {
+/** Describes the request of a span. */
+function requestOf({ name, attributes }: Span) {
   const status = Number(attributes["http.response.status_code"]);
   return [name, attributes["url.path"], attributes["url.query"], status];
 }
@@ -26,7 +26,7 @@ Deno.test("OpenTelemetry: spans and metrics of requests arrive at a collector, w
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, ...TELEMETRY };
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
     await using process = await Process.start({ ...settings, ...endpoint });
-    // The first key is made and shown: on the terminal alone.
+    // The first key is generated and shown on the terminal alone.
     const [, key = ""] = await process.says(/shown only now: (apk_eu_[0-9a-f]{32})\n/) ?? [];
     const headers = { Authorization: `Bearer ${key}` };
     const calls: [string, RequestInit][] = [
@@ -39,7 +39,7 @@ Deno.test("OpenTelemetry: spans and metrics of requests arrive at a collector, w
       await answer.body?.cancel();
     }
     await receiver.until(() => receiver.spans.length === calls.length);
-    assertEquals(receiver.spans.map(told), [
+    assertEquals(receiver.spans.map(requestOf), [
       ["POST", "/v1/heartbeats", "", 202],
       ["GET", `/v1/runs/${runId(1)}`, "", 200],
       ["GET", "/v1/usage", "month=x", 400],

@@ -1,7 +1,7 @@
 /**
  * The part of `@std/assert` that the tests use, over the runtime's own assertions.
  *
- * Signatures are those of the original, so that `deno.json` may point the name back at it.
+ * The signatures match the original, so that `deno.json` may map the name back to it.
  */
 import nodeAssert from "node:assert/strict";
 
@@ -32,7 +32,7 @@ export function assertStringIncludes(actual: string, expected: string, message?:
   nodeAssert.ok(actual.includes(expected), message ?? `"${actual}" does not include "${expected}"`);
 }
 
-/** Fails unless the function throws such an error; answers the error. */
+/** Fails unless the function throws such an error; returns the error. */
 export function assertThrows(
   run: () => unknown,
   errorClass: ErrorClass = Error,
@@ -46,7 +46,7 @@ export function assertThrows(
   throw new nodeAssert.AssertionError({ message: `Expected ${errorClass.name} to be thrown` });
 }
 
-/** Fails unless the promise rejects with such an error; answers the error. */
+/** Fails unless the promise rejects with such an error; returns the error. */
 export async function assertRejects(
   run: () => PromiseLike<unknown>,
   errorClass: ErrorClass = Error,

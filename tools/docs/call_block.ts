@@ -1,6 +1,13 @@
 /** Generates a call's section: text, fields, an example, responses and errors. */
 import { curlOf } from "../../routes/docs/curl.ts";
-import { type CallOfGroup, type Document, type DocumentedCall, resolved, type Response, schemaName } from "../../routes/docs/document.ts";
+import {
+  type CallOfGroup,
+  type Document,
+  type DocumentedCall,
+  resolved,
+  type Response,
+  schemaName,
+} from "../../routes/docs/document.ts";
 import { documentedFields, type Field, sentField } from "../../routes/docs/fields.tsx";
 import { fieldRow, table, typeText } from "./fields.ts";
 

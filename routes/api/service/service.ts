@@ -4,7 +4,12 @@ import type { AppDeps } from "../../http/context.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { answer, answerText, fail } from "../../http/answer.ts";
-import { gauge, type MetricFamily, METRICS_TYPE, metricsText } from "../../../domain/metrics/text.ts";
+import {
+  gauge,
+  type MetricFamily,
+  METRICS_TYPE,
+  metricsText,
+} from "../../../domain/metrics/text.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";

@@ -1,21 +1,24 @@
-/** An attack as it is written down: what one team on the plan free does to the service. */
+/** Type of an attack: the requests that one team on the free plan sends to harm the service. */
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Store } from "../../../kv/store.ts";
 import type { Attacker } from "./attacker.ts";
 
-/** An attack; `State` is what its set-up leaves behind, as JSON. */
+/** An attack; `State` is the JSON result of its set-up. */
 export interface AttackOf<State> {
   readonly name: string;
-  /** The finding of the security review that it plays, or null for one more of its kind. */
+  /** Finding of the security review that the attack plays, or null for an additional attack. */
   readonly finding: string | null;
-  /** One line for people: the requests, and what is large, slow or many about them. */
+  /** One line of description: the requests, and what is large, slow or many about them. */
   readonly does: string;
   /**
-   * Stores what the attack needs. The team is on the plan enterprise meanwhile, as one that took days
-   * over it, and the service starts again before the attack.
+   * Stores the data that the attack needs. Meanwhile the team is on the enterprise plan, which
+   * stands for days of preparation. The service restarts before the attack.
    */
   setUp?(attacker: Attacker): Promise<State>;
-  /** Writes into the ledger what takes too long by requests, while the service is stopped. */
+  /**
+   * Writes data directly into the ledger, with the service stopped, if requests would take too
+   * long.
+   */
   fill?(store: Store, team: TeamId): Promise<void>;
   /** Attacks until the attacker's signal aborts. */
   run(attacker: Attacker, state: State): Promise<unknown>;
@@ -24,7 +27,7 @@ export interface AttackOf<State> {
 /** Any attack. */
 export type Attack = AttackOf<unknown>;
 
-/** Writes an attack down, the state of its set-up and of its run being the same. */
+/** Defines an attack; checks that the set-up and the run have the same state type. */
 export function attack<State = undefined>(written: AttackOf<State>): Attack {
   return written;
 }

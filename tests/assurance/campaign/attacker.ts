@@ -1,49 +1,51 @@
-/** The attacking team's client: how attacks send, pace and hold requests, and count the answers. */
+/** HTTP client of the attacking team: sends, paces and holds requests, and counts the responses. */
 import { delay } from "./delay.ts";
 
-/** What the plan free lets through, and a tenth more, so that some are always refused. */
+/**
+ * Requests per second: the limits of the free plan plus a tenth, so that some are always refused.
+ */
 export const RATE = { ingest: 110, control: 220 } as const;
 
-/** What the plan free lets through at once. */
+/** Burst that the free plan allows. */
 const BURST = 200;
 
-/** Requests of one attack that may wait for their answer, unless it says otherwise. */
+/** Default maximum of requests that one attack has in flight. */
 const IN_FLIGHT_MAX = 300;
 
-/** Milliseconds before a connection that broke is opened again. */
+/** Milliseconds before a broken connection is reopened. */
 const REOPEN_MS = 50;
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 
-/** Where the service is, and who attacks it. */
+/** Address of the service and the attacker's credential. */
 export interface Target {
   readonly url: string;
   /** A key of the attacking team with every scope. */
   readonly key: string;
 }
 
-/** How often each status was answered, and whatever else happened. */
+/** Number of responses by status, and of other outcomes by name. */
 export type Counts = Record<string, number>;
 
-/** A request. */
-export interface Sent {
+/** Body, headers and credential of a request. */
+export interface RequestOptions {
   readonly body?: BodyInit;
   readonly headers?: Record<string, string>;
   /** Null sends no credential. */
   readonly key?: string | null;
 }
 
-/** An answer, read to its end. */
+/** A response with its complete body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array;
 }
 
-/** The attacking team. */
+/** Client of the attacking team. */
 export class Attacker {
   readonly counts: Counts = {};
-  /** Promises of the service that the attack itself saw broken. */
+  /** Broken promises of the service that the attack itself detected. */
   readonly blames: string[] = [];
   readonly url: string;
   readonly key: string;
@@ -55,26 +57,26 @@ export class Attacker {
     this.signal = signal;
   }
 
-  /** Counts an answer, or anything else worth a number. */
+  /** Counts a response status or another outcome. */
   count(what: string | number): void {
     this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
-  /** Notes a promise of the service that was broken, once. */
+  /** Records a broken promise of the service, once per text. */
   blame(text: string): void {
     if (!this.blames.includes(text)) this.blames.push(text);
   }
 
-  /** Sends a request, reads the answer to its end and counts it; null when there was none. */
-  async send(method: string, path: string, sent: Sent = {}): Promise<Answer | null> {
-    const { body, headers, key = this.key } = sent;
+  /** Sends a request and counts the response; null if there was none. */
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<Answer | null> {
+    const { body, headers, key = this.key } = options;
     try {
       const response = await fetch(this.url + path, {
         method,
         redirect: "manual",
         signal: this.signal,
         headers: {
-          // Otherwise the client itself asks for gzip, and both sides only compress.
+          // Without this header fetch asks for gzip, and both sides mainly compress.
           "Accept-Encoding": "identity",
           ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
           ...headers,
@@ -94,7 +96,7 @@ export class Attacker {
     return this.send("GET", path, { headers });
   }
 
-  /** Posts JSON, given as a text, as bytes of gzip, or as a value. */
+  /** Posts JSON: a text, gzipped bytes, or a value to serialize. */
   post(path: string, body: unknown): Promise<Answer | null> {
     if (body instanceof Uint8Array) {
       const headers = { "Content-Encoding": "gzip" };
@@ -105,8 +107,8 @@ export class Attacker {
   }
 
   /**
-   * Starts so many requests a second, however long their answers take; beyond a number of those that
-   * wait, the next ones are left out.
+   * Starts `perSecond` requests a second, independent of response times. Skips requests while
+   * `inFlightMax` are in flight.
    */
   async pace(
     perSecond: number,
@@ -126,7 +128,7 @@ export class Attacker {
     await Promise.all(inFlight);
   }
 
-  /** Has so many clients work, each as soon as its last work is done; for what holds its place. */
+  /** Runs `count` clients in parallel, each in a loop. For work that holds a connection or slot. */
   async clients(count: number, work: (client: number) => Promise<unknown>): Promise<void> {
     await Promise.all(Array.from({ length: count }, async (_, client) => {
       while (!this.signal.aborted) {
@@ -136,7 +138,7 @@ export class Attacker {
     }));
   }
 
-  /** Does something so many times, some at once; the first failure ends it. For set-ups. */
+  /** Runs `work` `count` times, `atOnce` in parallel; the first failure ends it. For set-ups. */
   async times(count: number, work: (n: number) => Promise<unknown>, atOnce = 24): Promise<void> {
     let next = 0;
     await Promise.all(Array.from({ length: atOnce }, async () => {
@@ -145,8 +147,8 @@ export class Attacker {
   }
 
   /**
-   * Keeps so many connections in use; each is opened again once its use has ended. At first and then
-   * in each second as many are opened as the plan lets requests through.
+   * Keeps `count` connections in use and reopens each one that ends. Connections open in one burst,
+   * then at the plan's request rate.
    */
   async hold(count: number, use: (socket: Socket, n: number) => Promise<unknown>): Promise<void> {
     const startMs = performance.now();
@@ -161,22 +163,24 @@ export class Attacker {
     });
   }
 
-  /** The head of a request with the team's key. */
+  /** Formats a request head with the team's key. */
   head(method: string, path: string, ...headers: string[]): string {
     const lines = [`${method} ${path} HTTP/1.1`, "Host: ledger"];
     return [...lines, `Authorization: Bearer ${this.key}`, ...headers].join("\r\n") + "\r\n\r\n";
   }
 
-  /** Sends a request and closes the connection without waiting for the answer. */
+  /** Sends a request and closes the connection without waiting for the response. */
   async leave(request: string | Uint8Array): Promise<void> {
     using socket = await Socket.open(this.url, this.signal);
     await socket.send(request);
-    // The request must have arrived, or there is nothing to leave behind.
+    // The request must arrive before the connection closes.
     await delay(5);
     this.count("left");
   }
 
-  /** Counts the status of the next answer on a connection; null when it was closed without one. */
+  /**
+   * Counts the status of the next response on a connection; null if the connection closed first.
+   */
   async answered(socket: Socket): Promise<number | null> {
     const status = await socket.status();
     if (!this.signal.aborted) this.count(status ?? "closed");
@@ -185,7 +189,7 @@ export class Attacker {
 
   #failed(error: unknown): void {
     if (this.signal.aborted) return;
-    // A broken connection is what many attacks are about; any other error is one of the attack.
+    // Many attacks break connections on purpose; any other error is a bug in the attack.
     if (!isBroken(error)) throw error;
     this.count("broken");
   }
@@ -202,11 +206,11 @@ function isBroken(error: unknown): boolean {
   ].some((kind) => error instanceof kind);
 }
 
-/** Milliseconds for which a set-up repeats a request that the service has no time for. */
+/** Maximum milliseconds for which a set-up retries a request that gets 503. */
 const RETRY_MS_MAX = 60_000;
 
-/** Sends a request of a set-up until it is taken. */
-export async function taken(send: () => Promise<Answer | null>): Promise<Answer> {
+/** Sends a set-up request until it is accepted. */
+export async function sendUntilAccepted(send: () => Promise<Answer | null>): Promise<Answer> {
   const endMs = performance.now() + RETRY_MS_MAX;
   for (;;) {
     const answer = await send();
@@ -215,20 +219,20 @@ export async function taken(send: () => Promise<Answer | null>): Promise<Answer>
   }
 }
 
-/** Fails a set-up whose request was refused. */
+/** Throws if a set-up request was refused. */
 export function must(answer: Answer | null): Answer {
   if (answer !== null && answer.status < 400) return answer;
   const text = answer === null ? "no answer" : decoder.decode(answer.bytes.subarray(0, 300));
   throw new Error(`The set-up was refused: ${answer?.status} ${text}`);
 }
 
-/** The JSON of an answer. */
-// deno-lint-ignore no-explicit-any -- attacks look into any answer
+/** Parses the JSON body of a response. */
+// deno-lint-ignore no-explicit-any -- attacks read responses of any shape
 export function jsonOf(answer: Answer | null): any {
   return JSON.parse(decoder.decode(must(answer).bytes));
 }
 
-/** A connection whose bytes the attack writes and reads itself. Always `using`. */
+/** A connection with raw reads and writes. Always `using`. */
 export class Socket implements Disposable {
   #closed = false;
   readonly #close = () => this[Symbol.dispose]();
@@ -244,16 +248,18 @@ export class Socket implements Disposable {
 
   /** Sends all bytes. */
   async send(data: string | Uint8Array): Promise<void> {
-    let rest = typeof data === "string" ? encoder.encode(data) : data;
-    while (rest.length > 0) rest = rest.subarray(await this.connection.write(rest));
+    let remaining = typeof data === "string" ? encoder.encode(data) : data;
+    while (remaining.length > 0) {
+      remaining = remaining.subarray(await this.connection.write(remaining));
+    }
   }
 
-  /** Takes at most so many bytes; their number, or null at the end. */
+  /** Reads at most `bytes` bytes; returns their number, or null at the end. */
   async take(bytes: number): Promise<number | null> {
     return await this.connection.read(new Uint8Array(bytes));
   }
 
-  /** Reads the beginning of an answer; its status, or null when the connection was closed. */
+  /** Reads the start of a response; returns its status, or null if the connection closed. */
   async status(): Promise<number | null> {
     const bytes = new Uint8Array(1_024);
     const count = await this.connection.read(bytes);
@@ -261,12 +267,12 @@ export class Socket implements Disposable {
     return Number(decoder.decode(bytes.subarray(0, count)).split(" ", 2)[1]);
   }
 
-  /** Takes a few bytes now and then until the service closes the connection. */
+  /** Reads a few bytes at intervals until the service closes the connection. */
   async sip(bytes: number, everyMs: number): Promise<void> {
     while (await this.take(bytes) !== null) await delay(everyMs, this.signal);
   }
 
-  /** Takes whatever is sent until the service closes the connection. */
+  /** Reads everything until the service closes the connection. */
   async drain(): Promise<void> {
     while (await this.take(65_536) !== null);
   }

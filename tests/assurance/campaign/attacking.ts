@@ -1,22 +1,22 @@
-/** The child process that attacks: sets one attack up, or runs it until it is asked to end. */
+/** Child process that attacks: sets up one attack, or runs it until its parent stops it. */
 import { ATTACKS } from "./attacks.ts";
 import { Attacker, type Counts, type Target } from "./attacker.ts";
 import { workAsChild } from "./child.ts";
 
-/** What the child is to do. */
+/** Work for the child process. */
 export interface AttackOrder extends Target {
   readonly name: string;
-  /** What the set-up left behind; absent to do the set-up. */
+  /** Result of the set-up; absent to run the set-up. */
   readonly state?: { readonly of: unknown };
 }
 
-/** What became of an attack, as its sender saw it. */
+/** Result of an attack, as the attacker saw it. */
 export interface Attacked {
   readonly counts: Counts;
   readonly blames: readonly string[];
 }
 
-/** Milliseconds that requests under way may take after the end. */
+/** Milliseconds that requests in flight may take after the end. */
 const AFTER_MS = 3_000;
 
 if (import.meta.main) {
@@ -27,9 +27,9 @@ if (import.meta.main) {
     begin();
     if (order.state === undefined) return await attack.setUp?.(attacker) ?? null;
     const running = attack.run(attacker, order.state.of);
-    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const { promise: deadline, resolve } = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => setTimeout(resolve, AFTER_MS), { once: true });
-    await Promise.race([running, late]);
+    await Promise.race([running, deadline]);
     return { counts: attacker.counts, blames: attacker.blames } satisfies Attacked;
   });
 }

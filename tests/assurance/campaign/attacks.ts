@@ -1,4 +1,4 @@
-/** All attacks. */
+/** List of all attacks. */
 import type { Attack } from "./attack.ts";
 import { bodies } from "./kinds/bodies.ts";
 import { feed } from "./kinds/feed.ts";
@@ -10,7 +10,7 @@ import { pages } from "./kinds/pages.ts";
 import { sockets } from "./kinds/sockets.ts";
 import { spend } from "./kinds/spend.ts";
 
-/** Every attack, in the order in which they are played. */
+/** All attacks, in execution order. */
 export const ATTACKS: readonly Attack[] = [
   ...sockets,
   ...bodies,

@@ -1,4 +1,4 @@
-/** The command knows all attacks, by distinct names and by the findings of the review. */
+/** Tests the attack list: distinct names, and an attack for each finding of the review. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ATTACKS } from "./attacks.ts";
 import { UsageError } from "../../../tools/command.ts";
@@ -6,13 +6,13 @@ import { chooseAttacks } from "./options.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
-/** Findings that requests of one team play; the others need a clock, a disk or a file. */
+/** Findings that one team's requests can play; the others need a clock, a disk or a file. */
 const FINDINGS = [
   ...["C1", "C2", "C3", "H3", "H4", "H5", "H6", "H7", "H8", "H10"],
   ...["M4", "M5", "M6", "M7", "M8", "L4", "L8", "L12", "L14", "A2"],
 ];
 
-Deno.test("campaign --list names every attack, each by a name of its own", async () => {
+Deno.test("campaign --list shows every attack under a unique name", async () => {
   const main = new URL("../main.ts", import.meta.url).pathname;
   const args = [
     "run",
@@ -35,7 +35,7 @@ Deno.test("campaign --list names every attack, each by a name of its own", async
   assertEquals(new Set(names).size, names.length);
 });
 
-Deno.test("each finding has its attack, and there are twenty more of their kind", () => {
+Deno.test("each finding has an attack, and there are at least twenty more", () => {
   const played = new Set(ATTACKS.map(({ finding }) => finding));
   assertEquals(FINDINGS.filter((finding) => !played.has(finding)), []);
   assert(ATTACKS.filter(({ finding }) => finding === null).length >= 20);

@@ -1,17 +1,17 @@
 /**
- * Attackers and probes as processes of their own: what is measured is then the service's time and not
- * that of a shared event loop. A child gets one line of JSON, says when it begins, works until its
- * input ends, and answers one line of JSON.
+ * Runs attackers and probes as separate processes, so that measurements do not include waits in a
+ * shared event loop. A child reads one line of JSON, reports that it has started, works until its
+ * input ends, and writes one line of JSON.
  */
 
 const FLAGS = ["run", "--frozen", "-A"];
 
-/** Milliseconds in which a child that is asked to end must have answered. */
+/** Maximum milliseconds from the end of a child's input to its result. */
 const END_MS_MAX = 20_000;
 
 const encoder = new TextEncoder();
 
-/** A child at work. Always `await using`. */
+/** A running child process. Always `await using`. */
 export class Child<Result> implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -28,7 +28,7 @@ export class Child<Result> implements AsyncDisposable {
     process.status.then(() => this.#ended = true);
   }
 
-  /** Starts a script of this folder and waits until it begins. */
+  /** Starts a script of this folder and waits until it reports that it has started. */
   static async start<Result>(script: string, order: unknown): Promise<Child<Result>> {
     const process = new Deno.Command(Deno.execPath(), {
       args: [...FLAGS, new URL(script, import.meta.url).pathname],
@@ -42,19 +42,19 @@ export class Child<Result> implements AsyncDisposable {
     return child;
   }
 
-  /** Waits for a child that ends by itself. */
+  /** Waits for the result of a child that ends without `stop`. */
   async done(): Promise<Result> {
     return JSON.parse(await this.#line());
   }
 
-  /** Ends its work; what it found. */
+  /** Ends the child's work and returns its result. */
   async stop(): Promise<Result> {
-    const late = setTimeout(() => this.#kill(), END_MS_MAX);
+    const timer = setTimeout(() => this.#kill(), END_MS_MAX);
     try {
       await this.#input.close().catch(() => {});
       return await this.done();
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
     }
   }
 
@@ -76,19 +76,19 @@ export class Child<Result> implements AsyncDisposable {
   }
 }
 
-/** Cuts text at line ends. */
+/** Splits text into lines. */
 function lines(): TransformStream<string, string> {
-  let rest = "";
+  let remainder = "";
   return new TransformStream({
     transform(part, controller) {
-      const found = (rest + part).split("\n");
-      rest = found.pop() ?? "";
-      for (const line of found) controller.enqueue(line);
+      const complete = (remainder + part).split("\n");
+      remainder = complete.pop() ?? "";
+      for (const line of complete) controller.enqueue(line);
     },
   });
 }
 
-/** Runs the work of a child: reads its order, says that it begins, and answers. */
+/** Runs the work of a child: reads its order, reports the start, and writes the result. */
 export async function workAsChild<Order>(
   work: (order: Order, begin: () => void, signal: AbortSignal) => Promise<unknown>,
 ): Promise<never> {
@@ -96,9 +96,9 @@ export async function workAsChild<Order>(
     .getReader();
   const { value = "null" } = await input.read();
   const ending = new AbortController();
-  // The end of the input is the request to stop, also when the parent process is gone.
+  // The end of the input means stop; it also ends when the parent process dies.
   input.read().finally(() => ending.abort());
-  const result = await work(JSON.parse(value), () => print("begun"), ending.signal);
+  const result = await work(JSON.parse(value), () => print("started"), ending.signal);
   print(JSON.stringify(result ?? null));
   Deno.exit(0);
 }

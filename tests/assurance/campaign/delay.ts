@@ -1,4 +1,4 @@
-/** Waits some milliseconds; less when the signal aborts. */
+/** Waits `ms` milliseconds, or until the signal aborts. */
 export function delay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

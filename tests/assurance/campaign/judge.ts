@@ -1,11 +1,13 @@
-/** The bars that every attack is held against. */
+/** Bars that every attack is measured against. */
 import { quantile } from "../../../bench/stats.ts";
 import { number } from "../../../tools/table.ts";
 import type { Attacked } from "./attacking.ts";
 import type { Calls, Noticed } from "./victim.ts";
 import { PROBES } from "./victim.ts";
 
-/** What must hold while one team attacks. The last two are of the second team's work behind a call. */
+/**
+ * Limits that must hold during an attack. The last two concern background work of the second team.
+ */
 export const BARS = {
   rssMb: 600,
   heartbeatP99Ms: 250,
@@ -14,20 +16,20 @@ export const BARS = {
   erasureMaxMs: 10_000,
 } as const;
 
-/** What was seen during an attack. */
-export interface Seen {
+/** Measurements of one attack. */
+export interface Measured {
   readonly attacked: Attacked;
   readonly noticed: Noticed;
-  /** The largest of the samples. */
+  /** Maximum of the samples. */
   readonly rssMb: number;
-  /** How the process ended by itself; null while it lives. */
+  /** How the process ended unexpectedly; null while it runs. */
   readonly ended: string | null;
-  /** Whether `/healthz` answers at the end. */
+  /** True if `/healthz` responds at the end. */
   readonly isHealthy: boolean;
 }
 
-/** Names each bar that was missed; none when the attack was held off. */
-export function judge({ attacked, noticed, rssMb, ended, isHealthy }: Seen): string[] {
+/** Names each missed bar; empty if the service withstood the attack. */
+export function judge({ attacked, noticed, rssMb, ended, isHealthy }: Measured): string[] {
   const { heartbeats, lists, costs, erasures } = noticed;
   const checks: readonly (readonly [held: boolean, broken: string])[] = [
     [ended === null, `the process ended: ${ended}`],
@@ -45,25 +47,25 @@ export function judge({ attacked, noticed, rssMb, ended, isHealthy }: Seen): str
   return checks.filter(([held]) => !held).map(([, broken]) => broken);
 }
 
-/** A bar in milliseconds; without any call it is missed. */
+/** Checks a bar in milliseconds; it is missed if there was no call. */
 function below(what: string, ms: number, bar: number): readonly [boolean, string] {
   return [ms < bar, `${what} ${number(ms)} ms`];
 }
 
-/** The second team is within its plan, so each of its calls must be taken. */
+/** The second team is within its plan, so each of its calls must be accepted. */
 function unanswered(name: string, { statuses }: Calls): readonly [boolean, string] {
   const refused = Object.entries(statuses).filter(([status]) => !/^2/.test(status));
   const text = refused.map(([status, count]) => `${count} × ${status}`).join(", ");
   return [refused.length === 0, `${name} of the second team: ${text}`];
 }
 
-/** The line of an attack. */
-export function lineOf({ attacked, noticed, rssMb }: Seen): string {
+/** Formats the result line of an attack. */
+export function lineOf({ attacked, noticed, rssMb }: Measured): string {
   const { heartbeats, lists, costs, erasures } = noticed;
-  const sent = Object.entries(attacked.counts)
+  const outcomes = Object.entries(attacked.counts)
     .map(([what, count]) => `${number(count)} × ${what}`).join(", ");
   const ms = (calls: Calls, part: number) => number(quantile(calls.ms, part));
-  return `attacker ${sent}; RSS ${number(rssMb)} MB; ` +
+  return `attacker ${outcomes}; RSS ${number(rssMb)} MB; ` +
     `${number(heartbeats.ms.length)} heartbeats p50 ${ms(heartbeats, 0.5)}, ` +
     `p99 ${ms(heartbeats, 0.99)}, max ${ms(heartbeats, 1)} ms; ` +
     `${lists.ms.length} lists p99 ${ms(lists, 0.99)}, max ${ms(lists, 1)} ms; ` +
@@ -71,7 +73,7 @@ export function lineOf({ attacked, noticed, rssMb }: Seen): string {
     `5xx ${serverErrorsOf(noticed)}`;
 }
 
-/** Answers of 500 and more, and calls without an answer, of the second team. */
+/** Counts the second team's 5xx responses and calls without a response. */
 export function serverErrorsOf(noticed: Noticed): number {
   return PROBES.flatMap((name) => Object.entries(noticed[name].statuses))
     .filter(([status]) => !/^[234]/.test(status))

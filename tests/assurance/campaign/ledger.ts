@@ -1,4 +1,4 @@
-/** The service under attack: a process of its own with little memory, an operator and two teams. */
+/** Service under attack: a separate process with little memory, an operator and two teams. */
 import { Memory } from "../../../domain/core/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
@@ -9,16 +9,16 @@ import { type Ended, type Launcher, Process } from "../../support/harness/proces
 import type { Target } from "./attacker.ts";
 import type { MemoryGroup } from "./cgroup.ts";
 
-/** The memory flags of a small machine, with those of `deno task start`. */
+/** Memory flags of a small machine, in addition to those of `deno task start`. */
 const V8_FLAGS = "--heap-growing-percent=60,--max-old-space-size=512";
 
-/** A team and a key of it with every scope. */
+/** A team and one of its keys, with every scope. */
 interface Team {
   readonly id: TeamId;
   readonly key: string;
 }
 
-/** The log goes to a file: read line by line it would take the time of a processor that is attacked. */
+/** Writes the log to a file: reading it line by line would take processor time from the service. */
 const START = 'exec "$@" >>"$0"';
 const START_IN_GROUP = 'group=$1; shift; echo $$ >"$group" && exec "$@" >>"$0"';
 
@@ -39,7 +39,8 @@ export class Ledger implements AsyncDisposable {
   /** Starts a service over an empty file and creates both teams. */
   static async create(folder: string, group: MemoryGroup | null): Promise<Ledger> {
     const process = await start(folder, group);
-    // In lists of teams the attacker comes first, where first come is first served.
+    // The attacker sorts first in lists of teams, which favors it wherever teams are served in
+    // order.
     const [attacker, victim] = [await createTeam(process.url), await createTeam(process.url)]
       .sort((a, b) => a.id < b.id ? -1 : 1);
     if (attacker === undefined || victim === undefined) throw new Error("There are no teams");
@@ -50,17 +51,17 @@ export class Ledger implements AsyncDisposable {
     return this.#process;
   }
 
-  /** Where a team's requests go. */
+  /** Returns the address and credential for a team's requests. */
   target({ key }: Team): Target {
     return { url: this.#process.url, key };
   }
 
-  /** Puts the attacking team on a plan. */
+  /** Sets the plan of the attacking team. */
   async putAttackerOn(tier: Tier): Promise<void> {
     await operate(this.#process.url, "PATCH", `/v1/teams/${this.attacker.id}`, { tier });
   }
 
-  /** Stops the service, lets something write into the file, and starts it again. */
+  /** Stops the service, lets `between` write to its file, and restarts it. */
   async restart(between?: (store: Store, team: TeamId) => Promise<void>): Promise<void> {
     await this.#process.stop();
     if (between !== undefined) {

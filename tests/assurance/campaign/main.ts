@@ -1,6 +1,6 @@
 /**
- * `deno task assure campaign`: plays attacks of one team on the plan free, each on a service of its own
- * with 512 MB of heap. A promise is broken when a second team notices one of them.
+ * `deno task assure campaign`: plays attacks by one team on the free plan, each on a new service
+ * with 512 MB of heap. A promise is broken if a second team notices an attack.
  */
 import { print, say } from "../../../bench/report.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
@@ -12,10 +12,10 @@ import { MemoryGroup } from "./cgroup.ts";
 import { BARS } from "./judge.ts";
 import { play, type Played } from "./play.ts";
 
-/** Far more than the bar: only what grows without an end reaches it. */
+/** Far above the bar: only unlimited growth reaches it. */
 const GROUP_BYTES_MAX = 2 ** 30;
 
-/** An attack whose set-up or harness failed is not held. */
+/** Plays an attack; one whose set-up or harness failed counts as broken. */
 async function playOrFail(
   attack: Attack,
   { seconds }: CampaignOptions,
@@ -29,7 +29,7 @@ async function playOrFail(
     print(`${titleOf(attack)}: ${line}: ${verdict}`);
     return played;
   } catch (error) {
-    print(`${titleOf(attack)}: BROKEN: it was not played to its end: ${error}`);
+    print(`${titleOf(attack)}: BROKEN: the attack did not complete: ${error}`);
     return null;
   }
 }
@@ -38,17 +38,17 @@ function titleOf({ name, finding }: Attack): string {
   return finding === null ? name : `${name} (${finding})`;
 }
 
-/** Plays the attacks that are wanted. */
-export async function run(wanted: AssuranceOptions): Promise<boolean> {
-  const options = chooseAttacks(wanted, ATTACKS);
+/** Plays the selected attacks. */
+export async function run(selected: AssuranceOptions): Promise<boolean> {
+  const options = chooseAttacks(selected, ATTACKS);
   if (options.list) {
     for (const attack of options.attacks) print(`${titleOf(attack)}: ${attack.does}`);
     return true;
   }
   const created = await MemoryGroup.create(GROUP_BYTES_MAX);
   const group = typeof created === "string" ? null : created;
-  if (group === null) say(`Without a control group of 1 GB: ${created}`);
-  else say(`In a control group of 1 GB: ${group.folder}`);
+  if (group === null) say(`Running without a control group of 1 GB: ${created}`);
+  else say(`Running in a control group of 1 GB: ${group.folder}`);
   const played: Played[] = [];
   try {
     for (const attack of options.attacks) {
@@ -65,7 +65,7 @@ export async function run(wanted: AssuranceOptions): Promise<boolean> {
   return broken === 0;
 }
 
-/** Writes what is known so far: a run of all attacks takes more than an hour. */
+/** Writes the results after each attack: a run of all attacks takes more than an hour. */
 async function write(
   file: string,
   { seconds }: CampaignOptions,

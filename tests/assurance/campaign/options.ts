@@ -1,26 +1,26 @@
-/** Which attacks are played, and for how long, from the command line. */
+/** Selection and duration of attacks, from the command line. */
 import { UsageError } from "../../../tools/command.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import type { Attack } from "./attack.ts";
 
-/** A run of the campaign. */
+/** Options of one campaign run. */
 export interface CampaignOptions {
   readonly attacks: readonly Attack[];
   readonly seconds: number;
-  /** Only names the attacks. */
+  /** Only list the attacks. */
   readonly list: boolean;
-  /** File that results are written to as JSON; null for none. */
+  /** File for the results as JSON, or null. */
   readonly json: string | null;
 }
 
-/** Chooses attacks by name, or by a finding such as H4. */
+/** Selects attacks by name, or by a finding such as H4. */
 export function chooseAttacks(
   { parts, count, list, json }: AssuranceOptions,
   all: readonly Attack[],
 ): CampaignOptions {
-  const matches = (attack: Attack, wanted: string) =>
-    attack.name === wanted || attack.finding === wanted;
-  const unknown = parts.find((wanted) => !all.some((attack) => matches(attack, wanted)));
+  const matches = (attack: Attack, selector: string) =>
+    attack.name === selector || attack.finding === selector;
+  const unknown = parts.find((selector) => !all.some((attack) => matches(attack, selector)));
   if (unknown !== undefined) {
     throw new UsageError(`There is no attack "${unknown}": --list names them`);
   }
@@ -29,6 +29,6 @@ export function chooseAttacks(
   }
   const attacks = parts.length === 0
     ? all
-    : all.filter((attack) => parts.some((wanted) => matches(attack, wanted)));
+    : all.filter((attack) => parts.some((selector) => matches(attack, selector)));
   return { attacks, seconds: count, list, json };
 }

@@ -1,31 +1,31 @@
-/** Plays one attack on a service of its own, with a second team at work meanwhile. */
+/** Plays one attack on a new service while a second team works. */
 import { usageOf } from "../../../bench/process.ts";
 import type { Attack } from "./attack.ts";
 import type { Attacked, AttackOrder } from "./attacking.ts";
 import type { MemoryGroup } from "./cgroup.ts";
 import { Child } from "./child.ts";
 import { delay } from "./delay.ts";
-import { judge, lineOf, type Seen } from "./judge.ts";
+import { judge, lineOf, type Measured } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import type { Noticed } from "./victim.ts";
 
-/** Milliseconds between two samples of memory. */
+/** Milliseconds between memory samples. */
 const SAMPLE_MS = 100;
 
-/** Milliseconds in which the service must answer that it lives. */
+/** Maximum milliseconds for a response of `/healthz`. */
 const HEALTH_MS_MAX = 2_000;
 
-/** An attack that was played. */
+/** Result of an attack. */
 export interface Played {
   readonly name: string;
   readonly finding: string | null;
-  readonly seen: Seen;
+  readonly seen: Measured;
   readonly line: string;
-  /** The bars it missed. */
+  /** Missed bars. */
   readonly broken: readonly string[];
 }
 
-/** Sets an attack up, runs it for so many seconds, and judges what was seen. */
+/** Sets up an attack, runs it for `seconds`, and judges the measurements. */
 export async function play(
   attack: Attack,
   seconds: number,
@@ -44,7 +44,7 @@ export async function play(
   };
 }
 
-/** Stores what the attack needs; the service is freshly started afterwards. */
+/** Stores the data that the attack needs, then restarts the service. */
 async function setUp(attack: Attack, ledger: Ledger): Promise<unknown> {
   let state: unknown;
   if (attack.setUp !== undefined) {
@@ -66,7 +66,7 @@ async function fight(
   state: unknown,
   ledger: Ledger,
   seconds: number,
-): Promise<Seen> {
+): Promise<Measured> {
   const { process } = ledger;
   await using victim = await Child.start<Noticed>("victim.ts", ledger.target(ledger.victim));
   const order = { ...orderOf(attack, ledger), state: { of: state } } satisfies AttackOrder;
@@ -88,14 +88,14 @@ async function fight(
   return { attacked, noticed, rssMb: await sampling, ended, isHealthy };
 }
 
-/** The largest resident size until the end, in megabytes. */
+/** Returns the maximum resident size until the signal aborts, in megabytes. */
 async function sample(pid: number, signal: AbortSignal): Promise<number> {
-  let most = 0;
+  let maximum = 0;
   while (!signal.aborted) {
-    most = Math.max(most, (await usageOf(pid))?.rssMb || 0);
+    maximum = Math.max(maximum, (await usageOf(pid))?.rssMb || 0);
     await delay(SAMPLE_MS, signal);
   }
-  return most;
+  return maximum;
 }
 
 async function answersHealth(url: string): Promise<boolean> {
@@ -108,7 +108,7 @@ async function answersHealth(url: string): Promise<boolean> {
   }
 }
 
-/** What the runtime said when it gave up. */
+/** Returns the runtime's last error line. */
 function lastErrorOf(stderr: string): string {
   const line = stderr.split("\n").findLast((line) => /fatal|panic|error/i.test(line));
   return line === undefined ? "" : `(${line.trim().slice(0, 160)})`;

@@ -1,5 +1,6 @@
 /**
- * The child process of the second team: a little ordinary work all along, and how long each call takes.
+ * Child process of the second team: sends a little ordinary work all the time and measures each
+ * call.
  */
 import type { Target } from "./attacker.ts";
 import { workAsChild } from "./child.ts";
@@ -7,16 +8,16 @@ import { delay } from "./delay.ts";
 
 /** Calls of one kind. */
 export interface Calls {
-  /** Milliseconds of each, in order. */
+  /** Duration of each call in milliseconds, in order. */
   readonly ms: number[];
-  /** Answers by status, or `no answer`. */
+  /** Number of responses by status, or under `no answer`. */
   readonly statuses: Record<string, number>;
 }
 
-/** Everything the second team noticed. */
+/** Everything that the second team measured. */
 export type Noticed = Record<ProbeName, Calls>;
 
-/** Its kinds of calls. */
+/** Kinds of calls. */
 export const PROBES = ["heartbeats", "lists", "costs", "erasures"] as const;
 
 /** One of {@link PROBES}. */
@@ -30,25 +31,25 @@ const EVERY_MS: Record<ProbeName, number> = {
   erasures: 5_000,
 };
 
-/** Milliseconds after which a call counts as never answered. */
+/** Milliseconds after which a call counts as unanswered. */
 const ANSWER_MS_MAX = 15_000;
 
-/** Every fourth heartbeat is one with an output: large enough to be counted as a body. */
+/** Every fourth heartbeat has an output that is large enough to use a slot for bodies. */
 const OUTPUT_EVERY = 4;
 const OUTPUT = { text: "The agent wrote a page. ".repeat(1_200) };
 
-/** Calls before the attack: the first of a process compile its code. */
+/** Calls before the attack: the first calls of a process compile its code. */
 const WARM_UP = 150;
 
-/** A worker without other work does what it is asked for in this time. */
+/** Maximum milliseconds in which an idle worker completes a request. */
 const IDLE_MS = 1_000;
 
-/** How often that is tried; each try waits for the worker itself. */
+/** Maximum attempts to find the worker idle; each attempt waits for the worker. */
 const IDLE_TRIES_MAX = 60;
 
 const USE = { provider: "openai", model: "gpt-4o", input_tokens: 1_200, output_tokens: 340 };
 
-/** Milliseconds that calls under way may take after the end of the attack. */
+/** Milliseconds that calls in flight may take after the end of the attack. */
 const AFTER_MS = 8_000;
 
 class Victim {
@@ -62,18 +63,18 @@ class Victim {
     ) as unknown as Noticed;
   }
 
-  /** Does each kind of call once, without remembering it. */
+  /** Makes calls of each kind without recording them. */
   async warmUp(): Promise<void> {
     for (let n = 0; n < WARM_UP; n++) await this.heartbeats(n);
     for (let n = 0; n < 10; n++) await this.lists();
     await this.#idle();
   }
 
-  /** Waits until the worker is done with what a set-up has left it to do. */
+  /** Waits until the worker has completed the work that a set-up left. */
   async #idle(): Promise<void> {
     for (let n = 0; n < IDLE_TRIES_MAX; n++) {
       const startMs = performance.now();
-      // The first may wait for longer than a call can.
+      // The first call may wait longer than its timeout.
       await this.costs().catch(() => {});
       await this.erasures(n).catch(() => {});
       if (performance.now() - startMs < IDLE_MS) return;
@@ -81,7 +82,7 @@ class Victim {
     throw new Error("The set-up left so much work that the attack cannot begin");
   }
 
-  /** Starts calls of a kind at their time, however long the others take. */
+  /** Starts the calls of a kind on schedule, independent of other calls. */
   async probe(name: ProbeName): Promise<void> {
     const calls = this.noticed[name];
     const startMs = performance.now();
@@ -114,7 +115,7 @@ class Victim {
     return status;
   }
 
-  /** From a heartbeat to its final cost. */
+  /** Measures the time from a heartbeat to its final cost. */
   async costs(): Promise<number> {
     const stored = await this.#ask("POST", "/v1/heartbeats", { agent: "agent-0", ...USE });
     if (stored.status !== 202) return stored.status;
@@ -123,7 +124,7 @@ class Victim {
     return status === 200 && json.cost.state !== "final" ? 202 : status;
   }
 
-  /** A job of the worker: 202 when it takes longer than the call waits. */
+  /** Starts a job of the worker; 202 means that it takes longer than the call waits. */
   async erasures(n: number): Promise<number> {
     const { status } = await this.#ask("DELETE", `/v1/customers/no-such-customer-${n}`);
     return status;

@@ -1,4 +1,7 @@
-/** The machine's clock jumps, or passes where calendars are odd. The service's own clock is moved for it. */
+/**
+ * Faults of the clock: jumps, and dates where calendars are irregular. Moves the service's own
+ * clock.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
@@ -11,17 +14,17 @@ import { number } from "./fault.ts";
 
 const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
 
-/** Ways of the clock: what it shows, one after the other. */
+/** Sequences of clock values. */
 export const CLOCKS: Record<string, readonly number[]> = {
-  "back 1 h and forth again": [NOON, NOON - HOUR_MS, NOON],
-  "forth 40 d and back again": [NOON, NOON + 40 * DAY_MS, NOON],
+  "back 1 h and forward again": [NOON, NOON - HOUR_MS, NOON],
+  "forward 40 d and back again": [NOON, NOON + 40 * DAY_MS, NOON],
   "over a leap day": [
     Date.UTC(2028, 1, 29) - 1,
     Date.UTC(2028, 1, 29),
     Date.UTC(2028, 2, 1) - 1,
     Date.UTC(2028, 2, 1),
   ],
-  "over the edge of a month and back": [
+  "over the end of a month and back": [
     Date.UTC(2026, 11, 1) - 1,
     Date.UTC(2026, 11, 1),
     Date.UTC(2026, 11, 1) - 1,
@@ -31,16 +34,16 @@ export const CLOCKS: Record<string, readonly number[]> = {
 /** Runs and heartbeats of each kind at each time. */
 const EACH = 5;
 
-/** What must have been counted. */
+/** Expected counts. */
 interface Expected {
   readonly months: Map<string, number>;
   readonly days: Map<string, number>;
   readonly ids: Set<string>;
-  /** Calls with an id of the client's, to be sent again. */
+  /** Calls with a client's id, to be resent. */
   readonly calls: [path: string, body: unknown][];
 }
 
-/** Writes at each time, all of it once more after a restart, and looks at every count. */
+/** Writes at each time, resends everything after a restart, and checks every count. */
 export async function clockMoves(times: readonly number[]): Promise<string> {
   await using h = await Harness.open({ tier: "enterprise" });
   const expected: Expected = { months: new Map(), days: new Map(), ids: new Set(), calls: [] };
@@ -62,7 +65,7 @@ export async function clockMoves(times: readonly number[]): Promise<string> {
     "each once, exact";
 }
 
-/** A whole run, a heartbeat whose id is minted, and one that begins now and ends at the next time. */
+/** Writes a complete run, a heartbeat with a generated id, and a run that ends at the next time. */
 async function writeRound(h: Harness, n: number, expected: Expected): Promise<void> {
   const { nowMs } = h;
   const [month, day, now] = [monthOf(nowMs), dayOf(nowMs), new Date(nowMs).toISOString()];
@@ -73,33 +76,37 @@ async function writeRound(h: Harness, n: number, expected: Expected): Promise<vo
     expected.days.set(day, (expected.days.get(day) ?? 0) + runs);
     return answer;
   };
-  const known = async (...args: Parameters<typeof write>) => {
+  const sendKnown = async (...args: Parameters<typeof write>) => {
     expected.calls.push([args[0], args[1]]);
     return await write(...args);
   };
-  const [whole, begun, earlier] = [runId(n), runId(n + 100), runId(n + 100 - 1_000)];
+  const [complete, started, earlier] = [runId(n), runId(n + 100), runId(n + 100 - 1_000)];
   const events = [anEvent(1, { ts: now }), anEvent(2, { ts: now }), anEvent(1, { ts: now })];
-  await known("/v1/runs", aRun(n, { started_at: now }), 1, 1);
-  await known(`/v1/runs/${whole}/events`, { events }, 2);
-  await known(`/v1/runs/${whole}/finish`, aFinish({ finished_at: now }), 1);
-  await known("/v1/heartbeats", aHeartbeat(n, { id: begun, status: "start" }), 1, 1);
+  await sendKnown("/v1/runs", aRun(n, { started_at: now }), 1, 1);
+  await sendKnown(`/v1/runs/${complete}/events`, { events }, 2);
+  await sendKnown(`/v1/runs/${complete}/finish`, aFinish({ finished_at: now }), 1);
+  await sendKnown("/v1/heartbeats", aHeartbeat(n, { id: started, status: "start" }), 1, 1);
   if (n >= 1_000) {
-    const end = await known("/v1/heartbeats", aHeartbeat(n, { id: earlier, status: "fail" }), 1);
+    const end = await sendKnown(
+      "/v1/heartbeats",
+      aHeartbeat(n, { id: earlier, status: "fail" }),
+      1,
+    );
     assert(end.json.duration_ms >= 0, end.text);
   }
   checkMinted(await write("/v1/heartbeats", { agent: "nightly" }, 1, 1), now, expected);
 }
 
-/** An id that the service made says when, and is nobody else's. */
+/** Checks that a generated id is unique and contains the current time. */
 function checkMinted({ json }: Answer, now: string, { ids }: Expected): void {
-  const minted: string = json.id;
+  const generated: string = json.id;
   assertEquals(
-    parseInt(minted.slice("run_eu_".length, "run_eu_".length + 12), 16),
+    parseInt(generated.slice("run_eu_".length, "run_eu_".length + 12), 16),
     Date.parse(now),
   );
   assertEquals(json.received_at, now);
-  assert(!ids.has(minted), `${minted} was made twice`);
-  ids.add(minted);
+  assert(!ids.has(generated), `${generated} was generated twice`);
+  ids.add(generated);
 }
 
 async function check(h: Harness, expected: Expected): Promise<void> {
@@ -118,7 +125,7 @@ async function check(h: Harness, expected: Expected): Promise<void> {
   assertEquals([teams.map(({ state }) => state), differences], [["exact"], []]);
 }
 
-/** Asks for more than the plan allows while the clock jumps: the rate follows a clock that never does. */
+/** Exceeds the plan's rate while the clock jumps: the limiter uses a monotonic clock. */
 export async function clockAndRate(): Promise<string> {
   const { burst, requestsPerSecond } = TIERS.free;
   const limits = createRequestLimits(() => performance.now());
@@ -127,23 +134,26 @@ export async function clockAndRate(): Promise<string> {
   const statuses: number[] = [];
   for (let n = 0; n < 3 * burst; n += EACH) {
     h.nowMs = NOON + (n % 3 - 1) * 40 * DAY_MS;
-    const some = Array.from(
+    const answers = Array.from(
       { length: EACH },
       (_, i) => h.post("/v1/heartbeats", aHeartbeat(n + i)),
     );
-    statuses.push(...(await Promise.all(some)).map(({ status }) => status));
+    statuses.push(...(await Promise.all(answers)).map(({ status }) => status));
   }
   const seconds = (performance.now() - startMs) / 1_000;
   const allowed = Math.floor(burst + seconds * requestsPerSecond) + 1;
-  const taken = statuses.filter((status) => status === 202).length;
+  const accepted = statuses.filter((status) => status === 202).length;
   const refused = statuses.filter((status) => status === 429).length;
-  assertEquals(taken + refused, 3 * burst);
-  assert(taken >= burst && taken <= allowed, `${taken} were taken, ${allowed} are allowed`);
-  return `${taken} taken and ${refused} refused with 429 in ${seconds.toFixed(1)} s, ` +
+  assertEquals(accepted + refused, 3 * burst);
+  assert(
+    accepted >= burst && accepted <= allowed,
+    `${accepted} were accepted, ${allowed} are allowed`,
+  );
+  return `${accepted} accepted and ${refused} refused with 429 in ${seconds.toFixed(1)} s, ` +
     `${allowed} allowed`;
 }
 
-/** Passes 80 % of a month, with the clock in it, behind it and before it. */
+/** Passes 80 % of a month's quota while the clock is in, after and before that month. */
 export async function clockAndNotices(): Promise<string> {
   await using b = await Bench.open();
   await b.count(80_000);

@@ -1,4 +1,4 @@
-/** Clients that send slowly, half, nothing, far too much, or break their connections. */
+/** Faults of clients: slow, partial, silent, oversized or reset requests. */
 import { connect } from "node:net";
 import { assert, assertEquals } from "@std/assert";
 import { usageOf } from "../../../bench/process.ts";
@@ -7,7 +7,7 @@ import { aHeartbeat, runId } from "../../support/builders/requests.ts";
 import { Process } from "../../support/harness/process.ts";
 import { ask, head, post, RawSocket, refusal } from "../../support/harness/raw_socket.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
-import { assertExact, noMarksLeft } from "./verify.ts";
+import { assertExact, noPendingWork } from "./verify.ts";
 import { KEY, number, settingsIn } from "./fault.ts";
 
 /** Connections of each kind. */
@@ -15,7 +15,7 @@ const EACH = 100;
 
 const HEARTBEATS = "/v1/heartbeats";
 
-/** Starts of requests that never come to their end; the first is of a body that drips. */
+/** Starts of requests that never end; the first one sends its body drop by drop. */
 const STARTS: Record<string, string> = {
   "a dripping body": `${post(["Content-Length: 1000"], HEARTBEATS)}{"agent":`,
   "a silent body": `${post(["Content-Length: 1000"], HEARTBEATS)}{"agent":`,
@@ -23,7 +23,7 @@ const STARTS: Record<string, string> = {
   "nothing": "",
 };
 
-/** Holds hundreds of connections half open beside ordinary calls. */
+/** Holds hundreds of half-open connections while other clients make ordinary calls. */
 export async function halfOpen(): Promise<string> {
   return await withService(async (process) => {
     const filesBefore = await openFiles(process.pid);
@@ -44,11 +44,11 @@ export async function halfOpen(): Promise<string> {
     clearInterval(drip);
     for (const socket of Object.values(sockets).flat()) socket[Symbol.dispose]();
     await until(async () => await openFiles(process.pid) <= filesBefore + CLIENTS);
-    const [alone, ...beside] = calls;
+    const [alone, ...loaded] = calls;
     const count = Object.values(sockets).flat().length;
     return `${count} connections, ${2 * EACH} bodies ended with 408 after ` +
       `${BODY_DEADLINE_MS / 1_000} s; p99 of other calls ${p99(alone ?? [])} ms alone, ` +
-      `${p99(beside.flat())} ms beside them; all handles given back`;
+      `${p99(loaded.flat())} ms with them; all handles released`;
   });
 }
 
@@ -64,10 +64,10 @@ async function openAll(url: string): Promise<Record<string, RawSocket[]>> {
   return sockets;
 }
 
-/** Breaks connections with RST in the middle of a body, and right behind it. */
+/** Resets connections in the middle of a body, and immediately after it. */
 export async function reset(): Promise<string> {
   return await withService(async (process, path) => {
-    // Without its last character it is whole JSON, and still not the body that was announced.
+    // A body without its last character is valid JSON, but shorter than its Content-Length.
     const bodies = Array.from({ length: 2 * EACH }, (_, n) => `${JSON.stringify(aHeartbeat(n))} `);
     await Promise.all(bodies.map((body, n) => {
       const head = post([`Content-Length: ${body.length}`], HEARTBEATS);
@@ -78,18 +78,20 @@ export async function reset(): Promise<string> {
     for (const n of bodies.keys()) {
       const status = await statusOf(process.url, `/v1/runs/${runId(n)}`);
       assert(status === 200 || status === 404, `${status}`);
-      assert(status === 404 || !isHalf(n), `run ${n} was made of half a body`);
+      assert(status === 404 || !isHalf(n), `run ${n} was created from half a body`);
       stored += Number(status === 200);
     }
     for (const body of bodies) {
       assert([200, 202].includes(await statusOf(process.url, HEARTBEATS, body)));
     }
     assertEquals(await usedOf(process.url), bodies.length);
-    await noMarksLeft(path);
+    await noPendingWork(path);
     assertEquals((await process.stop()).code, 0);
     await assertExact(path);
     return `${number(bodies.length)} connections reset, ${EACH} of them in the body: ` +
-      `${stored} stored whole, none in part, ${number(bodies.length)} counted after retries, exact`;
+      `${stored} stored completely, none in part, ${
+        number(bodies.length)
+      } counted after retries, exact`;
   });
 }
 
@@ -103,7 +105,7 @@ function sendAndReset(url: string, bytes: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     socket.once("error", reject);
-    // Written to the system, and no answer waited for.
+    // Resolves when the bytes are written, without waiting for a response.
     socket.write(bytes, () => {
       socket.resetAndDestroy();
       resolve();
@@ -111,7 +113,7 @@ function sendAndReset(url: string, bytes: string): Promise<void> {
   });
 }
 
-/** Sends bodies beyond every limit, many at once; nothing is stored, and memory stays. */
+/** Sends bodies beyond every limit in parallel; nothing is stored, and memory use stays low. */
 export async function hugeAndDeep(): Promise<string> {
   return await withService(async (process) => {
     const requests = Object.entries(await requestsBeyond());
@@ -131,7 +133,7 @@ export async function hugeAndDeep(): Promise<string> {
   });
 }
 
-/** Far less than what the bodies come to. */
+/** Far less than the total size of the bodies. */
 const GROWN_MB_MAX = 256;
 
 async function requestsBeyond(): Promise<Record<string, string | Uint8Array>> {
@@ -168,7 +170,7 @@ async function withService(
   });
 }
 
-/** Status of a GET, or of a POST with a body. */
+/** Returns the status of a GET, or of a POST with a body. */
 async function statusOf(url: string, path: string, body?: string): Promise<number> {
   const post = body === undefined ? {} : { method: "POST", body };
   const response = await fetch(url + path, { headers: AUTHORIZED, ...post });
@@ -176,7 +178,7 @@ async function statusOf(url: string, path: string, body?: string): Promise<numbe
   return response.status;
 }
 
-/** Events counted so far. */
+/** Returns the number of events counted so far. */
 async function usedOf(url: string): Promise<number> {
   const response = await fetch(`${url}/v1/usage`, { headers: AUTHORIZED });
   return (await response.json()).used;
@@ -185,7 +187,7 @@ async function usedOf(url: string): Promise<number> {
 /** Clients of the ordinary calls. */
 const CLIENTS = 16;
 
-/** Milliseconds that ordinary calls take. */
+/** Measures ordinary calls in milliseconds. */
 async function timeCalls(url: string, round: number): Promise<number[]> {
   return await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
     const startMs = performance.now();
@@ -200,7 +202,7 @@ function p99(ms: readonly number[]): string {
   return (sorted[Math.ceil(sorted.length * 0.99) - 1] ?? NaN).toFixed(1);
 }
 
-/** Sockets and files that a process has open. */
+/** Returns the number of open sockets and files of a process. */
 async function openFiles(pid: number): Promise<number> {
   return (await Array.fromAsync(Deno.readDir(`/proc/${pid}/fd`))).length;
 }
@@ -208,7 +210,7 @@ async function openFiles(pid: number): Promise<number> {
 async function until(wanted: () => Promise<boolean>): Promise<void> {
   const startMs = performance.now();
   while (!await wanted()) {
-    assert(performance.now() - startMs < 10_000, "it did not come about");
+    assert(performance.now() - startMs < 10_000, "the condition did not occur in time");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

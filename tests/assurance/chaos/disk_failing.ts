@@ -1,24 +1,24 @@
-/** A whole disk fails: it turns read-only by itself, as after an error of the device, or hangs. */
+/** Faults of a disk: it turns read-only after a device error, or hangs. */
 import { assert, assertEquals } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process } from "../../support/harness/process.ts";
 import { run, succeeds } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, formatTally, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** A disk that can be made to fail. Always `await using`. */
 interface FailingDisk extends AsyncDisposable {
   readonly folder: string;
-  /** Reports an error of the device to the file system, which then lets nothing be written. */
+  /** Reports a device error to the file system, which then refuses writes. */
   fail(): Promise<void>;
-  /** Looks it over and makes it writable again; nothing may have it open. */
+  /** Repairs the file system and makes it writable; no file on it may be open. */
   mend(): Promise<void>;
 }
 
 const SIZE = 48 * 1_048_576;
 
-/** Why there can be no such disk here; undefined where there can. */
+/** Returns the reason why this machine cannot create such a disk, or undefined. */
 export async function whyNoFailingDisk(): Promise<string | undefined> {
   return await withFolder(async (folder) => {
     try {
@@ -45,7 +45,7 @@ async function openFailingDisk(parent: string): Promise<FailingDisk> {
     fail: async () => await Deno.writeTextFile(await triggerOf(folder), "1"),
     async mend() {
       await run("umount", folder);
-      // Its exit code says that there was something to mend.
+      // fsck exits with a code above 0 because it repaired something.
       await succeeds("fsck.ext4", "-p", image);
       await mount();
     },
@@ -53,7 +53,7 @@ async function openFailingDisk(parent: string): Promise<FailingDisk> {
   };
 }
 
-/** Where the kernel takes the order to report an error of this file system. */
+/** Returns the kernel file that triggers an error of the file system. */
 async function triggerOf(folder: string): Promise<string> {
   const mounts = (await Deno.readTextFile("/proc/mounts")).split("\n");
   const device = mounts.find((line) => line.split(" ")[1] === folder)?.split(" ")[0] ?? "";
@@ -61,7 +61,7 @@ async function triggerOf(folder: string): Promise<string> {
   return `/sys/fs/ext4/${device.slice("/dev/".length)}/trigger_fs_error`;
 }
 
-/** The file system takes no more writes under load; it is mended and the service started again. */
+/** Turns the file system read-only under load, repairs it, and restarts the service. */
 export async function diskTurnsReadOnly(): Promise<string> {
   return await withFolder(async (parent) => {
     await using disk = await openFailingDisk(parent);
@@ -81,12 +81,12 @@ export async function diskTurnsReadOnly(): Promise<string> {
     await using again = await Process.start(settings);
     await load.resend(accessTo(again));
     const verified = await stopExact(again, settings.RUNLEDGER_KV, [load]);
-    return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503, ` +
-      "exact after it was mended and the service started again";
+    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503, ` +
+      "exact after a repair and a restart of the service";
   });
 }
 
-/** The disk takes writes and does not come to their end, longer than anybody waits. */
+/** Lets writes hang for longer than any call waits. */
 export async function diskHangs(): Promise<string> {
   return await withFolder(async (parent) => {
     await using disk = await openFailingDisk(parent);
@@ -107,7 +107,7 @@ export async function diskHangs(): Promise<string> {
     await running.stop();
     await load.resend(accessTo(process));
     const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
-    return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503 after 2 s, ` +
-      `taken again after ${acceptedIn}, exact`;
+    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503 after 2 s, ` +
+      `accepted again after ${acceptedIn}, exact`;
   });
 }

@@ -1,18 +1,18 @@
-/** The disk under a service gets full while it is written to, and has space again. */
+/** Fills the disk of a service while it writes, then frees space. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { type DiskKind, openSmallDisk } from "../../support/harness/small_disk.ts";
 import { stopExact, verify } from "./verify.ts";
-import { accessTo, KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, formatTally, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
-/** Calls before the disk is full, refused while it is, and taken afterwards. */
+/** Calls before the disk is full, refused while it is full, and accepted afterwards. */
 const CALLS = { before: 300, refused: 200, after: 100 } as const;
 
 /**
- * Fills the disk, frees it, and looks at what became of every call. The process stays.
+ * Fills the disk, frees it, and checks every call. The process must keep running.
  *
- * @param fullMs how long the disk is full at least
+ * @param fullMs minimum time for which the disk is full
  */
 export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   await using disk = await openSmallDisk(kind);
@@ -41,26 +41,26 @@ export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   await running.stop();
   assertEquals((await first.stop()).code, 0);
   const tally = await verify(path, loads);
-  const { storage_unavailable: _, ...others } = { ...before.refusals, ...after.refusals };
-  assertEquals(others, {});
+  const { storage_unavailable: _, ...otherRefusals } = { ...before.refusals, ...after.refusals };
+  assertEquals(otherRefusals, {});
 
   await using second = await Process.start(settings);
   for (const load of loads) await load.resend(accessTo(second));
   await stopExact(second, path, loads);
-  return `${toldOf(tally)}, ${number(before.refused)} calls refused with 503, ` +
-    `taken again ${acceptedIn} after space was free, exact`;
+  return `${formatTally(tally)}, ${number(before.refused)} calls refused with 503, ` +
+    `accepted again ${acceptedIn} after space was free, exact`;
 }
 
 /**
- * Leaves messages in the runtime's queue, one due every half second: it ends a process that listens to
- * the queue while the disk is full, so this fails as soon as one does.
+ * Leaves messages in the runtime's queue, one due every half second. They would end a process that
+ * listens to the queue while the disk is full, so that this test fails if one does.
  */
 async function leaveMessages(path: string): Promise<void> {
   using kv = await Deno.openKv(path);
   for (let n = 0; n < 60; n++) await kv.enqueue(n, { delay: n * 500 });
 }
 
-/** Fails unless every write is answered 503 for a time. */
+/** Fails unless every write gets 503 for `ms` milliseconds. */
 async function staysRefused(url: string, ms: number): Promise<void> {
   const startedMs = performance.now();
   const headers = { Authorization: `Bearer ${KEY}` };
@@ -72,7 +72,7 @@ async function staysRefused(url: string, ms: number): Promise<void> {
   }
 }
 
-/** Starts on a disk without any space, which is told from a damaged file, and again once there is some. */
+/** Starts on a full disk, which must not be reported as a damaged file, and restarts with space. */
 export async function startOnFullDisk(): Promise<string> {
   await using disk = await openSmallDisk("tmpfs");
   const settings = settingsIn(disk.folder);
@@ -93,5 +93,7 @@ export async function startOnFullDisk(): Promise<string> {
   await using process = await Process.start(settings);
   await load.resend(accessTo(process));
   const verified = await stopExact(process, path, [load]);
-  return `ended with 3 in ${Math.round(ms)} ms and one line, with space ${toldOf(verified)}, exact`;
+  return `ended with 3 in ${Math.round(ms)} ms and one line, with space ${
+    formatTally(verified)
+  }, exact`;
 }

@@ -1,39 +1,41 @@
-/** What the faults share: how one is written down, and the service that it is done to. */
+/** Shared parts of the faults: their type, and the service that they act on. */
 import { KEY } from "../../support/harness/harness.ts";
 import type { Load } from "../../support/harness/load.ts";
 import type { Settings } from "../../support/harness/process.ts";
 import type { Access } from "../../support/oracles/totals.ts";
 import type { Tally } from "../../support/oracles/verify.ts";
 
-/** Something that goes wrong around a service, done to it on purpose. */
+/** A fault that is caused on purpose around a service. */
 export interface Fault {
   readonly name: string;
-  /** Why it cannot be done on this machine; absent where it can. */
+  /** Reason why this machine cannot cause the fault; absent if it can. */
   readonly impossible?: string | undefined;
-  /** Does it; answers the figures. Throws when a promise of the service was not held. */
+  /**
+   * Causes the fault and returns its results as text. Throws if a promise of the service is broken.
+   */
   run(): Promise<string>;
 }
 
 export { KEY };
 
-/** Settings of a service with a ledger in a folder, whose team has no limits. */
+/** Returns settings of a service with a ledger in `folder` and a team without limits. */
 export function settingsIn(folder: string, more: Settings = {}) {
   const RUNLEDGER_KV = `${folder}/ledger.kv`;
   return { RUNLEDGER_KV, RUNLEDGER_KEY: KEY, RUNLEDGER_TIER: "enterprise", ...more };
 }
 
-/** The way to such a service. */
+/** Returns the address and credential of such a service. */
 export function accessTo({ url }: Pick<Access, "url">): Access {
   return { url, key: KEY };
 }
 
-/** A load that runs until it is told to stop. Always `await using`. */
+/** A load that runs until it is stopped. Always `await using`. */
 export interface RunningLoad extends AsyncDisposable {
-  /** Stops it, and waits for its last answers. */
+  /** Stops the load and waits for its last responses. */
   stop(): Promise<void>;
 }
 
-/** Has clients write, whatever they are answered. */
+/** Starts clients that keep writing whatever the responses are. */
 export function startLoad(load: Load, process: Pick<Access, "url">): RunningLoad {
   const stopping = new AbortController();
   const running = load.run(accessTo(process), { until: stopping.signal });
@@ -44,17 +46,17 @@ export function startLoad(load: Load, process: Pick<Access, "url">): RunningLoad
   return { stop, [Symbol.asyncDispose]: stop };
 }
 
-/** What a ledger holds, for people. */
-export function toldOf({ acknowledged, stored }: Tally): string {
+/** Formats the totals of a ledger. */
+export function formatTally({ acknowledged, stored }: Tally): string {
   return `${number(acknowledged)} acknowledged, ${number(stored)} stored`;
 }
 
-/** Milliseconds since then, for people. */
+/** Formats the milliseconds since `startedMs`. */
 export function msSince(startedMs: number): string {
   return `${Math.round(performance.now() - startedMs).toLocaleString("en")} ms`;
 }
 
-/** A count, for people. */
+/** Formats a count. */
 export function number(count: number): string {
   return count.toLocaleString("en");
 }

@@ -1,19 +1,19 @@
-/** Pages of the ledger's file are overwritten. */
+/** Overwrites pages of the ledger's file. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { KEY, number, settingsIn, startLoad } from "./fault.ts";
 
-/** Calls that make the file large enough to have a middle. */
+/** Calls that make the file large enough for the damage. */
 const CALLS = 1_000;
 
-/** Runs read at once. */
+/** Runs read in parallel. */
 const READS = 16;
 
 /**
- * Overwrites the middle half of the file under a running service: a run that cannot be read is never
- * answered as missing or as empty, and the next start refuses the file.
+ * Overwrites the middle half of the file under a running service. An unreadable run must never be
+ * returned as missing or empty, and the next start must refuse the file.
  */
 export async function fileDamaged(): Promise<string> {
   return await withFolder(async (folder) => {
@@ -24,18 +24,18 @@ export async function fileDamaged(): Promise<string> {
       await using running = startLoad(load, process);
       await load.reached(CALLS);
       await running.stop();
-      // The last to close the file empties the log of commits into it.
+      // The last process to close the file merges the write-ahead log into it.
       assertEquals((await process.stop()).code, 0);
     }
     await using process = await Process.start(settings);
     await overwriteMiddle(settings.RUNLEDGER_KV);
-    const read = { whole: 0, refused: 0 };
+    const read = { complete: 0, refused: 0 };
     const closed = load.scripts.filter(({ calls }) =>
       calls.every(({ state }) => state === "acknowledged")
     );
     for (let at = 0; at < closed.length; at += READS) {
-      const some = closed.slice(at, at + READS).map(({ id }) => readRun(process.url, id));
-      for (const outcome of await Promise.all(some)) read[outcome]++;
+      const reads = closed.slice(at, at + READS).map(({ id }) => readRun(process.url, id));
+      for (const outcome of await Promise.all(reads)) read[outcome]++;
     }
     assert(read.refused > 0, "no run was damaged");
     const { code } = await process.stop();
@@ -43,7 +43,9 @@ export async function fileDamaged(): Promise<string> {
     const { code: next, stderr, ms } = await runToEnd(settings);
     assertEquals(next, 3);
     assertStringIncludes(stderr, "is damaged");
-    return `of ${number(read.whole + read.refused)} runs ${number(read.whole)} were read whole, ` +
+    return `of ${number(read.complete + read.refused)} runs ${
+      number(read.complete)
+    } were read completely, ` +
       `${number(read.refused)} refused with 503, none missing; ` +
       `the next process ended with 3 in ${Math.round(ms)} ms`;
   });
@@ -57,14 +59,14 @@ async function overwriteMiddle(path: string): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
-/** Reads a closed run, which must be all there or refused. */
-async function readRun(url: string, id: string): Promise<"whole" | "refused"> {
+/** Reads a closed run, which must be complete or refused. */
+async function readRun(url: string, id: string): Promise<"complete" | "refused"> {
   const headers = { Authorization: `Bearer ${KEY}` };
   const response = await fetch(`${url}/v1/runs/${id}`, { headers });
   const { status, finished_at, error } = await response.json();
   if (response.status === 200) {
     assert(finished_at !== null && status !== "running", `${id} has lost its close`);
-    return "whole";
+    return "complete";
   }
   assertEquals([response.status, error], [503, "storage_unavailable"], id);
   return "refused";

@@ -1,12 +1,14 @@
-/** The ledger's files are deleted, moved, replaced or made read-only behind a running service's back. */
+/** Deletes, moves, replaces or write-protects the ledger's files under a running service. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, formatTally, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
-/** Ways to lose a file for good: what is answered with 202 afterwards would be gone with the process. */
+/**
+ * Ways to lose a file permanently: a write acknowledged afterwards would be lost with the process.
+ */
 const LOSSES: Record<string, (folder: string) => Promise<void>> = {
   "the file deleted": (folder) => Deno.remove(`${folder}/ledger.kv`),
   "its log of commits deleted": (folder) => Deno.remove(`${folder}/ledger.kv-wal`),
@@ -20,9 +22,9 @@ const LOSSES: Record<string, (folder: string) => Promise<void>> = {
 /** Calls before a loss, and refused after it. */
 const CALLS = { before: 200, refused: 100 } as const;
 
-/** Loses files in each way; nothing is acknowledged after that. */
+/** Loses files in each way; nothing may be acknowledged afterwards. */
 export async function filesLost(): Promise<string> {
-  const figures: string[] = [];
+  const results: string[] = [];
   for (const [name, lose] of Object.entries(LOSSES)) {
     await withFolder(async (folder) => {
       const inner = `${folder}/inner`;
@@ -30,17 +32,21 @@ export async function filesLost(): Promise<string> {
       await loadUntil(process, 0, ({ acknowledged }) => acknowledged >= CALLS.before);
       await lose(inner);
       const after = await loadUntil(process, 1, ({ refused }) => refused >= CALLS.refused);
-      assertEquals(after.acknowledged, 0, `${name}: a call was taken into a file that is gone`);
+      assertEquals(
+        after.acknowledged,
+        0,
+        `${name}: a call was acknowledged after its file was lost`,
+      );
       assertEquals(Object.keys(after.refusals), ["storage_unavailable"]);
       assertEquals(await statusOf(`${process.url}/readyz`), 503, name);
       assertEquals((await process.stop()).code, 0);
-      figures.push(`${name}: ${number(after.refused)} of ${number(after.refused)} calls 503`);
+      results.push(`${name}: ${number(after.refused)} of ${number(after.refused)} calls 503`);
     });
   }
-  return figures.join(", ");
+  return results.join(", ");
 }
 
-/** Moves the folder away under load and back again. */
+/** Moves the folder away under load and back. */
 export async function filesMoved(): Promise<string> {
   return await withFolder(async (folder) => {
     const inner = `${folder}/inner`, away = `${folder}/away`;
@@ -58,12 +64,14 @@ export async function filesMoved(): Promise<string> {
     await running.stop();
     await load.resend(accessTo(process));
     const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
-    return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503, ` +
-      `taken again ${acceptedIn} after it was back, exact`;
+    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503, ` +
+      `accepted again ${acceptedIn} after it was back, exact`;
   });
 }
 
-/** Takes the write bits of the file: what has it open goes on, and the next start refuses it. */
+/**
+ * Removes write permission from the file: open handles keep working, and the next start is refused.
+ */
 export async function fileReadOnly(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
@@ -84,12 +92,12 @@ export async function fileReadOnly(): Promise<string> {
     await using again = await Process.start(settings);
     await load.resend(accessTo(again));
     const verified = await stopExact(again, path, [load]);
-    return `${toldOf(verified)}, none refused by the process that had it open; ` +
+    return `${formatTally(verified)}, none refused by the process that had it open; ` +
       `the next one ended with 3 in ${Math.round(ms)} ms, exact`;
   });
 }
 
-/** Puts load number `n` on a server until something is so. */
+/** Puts load number `n` on a server until a condition is true. */
 async function loadUntil(
   process: Process,
   n: number,

@@ -1,4 +1,4 @@
-/** Work for the worker is cut off, is rubbish, or cannot be done. */
+/** Faults of the worker's jobs: interrupted, malformed or impossible ones. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { Processing } from "../../../domain/runs/stages.ts";
@@ -8,13 +8,13 @@ import { runId } from "../../support/builders/requests.ts";
 import { Load } from "../../support/harness/load.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder, withStore } from "../../support/harness/temp_store.ts";
-import { assertExact, noMarksLeft, verify } from "./verify.ts";
+import { assertExact, noPendingWork, verify } from "./verify.ts";
 import { accessTo, number, settingsIn } from "./fault.ts";
 
-/** A run whose opening no process can read. */
+/** A run whose opening cannot be read. */
 const POISONED = runId(0xbad) as RunId;
 
-/** Rows of marks that name nothing, or what is not there; they come before every real one. */
+/** Malformed work rows, or rows for missing objects; they sort before every real row. */
 const RUBBISH: readonly unknown[] = [
   "",
   "rubbish",
@@ -28,10 +28,10 @@ const RUBBISH: readonly unknown[] = [
   { run: runId(1) },
 ];
 
-/** Calls before the first kill, which leaves work behind. */
+/** Calls before the first kill, which leave work in the queue. */
 const CALLS = 400;
 
-/** Kills a process at work, adds rubbish, kills the next one too, and lets the third finish. */
+/** Kills a process at work, adds malformed rows, kills the next one, and lets the third finish. */
 export async function jobsTwiceAndPoisoned(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
@@ -52,15 +52,15 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
     }
     await using process = await Process.start(settings);
     const final = await load.settle(accessTo(process));
-    await noMarksLeft(path);
+    await noPendingWork(path);
     const { code, stdout } = await process.stop();
     assertEquals(code, 0);
     assert(!stdout.includes("resumes after a pause"), stdout);
     const tries = await withStore(path, removePoison);
     await verify(path, [load]);
     await assertExact(path);
-    return `${number(final)} runs final, beside ` +
-      `${RUBBISH.length} rows of rubbish and a run that failed by itself (${tries}), ` +
+    return `${number(final)} runs final, despite ` +
+      `${RUBBISH.length} malformed rows and a run that failed alone (${tries}), ` +
       "through two kill -9, exact";
   });
 }
@@ -76,11 +76,11 @@ async function poison(store: OpenStore, team: TeamId): Promise<void> {
   });
 }
 
-/** Takes the poisoned run out again, so that the rest can be audited; answers how it stood. */
+/** Removes the poisoned run so that the other runs can be verified; returns its last state. */
 async function removePoison(store: OpenStore, team: TeamId): Promise<string> {
   const { value } = await store.reader.get<Processing>(keys.processing(team, POISONED));
   const cost = value?.stages.find(({ stage }) => stage === "cost");
-  assert(cost !== undefined && cost.attempts > 0, "the poisoned run was never tried");
+  assert(cost !== undefined && cost.attempts > 0, "the poisoned run was never attempted");
   assertMatch(cost.state, /^(retrying|dead)$/);
   const deletes = [keys.deadStage(team, POISONED)];
   for (const prefix of [keys.run(team, POISONED), keys.dueStages()]) {
@@ -89,5 +89,5 @@ async function removePoison(store: OpenStore, team: TeamId): Promise<string> {
     }
   }
   await store.writer.commit({ deletes });
-  return `${cost.state} after ${cost.attempts} tries`;
+  return `${cost.state} after ${cost.attempts} attempts`;
 }

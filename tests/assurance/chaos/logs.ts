@@ -1,4 +1,7 @@
-/** The reader of the log stops or goes, or its disk is full: the service answers, and stops in time. */
+/**
+ * Stops or removes the log's reader, or fills its disk: the service still responds, and stops in
+ * time.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../../domain/core/limits.ts";
 import { Process } from "../../support/harness/process.ts";
@@ -7,26 +10,26 @@ import { openSmallDisk, run } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { KEY, number, settingsIn } from "./fault.ts";
 
-/** Calls whose lines are several times what a pipe holds. */
+/** Calls whose log lines fill a pipe several times. */
 const CALLS = 1_500;
 
-/** Calls sent at once. */
+/** Calls in parallel. */
 const CLIENTS = 50;
 
 const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
 
-/** A place for the log whose reader does not read. Always `await using`. */
+/** A log destination whose reader does not read. Always `await using`. */
 interface BadLog extends AsyncDisposable {
   readonly path: string;
-  /** Lets it go wrong, once the service runs. */
+  /** Breaks the destination after the service has started. */
   begin(): Promise<void>;
-  /** Whether lines are lost for certain. */
+  /** True if lines are certain to be lost. */
   readonly loses: boolean;
 }
 
-/** Ways in which a log goes wrong. */
+/** Ways to break a log. */
 export const LOGS = {
-  "its reader has gone": (folder: string) => pipeIn(folder, true),
+  "its reader has exited": (folder: string) => pipeIn(folder, true),
   "its reader stops": (folder: string) => pipeIn(folder, false),
   "its disk is full": () =>
     Promise.resolve({
@@ -37,11 +40,11 @@ export const LOGS = {
     }),
 } as const satisfies Record<string, (folder: string) => Promise<BadLog>>;
 
-/** A pipe by a name, whose reader goes, or stays and does not read. */
+/** Creates a named pipe whose reader exits, or stays and does not read. */
 async function pipeIn(folder: string, readerGoes: boolean): Promise<BadLog> {
   const path = `${folder}/log`;
   await run("mkfifo", path);
-  // Opening it waits for the other end.
+  // Opening a pipe waits for the other end.
   const opening = Deno.open(path);
   return {
     path,
@@ -56,14 +59,14 @@ async function pipeIn(folder: string, readerGoes: boolean): Promise<BadLog> {
   };
 }
 
-/** Has a service write its log to such a place. */
+/** Starts a service that writes its log to such a destination. */
 export async function logBroken(open: (folder: string) => Promise<BadLog>): Promise<string> {
   return await withFolder(async (folder) => {
     await using log = await open(folder);
     await using process = await startLogging(folder, log.path);
     await log.begin();
     await call(process.url);
-    // What comes behind those lines' way out is answered, too.
+    // Calls after the lines that fill the pipe must also get responses.
     await call(process.url);
     const dropped = await droppedBy(process.url);
     if (log.loses) assert(dropped > 0, "no line is counted as dropped");
@@ -75,7 +78,7 @@ export async function logBroken(open: (folder: string) => Promise<BadLog>): Prom
   });
 }
 
-/** Has the disk of a log get full and have space again: the log goes on, and says what it lacks. */
+/** Fills the disk of a log and frees it: logging resumes, and reports the dropped lines. */
 export async function logDiskFull(): Promise<string> {
   return await withFolder(async (folder) => {
     await using disk = await openSmallDisk("tmpfs");
@@ -90,13 +93,13 @@ export async function logDiskFull(): Promise<string> {
     await call(process.url);
     assertEquals((await process.stop()).code, 0);
     const lines = (await Deno.readTextFile(path)).trimEnd().split("\n");
-    const whole = lines.map(parsed).filter((line) => line !== null);
-    // Where the disk was full, a line may be cut off, and an empty one begins what comes after.
-    assert(whole.length >= lines.length - 2, "more than one line is broken");
-    const told = whole.reduce((sum, line) => sum + (line.log_lines_dropped ?? 0), 0);
-    const requests = whole.filter(({ route }) => route !== undefined).length;
-    assert(requests + told >= 3 * CALLS, "lines are lost and not counted");
-    return `${number(requests)} lines written, ${number(told)} dropped and told of`;
+    const complete = lines.map(parsed).filter((line) => line !== null);
+    // The full disk may truncate one line, and an empty line precedes the next output.
+    assert(complete.length >= lines.length - 2, "more than one line is broken");
+    const reported = complete.reduce((sum, line) => sum + (line.log_lines_dropped ?? 0), 0);
+    const requests = complete.filter(({ route }) => route !== undefined).length;
+    assert(requests + reported >= 3 * CALLS, "lines are lost and not counted");
+    return `${number(requests)} lines written, ${number(reported)} reported as dropped`;
   });
 }
 
@@ -113,13 +116,13 @@ function startLogging(folder: string, path: string): Promise<Process> {
   return Process.startBy(["sh", "-c", `exec "$0" "$@" > '${path}'`], settings);
 }
 
-/** Sends calls; fails unless each is answered. */
+/** Sends calls; fails unless each gets a response. */
 async function call(url: string): Promise<void> {
   const headers = { Authorization: `Bearer ${KEY}` };
-  let left = CALLS;
+  let remaining = CALLS;
   await Promise.all(Array.from({ length: CLIENTS }, async () => {
     using client = Deno.createHttpClient({});
-    while (left-- > 0) {
+    while (remaining-- > 0) {
       const signal = AbortSignal.timeout(10_000);
       const answer = await fetch(`${url}/v1/usage`, { client, headers, signal });
       await answer.body?.cancel();

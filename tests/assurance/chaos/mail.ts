@@ -1,4 +1,4 @@
-/** The mail server is gone, silent or drips while a notice about the quota is due. */
+/** Breaks the mail server (dead, silent or very slow) while a quota notice is due. */
 import { assert, assertEquals } from "@std/assert";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -8,13 +8,15 @@ import { drip, SmtpSink } from "../../support/fakes/smtp.ts";
 import { withFolder, withStore } from "../../support/harness/temp_store.ts";
 import { KEY, settingsIn } from "./fault.ts";
 
-/** Calls while a try is under way: fewer than the free plan's burst. */
+/** Calls during an attempt: fewer than the free plan's burst. */
 const CALLS = 150;
 
-/** A try takes 20 seconds; whoever waits for it takes as long. */
+/** An attempt takes 20 seconds; a call that waits for it would take as long. */
 const CALL_MS_MAX = 2_000;
 
-/** Calls a service with each kind of mail server; they are all taken, as fast as without one. */
+/**
+ * Calls a service with each kind of mail server; all calls are accepted, as fast as without one.
+ */
 export async function mailDead(): Promise<string> {
   const none = await slowestCall({}, () => Promise.resolve());
   const url = closedPort();
@@ -33,7 +35,7 @@ export async function mailDead(): Promise<string> {
     () => Promise.resolve(),
   );
   assert(await dripped > 0, "the dripping server was never called");
-  return `${CALLS} calls each, all taken, the slowest ${none} ms without a mail server, ` +
+  return `${CALLS} calls each, all accepted, the slowest ${none} ms without a mail server, ` +
     `${dead} ms with a dead one, ${silent} ms with a silent one, ${dripping} ms with a dripping one`;
 }
 
@@ -42,7 +44,7 @@ function closedPort(): string {
   return `smtp://127.0.0.1:${listener.addr.port}`;
 }
 
-/** Milliseconds of the slowest call, once the mail server was tried. */
+/** Returns the milliseconds of the slowest call during an attempt to send mail. */
 async function slowestCall(
   settings: Settings,
   tried: (process: Process) => Promise<void>,
@@ -64,9 +66,9 @@ async function slowestCall(
   });
 }
 
-/** Has the first look of a process find that 80 % of what is included are used. */
+/** Uses 80 % of the included events, so that the first check of a process finds it. */
 async function reachQuota(settings: ReturnType<typeof settingsIn>): Promise<void> {
-  // Without a mail server there would be nothing to send afterwards.
+  // Without a mail server no notice would be left to send.
   await using process = await Process.start({ ...settings, RUNLEDGER_SMTP_URL: undefined });
   await process.stop();
   await withStore(settings.RUNLEDGER_KV, async (store, team) => {

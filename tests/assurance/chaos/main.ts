@@ -1,4 +1,4 @@
-/** `deno task assure chaos`: does everything that may go wrong around a service to real ones. */
+/** `deno task assure chaos`: causes faults around real service processes. */
 import { print, say } from "../../../bench/report.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { diskKinds } from "../../support/harness/small_disk.ts";
@@ -49,13 +49,13 @@ async function allFaults(): Promise<Fault[]> {
 async function diskFaults(): Promise<Fault[]> {
   const kinds = await diskKinds();
   const needs = (kind: (typeof kinds)[number]) =>
-    kinds.includes(kind) ? undefined : `there can be no ${kind} here`;
+    kinds.includes(kind) ? undefined : `this machine has no ${kind}`;
   const noFailingDisk = await whyNoFailingDisk();
   return [
     ...(["tmpfs", "file size limit"] as const).map((disk) => ({
       name: `disk full for 75 s (${disk})`,
       impossible: needs(disk),
-      // The runtime's own timers, of which one a minute may write, come by at least once.
+      // The runtime's own timers, one of which may write every minute, fire at least once.
       run: () => diskFull(disk, 75_000),
     })),
     { name: "log: its disk is full for a while", impossible: needs("tmpfs"), run: logDiskFull },
@@ -65,10 +65,10 @@ async function diskFaults(): Promise<Fault[]> {
   ];
 }
 
-/** The longest any of them takes, many times over: one that hangs is not held. */
+/** Far longer than any fault takes; one that exceeds it counts as not held. */
 const FAULT_MS_MAX = 180_000;
 
-/** Does a fault and prints its line; whether every promise was held. */
+/** Runs a fault and prints its line; returns true if every promise was kept. */
 async function holds({ name, impossible, run }: Fault): Promise<boolean> {
   if (impossible !== undefined) {
     print(`${name}: skipped, ${impossible}`);
@@ -76,9 +76,12 @@ async function holds({ name, impossible, run }: Fault): Promise<boolean> {
   }
   say(`${name} …`);
   try {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error("It did not come to its end")), FAULT_MS_MAX);
-    print(`${name}: ${await Promise.race([run(), late])}: held`);
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => reject(new Error("The fault did not end in time")),
+      FAULT_MS_MAX,
+    );
+    print(`${name}: ${await Promise.race([run(), timeout])}: held`);
     clearTimeout(timer);
     return true;
   } catch (error) {
@@ -87,7 +90,7 @@ async function holds({ name, impossible, run }: Fault): Promise<boolean> {
   }
 }
 
-/** Does the faults whose names hold one of the parts, and prints what came of each. */
+/** Runs the faults whose names contain one of the parts, and prints the results. */
 export async function run({ parts, list }: AssuranceOptions): Promise<boolean> {
   const faults = (await allFaults())
     .filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)));

@@ -1,15 +1,17 @@
-/** A second process is started on one ledger. */
+/** Starts a second process on one ledger. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, formatTally, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls that each process acknowledges. */
 const CALLS = 250;
 
-/** Starts it as an operator would by mistake: it ends, and the first one does not notice. */
+/**
+ * Starts a second process as an operator might by mistake: it exits, and the first is unaffected.
+ */
 export async function secondProcess(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
@@ -23,14 +25,14 @@ export async function secondProcess(): Promise<string> {
     await running.stop();
     assertEquals(load.refused, 0);
     const verified = await stopExact(first, settings.RUNLEDGER_KV, [load]);
-    return `${toldOf(verified)}, none refused by the first, the second ended with 3 in ` +
+    return `${formatTally(verified)}, none refused by the first, the second ended with 3 in ` +
       `${Math.round(ms)} ms, exact`;
   });
 }
 
 /**
- * Takes the lock file away, so that a second process works on the file, and sends both the same calls: the
- * first notices, and acknowledges nothing any more but what it finds stored.
+ * Removes the lock file, so that a second process opens the file, and sends both the same calls.
+ * The first must notice, and then acknowledge only writes that it finds stored.
  */
 export async function twoProcesses(): Promise<string> {
   return await withFolder(async (folder) => {
@@ -50,7 +52,7 @@ export async function twoProcesses(): Promise<string> {
     assertEquals((await first.stop()).code, 0);
     await other.stop();
     for (const load of loads) await load.resend(accessTo(second));
-    // Both sent the same runs from the first on: those of the longer one are all there are.
+    // Both loads started with the same runs, so the longer one contains all of them.
     const [longer] = loads.toSorted((a, b) => b.scripts.length - a.scripts.length);
     const verified = await stopExact(second, path, longer === undefined ? [] : [longer]);
     return `${number(loads[0].refused)} calls refused by the first, ${number(verified.stored)} ` +

@@ -1,4 +1,4 @@
-/** The drill of `docs/OPERATIONS.md`: a backup under load, a kill, and the backup in the ledger's place. */
+/** Runs the drill of `docs/OPERATIONS.md`: a backup under load, a kill, and a restore. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process } from "../../support/harness/process.ts";
@@ -6,12 +6,12 @@ import type { Call } from "../../support/builders/scripts.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { runTask } from "../../support/harness/tools.ts";
 import { stopExact, verify } from "./verify.ts";
-import { number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { formatTally, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls before the backup, and after it. */
 const CALLS = { before: 300, after: 1_000 } as const;
 
-/** Backs up a service under load, kills it, restores, and starts again. */
+/** Backs up a service under load, kills it, restores, and restarts it. */
 export async function restoreDrill(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
@@ -23,11 +23,11 @@ export async function restoreDrill(): Promise<string> {
     await using running = startLoad(load, process);
     await load.reached(CALLS.before);
 
-    const told = callsOf(load, ({ state }) => state === "acknowledged");
+    const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
     await runOk("backup", backup, `--kv=${path}`);
-    const sent = callsOf(load, ({ state }) => state !== "unsent");
-    const during = load.acknowledged - told.size;
-    assert(during > 0, "nothing was taken during the backup");
+    const attempted = callsOf(load, ({ state }) => state !== "unsent");
+    const during = load.acknowledged - acknowledged.size;
+    assert(during > 0, "nothing was acknowledged during the backup");
     assertEquals(load.refused, 0);
 
     const refused = await runTask("restore", backup, `--kv=${path}`);
@@ -40,21 +40,23 @@ export async function restoreDrill(): Promise<string> {
 
     const restored = await runOk("restore", backup, `--kv=${path}`);
     assertStringIncludes(restored, `moved what was there to ${path}.before-restore-`);
-    const held = load.scripts.map(({ calls, ...script }) => ({
+    const restoredScripts = load.scripts.map(({ calls, ...script }) => ({
       ...script,
-      // Stored is what was acknowledged before the backup, and nothing that was sent after it.
+      // The backup has every write acknowledged before it, and none attempted after it.
       calls: calls.map((call): Call => ({
         ...call,
-        state: told.has(call) ? "acknowledged" : sent.has(call) ? "sent" : "unsent",
+        state: acknowledged.has(call) ? "acknowledged" : attempted.has(call) ? "sent" : "unsent",
       })),
     }));
     const before = new Load(0);
-    before.scripts.push(...held);
+    before.scripts.push(...restoredScripts);
     const tally = await verify(path, [before]);
     await using again = await Process.start(settings);
     await stopExact(again, path, [before]);
-    return `${toldOf(tally)} in the backup, ${number(during)} acknowledged while it was taken, ` +
-      "restored beside the log of a killed process, exact";
+    return `${formatTally(tally)} in the backup, ${
+      number(during)
+    } acknowledged during the backup, ` +
+      "restored despite the log of a killed process, exact";
   });
 }
 

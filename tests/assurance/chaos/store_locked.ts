@@ -1,13 +1,13 @@
-/** Something else holds the ledger's file, longer than anybody waits. */
+/** Another program locks the ledger's file for longer than any call waits. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, formatTally, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
-/** A lock as a backup or a shell takes it. Always `using`. */
+/** Locks the file as a backup or a shell does. Always `using`. */
 function lock(path: string): Disposable {
   const database = new DatabaseSync(path, { timeout: 10_000 });
   database.exec("BEGIN EXCLUSIVE");
@@ -19,7 +19,7 @@ function lock(path: string): Disposable {
   };
 }
 
-/** Holds the file for a while under load; reads are answered meanwhile. */
+/** Holds the lock under load; reads still get responses. */
 export async function storeLocked(heldMs: number): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
@@ -36,8 +36,11 @@ export async function storeLocked(heldMs: number): Promise<string> {
         reads += Number(await readsSpend(process.url));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      // At most what was on its way to the clients when the lock was taken.
-      assert(load.acknowledged - acknowledged <= 16, "calls were taken while the file was locked");
+      // At most the responses in flight when the lock was acquired.
+      assert(
+        load.acknowledged - acknowledged <= 16,
+        "calls were acknowledged while the file was locked",
+      );
     }
     const [freedMs, acknowledged] = [performance.now(), load.acknowledged];
     await load.until((load) => load.acknowledged > acknowledged);
@@ -47,12 +50,12 @@ export async function storeLocked(heldMs: number): Promise<string> {
     assertEquals(Object.keys(load.refusals), ["storage_unavailable"]);
     await load.resend(accessTo(process));
     const verified = await stopExact(process, path, [load]);
-    return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503 and ` +
-      `${reads} reads answered in ${number(heldMs)} ms, taken again after ${acceptedIn}, exact`;
+    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503 and ` +
+      `${reads} reads answered in ${number(heldMs)} ms, accepted again after ${acceptedIn}, exact`;
   });
 }
 
-/** Starts while the file is held: told in one line, and nothing is in the way of a start afterwards. */
+/** Starts while the file is locked: reports it in one line, and the next start works. */
 export async function startOnLockedStore(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
@@ -60,17 +63,17 @@ export async function startOnLockedStore(): Promise<string> {
       await using process = await Process.start(settings);
       assertEquals((await process.stop()).code, 0);
     }
-    let told: string;
+    let outcome: string;
     {
       using _ = lock(settings.RUNLEDGER_KV);
       const { code, stderr, ms } = await runToEnd(settings);
       assertEquals([code, stderr.trim().split("\n").length], [3, 1], stderr);
       assertMatch(stderr, /Cannot open .* another program may hold its lock/);
-      told = `ended with 3 in ${Math.round(ms)} ms and one line`;
+      outcome = `ended with 3 in ${Math.round(ms)} ms and one line`;
     }
     await using process = await Process.start(settings);
     assert(await readsSpend(process.url));
-    return `${told}, started when it was free`;
+    return `${outcome}, started when it was free`;
   });
 }
 

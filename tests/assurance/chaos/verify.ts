@@ -1,4 +1,6 @@
-/** A ledger's file held against what clients were told, and against itself. */
+/**
+ * Compares a ledger's file with the responses that clients received, and checks its consistency.
+ */
 import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
@@ -10,10 +12,12 @@ import type { Process } from "../../support/harness/process.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
 import { noTally, type Tally, verifyRun } from "../../support/oracles/verify.ts";
 
-/** What the worker may take for what another process left: it looks at least once a minute. */
+/**
+ * Maximum milliseconds in which the worker finds work of another process: it checks every minute.
+ */
 const MARKS_MS_MAX = 70_000;
 
-/** Holds the file of a ledger that no process has against what clients were told. */
+/** Compares the file of a stopped ledger with the responses that clients received. */
 export async function verify(path: string, loads: readonly Load[]): Promise<Tally> {
   return await withStore(path, async (store, id) => {
     const runs = runStoreOf(store);
@@ -29,14 +33,18 @@ export async function verify(path: string, loads: readonly Load[]): Promise<Tall
       verifyRun(held, script, tally);
     }
     const usage = await store.reader.get<Deno.KvU64>(keys.usage(id, monthOf(Date.now())));
-    assertEquals(usage.value?.value ?? 0n, BigInt(tally.stored), "usage is not what is stored");
+    assertEquals(
+      usage.value?.value ?? 0n,
+      BigInt(tally.stored),
+      "usage differs from the stored events",
+    );
     return tally;
   });
 }
 
-/** Resolves once no mark is left in the file of a running process. */
-export async function noMarksLeft(path: string): Promise<void> {
-  // The keys that begin with the text "dirty", as the store writes them.
+/** Resolves when a running process has no pending work rows left. */
+export async function noPendingWork(path: string): Promise<void> {
+  // Keys that begin with the text "dirty", as the store encodes them.
   const count =
     "SELECT count(*) AS rows FROM kv WHERE k > x'02646972747900' AND k < x'02646972747901'";
   using database = new DatabaseSync(path, { readOnly: true });
@@ -49,22 +57,22 @@ export async function noMarksLeft(path: string): Promise<void> {
 }
 
 /**
- * Lets a process finish what waits, stops it, and fails unless the ledger is what clients were told and
- * every sum in it is that of its parts. Answers what it holds.
+ * Lets a process finish its pending work, stops it, and verifies the ledger. Fails unless it
+ * matches the clients' responses and every total equals its parts. Returns the tally.
  */
 export async function stopExact(
   process: Process,
   path: string,
   loads: readonly Load[],
 ): Promise<Tally> {
-  await noMarksLeft(path);
+  await noPendingWork(path);
   assertEquals((await process.stop()).code, 0);
   const tally = await verify(path, loads);
   await assertExact(path);
   return tally;
 }
 
-/** Fails unless every sum in a ledger that no process has is that of its parts. */
+/** Fails unless every total of a stopped ledger equals its parts. */
 export async function assertExact(path: string): Promise<void> {
   await withStore(path, assertSumsAddUp);
 }

@@ -1,12 +1,12 @@
-/** A price for a model that had none, and all its calls priced anew. */
+/** Sets a price for a model that had none, and reprices all its calls. */
 import { assert } from "@std/assert";
 import { PRICES } from "../../support/builders/scripts.ts";
 import type { Access } from "../../support/oracles/totals.ts";
 
-/** What the worker may take to price everything anew; far more than it does. */
+/** Maximum milliseconds of a repricing; far more than it takes. */
 const DONE_MS_MAX = 60_000;
 
-/** A job as the service tells it. */
+/** A job as the service returns it. */
 export interface Job {
   readonly id: string;
   readonly state: string;
@@ -17,13 +17,13 @@ export interface Job {
   readonly difference_usd: number;
 }
 
-/** The price of one model: put once, and then so often again until it is certain. */
+/** The price of one model: set once, then retried until it is certain. */
 export class NewPrice {
   state: "none" | "asked" | "done" = "none";
 
   constructor(readonly model: string) {}
 
-  /** Puts the price: calls that come from now on have it. */
+  /** Sets the price: later calls use it. */
   async put(access: Access): Promise<void> {
     this.state = "asked";
     const { input, output } = PRICES;
@@ -31,18 +31,18 @@ export class NewPrice {
     await send(access, "PUT", "/v1/rate-card", { model: this.model, ...rates });
   }
 
-  /** Puts the price and asks for the job; both are in doubt when the process goes meanwhile. */
+  /** Sets the price and starts the job; both are in doubt if the process dies meanwhile. */
   async ask(access: Access): Promise<void> {
     try {
       await this.put(access);
       await this.#start(access);
     } catch (error) {
-      // Whoever was answered a refusal has found a bug; anything else is for later.
+      // A refusal is a bug; any other error is resolved later.
       if (error instanceof Refused) throw error;
     }
   }
 
-  /** Makes certain that all calls have their price. */
+  /** Ensures that all calls have their price. */
   async settle(access: Access): Promise<void> {
     if (this.state !== "asked") return;
     await this.put(access);
@@ -61,12 +61,12 @@ export class NewPrice {
   }
 }
 
-/** The jobs, newest first. */
+/** Returns the jobs, newest first. */
 export async function jobs(access: Access): Promise<Job[]> {
   return (await send(access, "GET", "/v1/rate-card/reprice")).jobs;
 }
 
-/** One job. */
+/** Returns one job. */
 export function jobOf(access: Access, id: string): Promise<Job> {
   return send(access, "GET", `/v1/rate-card/reprice/${id}`);
 }

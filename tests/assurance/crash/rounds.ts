@@ -1,7 +1,7 @@
 /**
- * Rounds on one ledger: load, a sudden end, a start, and everything held against what clients remember.
+ * Rounds on one ledger: load, sudden end, restart, and a comparison with the clients' responses.
  *
- * The clients are the witness: their memory is in this process, which lives on.
+ * The clients run in this process, so their memory survives each kill.
  */
 import { assert, assertEquals } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
@@ -21,18 +21,18 @@ import { NewPrice } from "./new_price.ts";
 
 const KEY = `apk_eu_${"c4".repeat(16)}`;
 
-/** Numbers set apart for each load. */
+/** Run numbers reserved for each load. */
 const RUNS_PER_LOAD = 1_000_000;
 
-/** What all rounds came to. */
+/** Totals of all rounds. */
 export interface Figures {
-  /** Milliseconds of each start, until the service said that it was ready. */
+  /** Milliseconds of each start, until the service reports that it is ready. */
   readonly readyMs: number[];
-  /** Calls acknowledged before the end of the process that took them. */
+  /** Calls acknowledged before their process ended. */
   acknowledged: number;
-  /** Calls that were in doubt at an end, or not sent yet, and were sent again. */
+  /** Calls that were in doubt or unsent at an end, and were resent. */
   resent: number;
-  /** Counted things that were in doubt at an end, and how many of them were stored. */
+  /** Counted events in doubt at an end, and how many of them were stored. */
   inDoubt: number;
   storedInDoubt: number;
 }
@@ -46,14 +46,14 @@ export class Rounds implements AsyncDisposable {
     inDoubt: 0,
     storedInDoubt: 0,
   };
-  /** What everything comes to of which nothing is in doubt, but for models that may get a price. */
+  /** Expected totals of all certain calls, except those of models that may get a price. */
   readonly totals = noTotals();
   readonly path: string;
   readonly #settings: Settings;
   readonly #settled: { readonly load: Load; readonly runs: number }[] = [];
-  /** Calls of the present model without a price, and what they cost once it has one. */
+  /** Calls of the current unpriced model, and their cost once it has a price. */
   unpriced = { calls: 0, cost: 0 };
-  /** The price of the model that has none yet; loads name another once it is settled. */
+  /** Price of the model that has none yet; the next model replaces it after the repricing. */
   price = new NewPrice("model-0");
   #process: Process | null = null;
   #load: { readonly load: Load; readonly running: Promise<void> } | null = null;
@@ -70,13 +70,13 @@ export class Rounds implements AsyncDisposable {
     };
   }
 
-  /** The running service. */
+  /** Address and credential of the running service. */
   get access(): Access {
     assert(this.#process !== null, "no service is running");
     return { url: this.#process.url, key: KEY };
   }
 
-  /** Starts the service, and holds what it has against what clients were told before. */
+  /** Starts the service and compares its data with earlier responses. */
   async start(): Promise<void> {
     const startedMs = performance.now();
     this.#process = await Process.start(this.#settings);
@@ -87,22 +87,24 @@ export class Rounds implements AsyncDisposable {
     await this.#check();
   }
 
-  /** Lets clients write until the end of the service. */
+  /** Lets clients write until the service ends. */
   load(): void {
     const load = this.#newLoad();
     this.#load = { load, running: load.run(this.access) };
   }
 
-  /** Resolves once so many calls of the load are acknowledged, or its clients have given up. */
+  /**
+   * Resolves when `acknowledged` calls of the load are acknowledged, or its clients have given up.
+   */
   async reached(acknowledged: number): Promise<void> {
     assert(this.#load !== null);
     const { load, running } = this.#load;
     const reached = load.until((load) => load.isOver || load.acknowledged >= acknowledged);
-    // What made clients fail is thrown here, or where the service is ended.
+    // Throws the error of a failed client, here or where the service is ended.
     await Promise.race([reached, running]);
   }
 
-  /** Lets clients write so many runs, all of them acknowledged. */
+  /** Lets clients write `runs` runs, all of them acknowledged. */
   async fill(runs: number): Promise<void> {
     const load = this.#newLoad();
     await load.run(this.access, { runs });
@@ -110,7 +112,7 @@ export class Rounds implements AsyncDisposable {
     this.#settle(load);
   }
 
-  /** Waits until so many calls of the load are acknowledged, then ends the service. */
+  /** Waits until `acknowledged` calls are acknowledged, then ends the service. */
   async end(signal: Deno.Signal, acknowledged = 0): Promise<Ended> {
     assert(this.#process !== null && this.#load !== null);
     const { load, running } = this.#load;
@@ -132,7 +134,7 @@ export class Rounds implements AsyncDisposable {
       await assertUsage(access, this.totals.counted + stored);
       this.figures.inDoubt += sent - acknowledged;
       this.figures.storedInDoubt += stored - acknowledged;
-      // What the last process left undone this one finishes without any call that writes.
+      // This process finishes the last process's work without any write call.
       await load.settle(access);
       this.figures.resent += await load.resend(access);
       this.#settle(load);
@@ -147,7 +149,7 @@ export class Rounds implements AsyncDisposable {
     await assertTotals(access, DAYS, this.totals);
   }
 
-  /** Notes what a load comes to of which nothing is in doubt, and forgets its runs one by one. */
+  /** Records the totals of a load without doubt, and forgets its runs. */
   #settle(load: Load): void {
     for (const script of load.scripts) {
       const totals = totalsOf(script);
@@ -163,8 +165,8 @@ export class Rounds implements AsyncDisposable {
   }
 
   /**
-   * Looks at the file as a sudden end left it, in a copy, so that the next start finds it untouched: the
-   * roll-ups are exactly the sums of the summaries. Answers how many rows of marks the worker had left.
+   * Inspects a copy of the file that a sudden end left, so that the next start finds it untouched.
+   * The roll-ups must equal the totals of the summaries. Returns the number of pending work rows.
    */
   async lookAt(): Promise<number> {
     const copy = `${this.path}.copy`;
@@ -185,12 +187,12 @@ export class Rounds implements AsyncDisposable {
     }
   }
 
-  /** Adds everything up again from the parts of all runs, beside the running service. */
+  /** Recomputes all totals from the runs while the service runs. */
   async audit(): Promise<void> {
     await assertAudit(this.path, this.totals);
   }
 
-  /** Reads every run of all rounds once more. */
+  /** Reads every run of all rounds again. */
   async verifyAll(): Promise<void> {
     for (const { load: { first, model }, runs } of this.#settled) {
       const { stored, sent } = await Load.acknowledged(first, model, runs).verify(this.access);
@@ -204,7 +206,7 @@ export class Rounds implements AsyncDisposable {
   }
 }
 
-/** A store that is too slow for once is no defect; whatever else fails is one, and only the log tells. */
+/** A single slow store operation is no defect; any other logged failure is. */
 function assertNoDefects(log: string): void {
   const failures = log.split("\n").filter((line) => line.includes('"failure"'));
   assertEquals(failures.filter((line) => !/StorageUnavailable|Overloaded/.test(line)), []);

@@ -1,13 +1,15 @@
-/** Requests to every route: good ones, and good ones with some things of them spoilt. */
+/** Generator of requests to every route: valid ones, and valid ones with a few corruptions. */
 import { writeObject } from "../../../domain/core/raw_json.ts";
 import type { Random } from "../../../tools/random.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
 import { oddId, oddInstant, oddJson, oddQueryValue } from "./values.ts";
 
-/** Members of an object, each value as JSON text: more than any object can hold. */
+/**
+ * Members of an object, each value as JSON text, so that values no JavaScript object can hold fit.
+ */
 type Members = [key: string, json: string][];
 
-/** A request before it is written. */
+/** A request before serialization. */
 export interface Draft {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly path: string;
@@ -17,7 +19,7 @@ export interface Draft {
   readonly patient?: boolean;
 }
 
-/** Few ids and names, so that requests meet what others stored, and the store stays small. */
+/** A small set of ids and names, so that requests meet stored objects and the store stays small. */
 export const NAMES = {
   runs: { from: 1_001, to: 1_400 },
   agents: ["researcher", "nightly", "writer", "a/b", "\u00fcber"],
@@ -30,16 +32,16 @@ const DAYS = ["2026-01-02", "2026-01-03", "2026-02-28"] as const;
 /** Draws drafts. */
 export class Drafts {
   readonly #random: Random;
-  /** How many things of each object are spoilt. */
+  /** Possible numbers of corruptions per object. */
   readonly #harms: readonly [number, ...number[]];
 
-  /** @param harmless whether all requests are good */
+  /** @param harmless true if all requests are valid */
   constructor(random: Random, harmless: boolean) {
     this.#random = random;
     this.#harms = harmless ? [0] : [0, 1, 1, 1, 2, 3];
   }
 
-  /** A request to any route. */
+  /** Draws a request to any route. */
   next(): Draft {
     return this.#random.pick<() => Draft>([
       () => this.#post("/v1/runs", this.#object(this.#opening())),
@@ -99,7 +101,9 @@ export class Drafts {
     return { method: "DELETE", path: id, query: [], text: null };
   }
 
-  /** Rarely a good one: it is waited for, and costs more than thousands of the others. */
+  /**
+   * Rarely a valid one: a repricing blocks its caller and costs more than thousands of other calls.
+   */
   #reprice(): Draft {
     const body = { model: this.#random.pick(MODELS), from: this.#instant(), dry_run: true };
     const members = membersOf(body);
@@ -155,8 +159,8 @@ export class Drafts {
       input_tokens: 9,
     });
     const type = this.#random.pick(["llm_call", "log", "tool_call", "custom"]);
-    const known = { id: eventId(this.#random.int(1, EVENTS)), type, ts: this.#instant(), turn: 1 };
-    return this.#object([...membersOf(known), ["data", this.#object(data, 0.3)]], 0.4);
+    const event = { id: eventId(this.#random.int(1, EVENTS)), type, ts: this.#instant(), turn: 1 };
+    return this.#object([...membersOf(event), ["data", this.#object(data, 0.3)]], 0.4);
   }
 
   #rate(): Members {
@@ -166,7 +170,7 @@ export class Drafts {
     return membersOf({ provider: "openai", model, effective_from: null, ...rates, tiers });
   }
 
-  /** Never a good one, whatever else is spoilt: each would be a credential more to list. */
+  /** Always invalid: each valid one would add a credential to the lists. */
   #badKey(): string {
     const kind = this.#random.pick(["opk", "", "API_KEY"]);
     return this.#object(membersOf({ kind, name: "", scopes: ["ingest", "root"] }));
@@ -199,7 +203,7 @@ export class Drafts {
     return this.#id(runId(this.#random.int(RUNS.from, RUNS.to)));
   }
 
-  /** An id of a path, sometimes an odd one. */
+  /** Returns an id for a path, sometimes a malformed one. */
   #id(id: string): string {
     const isOdd = this.#harms.length > 1 && this.#random.chance(0.3);
     return isOdd ? encodeURIComponent(oddId(this.#random, id).toWellFormed()) : id;
@@ -212,7 +216,7 @@ function membersOf(fields: Record<string, unknown>): Members {
 
 const ODD_KEYS = ["__proto__", "constructor", "", "id ", "currency", "dryRun", "\ud800"] as const;
 
-/** Spoils one thing of an object. */
+/** Corrupts one member of an object. */
 function harm(random: Random, members: Members): void {
   const at = random.int(0, members.length - 1);
   const [key, json] = members[at] ?? ["", ""];
@@ -229,7 +233,7 @@ function harm(random: Random, members: Members): void {
   ])();
 }
 
-/** A text that is nearly what a member is. */
+/** Returns a text that resembles a member's value. */
 function nearly(random: Random, json: string): string {
   const value: unknown = JSON.parse(json);
   if (typeof value !== "string") return String(value);

@@ -1,4 +1,4 @@
-/** Sends shots over several connections, reads every answer, and says which promise was broken. */
+/** Sends shots over several connections, reads every response, and reports broken promises. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../../../routes/dashboard/layout/paths.ts";
 import type { Random } from "../../../tools/random.ts";
@@ -6,37 +6,37 @@ import { type RawAnswer, RawSocket } from "../../support/harness/raw_socket.ts";
 import { joined, type Shot, showShot } from "./shot.ts";
 import type { Watch } from "./watch.ts";
 
-/** Connections at once, and requests one of them may send before it reads. */
+/** Parallel connections, and requests that one of them may send before it reads. */
 const LANES = 8, PIPELINED_MAX = 16;
 
-/** Nobody waits longer for an answer, or for a connection to be closed. */
+/** Maximum milliseconds for a response, or for the close of a connection. */
 export const ANSWER_MS_MAX = 1_000;
 
-/** How long the first answer is waited for before the connection is ended. */
+/** Milliseconds to wait for the first response before ending the connection. */
 const PATIENCE_MS = 30;
 
-/** A repricing is waited for, for so long (`docs/API.md`). */
+/** Maximum milliseconds of a call that waits for a repricing (`docs/API.md`). */
 const PATIENT_MS_MAX = 3_000;
 
-/** Broken promises that are told one by one. */
+/** Maximum broken promises to report in full. */
 const BROKEN_MAX = 20;
 
-/** What all that was sent came to. */
+/** Totals of everything that was sent. */
 export class Tally {
   readonly #watch: Watch;
   requests = 0;
   worstMs = 0;
   brokenCount = 0;
-  /** The first broken promises, with what broke them. */
+  /** First broken promises, with the requests that broke them. */
   readonly broken: string[] = [];
-  /** Answers by kind of shot, then by status; `closed` where there was none. */
+  /** Responses by kind of shot, then by status; `closed` if there was none. */
   readonly statuses = new Map<string, Map<string, number>>();
 
   constructor(watch: Watch) {
     this.#watch = watch;
   }
 
-  /** Judges how long an answer took, or the end of a connection. */
+  /** Judges the duration of a response, or of the end of a connection. */
   time(shot: Shot, startMs: number): void {
     const ms = performance.now() - startMs;
     if (!shot.patient) this.worstMs = Math.max(this.worstMs, ms);
@@ -46,14 +46,14 @@ export class Tally {
     }
   }
 
-  /** Counts an answer. */
+  /** Counts a response. */
   count({ kind }: Shot, status: string): void {
     this.requests++;
     const ofKind = this.statuses.get(kind) ?? new Map<string, number>();
     this.statuses.set(kind, ofKind.set(status, (ofKind.get(status) ?? 0) + 1));
   }
 
-  /** Takes down a broken promise. */
+  /** Records a broken promise. */
   blame(what: string, shot?: Shot): void {
     this.brokenCount++;
     if (this.broken.length >= BROKEN_MAX) return;
@@ -64,7 +64,7 @@ export class Tally {
 /** Shots that share a connection, in order. */
 type Volley = readonly [Shot, ...Shot[]];
 
-/** Groups shots: those of HTTP follow each other, unless the others would wait for one of them. */
+/** Groups shots for pipelining, except those that would delay others. */
 function volleysOf(shots: readonly Shot[], random: Random): Volley[] {
   const volleys: Volley[] = [];
   let open: [Shot, ...Shot[]] | null = null;
@@ -80,7 +80,7 @@ function volleysOf(shots: readonly Shot[], random: Random): Volley[] {
   return volleys;
 }
 
-/** Sends all shots; answers those that were refused, which can have stored nothing. */
+/** Sends all shots; returns those that were refused, which cannot have stored anything. */
 export async function fire(
   url: string,
   shots: readonly Shot[],
@@ -99,7 +99,7 @@ export async function fire(
   return refused;
 }
 
-/** One client: a connection that is opened anew whenever the last one was closed. */
+/** One client, which opens a new connection whenever the last one was closed. */
 class Lane implements Disposable {
   #socket: RawSocket | null = null;
 
@@ -114,68 +114,71 @@ class Lane implements Disposable {
     const [first] = volley;
     try {
       if (first.ending !== "keep") return await this.#alone(first);
-      for (let rest: readonly Shot[] = volley; rest.length > 0;) rest = await this.#pipeline(rest);
+      for (let remaining: readonly Shot[] = volley; remaining.length > 0;) {
+        remaining = await this.#pipeline(remaining);
+      }
     } catch (error) {
       this.tally.blame(error instanceof Error ? error.message : String(error), first);
       this[Symbol.dispose]();
     }
   }
 
-  /** Sends requests one behind the other; answers those that were not heard. */
+  /** Pipelines requests; returns those without a response. */
   async #pipeline(shots: readonly Shot[]): Promise<readonly Shot[]> {
     const isFresh = this.#socket === null;
     const socket = this.#socket ??= await RawSocket.open(this.url);
     const startMs = performance.now();
-    // Answers are read meanwhile: neither side can wait for the other to empty its buffers.
+    // Responses are read meanwhile, so that neither side waits for the other to empty its buffers.
     const sent = socket.send(joined(shots.map(({ bytes }) => bytes))).catch(() => {});
-    for (const [place, shot] of shots.entries()) {
+    for (const [index, shot] of shots.entries()) {
       const answer = await finalAnswer(socket, shot).catch(closedByReset);
-      // One that is closed between two requests is no refusal: they are sent again on another.
-      const isHeard = answer !== null || (place === 0 && isFresh);
+      // A connection closed between two requests refuses nothing: they are resent on another one.
+      const isAnswered = answer !== null || (index === 0 && isFresh);
       if (answer !== null) this.#judge(shot, answer, startMs);
-      else if (isHeard) this.#closedAtOnce(shot);
+      else if (isAnswered) this.#closedAtOnce(shot);
       if (answer !== null && isRefusal(answer)) this.refused.push(shot);
       if (answer !== null && answer.headers.get("connection") !== "close") continue;
-      // A body that is refused unread takes its connection with it, and what was sent behind it.
+      // A refusal of an unread body ends the connection, and drops the requests after it.
       this[Symbol.dispose]();
       await sent;
-      return shots.slice(isHeard ? place + 1 : place);
+      return shots.slice(isAnswered ? index + 1 : index);
     }
     await sent;
     return [];
   }
 
-  /** Sends what may be no request at all on a connection of its own, and waits for its end. */
+  /** Sends possibly malformed bytes on a separate connection, and waits for its end. */
   async #alone(shot: Shot): Promise<void> {
     using socket = await RawSocket.open(this.url);
     const sent = socket.send(shot.bytes).catch(() => {});
     if (shot.ending === "vanish") await sent;
-    const statuses = shot.ending === "vanish" ? [] : await this.#hearAll(socket, shot, sent);
-    // Of what got no answer nobody knows what became, unless it can only have been refused.
+    const statuses = shot.ending === "vanish" ? [] : await this.#readAll(socket, shot, sent);
+    // Without a response the outcome is unknown, unless the request can only have been refused.
     const isRefused = statuses.length > 0 && statuses.every((status) => status >= 400);
     if (shot.mustRefuse || isRefused) this.refused.push(shot);
   }
 
-  /** Reads all answers there are, until the connection is closed; answers their statuses. */
-  async #hearAll(socket: RawSocket, shot: Shot, sent: Promise<void>): Promise<number[]> {
+  /** Reads all responses until the connection closes; returns their statuses. */
+  async #readAll(socket: RawSocket, shot: Shot, sent: Promise<void>): Promise<number[]> {
     const statuses: number[] = [];
     let startMs = performance.now();
     let ended = false;
     const end = sent.then(async () => {
-      // The runtime may drop a whole request when its client ends the connection before the answer.
+      // The runtime may drop a complete request if its client closes the connection before the
+      // response.
       if (shot.ending === "finish") {
-        await Promise.race([answer.catch(() => {}), sleep(PATIENCE_MS)]);
+        await Promise.race([next.catch(() => {}), sleep(PATIENCE_MS)]);
       }
       startMs = performance.now();
       ended = true;
       await socket.endSending().catch(() => {});
     });
-    let answer = finalAnswer(socket, shot).catch(closedByReset);
-    for (let heard = await answer; heard !== null; heard = await answer) {
-      this.#judge(shot, heard, startMs);
-      // A refusal after the end may be one for ending.
-      statuses.push(ended && !shot.mustRefuse ? NaN : heard.status);
-      answer = finalAnswer(socket, shot).catch(closedByReset);
+    let next = finalAnswer(socket, shot).catch(closedByReset);
+    for (let answer = await next; answer !== null; answer = await next) {
+      this.#judge(shot, answer, startMs);
+      // A refusal after the client's end may be a reaction to that end.
+      statuses.push(ended && !shot.mustRefuse ? NaN : answer.status);
+      next = finalAnswer(socket, shot).catch(closedByReset);
     }
     if (statuses.length === 0) this.tally.count(shot, "closed");
     this.tally.time(shot, startMs);
@@ -200,8 +203,8 @@ class Lane implements Disposable {
 }
 
 /**
- * Whether an answer says that nothing was done. Who is not signed in is sent to where one signs in, and a
- * target that comes to no path at all is the start page's, which leads to the dashboard.
+ * Returns true if a response shows that nothing was done. Requests without a session are redirected
+ * to the sign-in page, and an empty target is the start page's, which redirects to the dashboard.
  */
 function isRefusal({ status, headers }: RawAnswer): boolean {
   const leads = headers.get("location") ?? "";
@@ -209,7 +212,7 @@ function isRefusal({ status, headers }: RawAnswer): boolean {
     (status === 303 && (leads === DASHBOARD_PATH || leads.startsWith(`${SIGN_IN}?next=`)));
 }
 
-/** The answer behind any that only say "go on". */
+/** Returns the response after any interim ones (1xx). */
 async function finalAnswer(socket: RawSocket, shot: Shot): Promise<RawAnswer | null> {
   for (;;) {
     const answer = await socket.answer(shot.isHead);
@@ -217,11 +220,11 @@ async function finalAnswer(socket: RawSocket, shot: Shot): Promise<RawAnswer | n
   }
 }
 
-/** What is wrong with the form of a refusal; null when nothing is. */
+/** Returns the problem with the form of a refusal, or null. */
 function problemOf(shot: Shot, { status, headers, body }: RawAnswer): string | null {
-  // A part of a page that may not be seen any more has the whole loaded anew.
+  // A page fragment that may no longer be read makes the browser reload the page.
   if (shot.isHead || headers.get("hx-refresh") === "true") return null;
-  // What is no HTTP is refused by the runtime, which says nothing more.
+  // The runtime refuses malformed HTTP with an empty body.
   if (body === "") return shot.ending === "keep" ? `Status ${status} without a body` : null;
   const isPage = headers.get("content-type")?.startsWith("text/html");
   if (isPage && shot.kind === "pages") {
@@ -229,12 +232,12 @@ function problemOf(shot: Shot, { status, headers, body }: RawAnswer): string | n
   }
   const isJson = headers.get("content-type") === "application/json";
   const code = isJson ? JSON.parse(body).error : body.split(" ", 1)[0];
-  const known = Object.entries(ERRORS).find(([name]) => name === code)?.[1];
-  if (known?.status !== status) return `Status ${status} with the code ${code}`;
+  const expected = Object.entries(ERRORS).find(([name]) => name === code)?.[1];
+  if (expected?.status !== status) return `Status ${status} with the code ${code}`;
   return body.indexOf("\n") === body.length - 1 ? null : `Not one line: ${JSON.stringify(body)}`;
 }
 
-/** A server that has refused a request may close before it has read all of it. */
+/** A server that refuses a request may close the connection before it has read all of it. */
 function closedByReset(error: unknown): null {
   const isReset = error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.BrokenPipe;

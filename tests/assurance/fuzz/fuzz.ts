@@ -1,4 +1,4 @@
-/** Rounds of hostile requests: what is refused is sent once more, and must leave no trace. */
+/** Rounds of hostile requests: refused ones are resent, and must leave no trace. */
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { median } from "../../../bench/stats.ts";
 import { Random } from "../../../tools/random.ts";
@@ -11,16 +11,16 @@ import { fire, Tally } from "./fire.ts";
 import { disguised, misled } from "./targets.ts";
 import { Watch } from "./watch.ts";
 
-/** Requests drawn for a round; nearly as many are sent again. */
+/** Requests of a round; nearly as many are resent. */
 const ROUND = 5_000;
 
-/** How much more memory there may be in the end. */
+/** Maximum growth factor of memory. */
 const GROWTH_MAX = 1.1;
 
-/** Requests from which on memory is judged: it settles within the first 300,000. */
+/** Minimum requests to judge memory: it stabilizes within the first 300,000. */
 const REQUESTS_JUDGED_MIN = 750_000;
 
-/** What a run of fuzzing found. */
+/** Result of a fuzz run. */
 export interface Outcome {
   readonly tally: Tally;
   readonly seconds: number;
@@ -28,7 +28,7 @@ export interface Outcome {
   readonly rssMb: readonly number[];
 }
 
-/** Sends at least so many requests to a service, the same ones for the same seed. */
+/** Sends at least `count` requests to a service, the same ones for the same seed. */
 export async function fuzz(
   service: Service,
   count: number,
@@ -48,7 +48,7 @@ export async function fuzz(
     const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random, cookie));
     const refused = await fire(service.url, shots, random, tally);
     const before = await service.settled();
-    await fire(service.url, refused.map(onceMore), random, tally);
+    await fire(service.url, refused.map(repeated), random, tally);
     const traces = changed(before, await service.settled());
     if (traces.length > 0) tally.blame(`Refused requests changed ${traces.slice(0, 5)}`);
     onRound(outcome());
@@ -57,8 +57,8 @@ export async function fuzz(
   return outcome();
 }
 
-/** What was refused must be refused again, unless it reads what may have come to be meanwhile. */
-function onceMore(shot: Shot): Shot {
+/** A refused request must be refused again, unless it reads objects that may exist by now. */
+function repeated(shot: Shot): Shot {
   return { ...shot, mustRefuse: !shot.isRead };
 }
 
@@ -72,18 +72,20 @@ function draw(random: Random, cookie: string): Shot {
   return kind <= 997 ? malformed(random) : oversized(random);
 }
 
-/** What must hold once all is sent. */
+/** Checks what must hold at the end. */
 async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<void> {
-  for (const line of service.failures) tally.blame(`The log says ${line}`);
+  for (const line of service.failures) tally.blame(`The log shows ${line}`);
   const { differences } = await verifyStore(service.store);
-  for (const difference of differences) tally.blame(`The audit says ${JSON.stringify(difference)}`);
+  for (const difference of differences) {
+    tally.blame(`The integrity check found ${JSON.stringify(difference)}`);
+  }
   const growth = growthOf(rssMb);
   if (tally.requests >= REQUESTS_JUDGED_MIN && growth > GROWTH_MAX) {
-    tally.blame(`Memory grew to ${growth.toFixed(2)} times of what it was`);
+    tally.blame(`Memory grew by a factor of ${growth.toFixed(2)}`);
   }
 }
 
-/** The last third over the first. */
+/** Returns the mean of the last third divided by that of the first. */
 export function growthOf(rssMb: readonly number[]): number {
   const third = Math.ceil(rssMb.length / 3);
   return median(rssMb.slice(-third)) / median(rssMb.slice(0, third));

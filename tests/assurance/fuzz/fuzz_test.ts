@@ -1,24 +1,24 @@
-/** A short run on each push: once the same as ever, once as nobody has seen it before. */
+/** Short runs for each push: one with a fixed seed, one with a random seed. */
 import { assert, assertEquals } from "@std/assert";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { fuzz } from "./fuzz.ts";
 import { Service } from "./service.ts";
 
-/** Requests of each run; the next million is `deno task assure fuzz`. */
+/** Requests of each run; `deno task assure fuzz` sends the next million. */
 const COUNT = 6_000;
 
 const SEEDS = ["1", String(crypto.getRandomValues(new Uint32Array(1))[0])];
 
 for (const seed of SEEDS) {
-  Deno.test(`fuzz: hostile input, seed ${seed}: no 5xx, no hang, and nothing stored of what is refused`, async () => {
+  Deno.test(`fuzz: hostile input, seed ${seed}: no 5xx, no hang, and nothing stored from a refused request`, async () => {
     await withFolder(async (folder) => {
       await using service = await Service.start(folder);
       const { tally } = await fuzz(service, COUNT, seed);
       assertEquals(tally.broken, []);
-      // Good requests are among them: what refuses everything keeps all promises.
-      const told = (kind: string, status: string) => tally.statuses.get(kind)?.get(status) ?? 0;
-      assert(told("fields", "202") > 100, "nothing was taken");
-      assert(told("pages", "200") > 50 && told("pages", "303") > 20, "no page was shown");
+      // Valid requests are among them: a service that refuses everything would keep all promises.
+      const countOf = (kind: string, status: string) => tally.statuses.get(kind)?.get(status) ?? 0;
+      assert(countOf("fields", "202") > 100, "nothing was taken");
+      assert(countOf("pages", "200") > 50 && countOf("pages", "303") > 20, "no page was shown");
       assertEquals(await service.stop(), 0);
     });
   });

@@ -1,6 +1,6 @@
 /**
- * `deno task assure fuzz`: hostile input for as long as wanted. No 5xx, no answer later than a second,
- * nothing stored of what is refused, and no more memory in the end than in the beginning.
+ * `deno task assure fuzz`: sends hostile input. No 5xx, no response later than a second, nothing
+ * stored from a refused request, and no memory growth.
  */
 import { print, say } from "../../../bench/report.ts";
 import { number, table } from "../../../tools/table.ts";
@@ -8,18 +8,21 @@ import type { AssuranceOptions } from "../assurance.ts";
 import { fuzz, growthOf, type Outcome } from "./fuzz.ts";
 import { Service } from "./service.ts";
 
-/** Writes how far it is, and what was broken since `told` was written. */
-function progress({ tally, seconds, rssMb }: Outcome, told: number): number {
+/**
+ * Prints the progress, and the broken promises after the first `reported` ones; returns their
+ * number.
+ */
+function progress({ tally, seconds, rssMb }: Outcome, reported: number): number {
   const { requests, worstMs, brokenCount } = tally;
   say(
     `${number(requests)} requests, ${number(requests / seconds)} a second, ` +
       `worst ${number(worstMs)} ms, ${number(rssMb.at(-1) ?? null)} MB, ${brokenCount} broken`,
   );
-  for (const broken of tally.broken.slice(told)) say(`BROKEN ${broken}`);
+  for (const broken of tally.broken.slice(reported)) say(`BROKEN ${broken}`);
   return tally.broken.length;
 }
 
-/** How often each kind of request was answered how. */
+/** Returns a table of the responses by kind of request and status. */
 function statusTable({ tally }: Outcome): string {
   const statuses = [...new Set([...tally.statuses.values()].flatMap((row) => [...row.keys()]))]
     .sort();
@@ -43,14 +46,14 @@ function report(outcome: Outcome, seed: string): void {
   print(`${tally.brokenCount} promises broken`);
 }
 
-/** Sends so many requests to a service of its own. */
+/** Sends `count` requests to a new service. */
 export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
   say(`seed ${seed}`);
   const folder = await Deno.makeTempDir({ prefix: "runledger-fuzz-" });
   try {
     await using service = await Service.start(folder);
-    let told = 0;
-    const outcome = await fuzz(service, count, seed, (now) => told = progress(now, told));
+    let reported = 0;
+    const outcome = await fuzz(service, count, seed, (now) => reported = progress(now, reported));
     const code = await service.stop();
     if (code !== 0) outcome.tally.blame(`The service ended with ${code}`);
     report(outcome, seed);

@@ -1,4 +1,4 @@
-/** What is no request of HTTP, half of one, or one that no client of good will would send. */
+/** Malformed, partial and malicious HTTP requests. */
 import { gzipSync } from "node:zlib";
 import type { Random } from "../../../tools/random.ts";
 import { BODY_BYTES_MAX } from "../../../domain/core/limits.ts";
@@ -19,37 +19,38 @@ import { type Draft, Drafts } from "./drafts.ts";
 import { write } from "./requests.ts";
 import { type Shot, shot } from "./shot.ts";
 
-/** Small on the wire, large inside. */
+/** Small on the wire, large after decompression. */
 const BOMB = gzipSync(new Uint8Array(10 * BODY_BYTES_MAX));
 
-const whole = (start: string, ...headers: string[]) => head(start, ...headers, AUTH, LENGTH) + BODY;
+const complete = (start: string, ...headers: string[]) =>
+  head(start, ...headers, AUTH, LENGTH) + BODY;
 
-/** Requests that are none: nothing behind them on the same connection may run either. */
+/** Malformed requests: nothing after them on the same connection may run either. */
 const BROKEN = [
   ...[...Object.values(AMBIGUOUS), "\x16\x03\x01\x02\0\x01\0\r\n\r\n", "GET /healthz\r\n\r\n"],
   ...BAD_CHUNK_SIZES.map((size) => chunked(size, BODY, "0", "", "")),
   ...["HTTP/2.0", "HTTP/1.1.1", "HTTP/11", "http/1.1", "HTTP 1.1", "HTTP/", "HTTP/1.1 x", "FTP/1.1"]
-    .map((version) => whole(`POST /v1/runs ${version}`, "Host: x")),
+    .map((version) => complete(`POST /v1/runs ${version}`, "Host: x")),
   ...["", " ", "P\0ST", "PO ST", "POST,", "(POST)", "\u00e9", "POST\t"]
-    .map((method) => whole(`${method} /v1/runs HTTP/1.1`, "Host: x")),
+    .map((method) => complete(`${method} /v1/runs HTTP/1.1`, "Host: x")),
   ...["", "v1/runs", "%2Fv1%2Fruns", "*", "?", "x:80", "/v1/ru\0ns", "/v1/runs\tx", "/v1/runs x"]
-    .map((target) => whole(`POST ${target} HTTP/1.1`, "Host: x")),
+    .map((target) => complete(`POST ${target} HTTP/1.1`, "Host: x")),
   ...["X\0: y", "X Y: z", ": y", "X", "X\x7f: y", "X: \x01", "X: y\x7f", "X\u00e9: y", "X;: y"]
     .map((header) => post([header, LENGTH]) + BODY),
 ] as const;
 
-/** Requests of HTTP that must be refused. */
+/** HTTP requests that must be refused. */
 const UNWELCOME = [
   ...["Host:", "Host: x y", "Host: x\r\nHost: y", "Host: x\r\nHost: x", "Accept: */*", " Host: x"]
-    .map((header) => whole("POST /v1/runs HTTP/1.1", header)),
+    .map((header) => complete("POST /v1/runs HTTP/1.1", header)),
   ...["CONNECT", "PRI", "PATCH", "TRACE", "post"]
-    .map((method) => whole(`${method} /v1/runs HTTP/1.1`, "Host: x")),
+    .map((method) => complete(`${method} /v1/runs HTTP/1.1`, "Host: x")),
   ...["Content-Length: 100000000", `Content-Length: ${BODY_BYTES_MAX + 1}`].map((length) =>
     post([length])
   ),
 ] as const;
 
-/** A request that must be refused, with a good one behind it where that must not run. */
+/** Returns a request that must be refused, followed by a valid one where that must not run. */
 function refused(random: Random): Shot {
   const bytes = random.chance(0.8)
     ? random.pick(BROKEN as unknown as [string, ...string[]]) + SMUGGLED
@@ -57,7 +58,7 @@ function refused(random: Random): Shot {
   return shot("malformed", [bytes], { mustRefuse: true, ending: "finish" });
 }
 
-/** Requests that are clear and strange: what they get is not said, only that they do no harm. */
+/** Unambiguous but unusual requests: any response is allowed if it does no harm. */
 const STRANGE = [
   ...["\r\n\r\n", "\n", "\r"].map((before) => before + post([LENGTH]) + BODY),
   post([LENGTH]).replaceAll("\r\n", "\n") + BODY,
@@ -85,11 +86,11 @@ function strange(random: Random): Shot {
   return shot("malformed", [bytes], { ending: "finish" });
 }
 
-/** Far too much of one thing. */
+/** Returns a request with far too much of one thing. */
 function bomb(random: Random): Shot {
   const many = random.int(80, 3_000);
   const far = 10 ** random.int(4, 6);
-  const parts = random.pick<() => (string | Uint8Array)[]>([
+  const chunks = random.pick<() => (string | Uint8Array)[]>([
     () => [post([LENGTH, ...Array.from({ length: many }, (_, n) => `X-${n}: y`)]), BODY],
     () => [post([LENGTH, `X: ${"y".repeat(far)}`]), BODY],
     () => [post([LENGTH, `${"X".repeat(far)}: y`]), BODY],
@@ -103,10 +104,10 @@ function bomb(random: Random): Shot {
     () => [post([`Content-Length: ${far}`]), `{"a":${"1".repeat(far - 6)}}`],
     () => [post(["Transfer-Encoding: chunked"]), `10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(20)],
   ])();
-  return shot("bombs", parts, { ending: "finish" });
+  return shot("bombs", chunks, { ending: "finish" });
 }
 
-/** The bytes of a good request that stores something. */
+/** Returns the bytes of a valid request that stores something. */
 function good(random: Random): Uint8Array {
   const drafts = new Drafts(random, true);
   let draft: Draft;
@@ -115,7 +116,7 @@ function good(random: Random): Uint8Array {
   return write("", draft, { headers: [AUTH], chunked: chunks }).bytes;
 }
 
-/** A good request with some bytes changed, anywhere. */
+/** Returns a valid request with some bytes changed. */
 function flipped(random: Random): Shot {
   const bytes = good(random);
   for (let flips = random.int(1, 4); flips > 0; flips--) {
@@ -125,11 +126,11 @@ function flipped(random: Random): Shot {
   return shot("flipped bytes", [bytes], { ending: "finish" });
 }
 
-/** A good request that ends before its end. */
+/** Returns a valid request that ends early. */
 function halved(random: Random): Shot {
   const bytes = good(random);
   const ending = random.pick<Shot["ending"]>(["break", "vanish"]);
-  // Without its last byte, even the end of the last chunk, it is not whole.
+  // Every proper prefix is incomplete: even the last byte of the last chunk is required.
   return shot("halves", [bytes.subarray(0, random.int(0, bytes.length - 1))], {
     mustRefuse: true,
     ending,
@@ -143,14 +144,14 @@ function noise(random: Random): Shot {
   });
 }
 
-/** Anything of this file. */
+/** Returns any request of this file. */
 export function malformed(random: Random): Shot {
   return random.pick([refused, refused, refused, strange, flipped, flipped, halved, halved, noise])(
     random,
   );
 }
 
-/** Few of these are enough: they are large. */
+/** A few of these are enough: they are large. */
 export function oversized(random: Random): Shot {
   return bomb(random);
 }

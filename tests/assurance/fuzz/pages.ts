@@ -1,4 +1,7 @@
-/** Requests to the dashboard: pages with odd queries, forms with odd fields, from here and from elsewhere. */
+/**
+ * Requests to the dashboard: pages with malformed queries, and forms with malformed fields or of
+ * another origin.
+ */
 import type { Random } from "../../../tools/random.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { dashboardRoutes } from "../../support/harness/dashboard.ts";
@@ -8,14 +11,14 @@ import type { Shot } from "./shot.ts";
 import { oddId, oddQueryValue } from "./values.ts";
 
 /**
- * Pages by their paths. The list waits for changes only when it is told what was seen, and is not; of
- * exports there are four at once, and a fifth is refused with a 503.
+ * Pages by path. The list only waits for changes if a request contains its last state, which none
+ * here does. Only four exports may run in parallel; a fifth gets 503.
  */
 const PAGES = dashboardRoutes()
   .filter(({ method, path }) => method === "GET" && !/\/runs\.(csv|ndjson)$/.test(path))
   .map(({ path }) => path) as [string, ...string[]];
 
-/** A run, key, row and job that never are: whatever is done to them must be refused. */
+/** A run, key, row and job that do not exist: every request for them must be refused. */
 const NEVER = {
   run: runId(9_001),
   key: `key_eu_${"0".repeat(32)}`,
@@ -23,7 +26,7 @@ const NEVER = {
   job: "01KAK7ZJ5V76GRSDBZG2T155Y0",
 } as const;
 
-/** What pages are asked, and what each of it may say. */
+/** Query parameters of pages, with their possible values. */
 const PARAMETERS: readonly (readonly [string, readonly [string, ...string[]]])[] = [
   ["agent", ["researcher", "a%2Fb", "(unattributed)"]],
   ["customer_id", ["acme"]],
@@ -57,7 +60,7 @@ const PARAMETERS: readonly (readonly [string, readonly [string, ...string[]]])[]
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Forms with good fields; `never` stands in those that must be refused whatever else they say. */
+/** Forms with valid fields; `never` marks those that must be refused with any fields. */
 const FORMS: readonly (readonly [path: string, fields: Fields, never?: Fields])[] = [
   ["/agents/researcher", { name: "Researcher", notes: "reads\r\nand writes", archived: "true" }],
   ["/agents/nobody", { name: "Nobody", notes: "" }, {}],
@@ -83,7 +86,7 @@ const FORMS: readonly (readonly [path: string, fields: Fields, never?: Fields])[
   ["/teams/t_never/suspend", {}, {}],
 ];
 
-/** Headers by which a form is another site's, or nobody's. */
+/** Headers of a form from another site, or without an origin. */
 const ELSEWHERE = [
   ["Sec-Fetch-Site: cross-site"],
   ["Sec-Fetch-Site: same-site"],
@@ -96,7 +99,7 @@ const ELSEWHERE = [
 
 const TYPES = ["text/plain", "application/json", "multipart/form-data; boundary=x", ""] as const;
 
-/** A page, or what a form of one sends, with the cookie of who signed in. */
+/** Returns a request for a page or one of its forms, with the session cookie. */
 export function oddPage(random: Random, cookie: string): Shot {
   const cookies = random.chance(0.1) ? [oddCookie(random, cookie)] : [`Cookie: ${cookie}`];
   return random.chance(0.6) ? page(random, cookies) : form(random, cookies);
@@ -104,7 +107,7 @@ export function oddPage(random: Random, cookie: string): Shot {
 
 function page(random: Random, cookies: readonly string[]): Shot {
   const query: [string, string][] = [];
-  for (let left = random.pick([0, 1, 1, 2, 3]); left > 0; left--) {
+  for (let remaining = random.pick([0, 1, 1, 2, 3]); remaining > 0; remaining--) {
     const [name, values] = random.pick(PARAMETERS as [typeof PARAMETERS[number]]);
     const value = random.chance(0.5) ? oddQueryValue(random) : random.pick([...values]);
     query.push([name, value]);
@@ -114,7 +117,7 @@ function page(random: Random, cookies: readonly string[]): Shot {
   return write("pages", { method, path: pathOf(random), query, text: null }, { headers });
 }
 
-/** The path of a page, about what there is, what never was, or what is none. */
+/** Returns the path of a page about an existing, missing or malformed object. */
 function pathOf(random: Random): string {
   const path = random.pick(PAGES);
   const at = path.indexOf("/:");
@@ -128,14 +131,14 @@ function pathOf(random: Random): string {
     "/dashboard/assets": "htmx.js",
   };
   const name = names[path.slice(0, at)] ?? "t_never";
-  const asked = random.chance(0.3) ? oddId(random, name).toWellFormed() : name;
-  return path.replace(/:[a-z]+/, () => encodeURIComponent(asked));
+  const requested = random.chance(0.3) ? oddId(random, name).toWellFormed() : name;
+  return path.replace(/:[a-z]+/, () => encodeURIComponent(requested));
 }
 
 function form(random: Random, cookies: readonly string[]): Shot {
   const [path, good, never] = random.pick(FORMS as [typeof FORMS[number]]);
   const fields = new Map(Object.entries(good).map(([name, text]) => [name, encode(text)]));
-  for (let left = random.pick([0, 1, 1, 2]); left > 0 && fields.size > 0; left--) {
+  for (let remaining = random.pick([0, 1, 1, 2]); remaining > 0 && fields.size > 0; remaining--) {
     const name = random.pick([...fields.keys()] as [string]);
     if (random.chance(0.2)) fields.delete(name);
     else fields.set(name, random.chance(0.1) ? "x".repeat(20_000) : oddQueryValue(random));
@@ -155,7 +158,7 @@ function form(random: Random, cookies: readonly string[]): Shot {
   });
 }
 
-/** Nearly the cookie of who signed in. */
+/** Returns a damaged form of the session cookie. */
 function oddCookie(random: Random, cookie: string): string {
   const [name = "", token = ""] = cookie.split("=");
   return `Cookie: ${

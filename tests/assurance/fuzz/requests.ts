@@ -1,4 +1,4 @@
-/** Requests of HTTP that keep to its rules, with anything else spoilt. */
+/** Well-formed HTTP requests with corrupt contents. */
 import type { Random } from "../../../tools/random.ts";
 import { KEY } from "../../support/harness/harness.ts";
 import { PING_PATH } from "../../../routes/http/answer.ts";
@@ -6,7 +6,7 @@ import { type Draft, Drafts } from "./drafts.ts";
 import { type Shot, shot } from "./shot.ts";
 import { damagedJson } from "./values.ts";
 
-/** Headers that are no part of the contract, or say in another way who asks. */
+/** Headers outside the contract, or other ways to send a credential. */
 const ODD_HEADERS = [
   ...["X-Forwarded-Host: x/healthz?", "X-Original-URL: /healthz", "X-Rewrite-URL: /v1/keys"],
   ...["X-HTTP-Method-Override: DELETE", "X-Forwarded-Prefix: /v1", "Forwarded: host=y;proto=https"],
@@ -25,7 +25,7 @@ const ODD_CREDENTIALS = [
   ...[["Authorization: Bearer apk_eu_" + "0".repeat(32)]],
 ] as const;
 
-/** A request of HTTP that keeps to the rules of HTTP, with anything else spoilt. */
+/** Returns a well-formed HTTP request with corrupt contents. */
 export function oddRequest(random: Random): Shot {
   const draft = new Drafts(random, false).next();
   const headers = random.chance(0.05)
@@ -37,7 +37,7 @@ export function oddRequest(random: Random): Shot {
   return write("fields", draft, { headers: odd, chunked: random.chance(0.1) ? random : null });
 }
 
-/** A request whose body is good JSON with damage in it. */
+/** Returns a request whose body is damaged JSON. */
 export function damagedBody(random: Random): Shot {
   let draft: Draft;
   do draft = new Drafts(random, true).next(); while (draft.text === null);
@@ -45,16 +45,16 @@ export function damagedBody(random: Random): Shot {
   return write("JSON text", draft, { headers: [`Authorization: Bearer ${KEY}`], body });
 }
 
-/** How a draft is written. */
+/** Options for writing a draft. */
 interface Writing {
   readonly headers: readonly string[];
-  /** In place of the draft's own. */
+  /** Replaces the draft's path. */
   readonly path?: string;
-  /** Null where the headers have it. */
+  /** Null if the headers include it. */
   readonly host?: string | null;
   readonly body?: Uint8Array;
   readonly mustRefuse?: boolean;
-  /** Cuts the body into chunks of random sizes. */
+  /** Splits the body into chunks of random sizes. */
   readonly chunked?: Random | null;
 }
 
@@ -62,27 +62,27 @@ interface Writing {
 export function write(kind: string, draft: Draft, writing: Writing): Shot {
   const { method, query, text, patient = false } = draft;
   const { path = draft.path, headers, mustRefuse = false, chunked = null } = writing;
-  const asked = query.map(([name, value]) => `${name}=${value}`).join("&");
-  const target = path + (asked === "" ? "" : `?${asked}`);
+  const search = query.map(([name, value]) => `${name}=${value}`).join("&");
+  const target = path + (search === "" ? "" : `?${search}`);
   const body = writing.body ?? (text === null ? null : new TextEncoder().encode(text));
-  const framed = body === null ? { header: [], parts: [] } : frame(body, chunked);
+  const framed = body === null ? { header: [], chunks: [] } : frame(body, chunked);
   const host = writing.host === null ? [] : ["Host: x"];
   const lines = [`${method} ${target} HTTP/1.1`, ...host, ...headers, ...framed.header, "", ""];
   const isHead = method === "HEAD";
   const isRead = (method === "GET" || isHead) && draft.path !== PING_PATH;
   const more = { isHead, isRead, mustRefuse, patient };
-  return shot(kind, [lines.join("\r\n"), ...framed.parts], more);
+  return shot(kind, [lines.join("\r\n"), ...framed.chunks], more);
 }
 
-/** A body of a length, or in chunks. */
+/** Frames a body by its length or in chunks. */
 function frame(body: Uint8Array, random: Random | null) {
-  if (random === null) return { header: [`Content-Length: ${body.length}`], parts: [body] };
-  const parts: (string | Uint8Array)[] = [];
+  if (random === null) return { header: [`Content-Length: ${body.length}`], chunks: [body] };
+  const chunks: (string | Uint8Array)[] = [];
   for (let at = 0; at < body.length;) {
     const size = Math.min(body.length - at, random.int(1, 400));
     const extension = random.pick(["", "", ";a=b", ';a="b"']);
-    parts.push(`${size.toString(16)}${extension}\r\n`, body.subarray(at, at + size), "\r\n");
+    chunks.push(`${size.toString(16)}${extension}\r\n`, body.subarray(at, at + size), "\r\n");
     at += size;
   }
-  return { header: ["Transfer-Encoding: chunked"], parts: [...parts, "0\r\n\r\n"] };
+  return { header: ["Transfer-Encoding: chunked"], chunks: [...chunks, "0\r\n\r\n"] };
 }

@@ -1,16 +1,16 @@
-/** The service in a process of its own, and what can be known of it from outside. */
+/** Separate service process, and what can be observed of it from outside. */
 import { keys } from "../../../kv/base/keys.ts";
 import { openBeside, type OpenStore } from "../../../kv/open.ts";
 import { eachRow } from "../../../kv/store.ts";
 import { KEY } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
 
-/** How long what waits may take to be done, and how often it is looked at. */
-const SETTLED_MS_MAX = 30_000, LOOK_MS = 50;
+/** Maximum milliseconds for pending work, and the poll interval. */
+const SETTLED_MS_MAX = 30_000, POLL_MS = 50;
 
 /** A running service over an empty file. Always `await using`. */
 export class Service implements AsyncDisposable {
-  /** Lines of the log that show a failure: the log is as long as the run, and is not kept. */
+  /** Log lines that show a failure; the complete log would be too long to keep. */
   readonly failures: readonly string[];
   readonly #process: Process;
   readonly #store: OpenStore;
@@ -21,7 +21,7 @@ export class Service implements AsyncDisposable {
     this.failures = failures;
   }
 
-  /** Starts it in a folder, for a team without a request rate: that would hide everything else. */
+  /** Starts the service for a team without a rate limit, which would hide everything else. */
   static async start(folder: string): Promise<Service> {
     const file = `${folder}/fuzz.kv`;
     const settings = {
@@ -46,7 +46,7 @@ export class Service implements AsyncDisposable {
     return this.#process.pid;
   }
 
-  /** Signs in to the dashboard, as a browser does, with an agent to look at; answers the cookie. */
+  /** Signs in to the dashboard and stores an agent; returns the session cookie. */
   async signIn(): Promise<string> {
     const beat = { agent: "researcher", status: "ok" };
     const headers = { Authorization: `Bearer ${KEY}`, "Sec-Fetch-Site": "same-origin" };
@@ -65,17 +65,17 @@ export class Service implements AsyncDisposable {
   }
 
   /**
-   * The version of every key, once nothing waits any more: writing a value again changes it too, so
-   * that equal answers mean that nothing was written.
+   * Returns the version of every key once no work is pending. Rewriting an equal value changes the
+   * version too, so equal results prove that nothing was written.
    */
   async settled(): Promise<Versions> {
     const endMs = performance.now() + SETTLED_MS_MAX;
     for (let before: Versions | null = null;;) {
       const now: Versions | null = await this.#isBusy() ? null : await this.#versions();
       if (now !== null && before !== null && changed(before, now).length === 0) return now;
-      if (performance.now() > endMs) throw new Error("The service is not done with what it stored");
+      if (performance.now() > endMs) throw new Error("The service still has pending work");
       before = now;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
 
@@ -89,19 +89,19 @@ export class Service implements AsyncDisposable {
   async #versions(): Promise<Versions> {
     const versions = new Map<string, string>();
     for await (const { key, versionstamp } of eachRow(this.#store, { prefix: [] })) {
-      // That a session is in use is written down every half hour, whatever is asked with it.
+      // Any request may update the last use of a session, every half hour.
       if (key[0] === "session") continue;
       versions.set(JSON.stringify(key.map(String)), versionstamp);
     }
     return versions;
   }
 
-  /** The store, to be read beside the service. */
+  /** The store, for reads while the service runs. */
   get store(): OpenStore {
     return this.#store;
   }
 
-  /** Stops it as an operator does; returns its exit code. */
+  /** Stops the service as an operator does; returns its exit code. */
   async stop(): Promise<number> {
     return (await this.#process.stop()).code;
   }
@@ -115,7 +115,7 @@ export class Service implements AsyncDisposable {
 /** Versions by key. */
 export type Versions = ReadonlyMap<string, string>;
 
-/** Keys that were written or deleted between two looks. */
+/** Returns the keys written or deleted between two snapshots. */
 export function changed(before: Versions, after: Versions): string[] {
   const written = [...after].filter(([key, version]) => before.get(key) !== version);
   const deleted = [...before.keys()].filter((key) => !after.has(key));
@@ -124,5 +124,5 @@ export function changed(before: Versions, after: Versions): string[] {
   );
 }
 
-/** Last uses and counts of refused calls are written once a minute, whatever is asked. */
+/** Any request may update these last uses and counts, once a minute. */
 const WRITTEN_BEHIND = ['["credential_use",', '["refusal",'];

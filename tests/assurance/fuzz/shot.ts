@@ -1,52 +1,55 @@
-/** What is sent to the service, as bytes, and what may come of it. */
+/** Bytes to send to the service, and the allowed outcomes. */
 
-/** One request, or what passes for one. */
+/** One request, possibly malformed. */
 export interface Shot {
-  /** Row of the table that counts its answers. */
+  /** Row of the table of responses. */
   readonly kind: string;
   readonly bytes: Uint8Array;
-  /** Whether its answer has no body. */
+  /** True if its response has no body. */
   readonly isHead: boolean;
-  /** Whether it can store nothing, whatever it gets. */
+  /** True if it can never store anything. */
   readonly isRead: boolean;
-  /** Whether a success would be a hole. Of the others some are good requests. */
+  /** True if a success would be a vulnerability. Some of the others are valid requests. */
   readonly mustRefuse: boolean;
   /**
-   * `keep`: it is HTTP, others may follow on the connection, and a refusal has our envelope;
-   * `finish`: it has a connection to itself, which its client ends once there is an answer;
-   * `break`: which its client ends at once, to hear what the service says to that;
-   * `vanish`: which its client leaves.
+   * Use of the connection:
+   * - `keep`: well-formed HTTP; others may follow, and a refusal has the error envelope.
+   * - `finish`: a separate connection, which the client ends after the response.
+   * - `break`: the client ends its side immediately, then reads the reaction.
+   * - `vanish`: the client closes the connection.
    */
   readonly ending: "keep" | "finish" | "break" | "vanish";
-  /** Whether the service may take longer: a repricing is waited for. */
+  /** True if the service may take longer because the call waits for a repricing. */
   readonly patient: boolean;
 }
 
 const encoder = new TextEncoder();
 
-/** A shot of text and bytes, one of HTTP that may succeed unless told otherwise. */
+/** Creates a shot of text and bytes: by default well-formed HTTP that may succeed. */
 export function shot(
   kind: string,
-  parts: readonly (string | Uint8Array)[],
+  chunks: readonly (string | Uint8Array)[],
   more: Partial<Omit<Shot, "kind" | "bytes">> = {},
 ): Shot {
-  const bytes = joined(parts.map((part) => typeof part === "string" ? encoder.encode(part) : part));
+  const bytes = joined(
+    chunks.map((chunk) => typeof chunk === "string" ? encoder.encode(chunk) : chunk),
+  );
   const usual = { isHead: false, isRead: false, mustRefuse: false, patient: false };
   return { kind, bytes, ending: "keep", ...usual, ...more };
 }
 
-/** Bytes one after the other. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+/** Concatenates bytes. */
+export function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
   }
   return all;
 }
 
-/** A shot as a report shows it: all of a short one on one line, the beginning of a long one. */
+/** Formats a shot for a report: a short one completely, a long one truncated. */
 export function showShot({ kind, bytes, ending }: Shot): string {
   const text = new TextDecoder("latin1").decode(bytes.subarray(0, 600));
   const more = bytes.length > 600 ? ` … ${bytes.length} bytes` : "";

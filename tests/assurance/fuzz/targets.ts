@@ -1,11 +1,11 @@
-/** Ways to write a target or a Host that must never choose another route. */
+/** Spellings of a target or a Host that must never select another route. */
 import type { Random } from "../../../tools/random.ts";
 import { type Draft, Drafts } from "./drafts.ts";
 import { write } from "./requests.ts";
 import { AUTH } from "../../support/harness/raw_socket.ts";
 import type { Shot } from "./shot.ts";
 
-/** A good request whose path is written so that it is another path, or none of ours. */
+/** Returns a valid request whose path is rewritten to another path, or to none of the service's. */
 export function disguised(random: Random): Shot {
   const draft = withPath(random);
   const [, first = "", rest = ""] = /^(\/[^/]*)(.*)$/.exec(draft.path) ?? [];
@@ -39,7 +39,7 @@ export function disguised(random: Random): Shot {
   return write("targets", draft, { path, headers: [AUTH], mustRefuse: true });
 }
 
-/** A good request to a route of the API: those for supervisors have nothing to hide. */
+/** Returns a valid request to an API route: supervisors' routes have nothing to hide. */
 function withPath(random: Random): Draft {
   const drafts = new Drafts(random, true);
   for (;;) {
@@ -48,10 +48,10 @@ function withPath(random: Random): Draft {
   }
 }
 
-/** Where somebody might want to get to. */
+/** Paths that an attacker may try to reach. */
 const ELSEWHERE = ["/healthz", "/readyz", "/v1/keys", "/v1/usage", "/v1/agents"] as const;
 
-/** A request for what is not there, with a path wherever a server might look for one. */
+/** Returns a request for a missing path, with another path wherever a server might read one. */
 export function misled(random: Random): Shot {
   const there = random.pick(ELSEWHERE);
   const nowhere = random.pick(["/nope", "/v1", "/v1/nope", "/"]);

@@ -1,9 +1,9 @@
-/** Ids, instants, JSON values and texts that look right and are not, and some that are. */
+/** Valid and subtly invalid ids, instants, JSON values and texts. */
 import type { Random } from "../../../tools/random.ts";
 
 const long = (unit: string, count: number) => JSON.stringify(unit.repeat(count));
 
-/** JSON values of every type, at the edges of the rules for fields. */
+/** JSON values of every type, at the limits of the field rules. */
 const ODD_JSON = [
   ...["null", "true", "false", "[]", "[null]", "[[]]", "{}", '{"a":{"b":[1]}}', '[{"id":1}]'],
   ...["0", "-0", "1", "-1", "1.5", "1e3", "1e-400", "1e400", "-1e400", "0.0000001", "1000001"],
@@ -17,14 +17,14 @@ const ODD_JSON = [
   ...[long("x", 16_385), "[".repeat(63) + "]".repeat(63), "[".repeat(65) + "]".repeat(65)],
 ] as const;
 
-/** One of {@link ODD_JSON}. */
+/** Draws one of {@link ODD_JSON}. */
 export function oddJson(random: Random): string {
   return random.pick(ODD_JSON as unknown as [string, ...string[]]);
 }
 
 const ODD_DIGITS = ["g", "G", "A", "\u0661", "\uff10", " ", "-", "\n", "\0", "%", "."] as const;
 
-/** An identifier with something wrong, or only unusual. */
+/** Returns an invalid or unusual identifier. */
 export function oddId(random: Random, id: string): string {
   const at = random.int(0, id.length - 1);
   return random.pick<() => string>([
@@ -55,7 +55,7 @@ const ODD_INSTANTS = [
   ...["\u0662026-01-01T00:00:00Z", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z\n"],
 ] as const;
 
-/** A text that is nearly an instant, or an unusual one. */
+/** Returns an invalid or unusual instant. */
 export function oddInstant(random: Random): string {
   const text = random.pick(ODD_INSTANTS as unknown as [string, ...string[]]);
   if (random.chance(0.7) || text === "") return text;
@@ -63,7 +63,7 @@ export function oddInstant(random: Random): string {
   return text.slice(0, at) + random.pick(ODD_DIGITS) + text.slice(at + 1);
 }
 
-/** Values of a query as they are sent, some of them not percent-encoded UTF-8. */
+/** Query values as sent, some of them not percent-encoded UTF-8. */
 const ODD_QUERY_VALUES = [
   ...["", "%", "%z", "%zz", "%FF", "%C0%AF", "%ED%A0%80", "%E2%82", "%00", "%0A", "%250", "+", "="],
   ...["0", "-1", "1", "1.5", "1e3", "0x10", "1001", "99999", "%D9%A1", "all", "null", "[]", "a,b"],
@@ -72,7 +72,7 @@ const ODD_QUERY_VALUES = [
   ...["x".repeat(129), "x".repeat(257), "x".repeat(5_000), "%F0%9F%98%80".repeat(129)],
 ] as const;
 
-/** One of {@link ODD_QUERY_VALUES}. */
+/** Draws one of {@link ODD_QUERY_VALUES}. */
 export function oddQueryValue(random: Random): string {
   return random.pick(ODD_QUERY_VALUES as unknown as [string, ...string[]]);
 }
@@ -109,7 +109,7 @@ const ODD_CHARS = [
   "\\u",
 ];
 
-/** JSON text with damage in it: mostly no JSON any more. */
+/** Damages JSON text; the result is usually not JSON. */
 export function damagedJson(random: Random, text: string): Uint8Array {
   const at = random.int(0, text.length);
   const to = Math.min(text.length, at + random.int(1, 12));
@@ -138,7 +138,7 @@ export function damagedJson(random: Random, text: string): Uint8Array {
     () => " ".repeat(random.int(1, 2_000)) + text,
   ])();
   const bytes = encoder.encode(damaged);
-  // Bytes that are no UTF-8, at any place.
+  // An invalid UTF-8 byte at any position.
   if (random.chance(0.2) && bytes.length > 0) bytes[random.int(0, bytes.length - 1)] = 0xff;
   return bytes;
 }

@@ -1,34 +1,34 @@
-/** What the system tells of a process: its memory, and how long it was kept waiting. */
+/** System data of a process: its memory, and the time it waited for a processor. */
 import { parseUsage } from "../../../bench/process.ts";
 
-const LOOK_MS = 250;
+const SAMPLE_MS = 250;
 
-/** A look at a running service. Always `using`. */
+/** Observes a running service. Always `using`. */
 export class Watch implements Disposable {
   /** Memory of the service over time, in megabytes. */
   readonly rssMb: number[] = [];
   readonly #pid: number;
-  readonly #looks: { readonly atMs: number; readonly waitedMs: number }[] = [];
+  readonly #samples: { readonly atMs: number; readonly waitedMs: number }[] = [];
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(pid: number) {
     this.#pid = pid;
-    this.#look();
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#sample();
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
-  #look(): void {
-    this.#looks.push({ atMs: performance.now(), waitedMs: this.#waitedMs() });
+  #sample(): void {
+    this.#samples.push({ atMs: performance.now(), waitedMs: this.#waitedMs() });
     const [stat, status] = [readProc(`${this.#pid}/stat`), readProc(`${this.#pid}/status`)];
     if (stat !== null && status !== null) this.rssMb.push(parseUsage(stat, status).rssMb);
   }
 
   /**
-   * Milliseconds since a moment in which the service, or this process, was ready to run while the
-   * machine was busy with something else: being late by them says nothing of the service.
+   * Returns the milliseconds since `sinceMs` in which the service or this process was ready to run
+   * but the machine was busy. A delay of that length is not the service's.
    */
   keptWaitingMs(sinceMs: number): number {
-    const before = this.#looks.findLast(({ atMs }) => atMs <= sinceMs) ?? this.#looks[0];
+    const before = this.#samples.findLast(({ atMs }) => atMs <= sinceMs) ?? this.#samples[0];
     return this.#waitedMs() - (before?.waitedMs ?? 0);
   }
 
@@ -41,7 +41,7 @@ export class Watch implements Disposable {
   }
 }
 
-/** The kernel's count of it for the main thread; 0 where the system does not tell. */
+/** Returns the kernel's wait time of the main thread; 0 if the system does not report it. */
 function waitedMsOf(pid: number): number {
   const [, nanoseconds] = readProc(`${pid}/schedstat`)?.split(" ") ?? [];
   return Number(nanoseconds ?? 0) / 1e6;
@@ -55,7 +55,7 @@ function readProc(path: string): string | null {
   }
 }
 
-/** A process may end meanwhile; reading of one that does fails in two ways. */
+/** Reading the data of a process that ends meanwhile fails in two ways. */
 function absent(error: unknown): null {
   const isGone = error instanceof Deno.errors.NotFound ||
     (error instanceof Error && error.message.includes("No such process"));

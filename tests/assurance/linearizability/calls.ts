@@ -1,24 +1,24 @@
-/** The calls that clients send to one run, and what an answer to one tells. */
+/** Calls that clients send to one run, and the information in their responses. */
 import type { FinishStatus } from "../../../domain/runs/run.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
 import { STATUSES, type View, viewOf } from "./view.ts";
 
-/** An event of a batch; a call of a model, so that it costs something. */
+/** An event of a batch: a model call, so that it has a cost. */
 export interface Item {
   /** Number of the event: a run has few, so that batches share them. */
   readonly event: number;
   readonly tokens: number;
 }
 
-/** How a heartbeat says that a run ended. */
+/** Status by which a heartbeat ends a run. */
 export type Ending = "ok" | "fail" | "timeout";
 
-/** A call. Whatever it stores says `by` which call it was stored; a client may send it again. */
+/** A call. Everything that it stores includes its number `by`; a client may resend it. */
 export type Call =
   & {
-    /** Its number among the calls to its run. */
+    /** Number of the call among those to its run. */
     readonly by: number;
-    /** Whether something in it must be refused. */
+    /** True if a part of it is invalid, so that it must be refused. */
     readonly flawed: boolean;
   }
   & (
@@ -36,33 +36,33 @@ interface Beat {
   readonly costUsd: number | null;
 }
 
-/** What an answer to a write tells of the run; absent is what it does not tell. */
-export interface Told {
+/** State of the run in the response to a write; absent fields were not returned. */
+export interface Reported {
   readonly agent?: string;
   readonly startedAt?: string;
-  /** In the words of a run. */
+  /** A run status. */
   readonly status?: string;
-  /** The call that closed the run, null when that was a ping, which carries no output. */
+  /** The call that closed the run; null for a ping, which has no output. */
   readonly closedBy?: number | null;
 }
 
-/** What became of a call, as far as its client knows. */
+/** Outcome of a call, as its client knows it. */
 export type Outcome =
-  /** No answer, or one that says that nothing is known. */
+  /** No response, or one that says the outcome is unknown. */
   | { readonly kind: "unknown" }
   /** 202, or 200 as a replay. */
-  | { readonly kind: "first" | "again"; readonly told: Told }
+  | { readonly kind: "first" | "again"; readonly reported: Reported }
   | { readonly kind: "appended"; readonly accepted: number; readonly duplicates: number }
   | { readonly kind: "conflict"; readonly field: string }
   | { readonly kind: "refused" }
   | { readonly kind: "seen"; readonly view: View }
-  /** An answer that no call may get. */
+  /** A response that no call may get. */
   | { readonly kind: "strange"; readonly why: string };
 
-/** An answer that says that the call is stored, or was before. */
+/** A response that says the call is stored now, or was stored before. */
 export type Written = Extract<Outcome, { readonly kind: "first" | "again" }>;
 
-/** A call that a client sent, with the time in which it took effect, if it did. */
+/** A call that a client sent, with the interval in which it took effect, if it did. */
 export interface Operation {
   readonly call: Call;
   /** Milliseconds of one clock for all clients. */
@@ -71,7 +71,7 @@ export interface Operation {
   readonly outcome: Outcome;
 }
 
-/** A call as a request to run number `run`. */
+/** Formats a call as a request to run number `run`. */
 export function requestOf(run: number, call: Call): { path: string; body: unknown | null } {
   const id = runId(run);
   switch (call.kind) {
@@ -131,7 +131,7 @@ function pingQuery(id: string, call: Call & { kind: "ping" | "beat" }): URLSearc
   });
 }
 
-/** A flawed batch has one event without a type, the last: those before it must not be stored. */
+/** The last event of a flawed batch has no type; the events before it must not be stored. */
 function eventBodies({ by, flawed, items }: Call & { kind: "events" }) {
   return items.map(({ event, tokens }, item) => ({
     id: eventId(event),
@@ -141,7 +141,7 @@ function eventBodies({ by, flawed, items }: Call & { kind: "events" }) {
   }));
 }
 
-/** Reads the answer to a call. */
+/** Reads the response to a call. */
 export function outcomeOf(
   call: Call,
   { status, headers }: Pick<Response, "status" | "headers">,
@@ -164,18 +164,18 @@ export function outcomeOf(
     return status === 202 ? { kind: "appended", accepted, duplicates } : strange();
   }
   const again = headers.get("Idempotent-Replayed") === "true";
-  if (call.kind === "ping") return { kind: again ? "again" : "first", told: {} };
-  // The header and the status say the same.
+  if (call.kind === "ping") return { kind: again ? "again" : "first", reported: {} };
+  // The header and the status must agree.
   if (again !== (status === 200)) return strange();
-  return { kind: again ? "again" : "first", told: toldBy(call, JSON.parse(text)) };
+  return { kind: again ? "again" : "first", reported: reportedBy(call, JSON.parse(text)) };
 }
 
-// deno-lint-ignore no-explicit-any -- an answer's body
-function toldBy(call: Call, body: any): Told {
+// deno-lint-ignore no-explicit-any -- a response body
+function reportedBy(call: Call, body: any): Reported {
   if (call.kind === "finish") {
     return { status: body.status, closedBy: body.output?.by ?? null };
   }
-  const words: Record<string, string> = { ...STATUSES, start: "running" };
-  const status = call.kind === "open" ? body.status : words[body.status];
+  const statuses: Record<string, string> = { ...STATUSES, start: "running" };
+  const status = call.kind === "open" ? body.status : statuses[body.status];
   return { agent: body.agent, startedAt: body.started_at, status };
 }

@@ -1,4 +1,4 @@
-/** Clients that race for the same few runs, until every history is explained or one cannot be. */
+/** Clients that race for the same few runs until every history is explained, or one cannot be. */
 import { assert } from "@std/assert";
 import { Random } from "../../../tools/random.ts";
 import { addTotals, noTotals } from "../../support/oracles/totals.ts";
@@ -10,41 +10,41 @@ import { totalsOf, type View } from "./view.ts";
 
 const CLIENTS = 32;
 
-/** Tries of one call until there must be an answer. */
+/** Maximum attempts of one call without a response. */
 const TRIES_MAX = 20;
 
-/** How to race. */
+/** Options of a race. */
 export interface Race {
   readonly service: Service;
   readonly key: string;
   readonly seed: string;
-  /** Operations to do, at least. */
+  /** Minimum number of operations. */
   readonly operations: number;
-  /** Operations after which the service is killed, each time. */
+  /** Operations between two kills of the service. */
   readonly killEvery: number;
   readonly onOperation: () => void;
 }
 
-/** An anomaly, with everything that was done to its run, in the order of the answers. */
+/** An anomaly, with the complete history of its run, in the order of the responses. */
 export interface Finding extends Anomaly {
   readonly run: number;
   readonly history: readonly Operation[];
 }
 
-/** Runs whose calls are under way, with how many are left: all are explained and forgotten at once. */
+/** Runs whose calls are in flight, with the number of open calls: all are explained together. */
 interface Group {
   readonly histories: ReadonlyMap<number, Operation[]>;
   left: number;
 }
 
-/** The clients, and what they know. */
+/** The clients and their histories. */
 export class Clients {
-  /** What was done, and what everything that is stored comes to. */
+  /** Operations done so far, and the expected totals of everything stored. */
   readonly done = { operations: 0, unknown: 0, runs: 0, events: 0, totals: noTotals() };
   finding: Finding | null = null;
   readonly #race: Race;
   readonly #random: Random;
-  /** When runs start whose calls say so: mostly at the first. */
+  /** Start times for the calls that set one; usually the first. */
   readonly #startedAt: readonly string[];
   #groups = 0;
   #queue: { readonly planned: Planned; readonly group: Group }[] = [];
@@ -58,7 +58,7 @@ export class Clients {
     this.#nextKill = race.killEvery;
   }
 
-  /** Sends calls until there were enough of them, or a history cannot be explained. */
+  /** Sends calls until there are enough of them, or a history cannot be explained. */
   async run(): Promise<void> {
     await Promise.all(Array.from({ length: CLIENTS }, async () => {
       using http = Deno.createHttpClient({});
@@ -91,8 +91,8 @@ export class Clients {
   }
 
   /**
-   * Sends what is in doubt again until it is answered, reads each run, and explains its history. After
-   * a definite answer to the same call no earlier try of it can change anything any more.
+   * Resends calls in doubt until they get a response, reads each run, and explains its history.
+   * After a definite response to a call, no earlier attempt of it can take effect.
    */
   async #settle(http: Deno.HttpClient, histories: Group["histories"]): Promise<void> {
     for (const [run, history] of histories) {
@@ -122,7 +122,7 @@ export class Clients {
     addTotals(this.done.totals, totalsOf(view));
   }
 
-  /** Sends a call and notes what became of it. */
+  /** Sends a call and records its outcome. */
   async #send(
     http: Deno.HttpClient,
     histories: Group["histories"],
@@ -157,7 +157,7 @@ async function fetchOutcome(
     return outcomeOf(call, response, await response.text());
   } catch (error) {
     if (error instanceof SyntaxError) return { kind: "strange", why: `was answered: ${error}` };
-    // Given up, or the process is gone: whether it took effect is not known.
+    // The client gave up or the process died: the outcome is unknown.
     return { kind: "unknown" };
   } finally {
     clearTimeout(timer);

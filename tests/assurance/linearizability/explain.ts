@@ -1,24 +1,23 @@
 /**
- * Whether the history of one run can be explained: whether there is an instant for each call, between
- * its begin and its end, such that everything that clients were told is true at those instants.
+ * Linearizability check for the history of one run: attempts to assign each call an instant, between
+ * its begin and its end, at which its response is correct.
  *
- * Each part of a run is stored once and never changes, and everything stored says by which call. So
- * what is there in the end names the one write of each part; each answer says of parts whether they
- * were there, which puts its call before or behind their writes; and all that is left is to look for
- * an order that fits the clock.
+ * Each part of a run is written once, never changes, and names the call that wrote it. So the final
+ * state names the write of each part. Each response shows which parts existed, which orders its
+ * call before or after their writes. It remains to find an order that fits the clock.
  */
 import type { Call, Operation } from "./calls.ts";
 import { type Before, findContradiction, type Step } from "./order.ts";
-import { type End, partsOf, sightOf } from "./sights.ts";
+import { type End, evidenceOf, partsOf } from "./evidence.ts";
 import type { Part } from "./view.ts";
 
-/** Operations that cannot all have happened to a sound service, and why. */
+/** Operations that a correct service cannot have executed, and the reason. */
 export interface Anomaly {
   readonly why: string;
   readonly operations: readonly Operation[];
 }
 
-/** Explains the history of one run, whose last operation read it after all others had ended. */
+/** Explains the history of one run; its last operation is a read after all others have ended. */
 export function explain(history: readonly Operation[]): Anomaly | null {
   const last = history.at(-1);
   if (last?.outcome.kind !== "seen") throw new TypeError("A history must end with a read");
@@ -26,14 +25,14 @@ export function explain(history: readonly Operation[]): Anomaly | null {
   return new Explanation(history, last, { calls, view: last.outcome.view }).anomaly();
 }
 
-/** A step is one operation, or some in doubt of which one took effect. */
+/** A step is one operation, or several in doubt of which one took effect. */
 interface CallStep extends Step {
   readonly operations: readonly Operation[];
 }
 
 interface Observed extends Before {
   readonly part: Part;
-  /** Whether `to` saw the part that `from` stored; else `from` missed what `to` stored. */
+  /** True if `to` saw the part that `from` stored; otherwise `from` missed what `to` stored. */
   readonly seen: boolean;
 }
 
@@ -43,7 +42,7 @@ class Explanation {
   readonly #end: End;
   readonly #steps: CallStep[] = [];
   readonly #befores: Observed[] = [];
-  /** Place of the step that stored what a call stored. */
+  /** Index of the step that stored a call's parts, by call. */
   readonly #writes = new Map<number, number>();
 
   constructor(history: readonly Operation[], last: Operation, end: End) {
@@ -53,19 +52,19 @@ class Explanation {
   }
 
   anomaly(): Anomaly | null {
-    return this.#addWrites() ?? this.#addSights() ?? this.#contradiction();
+    return this.#addWrites() ?? this.#addEvidence() ?? this.#contradiction();
   }
 
-  /** Finds the one step behind everything that is stored. */
+  /** Finds the one step that stored each part. */
   #addWrites(): Anomaly | null {
     for (const by of new Set(this.#end.view.parts.values())) {
-      const tries = this.#history.filter(({ call }) => call.by === by);
-      const firsts = tries.filter(isFirst);
-      const doubts = tries.filter(({ outcome }) => outcome.kind === "unknown");
+      const attempts = this.#history.filter(({ call }) => call.by === by);
+      const firsts = attempts.filter(isFirst);
+      const doubts = attempts.filter(({ outcome }) => outcome.kind === "unknown");
       const operations = firsts.length > 0 ? firsts : doubts;
-      const what = `call ${by}, of which is stored: ${partsOf(by, this.#end.view).join(", ")},`;
+      const what = `call ${by}, which stored ${partsOf(by, this.#end.view).join(", ")},`;
       if (operations.length === 0 || !mayStore(this.#end.calls.get(by))) {
-        return { why: `${what} was never accepted`, operations: [...tries, this.#last] };
+        return { why: `${what} was never accepted`, operations: [...attempts, this.#last] };
       }
       if (firsts.length > 1) return { why: `${what} was accepted twice`, operations };
       const beginMs = Math.min(...operations.map((operation) => operation.beginMs));
@@ -75,24 +74,24 @@ class Explanation {
     return null;
   }
 
-  #addSights(): Anomaly | null {
+  #addEvidence(): Anomaly | null {
     for (const operation of this.#history) {
-      const sight = sightOf(operation, this.#end);
-      if (typeof sight === "string") {
-        const why = `call ${operation.call.by} ${sight}`;
+      const evidence = evidenceOf(operation, this.#end);
+      if (typeof evidence === "string") {
+        const why = `call ${operation.call.by} ${evidence}`;
         return { why, operations: this.#withWriters(operation) };
       }
-      if (sight.sees.length + sight.misses.length === 0) continue;
+      if (evidence.sees.length + evidence.misses.length === 0) continue;
       const step = this.#stepOf(operation);
-      for (const part of sight.sees) {
+      for (const part of evidence.sees) {
         const write = this.#writes.get(this.#end.view.parts.get(part) ?? -1);
         if (write === undefined) {
-          const why = `call ${operation.call.by} saw ${part}, which is not there in the end`;
+          const why = `call ${operation.call.by} saw ${part}, which does not exist at the end`;
           return { why, operations: [operation, this.#last] };
         }
         if (write !== step) this.#befores.push({ from: write, to: step, part, seen: true });
       }
-      for (const part of sight.misses) {
+      for (const part of evidence.misses) {
         const write = this.#writes.get(this.#end.view.parts.get(part) ?? -1);
         if (write === undefined) continue;
         this.#befores.push({ from: step, to: write, part, seen: false });
@@ -108,7 +107,7 @@ class Explanation {
     return this.#steps.push({ beginMs, endMs, operations: [operation] }) - 1;
   }
 
-  /** An operation with those that opened and closed its run, and the read at the end. */
+  /** Returns an operation with those that opened and closed its run, and the final read. */
   #withWriters(operation: Operation): Operation[] {
     const { parts } = this.#end.view;
     const writers = [parts.get("opening"), parts.get("closing")].flatMap((by) =>
@@ -120,7 +119,7 @@ class Explanation {
   #contradiction(): Anomaly | null {
     const chain = findContradiction(this.#steps, this.#befores);
     if (chain === null) return null;
-    const told = chain.map(({ from, to, part, seen }) =>
+    const links = chain.map(({ from, to, part, seen }) =>
       seen
         ? `call ${this.#by(from)} stored ${part}, which call ${this.#by(to)} saw`
         : `call ${this.#by(from)} did not see ${part}, which call ${this.#by(to)} stored`
@@ -132,7 +131,7 @@ class Explanation {
       : `so call ${this.#by(first)} comes before call ${this.#by(last)}, which had ended by then`;
     const steps = new Set(chain.flatMap(({ from, to }) => [from, to]));
     const operations = [...steps].flatMap((step) => this.#steps[step]?.operations ?? []);
-    return { why: `${told.join("; ")}: ${end}`, operations };
+    return { why: `${links.join("; ")}: ${end}`, operations };
   }
 
   #by(step: number): number | undefined {
@@ -140,7 +139,7 @@ class Explanation {
   }
 }
 
-/** Whether an operation was told that it stored something. */
+/** Returns true if the response says that the operation stored something. */
 function isFirst({ outcome }: Operation): boolean {
   return outcome.kind === "first" || (outcome.kind === "appended" && outcome.accepted > 0);
 }

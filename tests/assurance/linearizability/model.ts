@@ -1,18 +1,18 @@
-/** A run kept in memory by the rules of the interface, one call at a time: what a sound service does. */
+/** In-memory model of a run that executes one call at a time, as a correct service does. */
 import { eventId } from "../../support/builders/requests.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { factsOf, type Part, statusOf, type View } from "./view.ts";
 
-/** When a run starts whose first call does not say so. */
+/** Start of a run whose first call does not set one. */
 const RECEIVED_AT = "2026-11-21T12:00:07.000Z";
 
-/** The run, as it is after the calls taken so far. */
+/** The run after the calls executed so far. */
 export class ModelRun {
   readonly #parts = new Map<Part, number>();
   readonly #calls = new Map<number, Call>();
   #startedAt: string | null = null;
 
-  /** Does what a call asks for, at once; answers as the service would. */
+  /** Executes a call immediately; returns the response of the service. */
   take(call: Call): Outcome {
     if (call.kind === "read") return { kind: "seen", view: this.#view() };
     if (call.flawed) return { kind: "refused" };
@@ -36,11 +36,11 @@ export class ModelRun {
   #finish({ by }: Call & { kind: "finish" }): Outcome {
     const kind = this.#store("closing", by) ? "first" : "again";
     const closedBy = this.#parts.get("closing") ?? -1;
-    const told = {
+    const reported = {
       status: this.#status(),
       closedBy: this.#calls.get(closedBy)?.kind === "ping" ? null : closedBy,
     };
-    return { kind, told };
+    return { kind, reported };
   }
 
   #open(call: Call & { agent: string; startedAt: string | null }): Outcome {
@@ -56,11 +56,11 @@ export class ModelRun {
     if (opens) this.#startedAt = startedAt ?? RECEIVED_AT;
     const closes = kind === "beat" || kind === "ping";
     const isFirst = [opens, closes && this.#store("closing", by)].some((stored) => stored);
-    if (kind === "ping") return { kind: isFirst ? "first" : "again", told: {} };
-    // The answer to an opening speaks of the opening alone.
+    if (kind === "ping") return { kind: isFirst ? "first" : "again", reported: {} };
+    // The response to an opening contains the opening alone.
     const status = isFirst && !closes ? "running" : this.#status();
-    const told = { agent, startedAt: this.#view().facts.startedAt ?? "", status };
-    return { kind: isFirst ? "first" : "again", told };
+    const reported = { agent, startedAt: this.#view().facts.startedAt ?? "", status };
+    return { kind: isFirst ? "first" : "again", reported };
   }
 
   #store(part: Part, by: number): boolean {

@@ -1,25 +1,25 @@
-/** Whether steps that each took effect at one instant can be put in an order. */
+/** Search for an order of steps that each took effect at one instant. */
 
-/** A step, and the time in which its instant lies. */
+/** A step, and the interval that contains its instant. */
 export interface Step {
   readonly beginMs: number;
-  /** `Infinity` where it may still be to come. */
+  /** `Infinity` if it may still happen. */
   readonly endMs: number;
 }
 
-/** Says that one step, by its place in the list, took effect before another. */
+/** States that one step, by its index, took effect before another. */
 export interface Before {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Looks for an instant of each step that keeps every `Before`. Answers null when there are such; else
- * a chain of them that cannot be: one that comes back to its first step, or one whose last step ended
- * before its first began.
+ * Looks for an instant of each step that satisfies every `Before`. Returns null if there is one.
+ * Otherwise returns a contradictory chain: a cycle, or one whose last step ended before its first
+ * began.
  *
- * Each step takes effect as early as it can, behind all that come before it: if that is too late, no
- * other choice is earlier. So the search is exact and needs no guesses.
+ * Each step takes effect as early as its predecessors allow. If that is too late, no other choice
+ * is earlier, so the search is exact and needs no backtracking.
  */
 export function findContradiction<B extends Before>(
   steps: readonly Step[],
@@ -47,7 +47,7 @@ export function findContradiction<B extends Before>(
   return shortestCycle(befores.filter(({ from, to }) => open[from] !== 0 && open[to] !== 0));
 }
 
-/** The chain that made a step so late, from the step that began too late. */
+/** Returns the chain that delayed a step, from the step that began too late. */
 function chainTo<B extends Before>(step: number, causes: ReadonlyMap<number, B>): B[] {
   const chain: B[] = [];
   for (let cause = causes.get(step); cause !== undefined; cause = causes.get(cause.from)) {
@@ -66,7 +66,7 @@ function shortestCycle<B extends Before>(befores: readonly B[]): readonly B[] {
   return shortest;
 }
 
-/** Walks outward from a step until the walk is back at it. */
+/** Follows predecessors of a step until the walk returns to it. */
 function cycleThrough<B extends Before>(
   start: number,
   after: ReadonlyMap<number, readonly B[]>,

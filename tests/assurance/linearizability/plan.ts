@@ -1,29 +1,29 @@
-/** Which calls clients send: the same for the same seed, though not when each takes effect. */
+/** Plan of the calls that clients send: deterministic for a seed, unlike the order of effects. */
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import type { Random } from "../../../tools/random.ts";
 import type { Call, Ending, Item } from "./calls.ts";
 
-/** A call to send, and how long its client waits for the answer. */
+/** A call to send, and its client's timeout. */
 export interface Planned {
   readonly run: number;
   readonly call: Call;
   readonly patienceMs: number;
 }
 
-/** Few runs at a time, each called often, so that clients race for them. */
+/** Few runs at a time with many calls each, so that clients race for them. */
 export const RUNS_PER_GROUP = 4;
 const CALLS_PER_RUN = 16;
 
-/** Event ids of a run; batches take some of them, maybe one twice. */
+/** Event ids of a run; a batch has up to four, possibly with a repetition. */
 const EVENTS = 10, ITEMS_MAX = 4;
 
-/** Part of the calls that are sent once more, that have a flaw, and whose clients give up early. */
+/** Fractions of calls that are resent, that have a flaw, and whose clients give up early. */
 const AGAIN = 0.25, FLAWED = 0.06, HASTY = 0.03;
 
-/** How long clients wait; the hasty leave while the call is on its way, mostly. */
+/** Timeouts of clients; the short one usually expires while the call is in flight. */
 export const PATIENCE_MS = { long: 10_000, shortMax: 6 } as const;
 
-/** Kinds of calls, as often as they are sent. */
+/** Kinds of calls, weighted by repetition. */
 const KINDS = [
   ...["open", "open", "start", "beat", "ping", "finish", "finish"],
   ...["events", "events", "events", "events", "read", "read", "read"],
@@ -33,8 +33,9 @@ const KINDS = [
 const BEATS: readonly Call["kind"][] = ["start", "beat", "ping"];
 
 /**
- * Calls to one run: it is opened by `POST /v1/runs` or by heartbeats. Of both the first replaces what the
- * others opened it with, and a part that is replaced leaves nothing that says which call stored it.
+ * Calls to one run: it is opened either by `POST /v1/runs` or by heartbeats. With both, the first
+ * would replace the heartbeat's opening, and a replaced part leaves no trace of the call that
+ * stored it.
  */
 function kindsOf(random: Random): readonly [Call["kind"], ...Call["kind"][]] {
   const isOpened = random.chance(0.5);
@@ -44,16 +45,16 @@ function kindsOf(random: Random): readonly [Call["kind"], ...Call["kind"][]] {
 const ENDINGS: readonly [Ending, ...Ending[]] = ["ok", "ok", "fail", "timeout"];
 const COSTS_USD: readonly [number | null, ...(number | null)[]] = [null, null, 0, 0.0025, 0.015];
 
-/** Plans the calls to a group of runs, in the order in which clients take them. */
+/** Plans the calls to a group of runs, in the order in which clients send them. */
 export function planGroup(random: Random, firstRun: number, startedAt: readonly string[]) {
   const planned: Planned[] = [];
   for (let run = firstRun; run < firstRun + RUNS_PER_GROUP; run++) {
     const calls: Call[] = [];
     const kinds = kindsOf(random);
     for (let n = 0; n < CALLS_PER_RUN; n++) {
-      const known = calls[random.int(0, calls.length - 1)];
-      const again = known !== undefined && random.chance(AGAIN);
-      const call = again ? known : newCall(random, kinds, calls.length, startedAt);
+      const earlier = calls[random.int(0, calls.length - 1)];
+      const again = earlier !== undefined && random.chance(AGAIN);
+      const call = again ? earlier : newCall(random, kinds, calls.length, startedAt);
       if (!again) calls.push(call);
       const hasty = random.chance(HASTY);
       const patienceMs = hasty ? random.int(0, PATIENCE_MS.shortMax) : PATIENCE_MS.long;
@@ -69,21 +70,21 @@ function newCall(
   by: number,
   startedAt: readonly string[],
 ): Call {
-  // Mostly one agent and one start, so that most calls agree.
+  // Usually one agent and one start, so that most calls agree.
   const agent = random.chance(0.9) ? "atlas" : "boreas";
-  const sent = startedAt[random.chance(0.9) ? 0 : 1] ?? "";
+  const start = startedAt[random.chance(0.9) ? 0 : 1] ?? "";
   const kind = random.pick(kinds);
   if (kind === "read") return { by, flawed: false, kind };
   const flawed = random.chance(FLAWED);
   switch (kind) {
     case "open":
-      return { by, flawed, kind, agent, startedAt: sent };
+      return { by, flawed, kind, agent, startedAt: start };
     case "start":
     case "beat":
     case "ping": {
       const silent = random.chance(0.5);
       const costUsd = random.pick(COSTS_USD);
-      const beat = { by, flawed, agent, startedAt: silent ? null : sent, costUsd };
+      const beat = { by, flawed, agent, startedAt: silent ? null : start, costUsd };
       return kind === "start" ? { ...beat, kind } : { ...beat, kind, ending: random.pick(ENDINGS) };
     }
     case "finish":

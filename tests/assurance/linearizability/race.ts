@@ -1,4 +1,4 @@
-/** A race on a new ledger, its histories explained, and all its sums held against them. */
+/** Runs a race on a new ledger, explains its histories, and compares all totals with them. */
 import { dayOf } from "../../../domain/core/time.ts";
 import { assertAudit, assertTotals } from "../../support/oracles/totals.ts";
 import { Clients, type Finding } from "./clients.ts";
@@ -6,10 +6,10 @@ import { Service } from "./service.ts";
 
 const KEY = `apk_eu_${"b7".repeat(16)}`;
 
-/** Operations between two kills; a short race has one, in its middle. */
+/** Maximum operations between two kills; a short race has one kill, in the middle. */
 const KILL_EVERY_MAX = 50_000;
 
-/** A race to run. */
+/** Options of a race. */
 export interface RaceOptions {
   readonly operations: number;
   readonly seed: string;
@@ -17,7 +17,7 @@ export interface RaceOptions {
   readonly onOperation?: () => void;
 }
 
-/** What a race came to; what does not add up in the end has thrown. */
+/** Result of a race; a wrong total throws instead. */
 export interface RaceResult {
   readonly done: Clients["done"];
   readonly kills: number;

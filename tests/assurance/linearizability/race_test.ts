@@ -1,17 +1,17 @@
-/** What 32 clients were told while they raced, and while the process was killed, can be explained. */
+/** Tests that a race of 32 clients is linearizable, including a kill of the process. */
 import { assert, assertEquals } from "@std/assert";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { race } from "./race.ts";
 
 const AGAIN = "deno task assure linearizability --count=20000";
 
-Deno.test("decisions, section 1: every history of 20,000 operations is explained, through a kill -9", async () => {
+Deno.test("decisions, section 1: every history of 20,000 operations is explained, across a kill -9", async () => {
   await withFolder(async (folder) => {
     const seed = crypto.randomUUID().slice(0, 8);
     const { done, kills, finding } = await race(folder, { operations: 20_000, seed });
     assertEquals(finding, null, `${AGAIN} --seed=${seed}: ${finding?.why}`);
     assertEquals(kills, 1);
-    // Those under way at the kill, and those whose clients gave up.
+    // Calls in flight at the kill, and those whose clients gave up.
     assert(done.unknown > 0 && done.operations >= 20_000);
   });
 });

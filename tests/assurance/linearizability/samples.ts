@@ -1,11 +1,11 @@
-/** Operations to plant histories with: a few calls, by their places, and answers to them. */
+/** Building blocks of sample histories: a few calls by index, and responses to them. */
 import { eventId } from "../../support/builders/requests.ts";
 import type { Call, Operation, Outcome, Written } from "./calls.ts";
 import { factsOf, type Part, type View } from "./view.ts";
 
 const STARTED_AT = "2026-11-21T12:00:00.000Z", LATER = "2026-11-21T12:00:01.000Z";
 
-/** The calls of all tests, by their places. */
+/** Calls of all tests, by index. */
 const CALLS = ([
   { kind: "open", agent: "atlas", startedAt: STARTED_AT },
   { kind: "finish", status: "failed" },
@@ -20,28 +20,31 @@ const CALLS = ([
 export const OPEN = 0, FINISH = 1, BATCH = 2, FLAWED = 3, OTHER = 4, BEAT = 5, REPEAT = 6, END = 7;
 export const READ = 8;
 
-/** An operation with one of {@link CALLS}. */
+/** Creates an operation with one of {@link CALLS}. */
 export function op(call: number, beginMs: number, endMs: number, outcome: Outcome): Operation {
   return { call: CALLS[call] as Call, beginMs, endMs, outcome };
 }
 
 export const FIRST: Written = {
   kind: "first",
-  told: { agent: "atlas", startedAt: STARTED_AT, status: "running" },
+  reported: { agent: "atlas", startedAt: STARTED_AT, status: "running" },
 };
 export const AGAIN: Written = { ...FIRST, kind: "again" };
 export const BEATEN: Written = {
   kind: "first",
-  told: { agent: "atlas", startedAt: STARTED_AT, status: "success" },
+  reported: { agent: "atlas", startedAt: STARTED_AT, status: "success" },
 };
-export const FINISHED: Written = { kind: "first", told: { status: "failed", closedBy: FINISH } };
+export const FINISHED: Written = {
+  kind: "first",
+  reported: { status: "failed", closedBy: FINISH },
+};
 export const UNKNOWN: Outcome = { kind: "unknown" };
 
 export function appended(accepted: number, duplicates = 0): Outcome {
   return { kind: "appended", accepted, duplicates };
 }
 
-/** A read of parts, named `opening`, `closing` or by the number of an event. */
+/** Creates a read that shows parts, named `opening`, `closing` or by the number of an event. */
 export function read(
   beginMs: number,
   endMs: number,
@@ -57,7 +60,7 @@ export function read(
   return op(READ, beginMs, endMs, { kind: "seen", view });
 }
 
-/** The read that ends a history. */
+/** Creates the read that ends a history. */
 export function last(
   stored: Record<string, number>,
   facts: Partial<View["facts"]> = {},

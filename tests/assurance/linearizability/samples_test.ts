@@ -1,4 +1,7 @@
-/** The checker on planted histories: right ones it explains, in each wrong one it names what is wrong. */
+/**
+ * Tests the checker on sample histories: it accepts each correct one, and names the anomaly of each
+ * wrong one.
+ */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Operation } from "./calls.ts";
 import { explain } from "./explain.ts";
@@ -30,7 +33,7 @@ const APPENDED = op(BATCH, 40, 50, appended(2));
 const READ_ALL = last(ALL);
 
 const RIGHT: Record<string, Operation[]> = {
-  "nothing but a read that finds nothing": [read(0, 1, {})],
+  "only a read that finds nothing": [read(0, 1, {})],
   "one call after the other": [OPENED, CLOSED, APPENDED, read(60, 61, ALL), READ_ALL],
   "parts in any order": [
     op(BATCH, 0, 1, appended(2)),
@@ -38,12 +41,12 @@ const RIGHT: Record<string, Operation[]> = {
     op(OPEN, 4, 5, FIRST),
     READ_ALL,
   ],
-  "a replay that was answered before the first write was": [
+  "a replay whose response precedes that of the first write": [
     op(OPEN, 0, 10, FIRST),
     op(OPEN, 1, 3, AGAIN),
     last({ opening: OPEN }),
   ],
-  "a read that finds what is not acknowledged yet, and one that does not": [
+  "a read that finds an unacknowledged write, and one that does not": [
     op(OPEN, 0, 10, FIRST),
     read(1, 9, {}),
     read(1, 9, { opening: OPEN }),
@@ -56,7 +59,7 @@ const RIGHT: Record<string, Operation[]> = {
     op(OPEN, 50, 60, AGAIN),
     last({ opening: OPEN }),
   ],
-  "a call in doubt that never did": [
+  "a call in doubt that never took effect": [
     op(OPEN, 0, 5, UNKNOWN),
     op(FINISH, 6, 7, FINISHED),
     last({ closing: FINISH }),
@@ -74,18 +77,18 @@ const RIGHT: Record<string, Operation[]> = {
 };
 
 for (const [what, history] of Object.entries(RIGHT)) {
-  Deno.test(`histories: explained is ${what}`, () => assertEquals(explain(history), null));
+  Deno.test(`histories: the checker explains ${what}`, () => assertEquals(explain(history), null));
 }
 
-/** What cannot be, why, and the calls that say so. */
+/** Anomalies: the history, the expected reason, and the calls involved. */
 const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]> = {
   "two calls that both stored the close": [
     [
       CLOSED,
-      op(END, 21, 29, { kind: "first", told: { status: "failed", closedBy: FINISH } }),
+      op(END, 21, 29, { kind: "first", reported: { status: "failed", closedBy: FINISH } }),
       last({ closing: FINISH }),
     ],
-    /stored the closing, but in the end that is of call 1/,
+    /stored the closing, but at the end it belongs to call 1/,
     [END, FINISH, READ],
   ],
   "one call that stored the opening twice": [
@@ -100,7 +103,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
   ],
   "an acknowledged opening that is lost": [
     [OPENED, last({})],
-    /stored the opening, but in the end there is none/,
+    /stored the opening, but at the end there is none/,
     [OPEN, READ],
   ],
   "an acknowledged event that is lost": [
@@ -110,7 +113,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
   ],
   "a duplicate of an event that is not there": [
     [op(REPEAT, 0, 1, appended(0, 1)), last({})],
-    /which is not there in the end/,
+    /which does not exist at the end/,
     [REPEAT, READ],
   ],
   "events that are not all counted": [
@@ -127,7 +130,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /call 1 comes before call 1, which had ended/,
     [FINISH, FINISH],
   ],
-  "a replay of what nobody stored": [
+  "a replay of a write that never happened": [
     [op(OPEN, 0, 10, AGAIN), last({ opening: OPEN })],
     /was never accepted/,
     [OPEN, READ],
@@ -159,9 +162,9 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /call 0 comes before call 4, which had ended/,
     [OPEN, OTHER],
   ],
-  "a replay in spite of a difference": [
+  "a replay despite a difference": [
     [OPENED, op(OTHER, 20, 30, AGAIN), last({ opening: OPEN })],
-    /taken, although its agent differs/,
+    /accepted although its agent differs/,
     [OTHER, OPEN, READ],
   ],
   "something visible after a 400": [
@@ -175,17 +178,17 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
       op(OTHER, 20, 30, { kind: "conflict", field: "agent" }),
       last({ opening: OTHER }),
     ],
-    /of which is stored: opening, was never accepted/,
+    /which stored opening, was never accepted/,
     [OTHER, READ],
   ],
-  "something visible that nobody sent": [
+  "something visible that was never sent": [
     [last({ opening: OPEN })],
     /was never accepted/,
     [READ],
   ],
-  "a flaw that was taken": [
+  "a flaw that was accepted": [
     [op(FLAWED, 0, 1, appended(1)), last({})],
-    /in spite of its flaw/,
+    /despite its flaw/,
     [FLAWED, READ],
   ],
   "a refusal without a flaw": [
@@ -193,17 +196,17 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /refused without a flaw/,
     [BATCH, READ],
   ],
-  "an answer that no call may get": [
+  "a response that no call may get": [
     [op(BATCH, 0, 1, { kind: "strange", why: "was answered 500" }), last({})],
     /was answered 500/,
     [BATCH, READ],
   ],
-  "a read that misses what was acknowledged before it began": [
+  "a read that misses a write acknowledged before it began": [
     [OPENED, read(11, 12, {}), last({ opening: OPEN })],
     /call 8 did not see opening, .* so call 8 comes before call 0, which had ended/,
     [READ, OPEN],
   ],
-  "a read of what is sent only later": [
+  "a read of a write that is sent later": [
     [read(0, 10, { closing: FINISH }), CLOSED, last({ closing: FINISH })],
     /so call 1 comes before call 8, which had ended/,
     [FINISH, READ],
@@ -218,7 +221,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /so call 8 comes before call 8, which had ended/,
     [READ, FINISH, READ],
   ],
-  "a run said to be open after its close was acknowledged": [
+  "a run reported as open after its close was acknowledged": [
     [OPENED, CLOSED, op(OPEN, 40, 50, AGAIN), last({ opening: OPEN, closing: FINISH })],
     /call 0 did not see closing/,
     [OPEN, FINISH],
@@ -241,7 +244,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /each comes before itself/,
     [BEAT, READ],
   ],
-  "two reads that each miss what the other found": [
+  "two reads that each miss the write that the other found": [
     [
       op(OPEN, 0, 100, FIRST),
       op(FINISH, 0, 100, FINISHED),
@@ -252,17 +255,17 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
     /each comes before itself/,
     [OPEN, READ, FINISH, READ],
   ],
-  "a part that was another call's before": [
+  "a part that belonged to another call before": [
     [
       op(BATCH, 0, 1, UNKNOWN),
       op(REPEAT, 2, 3, appended(1)),
       read(4, 5, { 1: BATCH, 2: BATCH }),
       last({ 2: REPEAT }),
     ],
-    /saw another evt_eu_\w+2 than is there in the end/,
+    /read another evt_eu_\w+2 than the final one/,
     [READ, READ],
   ],
-  "an event that is shown twice": [
+  "an event that is listed twice": [
     [APPENDED, last({ 1: BATCH, 2: BATCH }, { listed: ["x", "x", "y"] })],
     /but its parts say/,
     [READ],
@@ -280,7 +283,7 @@ const WRONG: Record<string, [history: Operation[], why: RegExp, calls: number[]]
 };
 
 for (const [what, [history, why, calls]] of Object.entries(WRONG)) {
-  Deno.test(`histories: refused is ${what}`, () => {
+  Deno.test(`histories: the checker refuses ${what}`, () => {
     const anomaly = explain(history);
     assertMatch(anomaly?.why ?? "explained", why);
     assertEquals(anomaly?.operations.map(({ call }) => call.by).sort(), calls.toSorted());

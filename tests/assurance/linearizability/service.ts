@@ -1,8 +1,8 @@
-/** The real service, killed and started again while clients use it. */
+/** The real service, killed and restarted while clients use it. */
 import { assertEquals } from "@std/assert";
 import { Process, type Settings } from "../../support/harness/process.ts";
 
-/** Always `await using`. */
+/** Running service. Always `await using`. */
 export class Service implements AsyncDisposable {
   kills = 0;
   readonly #settings: Settings;
@@ -13,12 +13,12 @@ export class Service implements AsyncDisposable {
     this.#process = Process.start(settings);
   }
 
-  /** Where it listens, once it does. */
+  /** Returns the address once the service listens. */
   async url(): Promise<string> {
     return (await this.#process).url;
   }
 
-  /** Ends it with kill -9 and starts another on the same file; whoever asks for it waits. */
+  /** Kills the service with kill -9 and restarts it on the same file; calls of `url` wait. */
   killAndStart(): void {
     this.#process = this.#process.then(async (process) => {
       assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
@@ -27,13 +27,13 @@ export class Service implements AsyncDisposable {
     });
   }
 
-  /** Ends it as an operator does. */
+  /** Stops the service as an operator does. */
   async stop(): Promise<void> {
     assertEquals((await (await this.#process).stop("SIGTERM")).code, 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Whatever kept it from starting was told to those who asked for it.
+    // An error of the start was already thrown to the callers of `url`.
     const process = await this.#process.catch(() => null);
     await process?.[Symbol.asyncDispose]();
   }

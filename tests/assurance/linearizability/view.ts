@@ -1,40 +1,40 @@
-/** What one read shows of a run: which of its parts are there and by which calls, and what follows. */
+/** Contents of one read of a run: its parts with their calls, and the values derived from them. */
 import type { Call } from "./calls.ts";
 import { noTotals, type Totals } from "../../support/oracles/totals.ts";
 
-/** A thing that is stored once: the opening, the close, or an event by its id. */
+/** An object that is stored once: the opening, the close, or an event by its id. */
 export type Part = "opening" | "closing" | `evt_${string}`;
 
 /** A run as a read shows it. */
 export interface View {
-  /** The parts that are there, by the number of the call that stored each. */
+  /** Existing parts, each with the number of the call that stored it. */
   readonly parts: ReadonlyMap<Part, number>;
-  /** What the record says beside its parts. */
+  /** Values of the record other than its parts. */
   readonly facts: Facts;
 }
 
-/** What follows from the parts. */
+/** Values derived from the parts. */
 export interface Facts {
   readonly kind: string;
   readonly agent: string | null;
   readonly startedAt: string | null;
-  /** In the words of a run. */
+  /** A run status. */
   readonly status: string;
   readonly events: number;
   readonly calls: number;
   readonly inputTokens: number;
   /** Picodollars. */
   readonly cost: number;
-  /** Tokens of each event listed, in the order of its ids. */
+  /** Tokens of each listed event, in the order of ids. */
   readonly listed: readonly string[];
 }
 
-/** Run statuses by the words in which heartbeats end a run. */
+/** Run statuses by the statuses with which heartbeats end a run. */
 export const STATUSES = { ok: "success", fail: "failed", timeout: "timeout" } as const;
 
 const PICODOLLARS = 1e12;
 
-/** What a token of an event costs, in picodollars: an input token of `gpt-4o`. */
+/** Cost of a token of an event in picodollars: an input token of `gpt-4o`. */
 const TOKEN_COST = 2_500_000;
 
 const NO_FACTS: Facts = {
@@ -49,8 +49,8 @@ const NO_FACTS: Facts = {
   listed: [],
 };
 
-/** Reads a record; null where there is none. */
-// deno-lint-ignore no-explicit-any -- an answer's body
+/** Reads a record; null if there is none. */
+// deno-lint-ignore no-explicit-any -- a response body
 export function viewOf(record: any): View {
   const parts = new Map<Part, number>();
   if (record === null) return { parts, facts: NO_FACTS };
@@ -81,9 +81,9 @@ export function viewOf(record: any): View {
 }
 
 /**
- * What a read with these parts must show.
+ * Returns the values that a read with these parts must show.
  *
- * @param receivedAt when a run starts whose opening does not say it
+ * @param receivedAt start of a run whose opening does not set one
  */
 export function factsOf(
   parts: View["parts"],
@@ -92,17 +92,17 @@ export function factsOf(
 ): Facts {
   const opener = calls.get(parts.get("opening") ?? -1);
   const closer = calls.get(parts.get("closing") ?? -1);
-  const begun = opener !== undefined && "agent" in opener ? opener : null;
+  const opening = opener !== undefined && "agent" in opener ? opener : null;
   const listed = [...parts.keys()].filter((part) => part.startsWith("evt_")).sort();
   const items = listed.map((id) => itemOf(id, calls.get(parts.get(id as Part) ?? -1)));
   const inputTokens = items.reduce((sum, { tokens }) => sum + tokens, 0);
-  const stated = begun === null || begun.kind === "open"
+  const stated = opening === null || opening.kind === "open"
     ? null
     : statedBy(closer) ?? statedBy(opener);
   return {
-    kind: begun === null || begun.kind === "open" ? "run" : "heartbeat",
-    agent: begun?.agent ?? null,
-    startedAt: begun === null ? null : begun.startedAt ?? receivedAt,
+    kind: opening === null || opening.kind === "open" ? "run" : "heartbeat",
+    agent: opening?.agent ?? null,
+    startedAt: opening === null ? null : opening.startedAt ?? receivedAt,
     status: closer === undefined ? "running" : statusOf(closer),
     events: items.length,
     calls: items.length,
@@ -112,7 +112,7 @@ export function factsOf(
   };
 }
 
-/** The status that a call closes a run with. */
+/** Returns the status with which a call closes a run. */
 export function statusOf(call: Call): string {
   if (call.kind === "finish") return call.status;
   return "ending" in call ? STATUSES[call.ending] : "running";
@@ -122,7 +122,7 @@ function statedBy(call: Call | undefined): number | null {
   return call !== undefined && "costUsd" in call ? call.costUsd : null;
 }
 
-/** The item of a batch that an event must come from: the first with its id. */
+/** Returns the item of a batch that an event must come from: the first with its id. */
 function itemOf(id: string, call: Call | undefined): { tokens: number; text: string } {
   const items = call?.kind === "events" ? call.items : [];
   const item = items.findIndex(({ event }) => Number(`0x${id.slice("evt_eu_".length)}`) === event);
@@ -130,11 +130,11 @@ function itemOf(id: string, call: Call | undefined): { tokens: number; text: str
   return { tokens, text: `${id} item ${item} of call ${call?.by}, ${tokens} tokens` };
 }
 
-/** What a run adds to usage and spend; spend leaves out runs that have no opening yet. */
+/** Returns a run's contribution to usage and spend; spend excludes runs without an opening. */
 export function totalsOf({ parts, facts }: View): Totals {
   const opening = parts.get("opening");
   const closing = parts.get("closing");
-  // A call that stored both was one event.
+  // A call that stored both parts counts as one event.
   const counted = facts.events + (opening === undefined ? 0 : 1) +
     (closing === undefined || closing === opening ? 0 : 1);
   if (opening === undefined) return { ...noTotals(), counted };

@@ -1,18 +1,18 @@
 /**
  * Mutants: bugs that are planted one at a time in a copy of the project.
  *
- * A mutant is a patch in this folder. The lines before its diff say what it does wrong (`What:`) and
- * which test files are asked (`Asked:`); they are files that every push runs.
+ * A mutant is a patch in this folder. The lines before its diff describe the bug (`What:`) and list
+ * the test files to run (`Tests:`), which every push runs too.
  */
 import { type Mutant, parsePatch } from "./patch.ts";
 
 const FOLDER = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
-/** Milliseconds that tests are given: some bugs make one wait for what never comes. */
+/** Maximum milliseconds of the tests: some bugs make a test wait forever. */
 const TEST_MS_MAX = 45_000;
 
-/** Runs a program to its end, or until it took too long. */
+/** Runs a program until it ends or times out. */
 async function run(cwd: string, program: string, ...args: string[]) {
   const { success, stdout, stderr } = await new Deno.Command(program, {
     args,
@@ -24,21 +24,21 @@ async function run(cwd: string, program: string, ...args: string[]) {
   return { success, text: decoder.decode(stdout) + decoder.decode(stderr) };
 }
 
-/** Copies every file that belongs to the project, as it is now. */
+/** Copies every file of the project in its current state. */
 export async function copyProject(to: string): Promise<void> {
   const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const { text } = await run(ROOT, "git", ...args);
   for (const path of text.split("\0").filter((name) => name !== "")) {
     const target = `${to}/${path}`;
     await Deno.mkdir(target.slice(0, target.lastIndexOf("/")), { recursive: true });
-    // A file that is deleted and not yet committed is not part of it any more.
+    // A deleted file may still be in the index.
     await Deno.copyFile(ROOT + path, target).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     });
   }
 }
 
-/** The mutants in this folder, by name. */
+/** Returns the mutants in this folder, by name. */
 export async function allMutants(): Promise<Mutant[]> {
   const mutants: Mutant[] = [];
   for await (const { name } of Deno.readDir(FOLDER)) {
@@ -48,13 +48,13 @@ export async function allMutants(): Promise<Mutant[]> {
   return mutants.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** Whether a mutant can be planted in the project as it is. */
+/** Returns true if the mutant's patch applies to the current project. */
 export async function fits({ name }: Mutant): Promise<boolean> {
   return (await run(ROOT, "git", "apply", "--check", `${FOLDER}${name}.patch`)).success;
 }
 
-/** Plants a mutant and runs the tests it asks; returns the name of a test that failed, or null. */
-export async function caughtBy(copy: string, { name, asked }: Mutant): Promise<string | null> {
+/** Plants a mutant and runs its tests; returns the name of a failed test, or null. */
+export async function caughtBy(copy: string, { name, tests }: Mutant): Promise<string | null> {
   const patch = `${FOLDER}${name}.patch`;
   const planted = await run(copy, "git", "apply", patch);
   if (!planted.success) throw new Error(`${name} does not fit: ${planted.text.trim()}`);
@@ -67,12 +67,12 @@ export async function caughtBy(copy: string, { name, asked }: Mutant): Promise<s
       "-A",
       "--no-check",
       "--fail-fast",
-      ...asked,
+      ...tests,
     ];
     const { success, text } = await run(copy, Deno.execPath(), ...args);
     if (success) return null;
     const failed = text.split("\n").find((line) => line.includes("... FAILED"));
-    // One that waits in vain is the last that was begun.
+    // A test that hangs is the last that was started.
     const last = text.split("\n").findLast((line) => line.includes(" ..."));
     return (failed ?? last)?.replace(/ \.\.\..*$/, "").trim() ?? "a test file that could not run";
   } finally {

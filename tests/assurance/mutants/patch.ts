@@ -1,19 +1,19 @@
 /** A mutant, as its patch describes it. */
 export interface Mutant {
-  /** Name of its file, without the ending. */
+  /** Name of its file, without the extension. */
   readonly name: string;
-  /** What it does wrong. */
+  /** Description of the bug. */
   readonly what: string;
-  /** Test files that must notice. */
-  readonly asked: readonly string[];
+  /** Test files that must fail. */
+  readonly tests: readonly string[];
 }
 
-/** Reads the lines before the diff. */
+/** Parses the lines before the diff. */
 export function parsePatch(file: string, text: string): Mutant {
   const what = /^What: (.+)$/m.exec(text)?.[1];
-  const asked = /^Asked: (.+)$/m.exec(text)?.[1]?.split(" ");
-  if (what === undefined || asked === undefined) {
-    throw new Error(`${file} needs a line "What: …" and a line "Asked: …" before its diff`);
+  const tests = /^Tests: (.+)$/m.exec(text)?.[1]?.split(" ");
+  if (what === undefined || tests === undefined) {
+    throw new Error(`${file} needs a line "What: …" and a line "Tests: …" before its diff`);
   }
-  return { name: file.replace(/\.patch$/, ""), what, asked };
+  return { name: file.replace(/\.patch$/, ""), what, tests };
 }

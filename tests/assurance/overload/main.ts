@@ -1,6 +1,6 @@
 /**
- * `deno task assure overload`: far more load than the service can take, what it does with it, and how
- * soon it is well again.
+ * `deno task assure overload`: puts far more load on the service than it can sustain, and measures
+ * its behavior and recovery.
  */
 import { uuid7Hex } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -14,21 +14,24 @@ import { keyOf } from "../../../bench/service.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 
-/** Ten times as many connections as are enough for the top rate. */
+/** Ten times as many connections as the top rate needs. */
 const CONNECTIONS = { enough: 256, many: 2_560 } as const;
 const BARS = { rssMb: 512, p99Ms: 250, normalMs: 5_000, normalP99Ms: 50 } as const;
-/** Clients that look in now and then, and how long they wait in between. */
+/** Clients that probe the service, and their pause between probes. */
 const PROBES = { clients: 16, pauseMs: 100 } as const;
 
-/** What one probe found. */
+/** Result of one probe. */
 interface Probe {
   readonly status: number;
   readonly ms: number;
-  /** Whether a refusal was one of the two that are allowed, in its envelope, and said when to retry. */
+  /**
+   * True if the response was accepted, or one of the two allowed refusals with envelope and
+   * Retry-After.
+   */
   readonly proper: boolean;
 }
 
-/** Opens one run and looks at the answer. */
+/** Opens one run and checks the response. */
 async function probe(side: Side): Promise<Probe> {
   const id = `run_eu_${uuid7Hex(Date.now(), crypto.getRandomValues(new Uint8Array(10)))}`;
   const startMs = performance.now();
@@ -60,26 +63,26 @@ function acceptedOf(probes: readonly Probe[]): Probe[] {
   return probes.filter(({ status }) => status === 202);
 }
 
-/** Milliseconds that so many of a hundred probes took at most. */
+/** Returns the given percentile of the probes' milliseconds. */
 function percentile(probes: readonly Probe[], percent: number): number {
   const sorted = probes.map(({ ms }) => ms).sort((a, b) => a - b);
   return sorted[Math.ceil(sorted.length * percent / 100) - 1] ?? NaN;
 }
 
-/** Milliseconds that 99 of 100 accepted probes took at most. */
+/** Returns the 99th percentile of accepted probes in milliseconds. */
 function p99Of(probes: readonly Probe[]): number {
   return percentile(acceptedOf(probes), 99);
 }
 
 async function watchMemory(side: Side, until: Promise<unknown>): Promise<number> {
-  let most = 0;
+  let maximum = 0;
   let over = false;
   until.finally(() => over = true);
   while (!over) {
-    most = Math.max(most, (await usageOf(side.pid))?.rssMb ?? 0);
+    maximum = Math.max(maximum, (await usageOf(side.pid))?.rssMb ?? 0);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
-  return most;
+  return maximum;
 }
 
 async function countRuns(file: string): Promise<number> {
@@ -94,7 +97,7 @@ async function countRuns(file: string): Promise<number> {
 
 async function overload(folder: string, seconds: number): Promise<boolean> {
   const file = `${folder}/overload.kv`;
-  const found = await (async () => {
+  const measurements = await (async () => {
     await using side = await startSide("ours", file);
     say("the top rate …");
     const top = await measure(side, { call: "open", connections: CONNECTIONS.enough, seconds: 5 });
@@ -109,12 +112,12 @@ async function overload(folder: string, seconds: number): Promise<boolean> {
     await new Promise((resolve) => setTimeout(resolve, BARS.normalMs));
     return { top, loaded, probes, rssMb, after: await probeFor(side, 3_000) };
   })();
-  const { top, loaded, probes, rssMb, after } = found;
+  const { top, loaded, probes, rssMb, after } = measurements;
   const stored = await countRuns(file);
   const refused = probes.filter(({ status }) => status !== 202);
   const improper = probes.filter(({ proper }) => !proper).length;
   const checks: [name: string, measured: string, met: boolean][] = [
-    ["memory", `${number(rssMb)} MB at most`, rssMb < BARS.rssMb],
+    ["memory", `${number(rssMb)} MB at maximum`, rssMb < BARS.rssMb],
     ["refusals are 429 or 503 in their envelope", `${improper} were not`, improper === 0],
     [
       "accepted p99",
@@ -146,7 +149,7 @@ async function overload(folder: string, seconds: number): Promise<boolean> {
   return checks.every(([, , met]) => met);
 }
 
-/** Loads a service for so many seconds. */
+/** Loads a service for `count` seconds. */
 export function run({ count }: AssuranceOptions): Promise<boolean> {
   return withFolder((folder) => overload(folder, count));
 }

@@ -1,7 +1,7 @@
-/** Which of the contract's cells - a run's state, and what came to it - were ever reached. */
+/** Coverage of the contract's cells: pairs of a run's state and the call that it receives. */
 import type { Answer, Request, Run, State } from "./shape.ts";
 
-/** States of a run by which of its parts are stored. */
+/** States of a run by its stored parts. */
 const STATES = [
   "nothing",
   "events only",
@@ -13,7 +13,7 @@ const STATES = [
 ] as const;
 type StateName = typeof STATES[number];
 
-/** What can come to a run; refusals by why. */
+/** Triggers of a run; refusals by reason. */
 const TRIGGERS = [
   "open",
   "events, some new",
@@ -35,7 +35,7 @@ const TRIGGERS = [
 ] as const;
 type Trigger = typeof TRIGGERS[number];
 
-/** Only an opening that is stored can differ, and only one that is not can need a new agent. */
+/** Only a stored opening can differ, and only a missing one can need a new agent. */
 function isPossible(state: StateName, trigger: Trigger): boolean {
   const hasOpening = !["nothing", "events only", "finish only"].includes(state);
   if (trigger === "agent cap") return !hasOpening;
@@ -78,7 +78,7 @@ export class Cells {
     this.#count(run, triggerOf(run, request, answer));
   }
 
-  /** Counts a restart while runs were in some state. */
+  /** Counts a restart for each run's current state. */
   restart(state: State, ids: readonly string[]): void {
     for (const id of ids) this.#count(runOf(state, id), "restart");
   }
@@ -88,7 +88,7 @@ export class Cells {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** The cells that were reached less often than so many times. */
+  /** Returns the cells that were reached fewer than `times` times. */
   below(times: number): string[] {
     return STATES.flatMap((state) =>
       TRIGGERS.filter((trigger) => isPossible(state, trigger))
@@ -97,7 +97,7 @@ export class Cells {
     );
   }
 
-  /** The counts as lines of a table. */
+  /** Formats the counts as lines of a table. */
   lines(): string[] {
     const rows = [
       ["", ...STATES],

@@ -1,38 +1,38 @@
-/** A world against the model: an answer, the whole store, and everything reads show of it. */
+/** Comparison of a world with the model: a response, the complete store, and what reads show. */
 import { isDeepStrictEqual as equal } from "node:util";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { storedState } from "./dump.ts";
 import { agentsOf, monthsOf, recordOf, spendOf } from "./reads.ts";
 import type { Answer, Fields, Request, Run, State } from "./shape.ts";
-import type { Told } from "./wire.ts";
+import type { WireAnswer } from "./wire.ts";
 import type { World } from "./world.ts";
 
-/** Days that hold every run of a sequence. */
+/** Range of days that contains every run of a sequence. */
 const DAYS = "from=2026-09-01&to=2027-09-01";
 
 /**
- * Compares an answer with the model's.
+ * Compares a response with the model's.
  *
- * @param others may be answered as well, by a call that was sent again and may have been stored before
+ * @param alternatives responses that are allowed too, for a resent call that may have been stored before
  */
 export function checkAnswer(
   request: Request,
-  told: Told,
+  response: WireAnswer,
   expected: Answer,
-  others: readonly Answer[] = [],
+  alternatives: readonly Answer[] = [],
 ): void {
-  const { id: _, ...actual } = told;
-  // The JSON form of a ping tells what it cost only when the ping said anything about that.
+  const { id: _, ...actual } = response;
+  // The JSON form of a ping has a cost only if the ping contained cost data.
   const isShort = request.call === "ping" && actual.body.cost_usd === undefined;
-  const wanted = [expected, ...others].map((answer) => {
+  const wanted = [expected, ...alternatives].map((answer) => {
     const { cost_usd: _, ...body } = answer.body;
     return isShort ? { ...answer, body } : answer;
   });
   if (!wanted.some((answer) => equal(actual, answer))) assertEquals<unknown>(actual, wanted[0]);
 }
 
-/** An id that the server made: of its region, a UUIDv7 of this instant, never given before. */
+/** Checks a generated id: its region, a UUIDv7 of this instant, never used before. */
 export function checkMinted(id: string | null, state: State, nowMs: number): string {
   const time = nowMs.toString(16).padStart(12, "0");
   assertMatch(id ?? "", new RegExp(`^run_eu_${time}7[0-9a-f]{3}[89ab][0-9a-f]{15}$`));
@@ -41,20 +41,20 @@ export function checkMinted(id: string | null, state: State, nowMs: number): str
 }
 
 /**
- * Compares everything, once the worker has done what there was to do: the store key by key, what was
- * made of it with what it was made of, and what reads show.
+ * Compares everything once the worker is idle: the store key by key, derived values with their
+ * sources, and reads.
  *
- * @param revisions how often each cost was made final; null where faults decided that
- * @param others families of keys that may be there as well
+ * @param revisions expected number of final costs per run; null if faults determine it
+ * @param alternatives families of keys that are allowed too
  */
 export async function checkAll(
   world: World,
   state: State,
   revisions: Revisions | null,
-  others: readonly string[] = [],
+  alternatives: readonly string[] = [],
 ): Promise<void> {
   await world.settle();
-  assertEquals(plain(await storedState(world, others)), plain(state), "the store");
+  assertEquals(plain(await storedState(world, alternatives)), plain(state), "the store");
   const audit = await verifyStore(world.store, { team: world.team.id, pauseMs: 0 });
   assertEquals(audit.differences, []);
   assertEquals(audit.teams.map((team) => team.state), ["exact"]);
@@ -73,35 +73,37 @@ export async function checkAll(
   assertEquals<unknown>(months, monthsOf(state), "usage");
 }
 
-/** How often the cost of each closed run was made final: once more for each change that was seen. */
+/**
+ * Expected number of times that each closed run's cost became final: once more per observed change.
+ */
 export class Revisions {
   readonly #seen = new Map<string, { readonly state: string; readonly revision: number }>();
 
-  /** Takes note of what is summed up. */
+  /** Records the aggregated state. */
   see({ runs }: State): void {
     for (const [id, run] of Object.entries(runs)) this.of(id, run);
   }
 
-  /** The revision of a run that is summed up. */
+  /** Returns the revision of an aggregated run. */
   of(id: string, { opening, closing, events }: Run): number {
     if (closing === undefined) return 0;
     // A late opening changes the cost only of a heartbeat, which reports one.
     const state = `${events.length} ${opening?.kind === "heartbeat"}`;
-    const known = this.#seen.get(id);
-    const revision = (known?.revision ?? 0) + (known?.state === state ? 0 : 1);
+    const previous = this.#seen.get(id);
+    const revision = (previous?.revision ?? 0) + (previous?.state === state ? 0 : 1);
     this.#seen.set(id, { state, revision });
     return revision;
   }
 }
 
-// deno-lint-ignore no-explicit-any -- looks into any answer
+// deno-lint-ignore no-explicit-any -- reads responses of any shape
 async function read(world: World, path: string): Promise<any> {
   const response = await world.send("GET", path);
   assertEquals(response.status, 200, `${path}: ${response.text}`);
   return JSON.parse(response.text);
 }
 
-/** A run as it is read, in the form of {@link recordOf}. */
+/** Reads a run in the form of {@link recordOf}. */
 async function readRun(world: World, id: string): Promise<Fields & { revision: number }> {
   const { clock_skew_ms: _, ...record } = await read(world, `/v1/runs/${id}?events_limit=1000`);
   const { revision, ...cost } = record.cost;
@@ -116,7 +118,7 @@ async function readRun(world: World, id: string): Promise<Fields & { revision: n
   };
 }
 
-/** The same without undefined fields, which are as absent. */
+/** Removes undefined fields, which equal absent ones. */
 function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value, (_, part) => part === Infinity ? "Infinity" : part));
 }

@@ -1,4 +1,4 @@
-/** The commands of a sequence: a call, one of the calls before it again, a restart, a look at everything. */
+/** Commands of a sequence: a call, a resent call, a restart, or a complete comparison. */
 import { assert } from "@std/assert";
 import fc from "fast-check";
 import type { Cells } from "./cells.ts";
@@ -9,50 +9,52 @@ import type { Request, State } from "./shape.ts";
 import { send } from "./wire.ts";
 import type { World } from "./world.ts";
 
-/** The model's side of a sequence under way. */
+/** The model's side of a running sequence. */
 export interface Play {
   state: State;
-  /** Every call so far, whatever was answered. */
+  /** Every call so far, with any response. */
   readonly history: Request[];
   readonly revisions: Revisions;
   readonly cells: Cells;
-  /** Whether commits of it meet faults. */
+  /** True if the sequence's commits meet faults. */
   readonly isFaulty: boolean;
-  /** What was done, for whoever must understand a failure. */
-  readonly told: string[];
+  /** Executed commands, to explain a failure. */
+  readonly log: string[];
 }
 
-/** Tries of one call: more than there are faults in a sequence. */
+/** Maximum attempts of one call: more than there are faults in a sequence. */
 const ATTEMPTS_MAX = 100;
 
-/** One thing that is done to both. */
+/** One action on both the service and the model. */
 export type Command = fc.AsyncCommand<Play, World>;
 
-/** Sends a call to the service, again until it is acknowledged, and to the model; compares answers. */
+/**
+ * Sends a call to the service until it is acknowledged, and to the model; compares the responses.
+ */
 export async function call(play: Play, world: World, request: Request): Promise<void> {
-  let told = await send(world, request);
-  const isRepeated = told === null;
-  for (let attempt = 2; told === null; attempt++) {
+  let actual = await send(world, request);
+  const isRepeated = actual === null;
+  for (let attempt = 2; actual === null; attempt++) {
     assert(play.isFaulty && attempt < ATTEMPTS_MAX, "never acknowledged");
-    told = await send(world, request);
+    actual = await send(world, request);
   }
-  const isMinted = told.status < 400 && isUnnamed(request);
-  const known = isMinted
-    ? { ...request, minted: checkMinted(told.id, play.state, world.nowMs) }
+  const isMinted = actual.status < 400 && isUnnamed(request);
+  const named = isMinted
+    ? { ...request, minted: checkMinted(actual.id, play.state, world.nowMs) }
     : request;
-  const [next, answer] = step(play.state, known, world.nowMs);
-  play.cells.call(play.state, known, answer);
-  checkAnswer(known, told, answer, isRepeated ? [step(next, known, world.nowMs)[1]] : []);
+  const [next, answer] = step(play.state, named, world.nowMs);
+  play.cells.call(play.state, named, answer);
+  checkAnswer(named, actual, answer, isRepeated ? [step(next, named, world.nowMs)[1]] : []);
   play.state = next;
   play.history.push(request);
 }
 
-/** A heartbeat without an id is another run each time it is sent. */
+/** A heartbeat without an id creates another run each time it is sent. */
 function isUnnamed({ call, fields }: Request): boolean {
   return (call === "heartbeat" || call === "ping") && (fields.id ?? null) === null;
 }
 
-/** A call that is made when its turn comes, after the clock has moved on. */
+/** A call that is created during execution, after the clock has advanced. */
 class Call implements Command {
   constructor(
     readonly what: string,
@@ -62,14 +64,14 @@ class Call implements Command {
 
   check({ history, isFaulty }: Readonly<Play>): boolean {
     const request = this.make(history);
-    // Nobody could tell whether one without an id was stored when its answer was lost.
+    // A call without an id cannot be checked if its response is lost: it may or may not be stored.
     return request !== undefined && !(isFaulty && isUnnamed(request));
   }
 
   async run(play: Play, world: World): Promise<void> {
     const request = this.make(play.history);
     assert(request !== undefined);
-    play.told.push(`${this} ${JSON.stringify(request)}`);
+    play.log.push(`${this} ${JSON.stringify(request)}`);
     world.nowMs += this.afterMs;
     await call(play, world, request);
   }
@@ -82,22 +84,22 @@ class Call implements Command {
 const RESTART: Command = {
   check: () => true,
   async run(play, world) {
-    play.told.push("restart");
+    play.log.push("restart");
     play.cells.restart(play.state, RUN_IDS);
     await world.restart();
-    // The next process sums up what the last one left.
+    // The next process aggregates the runs that the last one left.
     play.revisions.see(play.state);
   },
   toString: () => "restart",
 };
 
-const LOOK: Command = {
+const COMPARE: Command = {
   check: () => true,
   async run(play, world) {
-    play.told.push("look at everything");
+    play.log.push("compare everything");
     await checkAll(world, play.state, play.revisions);
   },
-  toString: () => "look",
+  toString: () => "compare everything",
 };
 
 const afterMs = fc.oneof(
@@ -119,14 +121,14 @@ function mutate(request: Request | undefined, change: Change): Request | undefin
   return request && changed(request, change);
 }
 
-/** The commands of a sequence; it is as often shorter than half of that as longer. */
+/** Returns the commands of a sequence; half the sequences are shorter than half the maximum. */
 export function sequences(commandsMax: number) {
   const command = fc.oneof(
     { weight: 60, arbitrary: fresh },
     { weight: 10, arbitrary: again },
     { weight: 20, arbitrary: mutated },
     { weight: 1, arbitrary: fc.constant(RESTART) },
-    { weight: 1, arbitrary: fc.constant(LOOK) },
+    { weight: 1, arbitrary: fc.constant(COMPARE) },
   );
   return fc.commands([command], { maxCommands: commandsMax, size: "max" });
 }

@@ -1,4 +1,4 @@
-/** The whole store of a world, read key by key back into what the model says must be in it. */
+/** Reads the complete store of a world key by key into the model's form. */
 import { assert, assertEquals } from "@std/assert";
 import { dollars } from "../../../domain/pricing/money.ts";
 import type { Closing, Opening } from "../../../domain/runs/run.ts";
@@ -7,8 +7,8 @@ import { decodeBatch, decodePart } from "../../../kv/base/codec.ts";
 import type { Event, Fields, Run, State } from "./shape.ts";
 import type { World } from "./world.ts";
 
-/** What may be there besides runs, agents and counters once nothing waits for the worker. */
-const ELSE = new Set([
+/** Key families other than runs, agents and counters that may exist when the worker is idle. */
+const OTHER_FAMILIES = new Set([
   "format",
   "first_team",
   "team",
@@ -25,10 +25,10 @@ const ELSE = new Set([
   "audit_log",
 ]);
 
-/** Parts of a run that are made of others; the audit looks at them. */
-const MADE = new Set(["ledger", "summary", "processing", "price", "prices", "score"]);
+/** Parts of a run that are derived from others; the integrity check covers them. */
+const DERIVED = new Set(["ledger", "summary", "processing", "price", "prices", "score"]);
 
-/** Reads everything; `others` are families of keys that may be there as well. */
+/** Reads everything; `others` are further allowed families of keys. */
 export async function storedState(world: World, others: readonly string[] = []): Promise<State> {
   const runs: Record<string, { opening?: unknown; closing?: unknown; events: Event[] }> = {};
   const agents: Record<string, number> = {};
@@ -37,8 +37,8 @@ export async function storedState(world: World, others: readonly string[] = []):
   for await (const { key, value } of world.store.reader.list({ prefix: [] }, { batchSize: 500 })) {
     const [family, name, owner, part] = key.map(String) as [string, string, string, string];
     const isOurs = (family === "run" || family === "events" ? owner : name) === world.team.id;
-    if (ELSE.has(family) || others.includes(family)) continue;
-    assert(isOurs, `a key of nobody: ${Deno.inspect(key)}`);
+    if (OTHER_FAMILIES.has(family) || others.includes(family)) continue;
+    assert(isOurs, `a key of no team of this world: ${Deno.inspect(key)}`);
     const run = runs[name] ?? { events: [] };
     if (family === "usage") usage[owner] = Number((value as Deno.KvU64).value);
     else if (family === "agent") agents[owner] = (value as { created_at: number }).created_at;
@@ -49,7 +49,7 @@ export async function storedState(world: World, others: readonly string[] = []):
     } else if (family === "run" && (part === "opening" || part === "closing")) {
       run[part] = partOf(textOf(value));
       runs[name] = run;
-    } else assert(MADE.has(part), `unexpected key ${Deno.inspect(key)}`);
+    } else assert(DERIVED.has(part), `unexpected key ${Deno.inspect(key)}`);
   }
   assertEquals(agentCount, Object.keys(agents).length, "the count of agents");
   return { tier: world.team.tier, runs: runs as Record<string, Run>, agents, usage };
@@ -70,7 +70,7 @@ function eventsOf(value: unknown): Event[] {
   }));
 }
 
-/** An opening or a close under the names of the wire, without what is not there. */
+/** Returns an opening or a close with the field names of the wire, without absent fields. */
 function partOf(text: string): Fields {
   const part = decodePart<Opening & Closing>(text);
   const { cost, model, provider, inputTokens, outputTokens, cachedInputTokens } = part.reported ??

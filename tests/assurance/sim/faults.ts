@@ -1,13 +1,13 @@
-/** One fault at one commit of a world, whichever that is. */
+/** Injects one fault at a chosen commit of a world. */
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { World, type WorldOptions } from "./world.ts";
 
-/** A commit stalls until so many others came, or for so many turns of the event loop. */
+/** A stalled commit waits for this many other commits, or turns of the event loop. */
 const STALL = { commits: 4, turns: 12 } as const;
 
-/** Ways in which a commit fails; the last one goes on until the service gives up. */
+/** Kinds of commit faults; the last one continues until the service gives up. */
 export const KINDS = [
   "throw",
   "commit then throw",
@@ -16,24 +16,24 @@ export const KINDS = [
   "stall then throw",
   "full",
   "locked",
-  "locked for good",
+  "locked permanently",
 ] as const;
 export type Kind = typeof KINDS[number];
 
-/** What happens to each commit in turn. */
+/** Decides what happens to each commit. */
 export interface Plan {
   next(): Fault;
 }
 
 /** One kind of fault at one commit. */
 export class OneFault implements Plan {
-  /** Commits since it was started. */
+  /** Commits since the start. */
   commits = 0;
   #isUnderWay = false;
 
   constructor(readonly kind: Kind | "none", readonly at: number) {}
 
-  /** Begins with the next commit. */
+  /** Starts counting with the next commit. */
   start(): void {
     this.#isUnderWay = true;
   }
@@ -41,21 +41,21 @@ export class OneFault implements Plan {
   next(): Fault {
     if (!this.#isUnderWay) return "none";
     const since = this.commits++ - this.at;
-    if (this.kind === "locked for good") {
+    if (this.kind === "locked permanently") {
       return since >= 0 && since < LOCKED_RETRY.attemptsMax ? "locked" : "none";
     }
     return since === 0 ? this.kind : "none";
   }
 }
 
-/** Timers end at once: what waits for a lock or a job does not wait here. */
+/** Makes timers fire immediately, so that waits for a lock or a job take no time. */
 export function hurriedTimers(): Disposable {
   const original = globalThis.setTimeout;
   globalThis.setTimeout = ((callback: () => void) => original(callback, 0)) as typeof setTimeout;
   return { [Symbol.dispose]: () => void (globalThis.setTimeout = original) };
 }
 
-/** A world whose commits meet a plan. */
+/** Opens a world whose commits follow a plan. */
 export async function openFaulty(plan: Plan, options: WorldOptions): Promise<World> {
   let commits = 0;
   const next = () => {
@@ -64,7 +64,7 @@ export async function openFaulty(plan: Plan, options: WorldOptions): Promise<Wor
   };
   const stalled = async () => {
     const last = commits + STALL.commits;
-    // The caller is told, and comes back while the commit is still under way.
+    // The caller gets an error, and retries while the commit is still in flight.
     world.timers.advance(STORAGE_DEADLINE_MS);
     for (let turn = 0; turn < STALL.turns && commits < last; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 0));

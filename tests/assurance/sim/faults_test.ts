@@ -1,4 +1,6 @@
-/** A store that fails at any one commit: what was acknowledged is there, and nothing is there twice. */
+/**
+ * Tests a store that fails at any one commit: acknowledged writes exist, and nothing exists twice.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { checkAll, checkAnswer } from "./check.ts";
 import { hurriedTimers, KINDS, OneFault, openFaulty } from "./faults.ts";
@@ -9,34 +11,34 @@ import { send } from "./wire.ts";
 import { type Step, WORKLOAD } from "./workload.ts";
 import type { World } from "./world.ts";
 
-/** Milliseconds between two steps, by the server's clock. */
+/** Milliseconds of the server's clock between two steps. */
 const STEP_MS = 1_000;
 
 const REPRICE = "/v1/rate-card/reprice";
 
 /**
- * Plays the workload: whatever was not acknowledged is sent again, after a restart where one is wanted,
- * until it is. In the end the store is the model's. Answers what the first job of each kind came to.
+ * Plays the workload and resends every unacknowledged call, after a restart if wanted. At the end
+ * the store must equal the model's. Returns the results of the first job of current kind.
  */
 async function playWorkload(plan: OneFault, restarts: boolean): Promise<string[]> {
   await using world = await openFaulty(plan, { tier: "team" });
   plan.start();
   let { state } = begin("team");
-  for (const each of WORKLOAD) {
+  for (const current of WORKLOAD) {
     world.nowMs += STEP_MS;
-    state = typeof each === "string"
-      ? await other(world, state, each)
-      : await deliver(world, state, each, restarts);
+    state = typeof current === "string"
+      ? await other(world, state, current)
+      : await deliver(world, state, current, restarts);
   }
   await checkAll(world, state, null, ["reprice"]);
   const { jobs } = JSON.parse((await world.send("GET", REPRICE)).text);
   return [true, false].map((isDry) =>
-    figuresOf(jobs.findLast(({ dry_run }: Fields) => dry_run === isDry))
+    resultsOf(jobs.findLast(({ dry_run }: Fields) => dry_run === isDry))
   );
 }
 
-/** Sent again after it was done, a job is made anew: the first one tells what there was to change. */
-function figuresOf(job: Fields): string {
+/** A job that is resent after it finished starts again; the first one has the original numbers. */
+function resultsOf(job: Fields): string {
   const { state, runs, runs_changed, llm_calls, old_cost_usd, new_cost_usd } = job;
   return JSON.stringify([state, runs, runs_changed, llm_calls, old_cost_usd, new_cost_usd]);
 }
@@ -47,7 +49,7 @@ async function other(
   what: Exclude<Step, readonly Request[]>,
 ): Promise<State> {
   switch (what) {
-    case "sum up":
+    case "aggregate":
       await world.settle();
       break;
     case "double rates":
@@ -68,7 +70,9 @@ async function other(
   return state;
 }
 
-/** Sends calls at once and again until all are acknowledged; answers the model's state after them. */
+/**
+ * Sends calls in parallel, resends them until all are acknowledged, and returns the model's state.
+ */
 async function deliver(
   world: World,
   before: State,
@@ -87,16 +91,16 @@ async function deliver(
   for (let attempt = 1; waiting.length > 0; attempt++) {
     assert(attempt < 5, "never acknowledged");
     if (attempt > 1 && restarts) await world.restart();
-    const told = await Promise.all(waiting.map((request) => send(world, request)));
-    for (const [i, answer] of told.entries()) {
+    const answers = await Promise.all(waiting.map((request) => send(world, request)));
+    for (const [i, answer] of answers.entries()) {
       const request = waiting[i];
       if (answer === null || request === undefined) continue;
       const [first, again] = expected.get(request) ?? raise();
-      // Sent again it may have been stored before, and what was sent beside it as well.
-      const others = attempt === 1 ? [] : [again, step(state, request, now)[1]];
-      checkAnswer(request, answer, first, others);
+      // A resent call may have been stored before, and so may calls sent with it.
+      const alternatives = attempt === 1 ? [] : [again, step(state, request, now)[1]];
+      checkAnswer(request, answer, first, alternatives);
     }
-    waiting = waiting.filter((_, i) => told[i] === null);
+    waiting = waiting.filter((_, i) => answers[i] === null);
   }
   return state;
 }
@@ -105,23 +109,23 @@ function raise(): never {
   throw new TypeError("A call that was not sent");
 }
 
-Deno.test("faults: at whichever commit the store fails, retries end in the model's store", async (t) => {
+Deno.test("faults: after a failure at any commit, retries lead to the model's store", async (t) => {
   using _ = hurriedTimers();
   const counted = new OneFault("none", 0);
-  const figures = await playWorkload(counted, false);
+  const results = await playWorkload(counted, false);
   // Two calls of 624.6 millionths of a dollar, one of 2,498.4, one of 42; then half of that.
   const halved = '["done",4,4,4,0.0037896,0.0018948]';
-  assertEquals(figures, [halved, halved]);
+  assertEquals(results, [halved, halved]);
   assert(counted.commits > 30, `only ${counted.commits} commits`);
   for (const kind of KINDS) {
     await t.step(`${kind}, at each of ${counted.commits} commits`, async () => {
       for (let at = 0; at < counted.commits; at++) {
         const plan = new OneFault(kind, at);
-        // Every second time the process ends before the client comes back.
-        const found = await playWorkload(plan, at % 2 === 1).catch((error) => {
+        // Every second time the process ends before the client retries.
+        const actual = await playWorkload(plan, at % 2 === 1).catch((error) => {
           throw new Error(`${kind} at commit ${at}`, { cause: error });
         });
-        assertEquals(found, figures, `${kind} at commit ${at}`);
+        assertEquals(actual, results, `${kind} at commit ${at}`);
         assert(plan.commits > at, `no commit ${at}`);
       }
     });

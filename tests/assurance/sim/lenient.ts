@@ -1,17 +1,17 @@
 /**
- * What of a call is stored although it does not fit, and what its answer says of that: decisions, section 7
- * (R1, R2, R6 to R9, R11). It imports nothing of the service.
+ * Normalization of a call that does not fit the contract, and its report in the response:
+ * decisions, section 7 (R1, R2, R6 to R9, R11). Imports nothing from the service.
  */
 import type { Fields, Request } from "./shape.ts";
 
-/** A call as it is stored, and what is lost of it. */
-export interface Mended {
+/** A call as it is stored, and its lost contents. */
+export interface Normalized {
   readonly request: Request;
-  /** How often each field is not stored as sent. */
+  /** Number of times that each field was changed or dropped. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** Names that the call does not know. */
+  /** Unknown field names. */
   readonly ignored: readonly string[];
-  /** Flags of the part that it becomes. */
+  /** Flags of the part that the call becomes. */
   readonly flags: readonly string[];
 }
 
@@ -43,8 +43,8 @@ const isEmptyList = (value: unknown) => Array.isArray(value) && value.length ===
 const isMap = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Mends a call. */
-export function mended(request: Request): Mended {
+/** Normalizes a call. */
+export function normalized(request: Request): Normalized {
   const dropped: Record<string, number> = {};
   const flags = new Set<string>();
   const ignored = Object.entries(request.fields)
@@ -88,22 +88,22 @@ export function mended(request: Request): Mended {
       return { ...event, turn: isTurn ? turn : null, data: isEmptyList(data) ? {} : data };
     });
   }
-  const mended = { ...request, fields };
+  const normalized = { ...request, fields };
   return {
-    request: mended,
+    request: normalized,
     dropped,
     ignored: [...new Set(ignored)].sort(),
     flags: [...flags].sort(),
   };
 }
 
-/** A text of at most so many characters; undefined for what is none. */
-function textOf(sent: unknown, max: number, lose: (flag: string) => void): string | undefined {
-  if (typeof sent === "object") {
+/** Returns a text of at most `max` characters; undefined for an object. */
+function textOf(value: unknown, max: number, lose: (flag: string) => void): string | undefined {
+  if (typeof value === "object") {
     lose("dropped_fields");
     return undefined;
   }
-  const chars = [...String(sent)];
+  const chars = [...String(value)];
   if (chars.length > max) lose("truncated");
   return chars.slice(0, max).join("");
 }

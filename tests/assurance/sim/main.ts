@@ -1,14 +1,14 @@
-/** `deno task assure sim`: the service against its model for as many sequences as there is time for. */
+/** `deno task assure sim`: compares the service with its model in random sequences of calls. */
 import { createProgress, type Io, UsageError } from "../../../tools/command.ts";
 import { type AssuranceOptions, commandOf } from "../assurance.ts";
 import { Cells } from "./cells.ts";
 import { playSeed } from "./play.ts";
 import { saveSeed } from "./seeds.ts";
 
-/** Sequences of a whole run, and how often it reaches each cell of the state table at least. */
+/** Sequences of a complete run, and its minimum count for each cell of the state table. */
 const SEQUENCES = 20_000, CELL_MIN = 100;
 
-/** Runs until Ctrl-C ends it after the sequence under way. */
+/** Runs until Ctrl-C, which takes effect after the current sequence. */
 export function run(options: AssuranceOptions, io: Io): Promise<boolean> {
   let isStopped = false;
   Deno.addSignalListener("SIGINT", () => isStopped = true);
@@ -16,26 +16,26 @@ export function run(options: AssuranceOptions, io: Io): Promise<boolean> {
 }
 
 /**
- * Plays sequences of calls against the model of the contract, each from a seed of its own; the first is
- * the named one, and the others follow it. A seed that fails is saved.
+ * Plays sequences of calls against the model of the contract with consecutive seeds, starting at
+ * the given one. Saves a seed that fails.
  */
 export async function simulate(
   { count, seed }: AssuranceOptions,
   io: Io,
   stopped: () => boolean,
 ): Promise<boolean> {
-  if (!/^\d{1,10}$/.test(seed)) throw new UsageError(`--seed takes a whole number: got ${seed}`);
+  if (!/^\d{1,10}$/.test(seed)) throw new UsageError(`--seed takes an integer: got ${seed}`);
   const first = Number(seed);
   io.out(`${count} sequences from seed ${first}`);
   const cells = new Cells();
   const { played, failure } = await play(first, count, cells, io, stopped);
   cells.lines().forEach((line) => io.out(line));
   if (failure !== null) io.fail(failure);
-  const left = count - played;
-  if (left > 0) {
-    io.out(`To go on: ${commandOf("sim", { seed: String(first + played), count: left })}`);
+  const remaining = count - played;
+  if (remaining > 0) {
+    io.out(`To continue: ${commandOf("sim", { seed: String(first + played), count: remaining })}`);
   }
-  const isReached = left > 0 || report(cells, count, io);
+  const isReached = remaining > 0 || report(cells, count, io);
   return failure === null && isReached;
 }
 
@@ -59,7 +59,7 @@ async function play(
   return { played: sequences, failure: null };
 }
 
-/** Names the cells that were hardly reached; returns whether a whole run reached all. */
+/** Names the rarely reached cells; returns true if a complete run reached all often enough. */
 function report(cells: Cells, sequences: number, io: Io): boolean {
   const wanted = Math.max(1, Math.floor(CELL_MIN * sequences / SEQUENCES));
   const rare = cells.below(wanted);

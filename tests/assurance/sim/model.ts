@@ -1,17 +1,17 @@
 /**
- * The contract as one pure function: what a call answers, and what is stored after it.
+ * The contract as one pure function from a call to its response and the new state.
  *
- * It is written from the contract (contract 6) and decisions 11 to 38 and imports
- * nothing of the service: where the two differ, one of them is wrong.
+ * Written from the contract (contract 6) and decisions 11 to 38; imports nothing from the service.
+ * Where the two differ, one of them is wrong.
  */
-import { mended } from "./lenient.ts";
+import { normalized } from "./lenient.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
 import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
 import { pick, type Request, type Run, type State, TIERS } from "./shape.ts";
 import { durationOf, REPORTED, reportedCost } from "./values.ts";
 
-/** Heartbeats' words for a run's status; `cancelled` has none and stays itself (decision 28). */
-const RUN_WORDS: Readonly<Record<string, string>> = {
+/** Run statuses by heartbeat status; `cancelled` is the same in both (decision 28). */
+const RUN_STATUSES: Readonly<Record<string, string>> = {
   ok: "success",
   fail: "failed",
   timeout: "timeout",
@@ -20,17 +20,17 @@ const RUN_WORDS: Readonly<Record<string, string>> = {
 
 const NOTHING: Run = { events: [] };
 
-/** Takes one call at an instant of the server's clock. */
+/** Executes one call at an instant of the server's clock. */
 export function step(state: State, request: Request, now: number): [State, Answer] {
   const [next, answer] = decide(state, request, now);
   if (request.call !== "ping") return [next, answer];
   const { error, ...body } = answer.body;
-  // A ping is refused in one line of text, which names no field.
+  // A refused ping gets one line of text without a field.
   return [next, { ...answer, body: error ? { error } : request.isPlain ? {} : body }];
 }
 
 function decide(state: State, sent: Request, now: number): [State, Answer] {
-  const { request, dropped: lost, ignored, flags } = mended(sent);
+  const { request, dropped: lost, ignored, flags } = normalized(sent);
   const problem = problemOf(request);
   if (problem !== null) return [state, refused(400, problem.error, problem.field)];
   const { call, fields } = request;
@@ -45,9 +45,9 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   const [labels, labelsDropped, isCut] = keptLabels(request, TIERS[state.tier].labels);
   const dropped = { ...lost, ...labelsDropped > 0 ? { metadata: labelsDropped } : {} };
   const allFlags = isCut ? [...flags, "truncated"] : flags;
-  const told = allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {};
-  const kept = { ...fields, metadata: undefined, ...labels, ...told };
-  const [parts, body] = DECIDE[call](id, run, kept, now);
+  const flagged = allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {};
+  const stored = { ...fields, metadata: undefined, ...labels, ...flagged };
+  const [parts, body] = DECIDE[call](id, run, stored, now);
   if (parts === null) return [state, { status: 200, body, replayed: true, dropped, ignored }];
   const count = call === "open" && run.opening?.alone ? 0 : 1;
   const next = store(state, id, { ...run, ...parts }, count, now);
@@ -57,27 +57,28 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   return [next, { status, body, replayed, dropped, ignored }];
 }
 
-/** Parts to write, or null where nothing is to be, and the body of the answer. */
+/** Returns the parts to write, or null for none, and the response body. */
 type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run> | null, Fields];
 
 const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
     const labels = pick(sent, "customer_id", "feature", "goal", "metadata", "flags");
     const old = run.opening;
-    // It replaces the opening of a heartbeat, which may count as an event already (R18).
+    // Replaces the opening of a heartbeat, which may already count as an event (R18).
     const isNew = old?.kind !== "run";
     const receivedAt = old?.alone ? old.received_at : now;
     const opening = isNew ? { kind: "run" as const, ...startOf(sent, receivedAt), ...labels } : old;
     const { agent, started_at, received_at } = opening;
     const times = { started_at: instant(started_at), received_at: instant(received_at) };
-    // A first opening says `running`, also when its finish came before it (decisions 15 and 16).
+    // The response to a first opening says `running`, even if the finish came before (decisions 15
+    // and 16).
     const isFirst = isNew && !old?.alone;
     const status = !isFirst && run.closing ? run.closing.status : "running";
     return [isNew ? { opening } : null, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {
-    const told = pick(sent, "output", "scores", "metadata", "flags");
-    const closing = run.closing ?? { ...endOf(String(sent.status), sent, now), ...told };
+    const details = pick(sent, "output", "scores", "metadata", "flags");
+    const closing = run.closing ?? { ...endOf(String(sent.status), sent, now), ...details };
     const times = {
       finished_at: instant(closing.finished_at),
       received_at: instant(closing.received_at),
@@ -86,20 +87,20 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     return [run.closing ? null : { closing }, { id, status, ...times, output, scores }];
   },
   heartbeat(id, run, sent, now) {
-    const status = RUN_WORDS[String(sent.status ?? "ok")] ?? "";
+    const status = RUN_STATUSES[String(sent.status ?? "ok")] ?? "";
     const labels = ["customer_id", "feature", "metadata", "output", "note", "flags"];
-    const told = pick(sent, ...REPORTED, ...labels);
+    const reported = pick(sent, ...REPORTED, ...labels);
     const start = run.opening ? null : { kind: "heartbeat" as const, ...startOf(sent, now) };
     if (status !== "running" && !run.closing) {
-      const closing = { ...endOf(status, sent, now), ...pick(sent, "duration_ms"), ...told };
+      const closing = { ...endOf(status, sent, now), ...pick(sent, "duration_ms"), ...reported };
       const parts = start === null ? { closing } : { opening: start, closing };
       return [parts, heartbeatBody(id, { ...run, ...parts })];
     }
     if (start === null) return [null, heartbeatBody(id, run)];
-    const opening = { ...start, ...told, alone: true as const };
-    // What answers a `start` tells of the start alone (decision 29).
-    const shown = status === "running" ? { ...NOTHING, opening } : { ...run, opening };
-    return [{ opening }, heartbeatBody(id, shown)];
+    const opening = { ...start, ...reported, alone: true as const };
+    // The response to a `start` covers the start alone (decision 29).
+    const visible = status === "running" ? { ...NOTHING, opening } : { ...run, opening };
+    return [{ opening }, heartbeatBody(id, visible)];
   },
   ping(id, run, sent, now) {
     const exit = String(sent.exit_code ?? "0");
@@ -110,7 +111,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   },
 };
 
-/** Each event once; what is known is counted and dropped, whatever else it says (decisions 20, 21). */
+/** Appends each event once; known ids count as duplicates, with any content (decisions 20, 21). */
 function append(state: State, id: string, run: Run, sent: readonly Fields[], now: number) {
   const events = new Map(run.events.map((event) => [event.id, event]));
   for (const { id, external_id, type, ts, data, turn } of sent) {
@@ -132,7 +133,7 @@ function append(state: State, id: string, run: Run, sent: readonly Fields[], now
   return [next, answer] satisfies [State, Answer];
 }
 
-/** Stores a run and counts it in the month of the server's clock; null when the cap is reached. */
+/** Stores a run and counts it in the month of the server's clock; null at the agent cap. */
 function store(state: State, id: string, run: Run, count: number, now: number): State | null {
   const month = instant(now).slice(0, 7);
   const counted = { [month]: (state.usage[month] ?? 0) + count };
@@ -144,7 +145,7 @@ function store(state: State, id: string, run: Run, count: number, now: number): 
   return { ...state, runs, usage, agents: { ...state.agents, [agent]: now } };
 }
 
-/** The first field that may never differ and does; only what was sent is compared. */
+/** Returns the first immutable field that differs; only sent fields are compared. */
 function mismatch(
   { opening }: Run,
   { agent, started_at = null }: Fields,
@@ -152,14 +153,17 @@ function mismatch(
 ): string | null {
   if (opening === undefined) return null;
   if (agent !== opening.agent) return "agent";
-  // A heartbeat that did not say when the run started contradicts no `POST /v1/runs` (R18).
+  // A heartbeat without a start time contradicts no `POST /v1/runs` (R18).
   if (call === "open" && opening.assumed) return null;
   return started_at === null || parseInstant(started_at) === opening.started_at
     ? null
     : "started_at";
 }
 
-/** What the plan keeps of metadata, and how much it drops; a ping's is one note (decision 38, R7). */
+/**
+ * Returns the metadata that the plan keeps, and the number of dropped entries; a ping's dropped
+ * entries count as one (decision 38, R7).
+ */
 function keptLabels(
   { call, fields: { metadata = null } }: Request,
   max: number,
@@ -194,11 +198,11 @@ function endOf(status: string, sent: Fields, now: number): Closing {
   return { status, finished_at: parseInstant(sent.finished_at) ?? now, received_at: now };
 }
 
-/** A run in the words of heartbeats (decisions 28 to 30). */
+/** Returns a run in the form of a heartbeat (decisions 28 to 30). */
 function heartbeatBody(id: string, run: Run): Fields {
   const { opening, closing } = run;
-  if (opening === undefined) throw new TypeError("A settled heartbeat has no opening");
-  const word = Object.keys(RUN_WORDS).find((word) => RUN_WORDS[word] === closing?.status);
+  if (opening === undefined) throw new TypeError("A stored heartbeat has no opening");
+  const word = Object.keys(RUN_STATUSES).find((word) => RUN_STATUSES[word] === closing?.status);
   return {
     id,
     agent: opening.agent,

@@ -1,4 +1,7 @@
-/** A store that fails at any one commit of a notice: no owner gets an e-mail twice, or none in silence. */
+/**
+ * Tests a store that fails at any one commit of a notice: no owner gets two e-mails, and none is
+ * lost silently.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
@@ -9,12 +12,12 @@ import { hurriedTimers, KINDS, OneFault, openFaulty } from "./faults.ts";
 
 const MONTH = "2026-11";
 
-/** Milliseconds between two looks: longer than the wait for any other try. */
-const LOOK_MS = 3_600_000;
+/** Milliseconds between two checks: longer than any retry delay. */
+const CHECK_MS = 3_600_000;
 
-/** A mail server that takes everything. */
+/** A mail server that accepts everything. */
 class Post implements Mailer {
-  readonly taken: Mail[] = [];
+  readonly accepted: Mail[] = [];
 
   async send(mail: Mail, given: () => Promise<void>) {
     try {
@@ -22,13 +25,13 @@ class Post implements Mailer {
     } catch (error) {
       return { kind: "failed", error: String(error) } as const;
     }
-    this.taken.push(mail);
+    this.accepted.push(mail);
     return { kind: "sent" } as const;
   }
 }
 
-/** Has the owner of a team told that 80 % are passed; answers what became of the notice. */
-async function tellOwner(plan: OneFault, restarts: boolean) {
+/** Makes a team exceed 80 % of its quota; returns the state of the notice to its owner. */
+async function notifyOwner(plan: OneFault, restarts: boolean) {
   const post = new Post();
   await using world = await openFaulty(plan, { tier: "free", mailer: post });
   const team = { ...world.team, ownerEmail: "owner@example.org" };
@@ -37,9 +40,9 @@ async function tellOwner(plan: OneFault, restarts: boolean) {
     sets: [{ key: keys.team(team.id), value: team }],
   });
   plan.start();
-  for (let looks = 0, isDone = false; !isDone; looks++) {
-    assert(looks < 8, "never told");
-    world.nowMs += LOOK_MS;
+  for (let rounds = 0, isDone = false; !isDone; rounds++) {
+    assert(rounds < 8, "the notice never ended");
+    world.nowMs += CHECK_MS;
     try {
       await world.notices.round();
       isDone = (await createNoticeStore(world.store).open()).length === 0;
@@ -49,26 +52,29 @@ async function tellOwner(plan: OneFault, restarts: boolean) {
     }
   }
   const notices = await createUsageStore(world.store).notices(team.id, MONTH);
-  return { notices, taken: post.taken, log: world.log.join("\n") };
+  return { notices, accepted: post.accepted, log: world.log.join("\n") };
 }
 
-Deno.test("faults: at whichever commit the store fails, a notice is one e-mail, or told as unknown", async (t) => {
+Deno.test("faults: after a failure at any commit, a notice is one e-mail or reported as unknown", async (t) => {
   using _ = hurriedTimers();
   const counted = new OneFault("none", 0);
-  assertEquals((await tellOwner(counted, false)).taken.length, 1);
+  assertEquals((await notifyOwner(counted, false)).accepted.length, 1);
   assert(counted.commits >= 4, `only ${counted.commits} commits`);
   for (const kind of KINDS) {
     await t.step(`${kind}, at each of ${counted.commits} commits`, async () => {
       for (let at = 0; at < counted.commits; at++) {
         const plan = new OneFault(kind, at);
-        const { notices, taken, log } = await tellOwner(plan, at % 2 === 1);
+        const { notices, accepted, log } = await notifyOwner(plan, at % 2 === 1);
         const what = `${kind} at commit ${at}`;
         assert(plan.commits > at, `no commit ${at}`);
         const states = notices.map(({ percent, state }) => `${percent} ${state}`);
-        // What passes by itself leaves nothing unknown.
+        // Faults that end without a restart leave nothing unknown.
         const isKnown = kind === "lost" || kind === "locked" || states[0] === "80 sent";
         assertEquals(states, [isKnown ? "80 sent" : "80 unknown"], what);
-        assert(isKnown ? taken.length === 1 : taken.length <= 1, `${taken.length} sent: ${what}`);
+        assert(
+          isKnown ? accepted.length === 1 : accepted.length <= 1,
+          `${accepted.length} sent: ${what}`,
+        );
         if (!isKnown) assertStringIncludes(log, '"state":"unknown"');
       }
     });

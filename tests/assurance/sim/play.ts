@@ -1,4 +1,4 @@
-/** Plays sequences of commands, each made of a seed, and remembers the seeds that failed. */
+/** Plays sequences of commands generated from seeds, and saves the seeds that fail. */
 import fc from "fast-check";
 import { Cells } from "./cells.ts";
 import { checkAll, Revisions } from "./check.ts";
@@ -8,16 +8,16 @@ import { hurriedTimers, openFaulty } from "./faults.ts";
 import { type Fault, FAULTS } from "../../support/fakes/fault_kv.ts";
 import type { World } from "./world.ts";
 
-/** Commands of the longest sequence; on average they have half of that. */
+/** Commands of the longest sequence; the average is half of it. */
 const COMMANDS_MAX = 120;
 
 /** Commits of a sequence that may meet faults. */
 const FAULTS_MAX = 90;
 
-/** Milliseconds a failing sequence is made smaller for. */
+/** Milliseconds for shrinking a failing sequence. */
 const SHRINK_MS = 30_000;
 
-/** Agents of a free team before its sequence begins: room for two of three. */
+/** Agents of a free team before its sequence begins: space remains for two of three. */
 const AGENTS_BEFORE = TIERS.free.agents - 2;
 
 const tiers = fc.constantFrom<State["tier"][]>(
@@ -29,7 +29,7 @@ const tiers = fc.constantFrom<State["tier"][]>(
   "enterprise",
 );
 
-/** What happens to the first commits of a sequence; to most sequences nothing. */
+/** Faults of the first commits of a sequence; most sequences have none. */
 const faults = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Fault[]>([]) },
   {
@@ -46,7 +46,7 @@ const faults = fc.oneof(
 const plays = fc.tuple(tiers, faults, sequences(COMMANDS_MAX));
 type Played = typeof plays extends fc.Arbitrary<infer T> ? T : never;
 
-/** Plays the sequence of a seed; answers what went wrong with the smallest one that still fails. */
+/** Plays the sequence of a seed; returns the failure of the smallest sequence that still fails. */
 export async function playSeed(seed: number, cells: Cells): Promise<string | null> {
   const property = fc.asyncProperty(plays, (played) => playOne(played, cells));
   const options = { seed, numRuns: 1, interruptAfterTimeLimit: SHRINK_MS };
@@ -75,12 +75,12 @@ async function playOne(
     await atEnd(world);
   } catch (error) {
     const why = error instanceof Error ? error.stack : String(error);
-    const what = [`${tier} team`, `faults: ${faults.join(", ") || "none"}`, ...play.told, why];
+    const what = [`${tier} team`, `faults: ${faults.join(", ") || "none"}`, ...play.log, why];
     throw new Error(what.join("\n"), { cause: error });
   }
 }
 
-/** Plays the sequence of a seed; answers all answers and the store as it then is, as text. */
+/** Plays the sequence of a seed; returns all responses and the final store as text. */
 export async function replay(seed: number): Promise<string[]> {
   const [played] = fc.sample(plays, { seed, numRuns: 1 });
   if (played === undefined) throw new TypeError("A seed makes one sequence");
@@ -91,7 +91,7 @@ export async function replay(seed: number): Promise<string[]> {
   return withoutNames(lines);
 }
 
-/** The store key by key, each with its place in the order in which they were written. */
+/** Dumps the store key by key, each with its index in the order of writes. */
 async function dump({ store }: World): Promise<string[]> {
   const latin1 = new TextDecoder("latin1");
   const text = (value: unknown) =>
@@ -103,21 +103,21 @@ async function dump({ store }: World): Promise<string[]> {
   );
 }
 
-/** The store names teams and rows by its own clock and chance: they become the numbers of names. */
+/** Replaces names from the clock and from chance by numbers, in their order. */
 function withoutNames(lines: readonly string[]): string[] {
-  const known = new Map<string, number>();
+  const numbers = new Map<string, number>();
   return lines.map((line) =>
     line.replace(/[0-9A-HJKMNP-TV-Z]{26}/g, (name) => {
-      if (!known.has(name)) known.set(name, known.size);
-      return `#${known.get(name)}`;
+      if (!numbers.has(name)) numbers.set(name, numbers.size);
+      return `#${numbers.get(name)}`;
     })
   );
 }
 
-/** A play at its beginning. */
+/** Creates the initial state of a play. */
 export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
   const state: State = { tier, runs: {}, agents: {}, usage: {} };
-  return { state, history: [], revisions: new Revisions(), cells, isFaulty, told: [] };
+  return { state, history: [], revisions: new Revisions(), cells, isFaulty, log: [] };
 }
 
 async function fill(play: Play, world: World): Promise<void> {

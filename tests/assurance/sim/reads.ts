@@ -1,10 +1,15 @@
-/** What the control API must show of a state that is summed up (decisions, section 6; API document). */
+/**
+ * Expected responses of the control API for an aggregated state (decisions, section 6; API
+ * document).
+ */
 import { type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
 import type { Run, State } from "./shape.ts";
 import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
 import { reportedCost, reportedOf, unreadableOf } from "./values.ts";
 
-/** `GET /v1/runs/{id}` with all events, less what tells of the order of arrival alone. */
+/**
+ * Returns `GET /v1/runs/{id}` with all events, without fields that depend on arrival order alone.
+ */
 export function recordOf(id: string, run: Run): Fields {
   const { opening = null, closing = null, events } = run;
   const parts = [opening, closing, ...events].filter((part) => part !== null);
@@ -51,23 +56,23 @@ export function recordOf(id: string, run: Run): Fields {
 function eventJson(event: Event): Fields {
   const { received_at, ts, ...fields } = event;
   const names = unreadableOf(event);
-  const rest = names.length === 0 ? fields : { ...fields, unreadable: names };
+  const readable = names.length === 0 ? fields : { ...fields, unreadable: names };
   const call = eventCall(event);
   const price = call && priceOf(call);
   const cost = call === null ? {} : { cost_usd: (price ?? 0) / 1e12, is_priced: price !== null };
-  return { ...rest, ts: instant(ts), received_at: instant(received_at), ...cost };
+  return { ...readable, ts: instant(ts), received_at: instant(received_at), ...cost };
 }
 
-/** Those of the close, then events that are scores, by arrival (R17). */
+/** Returns the scores of the close, then those of events, by arrival (R17). */
 function scoresOf({ closing, events }: Run): Fields[] {
   const own = Object.entries((closing?.scores ?? {}) as Fields);
-  const sent = events.filter(({ type, data: { name, value } }) =>
+  const valid = events.filter(({ type, data: { name, value } }) =>
     type === "score" && typeof name === "string" && name !== "" &&
     (typeof value === "number" || typeof value === "boolean")
   );
   return [
     ...own.map(([name, value]) => ({ name, value, source: "self" })),
-    ...sent.toSorted((a, b) => a.received_at - b.received_at || (a.id < b.id ? -1 : 1))
+    ...valid.toSorted((a, b) => a.received_at - b.received_at || (a.id < b.id ? -1 : 1))
       .map(({ id, data: { name, value }, received_at }) => ({
         name,
         value,
@@ -92,43 +97,43 @@ function flagsOf({ opening, closing, events }: Run): string[] {
   return [...new Set(flags)].sort();
 }
 
-/** Whether a run says that it starts more than a day after its arrival (R14). */
+/** Returns true if a run claims to start more than a day after its arrival (R14). */
 function isFuture({ started_at, received_at }: Opening): boolean {
   return started_at - received_at > 86_400_000;
 }
 
-/** What a run is sorted by. */
+/** Returns the sort key of a run. */
 function sortedAt({ opening }: Run): number {
   if (opening === undefined) return 0;
   return isFuture(opening) ? opening.received_at : opening.started_at;
 }
 
-/** Each key keeps its place, and what the close says wins. */
+/** Each key keeps its position, and the close's values win. */
 function labelsOf({ opening, closing }: Run): Fields | null {
   const [opened = null, closed = null] = [opening?.metadata, closing?.metadata] as Labels[];
   if (opened === null && closed === null) return null;
   return Object.fromEntries([...opened ?? [], ...closed ?? []]);
 }
 
-/** A heartbeat's own call, when it names a model and what that used or cost. */
+/** Returns a heartbeat's own call, if it names a model and its usage or cost. */
 function ownCall(run: Run): Call | null {
   const reported = reportedOf(run);
   const call = callOf(reported);
-  const tells = call.isCounted || reported.cost_usd !== undefined;
-  return call.model !== null && tells ? call : null;
+  const isReported = call.isCounted || reported.cost_usd !== undefined;
+  return call.model !== null && isReported ? call : null;
 }
 
 function eventCalls({ events }: Run): Call[] {
   return events.map(eventCall).filter((call) => call !== null);
 }
 
-/** A cost that was stated stays the cost, whatever events join it. */
+/** A stated cost stays the cost, even with events. */
 function costOf(run: Run): number {
   const ofEvents = reportedOf(run).cost_usd === undefined ? eventCalls(run) : [];
   return ofEvents.reduce((sum, call) => sum + (priceOf(call) ?? 0), reportedCost(run));
 }
 
-/** Calls that should have a price and have none. */
+/** Returns calls that should have a price and have none. */
 function unpricedOf(run: Run): Call[] {
   if (reportedOf(run).cost_usd !== undefined) return [];
   const own = ownCall(run);
@@ -164,7 +169,7 @@ function tokensOf(calls: readonly Call[]) {
   };
 }
 
-/** What a group of runs comes to in `GET /v1/spend`. */
+/** Returns the measures of a group of runs in `GET /v1/spend`. */
 function measuresOf(runs: readonly Run[]) {
   const calls = runs.flatMap((run) => [...eventCalls(run), callOf(reportedOf(run))]);
   const unpriced = runs.flatMap(unpricedOf);
@@ -186,7 +191,10 @@ function measuresOf(runs: readonly Run[]) {
   };
 }
 
-/** The totals of `GET /v1/spend` and its groups by key; only runs with an opening are in it. */
+/**
+ * Returns the totals of `GET /v1/spend` and its groups by key; runs without an opening are
+ * excluded.
+ */
 export function spendOf(state: State, groupBy: "agent" | "status" | "customer") {
   const runs = Object.values(state.runs).filter(({ opening }) => opening !== undefined);
   const keyOf = (run: Run): string => {
@@ -196,14 +204,14 @@ export function spendOf(state: State, groupBy: "agent" | "status" | "customer") 
     return String(closing?.customer_id ?? opening?.customer_id ?? "(unattributed)");
   };
   const groups = Map.groupBy(runs, keyOf);
-  const sums = [...groups].map(([key, some]) => ({ key, ...measuresOf(some) }));
+  const rows = [...groups].map(([key, group]) => ({ key, ...measuresOf(group) }));
   return {
     totals: measuresOf(runs),
-    groups: sums.sort((a, b) => b.cost_usd - a.cost_usd || (a.key < b.key ? -1 : 1)),
+    groups: rows.sort((a, b) => b.cost_usd - a.cost_usd || (a.key < b.key ? -1 : 1)),
   };
 }
 
-/** The items of `GET /v1/agents`: the last seen first. */
+/** Returns the items of `GET /v1/agents`: the last seen first. */
 export function agentsOf(state: State) {
   const items = Object.entries(state.agents).map(([agent, first]) => {
     const runs = Object.entries(state.runs).filter(([, { opening }]) => opening?.agent === agent);
@@ -212,7 +220,7 @@ export function agentsOf(state: State) {
     const seen = runs.flatMap(([, { opening, closing }]) =>
       [opening, closing].map((part) => part?.received_at ?? 0)
     );
-    // Ids sort as text, and of runs that started at one instant the greatest is the last.
+    // Ids sort as text; of runs that started at one instant, the greatest id is the last.
     const [last, run] = runs.toSorted(([a, x], [b, y]) =>
       sortedAt(x) - sortedAt(y) || (a < b ? -1 : 1)
     ).at(-1) ?? ["", { events: [] }];
@@ -239,7 +247,7 @@ export function agentsOf(state: State) {
   );
 }
 
-/** The months of `GET /v1/usage`, the latest first. */
+/** Returns the months of `GET /v1/usage`, the latest first. */
 export function monthsOf({ usage }: State) {
   const months = Object.entries(usage).sort(([a], [b]) => a < b ? 1 : -1);
   return months.map(([month, used]) => ({ month, used, state: "normal" }));

@@ -1,9 +1,9 @@
-/** Calls to try: few ids, few agents and few instants, so that they meet again and again. */
+/** Generators of calls: few ids, agents and instants, so that calls conflict often. */
 import fc from "fast-check";
 import { NOON } from "../../support/harness/harness.ts";
 import type { Fields, Request } from "./shape.ts";
 
-/** The runs of a sequence; one has an id of the other region, which is taken all the same. */
+/** Runs of a sequence; one has an id of the other region, which is accepted too. */
 export const RUN_IDS = ["run_eu_", "run_eu_", "run_eu_", "run_us_"]
   .map((prefix, n) => `${prefix}${`${n + 1}`.padStart(32, "0")}`);
 const EVENT_IDS = [1, 2, 3, 4, 5, 6].map((n) => `evt_eu_${`${n}`.padStart(32, "0")}`);
@@ -14,7 +14,7 @@ const HEARTBEATS = ["ok", "fail", "timeout", "start"];
 const DAY_MS = 86_400_000;
 const text = (ms: number) => new Date(NOON + ms).toISOString();
 
-/** One instant in six spellings, one a millisecond later, and some on other days. */
+/** One instant in six spellings, one a millisecond later, and changes on other days. */
 const STARTS = [
   text(0),
   text(0).replace(".000Z", "Z"),
@@ -29,15 +29,15 @@ const STARTS = [
 ];
 const NO_INSTANTS = ["2026-02-30T12:00:00Z", "2026-11-21T12:00:00+24:00", "yesterday"];
 
-/** Mostly something right, now and then something wrong. */
-function mostly<T>(right: fc.Arbitrary<T>, ...wrong: readonly unknown[]): fc.Arbitrary<unknown> {
+/** Usually a valid value, sometimes an invalid one. */
+function usually<T>(right: fc.Arbitrary<T>, ...wrong: readonly unknown[]): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 100, arbitrary: right },
     { weight: 1, arbitrary: fc.constantFrom<unknown>(undefined, null, 7, "", ...wrong) },
   );
 }
 
-/** Sent in one of three calls; an optional field may be null as well. */
+/** Present in one of three calls; an optional field may also be null. */
 function rarely<T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 8, arbitrary: fc.constant(undefined) },
@@ -47,23 +47,23 @@ function rarely<T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
 }
 
 const runId = fc.constantFrom(...RUN_IDS);
-const sentRunId = mostly(runId, "run_xx_00000000000000000000000000000001", "run_eu_1", "evt_eu_1");
-/** Mostly the same, so that most calls of a run go on with it. */
-const agent = mostly(fc.constantFrom("ant", "ant", ...AGENTS), " ant", "a\nb", "x".repeat(129));
-const start = mostly(fc.constantFrom(...STARTS), ...NO_INSTANTS);
-const end = mostly(
+const sentRunId = usually(runId, "run_xx_00000000000000000000000000000001", "run_eu_1", "evt_eu_1");
+/** Usually the same agent, so that most calls of a run agree. */
+const agent = usually(fc.constantFrom("ant", "ant", ...AGENTS), " ant", "a\nb", "x".repeat(129));
+const start = usually(fc.constantFrom(...STARTS), ...NO_INSTANTS);
+const end = usually(
   fc.constantFrom(text(5_000), text(5_000).replace(".000Z", "+00:00"), text(-1_000), text(90_000)),
   ...NO_INSTANTS,
 );
-const label = rarely(mostly(fc.constantFrom("acme", "globex"), "x".repeat(257), true, {}));
+const label = rarely(usually(fc.constantFrom("acme", "globex"), "x".repeat(257), true, {}));
 const output = rarely(
-  mostly(
+  usually(
     fc.constantFrom<unknown>({ answer: 42 }, { list: [1, { deep: "💡" }] }, {}, [1], "done"),
     [],
   ),
 );
 
-/** Keys too long and values too long or nested are dropped, the rest beyond the plan's number. */
+/** Long keys and long or nested values are dropped, and entries beyond the plan's number. */
 const labels = fc.uniqueArray(
   fc.tuple(
     fc.oneof(
@@ -74,9 +74,9 @@ const labels = fc.uniqueArray(
   ),
   { maxLength: 14, selector: ([key]) => key, size: "max" },
 );
-const metadata = rarely(mostly(labels, "env=prod"));
+const metadata = rarely(usually(labels, "env=prod"));
 
-const count = mostly(fc.constantFrom(0, 1, 12, 1_000), -1, 1.5, "12");
+const count = usually(fc.constantFrom(0, 1, 12, 1_000), -1, 1.5, "12");
 const tokens = {
   provider: rarely(fc.constantFrom("acme", "zenith")),
   model: rarely(fc.constantFrom("atlas", "nobody-knows-it")),
@@ -85,8 +85,8 @@ const tokens = {
   cached_input_tokens: rarely(count),
 };
 
-/** A field that is undefined was not sent. */
-function sent(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Fields> {
+/** Removes undefined fields, which are not definedFields. */
+function definedFields(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Fields> {
   return fc.record(fields).map((all) =>
     Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
   );
@@ -98,7 +98,7 @@ const unknown = fc.oneof(
   { weight: 1, arbitrary: fc.constant(1) },
 );
 
-const open = sent({
+const open = definedFields({
   id: sentRunId,
   agent,
   started_at: start,
@@ -111,12 +111,12 @@ const open = sent({
 
 const finish = fc.tuple(
   sentRunId,
-  sent({
-    status: mostly(fc.constantFrom(...FINISHES), "ok", "error"),
+  definedFields({
+    status: usually(fc.constantFrom(...FINISHES), "ok", "error"),
     finished_at: end,
     output,
     scores: rarely(
-      mostly(fc.constantFrom({ depth: 3, good: true }, {}), { bad: "text" }, {
+      usually(fc.constantFrom({ depth: 3, good: true }, {}), { bad: "text" }, {
         depth: 1,
         bad: null,
       }, []),
@@ -129,28 +129,28 @@ const finish = fc.tuple(
 const data = fc.oneof(
   fc.constantFrom<Fields>({ message: "line" }, {}, { status: "error" }, { error: "no such file" }),
   fc.constantFrom<Fields>({ name: "depth", value: 3 }, { name: "good", value: true }, { name: 1 }),
-  sent(tokens),
+  definedFields(tokens),
 );
-const event = sent({
-  id: mostly(fc.constantFrom(...EVENT_IDS), "evt_xx_00000000000000000000000000000001"),
+const event = definedFields({
+  id: usually(fc.constantFrom(...EVENT_IDS), "evt_xx_00000000000000000000000000000001"),
   external_id: fc.oneof(
     { weight: 9, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.constantFrom(...EVENT_IDS) },
   ),
-  type: mostly(
+  type: usually(
     fc.constantFrom("log", "llm_call", "llm_call", "tool_call", "error", "my.own", "score"),
   ),
   ts: start,
-  data: mostly(data, []),
-  turn: rarely(mostly(fc.constantFrom(1, 2), 0)),
+  data: usually(data, []),
+  turn: rarely(usually(fc.constantFrom(1, 2), 0)),
   tturn: unknown,
 });
 const batch = fc.oneof(
   { weight: 30, arbitrary: fc.array(event, { maxLength: 5, size: "max" }) },
-  // As many events as a batch takes, of which at most six are new.
+  // The maximum batch, of which at most six events are new.
   { weight: 1, arbitrary: fc.array(event, { minLength: 49, maxLength: 51, size: "max" }) },
 );
-const events = fc.tuple(sentRunId, sent({ events: mostly(batch, {}) }))
+const events = fc.tuple(sentRunId, definedFields({ events: usually(batch, {}) }))
   .map(([id, fields]): Request => ({ call: "events", id: pathId(id), fields }));
 
 const heartbeatFields = {
@@ -161,15 +161,15 @@ const heartbeatFields = {
   agent,
   status: fc.oneof(
     { weight: 1, arbitrary: fc.constant("start") },
-    { weight: 1, arbitrary: mostly(fc.constantFrom("ok", "fail", "timeout", undefined), "done") },
+    { weight: 1, arbitrary: usually(fc.constantFrom("ok", "fail", "timeout", undefined), "done") },
   ),
   started_at: fc.oneof(fc.constant(undefined), start),
   finished_at: rarely(end),
-  cost_usd: rarely(mostly(fc.constantFrom(0, 0.1, 0.25, 3), -1, 1e6 + 1, "1")),
+  cost_usd: rarely(usually(fc.constantFrom(0, 0.1, 0.25, 3), -1, 1e6 + 1, "1")),
   ...tokens,
   duration_ms: rarely(count),
 };
-const heartbeat = sent({
+const heartbeat = definedFields({
   ...heartbeatFields,
   metadata,
   customer_id: label,
@@ -178,15 +178,15 @@ const heartbeat = sent({
 }).map((fields): Request => ({ call: "heartbeat", fields }));
 
 const ping = fc.tuple(
-  sent({
+  definedFields({
     ...heartbeatFields,
-    exit_code: rarely(mostly(fc.constantFrom("0", "1", "124", "-1"), "one")),
+    exit_code: rarely(usually(fc.constantFrom("0", "1", "124", "-1"), "one")),
     metadata: rarely(fc.constantFrom("nightly note", "💡".repeat(256), "x".repeat(257))),
   }),
   fc.boolean(),
 ).map(([fields, isPlain]): Request => ({ call: "ping", fields: asQuery(fields), isPlain }));
 
-/** Of what a body can say, what a query can: nothing empty, and texts that are numbers or are not. */
+/** Converts body fields to query parameters: nothing empty, and only texts. */
 function asQuery(fields: Fields): Fields {
   const there = Object.entries(fields).filter(([, value]) => value !== null && value !== "");
   return Object.fromEntries(there.map(([name, value]) => {
@@ -195,12 +195,12 @@ function asQuery(fields: Fields): Fields {
   }));
 }
 
-/** A path needs some text where the id is. */
+/** A path needs changes text as the id. */
 function pathId(id: unknown): string {
   return typeof id === "string" && id !== "" ? id : "none";
 }
 
-/** Any call, in the mix of a team that opens, feeds and closes few runs at once. */
+/** Any call, in the mix of a team that opens, feeds and closes a few runs in parallel. */
 export const anyRequest: fc.Arbitrary<Request> = fc.oneof(
   { weight: 5, arbitrary: open },
   { weight: 5, arbitrary: events },
@@ -209,7 +209,7 @@ export const anyRequest: fc.Arbitrary<Request> = fc.oneof(
   { weight: 4, arbitrary: ping },
 );
 
-/** How a call is sent again with something else in it. */
+/** Modification of a resent call. */
 export interface Change {
   readonly what: "run" | "agent" | "start" | "status" | "labels" | "less" | "wrong" | "events";
   readonly n: number;
@@ -220,11 +220,11 @@ export const changes: fc.Arbitrary<Change> = fc.record({
   n: fc.nat(100),
 });
 
-/** A call with a change; what does not fit the call leaves it as it is. */
+/** Returns a call with a change; a change that does not fit the call is ignored. */
 export function changed(request: Request, { what, n }: Change): Request {
   const { fields, id } = request;
   const nth = <T>(list: readonly T[]) => list[n % list.length];
-  const put = (some: Fields): Request => ({ ...request, fields: { ...fields, ...some } });
+  const put = (changes: Fields): Request => ({ ...request, fields: { ...fields, ...changes } });
   const names = Object.keys(fields);
   switch (what) {
     case "run":

@@ -1,28 +1,28 @@
 /**
- * What makes a call malformed once its payload is mended, written from the contract: the tables of
- * contract 1 to 5, decisions 5 to 8, 12, 13 and 34. It imports nothing of the service.
+ * Validation rules for a normalized call, written from the contract: the tables of contract 1 to 5,
+ * decisions 5 to 8, 12, 13 and 34. Imports nothing from the service.
  */
 import type { Fields, Request } from "./shape.ts";
 
-/** Why a call is refused: its code, and the field it is about. */
+/** Reason of a refusal: its code, and the field it concerns. */
 export interface Problem {
   readonly error: string;
   readonly field: string;
 }
 
-/** A field in the order of its table; `judge` answers a code, or null for what is right. */
-type Rule = readonly [field: string, judge: (sent: unknown) => string | null, required?: true];
+/** A field in the order of its table; `judge` returns a code, or null for a valid value. */
+type Rule = readonly [field: string, judge: (value: unknown) => string | null, required?: true];
 
 const EVENTS_MAX = 50;
 
-/** Unix milliseconds of an instant as it is sent (decision 12, R19); null for what is none. */
-export function parseInstant(sent: unknown): number | null {
+/** Parses an instant to unix milliseconds (decision 12, R19); null if it is invalid. */
+export function parseInstant(value: unknown): number | null {
   const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))$/;
   const [, seconds, fraction = "", sign, hours = 0, minutes = 0] =
-    form.exec(String(sent).toUpperCase()) ?? [];
-  if (typeof sent !== "string" || seconds === undefined) return null;
+    form.exec(String(value).toUpperCase()) ?? [];
+  if (typeof value !== "string" || seconds === undefined) return null;
   const local = Date.parse(`${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}Z`);
-  // The 30th of February reads as a day of March.
+  // The 30th of February parses as a day of March.
   const exists = !Number.isNaN(local) && new Date(local).toISOString().startsWith(seconds);
   if (!exists || Number(hours) > 23 || Number(minutes) > 59) return null;
   const ahead = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === "-" ? -1 : 1);
@@ -33,39 +33,40 @@ export function parseInstant(sent: unknown): number | null {
 /** Length in characters: an emoji is one. */
 export const charsOf = (text: string): number => [...text].length;
 
-const when = (fits: (sent: unknown) => boolean) => (sent: unknown) =>
-  fits(sent) ? null : "invalid_field";
+const when = (fits: (value: unknown) => boolean) => (value: unknown) =>
+  fits(value) ? null : "invalid_field";
 const text = (max: number) =>
-  when((sent) => typeof sent === "string" && sent.isWellFormed() && charsOf(sent) <= max);
+  when((value) => typeof value === "string" && value.isWellFormed() && charsOf(value) <= max);
 const name = (max: number) =>
-  when((sent) =>
-    text(max)(sent) === null && sent !== "" && sent === String(sent).trim() &&
-    !/\p{Cc}/u.test(String(sent))
+  when((value) =>
+    text(max)(value) === null && value !== "" && value === String(value).trim() &&
+    !/\p{Cc}/u.test(String(value))
   );
-const oneOf = (...words: readonly unknown[]) => when((sent) => words.includes(sent));
-const whole = (min: number) => when((sent) => Number.isSafeInteger(sent) && Number(sent) >= min);
-const object = when((sent) => typeof sent === "object" && !Array.isArray(sent));
-/** Metadata is written as pairs here, because its order counts. */
+const oneOf = (...values: readonly unknown[]) => when((value) => values.includes(value));
+const integer = (min: number) =>
+  when((value) => Number.isSafeInteger(value) && Number(value) >= min);
+const object = when((value) => typeof value === "object" && !Array.isArray(value));
+/** Metadata is a list of pairs here, because its order matters. */
 const labels = when(Array.isArray);
-const moment = when((sent) => parseInstant(sent) !== null);
-const dollars = when((sent) => typeof sent === "number" && sent >= 0 && sent <= 1e6);
+const moment = when((value) => parseInstant(value) !== null);
+const dollars = when((value) => typeof value === "number" && value >= 0 && value <= 1e6);
 
-/** The pattern goes before the region (decision 5). */
+/** The pattern is checked before the region (decision 5). */
 function id(prefix: string) {
-  return (sent: unknown) => {
-    const [, region] = /^[a-z]+_([a-z]{2})_[0-9a-f]{32}$/.exec(String(sent)) ?? [];
-    if (region === undefined || !String(sent).startsWith(`${prefix}_`)) return "invalid_id";
+  return (value: unknown) => {
+    const [, region] = /^[a-z]+_([a-z]{2})_[0-9a-f]{32}$/.exec(String(value)) ?? [];
+    if (region === undefined || !String(value).startsWith(`${prefix}_`)) return "invalid_id";
     return region === "eu" || region === "us" ? null : "unknown_region";
   };
 }
 
-/** What stands in a path: URL rules take dots out of it. */
-const inPath = (judge: (sent: unknown) => string | null) =>
-  when((sent) => judge(sent) === null && !["", ".", ".."].includes(String(sent)));
+/** Wraps a rule for an id in a path: URL rules remove dots from it. */
+const inPath = (judge: (value: unknown) => string | null) =>
+  when((value) => judge(value) === null && !["", ".", ".."].includes(String(value)));
 const AGENT: Rule = ["agent", inPath(name(128)), true];
 const METADATA: Rule = ["metadata", labels];
 const TOKENS: readonly Rule[] = ["input_tokens", "output_tokens", "cached_input_tokens"]
-  .map((field) => [field, whole(0)]);
+  .map((field) => [field, integer(0)]);
 
 const OPEN: readonly Rule[] = [
   ["id", id("run"), true],
@@ -92,10 +93,10 @@ const HEARTBEAT: readonly Rule[] = [
   ["finished_at", moment],
   ["cost_usd", dollars],
   ...TOKENS,
-  ["duration_ms", whole(0)],
+  ["duration_ms", integer(0)],
 ];
 
-/** The first thing wrong with a call, or null. */
+/** Returns the first problem of a call, or null. */
 export function problemOf({ call, id: path, fields }: Request): Problem | null {
   const misplaced = path === undefined ? null : check([["id", id("run")]], { id: path });
   if (misplaced !== null) return misplaced;
@@ -107,7 +108,7 @@ export function problemOf({ call, id: path, fields }: Request): Problem | null {
     case "heartbeat":
       return check([...HEARTBEAT, METADATA], fields);
     case "ping": {
-      const exit: Rule = ["exit_code", when((sent) => /^-?\d+$/.test(String(sent)))];
+      const exit: Rule = ["exit_code", when((value) => /^-?\d+$/.test(String(value)))];
       return check(fields.status === undefined ? [exit, ...HEARTBEAT] : HEARTBEAT, fields);
     }
     case "events":
@@ -117,7 +118,7 @@ export function problemOf({ call, id: path, fields }: Request): Problem | null {
   }
 }
 
-/** One bad event refuses the batch (decision 20). */
+/** One invalid event refuses the batch (decision 20). */
 function batchProblem(events: unknown): Problem | null {
   if (events === null) return { error: "missing_field", field: "events" };
   if (!Array.isArray(events)) return { error: "invalid_field", field: "events" };
@@ -131,9 +132,9 @@ function batchProblem(events: unknown): Problem | null {
 
 function check(rules: readonly Rule[], fields: Fields): Problem | null {
   for (const [field, judge, required] of rules) {
-    const sent = fields[field] ?? null;
-    if (sent === null && required) return { error: "missing_field", field };
-    const error = sent === null ? null : judge(sent);
+    const value = fields[field] ?? null;
+    if (value === null && required) return { error: "missing_field", field };
+    const error = value === null ? null : judge(value);
     if (error !== null) return { error, field };
   }
   return null;

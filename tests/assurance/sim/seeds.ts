@@ -1,37 +1,37 @@
 /**
- * The seeds of sequences that failed once. They are played for ever, on each push.
+ * Seeds of sequences that failed before, which every push replays.
  *
- * A seed makes the same sequence only while the commands are made as they are: a defect also gets a
- * test of its own.
+ * A seed yields the same sequence only while the generators are unchanged, so a defect also gets a
+ * separate test.
  */
 
 const FILE = new URL("./seeds.json", import.meta.url);
 
-/** Seeds are 31 bits: the generator takes no more. */
+/** Maximum seed: the generator takes 31 bits. */
 const SEED_MAX = 0x7fff_ffff;
 
 /** A seed that failed. */
 interface SavedSeed {
   readonly seed: number;
-  /** What it found. */
+  /** Description of the failure. */
   readonly found: string;
 }
 
-/** The saved seeds. */
+/** Returns the saved seeds. */
 export function savedSeeds(): SavedSeed[] {
   return JSON.parse(Deno.readTextFileSync(FILE));
 }
 
-/** Saves a seed that failed, unless it is known; of the failure the line that names it. */
+/** Saves a failed seed with the line that names the failure, unless it is saved already. */
 export function saveSeed(seed: number, failure: string): void {
-  const known = savedSeeds();
-  if (known.some((one) => one.seed === seed)) return;
-  const found = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
-  Deno.writeTextFileSync(FILE, `${JSON.stringify([...known, { seed, found }], null, 2)}\n`);
+  const saved = savedSeeds();
+  if (saved.some((one) => one.seed === seed)) return;
+  const line = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
+  Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, { seed, found: line }], null, 2)}\n`);
 }
 
-/** A seed to begin with that nobody chose, with room for so many behind it. */
-export function someSeed(room: number): number {
+/** Returns a random first seed, so that `room` further seeds fit after it. */
+export function randomSeed(room: number): number {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
   return random % (SEED_MAX - room);
 }

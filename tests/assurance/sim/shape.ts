@@ -1,11 +1,12 @@
 /**
- * What the reference model speaks of: calls, answers, and what is stored of a team.
+ * Types of the reference model: calls, responses, and the stored state of a team.
  *
- * Fields have their names on the wire, instants are unix milliseconds. Nothing here or in the other
- * files of the model (`model.ts`, `rules.ts`, `lenient.ts`, `values.ts`, `reads.ts`) comes from the service.
+ * Fields have their names on the wire; instants are unix milliseconds. Nothing here or in the other
+ * files of the model (`model.ts`, `rules.ts`, `lenient.ts`, `values.ts`, `reads.ts`) comes from the
+ * service.
  */
 
-/** What plans keep of metadata, and how many agents they have (decisions 38 and 39). */
+/** Metadata entries and agents per plan (decisions 38 and 39). */
 export const TIERS = {
   free: { labels: 0, agents: 10 },
   starter: { labels: 0, agents: 25 },
@@ -14,43 +15,43 @@ export const TIERS = {
   enterprise: { labels: Infinity, agents: Infinity },
 } as const;
 
-/** The rate card of every team, in picodollars a token; other models have no price. */
+/** Rate card of every team, in picodollars per token; other models have no price. */
 export const RATES: Readonly<Record<string, { input: number; cached: number; output: number }>> = {
   atlas: { input: 3_000_000, cached: 300_000, output: 15_000_000 },
 };
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Metadata in sent order, which objects do not keep for keys that look like integers. */
+/** Metadata in sent order, which objects do not preserve for keys that look like integers. */
 export type Labels = readonly (readonly [string, unknown])[];
 
 /** A call. */
 export interface Request {
   readonly call: "open" | "events" | "finish" | "heartbeat" | "ping";
-  /** The id in the path of `events` and `finish`. */
+  /** Id in the path of `events` and `finish`. */
   readonly id?: string;
   /** Fields of the body, or parameters of a ping. */
   readonly fields: Fields;
-  /** What the server called a heartbeat that was sent without an id. */
+  /** Id that the server generated for a heartbeat without one. */
   readonly minted?: string;
-  /** Whether a ping takes the plain answer, which has no fields. */
+  /** True if a ping gets the plain-text response, which has no fields. */
   readonly isPlain?: boolean;
 }
 
-/** What a call answers. */
+/** Response to a call. */
 export interface Answer {
   readonly status: number;
-  /** The body; of a refusal its `error` and `field`, of which a ping's has only the first. */
+  /** Body of the response; a refusal has `error` and `field`, that of a ping only `error`. */
   readonly body: Fields;
-  /** Whether it must say `Idempotent-Replayed: true`. */
+  /** True if the response must have `Idempotent-Replayed: true`. */
   readonly replayed: boolean;
-  /** What `Runledger-Dropped` must tell of, and how often. */
+  /** Fields that `Runledger-Dropped` must list, with their counts. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** What `Runledger-Ignored` must tell of, sorted. */
+  /** Fields that `Runledger-Ignored` must list, sorted. */
   readonly ignored: readonly string[];
 }
 
-/** A part of a run that is written once, with whatever else came along. */
+/** A part of a run that is written once, with its further fields. */
 export interface Part extends Fields {
   readonly received_at: number;
 }
@@ -58,9 +59,9 @@ export interface Opening extends Part {
   readonly kind: "run" | "heartbeat";
   readonly agent: string;
   readonly started_at: number;
-  /** Whether its start was not sent. */
+  /** True if its start was not sent. */
   readonly assumed?: true;
-  /** Whether a heartbeat stored it without a close. */
+  /** True if a heartbeat stored it without a close. */
   readonly alone?: true;
 }
 export interface Closing extends Part {
@@ -79,7 +80,7 @@ export interface Run {
   readonly events: readonly Event[];
 }
 
-/** Everything stored of a team: runs by id, agents' first calls by slug, events counted by month. */
+/** Stored state of a team: runs by id, agents' first calls by slug, events counted by month. */
 export interface State {
   readonly tier: keyof typeof TIERS;
   readonly runs: Readonly<Record<string, Run>>;
@@ -87,12 +88,12 @@ export interface State {
   readonly usage: Readonly<Record<string, number>>;
 }
 
-/** An instant in the one form that answers have (decision 12). */
+/** Formats an instant as in responses (decision 12). */
 export function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The fields of these names that are there; null is as absent (decision 8). */
+/** Picks the present fields of these names; null counts as absent (decision 8). */
 export function pick(fields: Fields, ...names: readonly string[]): Fields {
   const there = names.filter((name) => (fields[name] ?? null) !== null);
   return Object.fromEntries(there.map((name) => [name, fields[name]]));

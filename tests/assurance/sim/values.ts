@@ -1,7 +1,7 @@
-/** What follows from a run's parts: how long it took and what it cost (decisions 25 and 30, section 5). */
+/** Values derived from a run's parts: its duration and cost (decisions 25 and 30, section 5). */
 import { type Event, type Fields, pick, RATES, type Run } from "./shape.ts";
 
-/** What a heartbeat reports of itself. */
+/** Fields that a heartbeat reports about itself. */
 export const REPORTED = [
   "cost_usd",
   "model",
@@ -11,36 +11,38 @@ export const REPORTED = [
   "cached_input_tokens",
 ] as const;
 
-/** What a heartbeat's parts report together: the close's fields win (decision 25). */
+/** Merges the reports of a heartbeat's parts: the close's fields win (decision 25). */
 export function reportedOf({ opening, closing }: Run): Fields {
   // Full runs are priced by their events alone (pricing rule 4).
   return opening?.kind === "heartbeat" ? pick({ ...opening, ...closing }, ...REPORTED) : {};
 }
 
-/** Milliseconds a closed run took: as sent, else the span, never negative; null while open. */
+/**
+ * Returns the duration of a closed run: as value, else the span, never negative; null while open.
+ */
 export function durationOf({ opening, closing }: Run): number | null {
   if (closing === undefined) return null;
   if (closing.duration_ms !== undefined) return Number(closing.duration_ms);
   return opening === undefined ? null : Math.max(0, closing.finished_at - opening.started_at);
 }
 
-/** One call of a model: of an event, or the one a heartbeat is. */
+/** One call of a model: from an event, or the heartbeat itself. */
 export interface Call {
   readonly provider: string | null;
   readonly model: string | null;
   readonly input: number;
   readonly cached: number;
   readonly output: number;
-  /** Whether any tokens were told; without them there is nothing to price. */
+  /** True if it has token counts; without them there is nothing to price. */
   readonly isCounted: boolean;
 }
 
-/** The call that fields of an `llm_call` or of a heartbeat tell of. */
-export function callOf(told: Fields): Call {
-  const tokens = pick(told, "input_tokens", "output_tokens", "cached_input_tokens");
+/** Returns the call that the fields of an `llm_call` or of a heartbeat describe. */
+export function callOf(fields: Fields): Call {
+  const tokens = pick(fields, "input_tokens", "output_tokens", "cached_input_tokens");
   return {
-    provider: (told.provider ?? null) as string | null,
-    model: (told.model ?? null) as string | null,
+    provider: (fields.provider ?? null) as string | null,
+    model: (fields.model ?? null) as string | null,
     input: Number(tokens.input_tokens ?? 0),
     cached: Number(tokens.cached_input_tokens ?? 0),
     output: Number(tokens.output_tokens ?? 0),
@@ -48,16 +50,16 @@ export function callOf(told: Fields): Call {
   };
 }
 
-/** What a call costs in picodollars; null without a price. */
+/** Returns the cost of a call in picodollars; null without a price. */
 export function priceOf({ model, input, cached, output, isCounted }: Call): number | null {
   const rates = model === null || !isCounted ? undefined : RATES[model];
   if (rates === undefined) return null;
-  // More cached than input tokens were reported apart from it.
+  // More cached than input tokens means that the provider reports them separately.
   const plain = cached > input ? input : input - cached;
   return plain * rates.input + cached * rates.cached + output * rates.output;
 }
 
-/** What a heartbeat says it cost, or what its tokens cost, in picodollars. */
+/** Returns a heartbeat's reported cost, or that of its tokens, in picodollars. */
 export function reportedCost(run: Run): number {
   const reported = reportedOf(run);
   if (reported.cost_usd !== undefined) return Math.round(Number(reported.cost_usd) * 1e12);
@@ -66,20 +68,20 @@ export function reportedCost(run: Run): number {
 
 const TOKENS = ["input_tokens", "output_tokens", "cached_input_tokens"] as const;
 
-/** The call of an `llm_call` event, by the figures that can be read; null of any other (R3). */
+/** Returns the call of an `llm_call` event by its readable numbers; null for other events (R3). */
 export function eventCall({ type, data }: Event): Call | null {
   if (type !== "llm_call") return null;
-  const figures = TOKENS.map((name) => [name, figureOf(data[name])]);
-  return callOf({ ...data, ...Object.fromEntries(figures) });
+  const numbers = TOKENS.map((name) => [name, numberOf(data[name])]);
+  return callOf({ ...data, ...Object.fromEntries(numbers) });
 }
 
-/** The names of figures that are there and cannot be read. */
+/** Returns the names of numbers that are present but unreadable. */
 export function unreadableOf({ type, data }: Event): string[] {
   if (type !== "llm_call") return [];
-  return TOKENS.filter((name) => (data[name] ?? null) !== null && figureOf(data[name]) === null);
+  return TOKENS.filter((name) => (data[name] ?? null) !== null && numberOf(data[name]) === null);
 }
 
-function figureOf(sent: unknown): number | null {
-  const number = typeof sent === "string" && /^\d+$/.test(sent) ? Number(sent) : sent;
+function numberOf(value: unknown): number | null {
+  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) && Number(number) >= 0 ? Number(number) : null;
 }

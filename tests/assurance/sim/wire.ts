@@ -1,15 +1,15 @@
-/** Calls of the model as HTTP requests, and answers over HTTP as the model writes them. */
+/** Converts the model's calls to HTTP requests, and HTTP responses to the model's form. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Answer, Fields, Labels, Request } from "./shape.ts";
-import type { Sent, World } from "./world.ts";
+import type { World, WorldResponse } from "./world.ts";
 
-/** An answer, and what the server called the run. */
-export interface Told extends Answer {
+/** A response, and the id that the server gave the run. */
+export interface WireAnswer extends Answer {
   readonly id: string | null;
 }
 
-/** Sends a call over HTTP; `null` when the service says that it does not know what became of it. */
-export async function send(world: World, request: Request): Promise<Told | null> {
+/** Sends a call over HTTP; null if the service reports an unknown outcome. */
+export async function send(world: World, request: Request): Promise<WireAnswer | null> {
   const response = request.call === "ping"
     ? await world.send("GET", `/v1/ping?${queryText(request.fields)}`, undefined, acceptOf(request))
     : await world.send("POST", pathOf(request), bodyText(request.fields));
@@ -19,7 +19,7 @@ export async function send(world: World, request: Request): Promise<Told | null>
     return null;
   }
   assert(response.status < 500, `${response.status} ${response.text}`);
-  return toldOf(request, response);
+  return answerOf(request, response);
 }
 
 function pathOf({ call, id }: Request): string {
@@ -31,7 +31,7 @@ function acceptOf({ isPlain }: Request): Record<string, string> {
   return isPlain ? {} : { Accept: "application/json" };
 }
 
-/** A body as text; metadata stays in the order it is listed in. */
+/** Serializes a body; metadata stays in its listed order. */
 export function bodyText(fields: Fields): string {
   const members = Object.entries(fields).filter(([, value]) => value !== undefined);
   const text = (name: string, value: unknown) =>
@@ -44,11 +44,11 @@ function labelsText(labels: Labels): string {
 }
 
 function queryText(fields: Fields): string {
-  const sent = Object.entries(fields).filter(([, value]) => (value ?? null) !== null);
-  return sent.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+  const present = Object.entries(fields).filter(([, value]) => (value ?? null) !== null);
+  return present.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
 }
 
-function toldOf(request: Request, { status, headers, text }: Sent): Told {
+function answerOf(request: Request, { status, headers, text }: WorldResponse): WireAnswer {
   const { call, isPlain = false } = request;
   const replayed = headers.get("Idempotent-Replayed");
   assert(replayed === null || replayed === "true");
@@ -78,7 +78,7 @@ function listOf(header: string | null): string[] {
   return header === null ? [] : header.split(", ");
 }
 
-/** The code of a refusal and its field; a ping's one line has no field. */
+/** Returns the code of a refusal and its field; a ping's single line has no field. */
 function refusalOf(call: Request["call"], headers: Headers, text: string): Fields {
   if (call === "ping") {
     const [error = ""] = text.split(" ");

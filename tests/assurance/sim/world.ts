@@ -1,7 +1,7 @@
 /**
- * The service with everything around it in the test's hands: clock, timers, randomness, mail, network
- * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
- * nothing until it is told to, so one sequence of calls is one sequence of commits.
+ * The service with a fully controlled environment: clock, timers, randomness, mail, network and the
+ * KV handle that it writes through. Requests go straight to its fetch function, and the worker runs
+ * only on demand, so one sequence of calls is one sequence of commits.
  */
 import { storeOver } from "../../support/harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -20,14 +20,14 @@ import { createService } from "../../../app/compose.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { RATES, type State } from "./shape.ts";
 
-/** Where files cost no sync to a disk, on machines that have it. */
+/** Folder in memory, if the machine has one: files there cost no disk sync. */
 const MEMORY_DISK = "/dev/shm";
 
 const CREDENTIALS = { region: "eu", refusedSecret: null } as const;
 
 export interface WorldOptions {
   readonly tier: State["tier"];
-  /** Stands between the service and the handle it writes through. */
+  /** Wraps the handle that the service writes through. */
   readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
   readonly mailer?: Mailer;
 }
@@ -55,13 +55,13 @@ export class VirtualTimers implements Timers {
   }
 }
 
-/** An answer, its body already read. */
-export type Sent = Pick<Response, "status" | "headers"> & { readonly text: string };
+/** A response with its body read. */
+export type WorldResponse = Pick<Response, "status" | "headers"> & { readonly text: string };
 
-/** Headers that hang on chance: a jittered pause, and the hash of a text with names made by chance. */
+/** Headers that depend on chance: a jittered pause, and a hash of text with generated names. */
 const BY_CHANCE = new Set(["retry-after", "etag"]);
 
-/** What one process holds; a restart ends it and begins another. */
+/** State of one process; a restart ends it and starts another. */
 interface Process {
   readonly store: Store;
   readonly worker: Worker;
@@ -77,11 +77,11 @@ export class World implements AsyncDisposable {
   team!: Team;
   /** Lines of the log. */
   readonly log: string[] = [];
-  /** All answers so far, as text. */
+  /** All responses so far, as text. */
   readonly answers: string[] = [];
   readonly timers = new VirtualTimers();
   #process!: Process;
-  /** One stream over all restarts: no id is minted twice. */
+  /** One stream across all restarts: no id is generated twice. */
   readonly #random = new Random("world");
   readonly #folder: string;
   readonly #options: WorldOptions;
@@ -91,7 +91,7 @@ export class World implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** A service on a new file, with the rate card of the model. */
+  /** Opens a service on a new file, with the rate card of the model. */
   static async open(options: WorldOptions): Promise<World> {
     const dir = await isFolder(MEMORY_DISK) ? MEMORY_DISK : undefined;
     const folder = await Deno.makeTempDir({ prefix: "runledger-", ...(dir && { dir }) });
@@ -114,21 +114,21 @@ export class World implements AsyncDisposable {
     await this.#start();
   }
 
-  /** Has the worker do everything there is to do. */
+  /** Lets the worker do all pending work. */
   async settle(): Promise<void> {
     await this.#process.worker.idle();
   }
 
   /** Sends a request to the fetch function. */
-  async send(method: string, path: string, body?: string, headers = {}): Promise<Sent> {
+  async send(method: string, path: string, body?: string, headers = {}): Promise<WorldResponse> {
     const all = { Host: "ledger.test", Authorization: `Bearer ${KEY}`, ...headers };
     const url = `http://ledger.test${path}`;
-    const sent = body === undefined ? {} : { body };
-    const response = await this.#process.fetch(new Request(url, { method, headers: all, ...sent }));
+    const init = body === undefined ? {} : { body };
+    const response = await this.#process.fetch(new Request(url, { method, headers: all, ...init }));
     const text = await response.text();
-    // How long to wait after a 503 is drawn anew each time; that it is told is checked where it is read.
-    const told = [...response.headers].filter(([name]) => !BY_CHANCE.has(name)).join("; ");
-    this.answers.push(`${method} ${path} ${response.status} ${told} ${text}`);
+    // The pause after a 503 is random; its presence is checked where it is read.
+    const headersText = [...response.headers].filter(([name]) => !BY_CHANCE.has(name)).join("; ");
+    this.answers.push(`${method} ${path} ${response.status} ${headersText} ${text}`);
     return { status: response.status, headers: response.headers, text };
   }
 
@@ -160,10 +160,10 @@ export class World implements AsyncDisposable {
     const service = createService({
       store,
       environment,
-      // Process time passes with the clock, and when a test lets it pass alone.
+      // Process time passes with the clock, and when a test advances it alone.
       timers: { now: () => this.nowMs + this.timers.now(), after: this.timers.after },
       ...CREDENTIALS,
-      // A minute passes before each request: the rate limit is not what is looked at here.
+      // A minute passes before each request: this test does not cover the rate limit.
       limits: createRequestLimits(() => 60_000 * minutes++),
       mailer,
       log: (line) => void this.log.push(line),
@@ -184,7 +184,7 @@ export class World implements AsyncDisposable {
     this.#process = { store, worker, notices, fetch, stop };
     // Only the worker runs, and no commit wakes it.
     worker.start();
-    // What an earlier process left is done before the first call, not at some time beside it.
+    // Finish an earlier process's work before the first call, not at a random time.
     await worker.idle();
   }
 

@@ -1,4 +1,4 @@
-/** Every call of the API as a team may make it, over ids and names that all teams share. */
+/** Every call of the API as a team may send it, with ids and names that all teams share. */
 import {
   aFinish,
   aHeartbeat,
@@ -12,13 +12,13 @@ import type { RequestOptions } from "../../support/harness/harness.ts";
 import { CARD, MODEL, PRICE, UNKNOWN } from "../../support/builders/rate_cards.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 
-/** One call: what it is, and numbers that choose its details. */
+/** A kind of call, and numbers that choose its details. */
 export interface Step {
   readonly call: CallName;
   readonly run: number;
   readonly agent: number;
   readonly n: number;
-  /** Whether it names what another team made, where it names something made. */
+  /** True if it names another team's object, where it names a generated one. */
   readonly foreign: boolean;
 }
 
@@ -28,13 +28,13 @@ export interface Call extends RequestOptions {
   readonly path: string;
 }
 
-/** The things that the service gives names to. */
+/** Kinds of objects that the service names. */
 export type Kind = "key" | "rate" | "job";
 
-/** Answers a name of a thing, the team's own or another's, or one that never was. */
+/** Returns the name of an object of this team or of another one, or one that never existed. */
 export type NameOf = (kind: Kind, step: Step) => string;
 
-/** Names that never were. */
+/** Names that never existed. */
 export const NEVER: Readonly<Record<Kind, string>> = {
   key: `key_eu_${"0".repeat(32)}`,
   rate: UNKNOWN,
@@ -63,7 +63,7 @@ function get(path: string): Call {
   return { method: "GET", path };
 }
 
-/** Two events of few: most batches repeat some of another. */
+/** Two events of a small set: most batches repeat some events of another. */
 function events(step: Step) {
   const type = step.n % 3 === 0 ? "log" : "llm_call";
   const data = type === "log" ? { message: `by ${agentOf(step)}` } : tokens(step);
@@ -90,7 +90,7 @@ const CALLS = {
     get(`/v1/ping?agent=${encodeURIComponent(agentOf(step))}&id=${runId(step.run)}&metadata=note`),
   mintedPing: (step) => get(`/v1/ping?agent=${encodeURIComponent(agentOf(step))}&exit_code=1`),
   run: (step) => get(`${pathOf(step)}?events_limit=${1 + step.n}`),
-  // All of them: a cursor names a run whose id may have been minted.
+  // All of them: a cursor would contain a run id, which may be generated.
   runs: () => get("/v1/runs?limit=1000"),
   runsOfAgent: (step) =>
     get(`/v1/runs?agent=${encodeURIComponent(agentOf(step))}&status=success&q=run_eu`),
@@ -130,7 +130,7 @@ const CALLS = {
 /** Names of the calls. */
 export type CallName = keyof typeof CALLS;
 
-/** All of them. */
+/** All names. */
 export const CALL_NAMES = Object.keys(CALLS) as CallName[];
 
 /** Writes a step as a call. */

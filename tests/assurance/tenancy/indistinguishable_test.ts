@@ -1,4 +1,4 @@
-/** What is another team's, what was revoked and what never was get the same bytes. */
+/** Tests that another team's, revoked and nonexistent objects get the same bytes. */
 import { assert, assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -15,16 +15,16 @@ import { RawSocket } from "../../support/harness/raw_socket.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 import { NEVER } from "./calls.ts";
 
-/** Names of the same thing, the first of which never was. */
+/** Names of one kind of object; the first never existed. */
 type Alike = readonly string[];
 
-/** A run, an agent, a customer and a model of another team, and as many of nobody. */
+/** A run, an agent, a customer and a model of another team, each with a nonexistent one. */
 const RUNS: Alike = [runId(8), runId(5)];
 const AGENTS: Alike = ["nobody", "theirs"];
 const CUSTOMERS: Alike = ["nobody", "acme-1"];
 const MODELS: Alike = ["unknown-model", "private-model"];
 
-/** Stores what another team has; answers its key. */
+/** Stores objects of another team; returns its key. */
 async function fillOther(h: Harness): Promise<string> {
   const { key } = await h.addTeam("business");
   const labels = { agent: AGENTS[1], customer_id: CUSTOMERS[1] };
@@ -40,7 +40,10 @@ async function fillOther(h: Harness): Promise<string> {
   return key;
 }
 
-/** Bytes of an answer but those that name this one exchange, and the hash of a text that has the name. */
+/**
+ * Returns the bytes of a response without the parts that are unique to the exchange, or that hash
+ * the name.
+ */
 async function bytesOf(h: Harness, request: string, name: string): Promise<string> {
   using socket = await RawSocket.open(h.url);
   await socket.send(request);
@@ -52,7 +55,7 @@ async function bytesOf(h: Harness, request: string, name: string): Promise<strin
 interface Asking {
   readonly method?: string;
   readonly body?: unknown;
-  /** In place of the first team's key. */
+  /** Replaces the first team's key. */
   readonly headers?: readonly string[];
 }
 
@@ -63,7 +66,7 @@ function written(h: Harness, path: string, asking: Asking): string {
   return [...lines, `Content-Length: ${text.length}`, "", text].join("\r\n");
 }
 
-/** Asks the same of all names, and fails unless all answers are the same with the status. */
+/** Requests all names, and fails unless all responses are equal and have the status. */
 async function assertAlike(
   h: Harness,
   status: number,
@@ -80,7 +83,7 @@ async function assertAlike(
   for (const [n, answer] of answers.entries()) assertEquals(answer, first, names[n]);
 }
 
-Deno.test("decision 32: another team's run, agent or label reads like one that never was", async () => {
+Deno.test("decision 32: another team's run, agent or label reads like one that never existed", async () => {
   await using h = await Harness.open();
   await fillOther(h);
   for (const method of ["GET", "HEAD"]) {
@@ -98,7 +101,7 @@ Deno.test("decision 32: another team's run, agent or label reads like one that n
   }
 });
 
-Deno.test("decision 32: another team's run id is written to like one that never was", async () => {
+Deno.test("decision 32: writes to another team's run id behave as for one that never existed", async () => {
   await using h = await Harness.open();
   await fillOther(h);
   const body = (fields: object) => ({ method: "POST", body: fields });
@@ -117,7 +120,7 @@ Deno.test("decision 32: another team's run id is written to like one that never 
   await assertAlike(h, 404, AGENTS, (agent) => [`/v1/agents/${agent}`, patch]);
 });
 
-Deno.test("decision 32: another team's credential, rate and job are like what never was", async () => {
+Deno.test("decision 32: another team's credential, rate and job are like nonexistent ones", async () => {
   await using h = await Harness.open();
   const key = await fillOther(h);
   const { id: theirs } = (await h.post("/v1/keys", { kind: "api_key", name: "k" }, { key })).json;
@@ -144,13 +147,13 @@ Deno.test("decision 32: another team's credential, rate and job are like what ne
   for (const method of ["GET", "HEAD"]) {
     await assertAlike(h, 404, [NEVER.job, job], (id) => [`${REPRICE}/${id}`, { method }]);
   }
-  // All of it is still there for its owner.
+  // All of it still exists for its owner.
   assertEquals((await h.get("/v1/keys", { key })).text.includes(theirs), true);
   assertEquals((await h.get(`${CARD}?source=own`, { key })).text.includes(rate), true);
   assertEquals((await h.get(`${REPRICE}/${job}`, { key })).status, 200);
 });
 
-Deno.test("decision 1: a credential that is looked for in vain is refused at a fixed time", async () => {
+Deno.test("decision 1: an unknown credential is refused after a fixed time", async () => {
   const refused = `apk_eu_${"d".repeat(32)}`;
   await using h = await Harness.open({ refusedSecret: refused });
   const { id, secret } = (await h.post("/v1/keys", { kind: "api_key", name: "k" })).json;
@@ -158,8 +161,8 @@ Deno.test("decision 1: a credential that is looked for in vain is refused at a f
   for (const key of [secret, refused, `apk_eu_${"9".repeat(32)}`]) {
     const startMs = performance.now();
     assertEquals((await h.get("/v1/keys", { key })).status, 401);
-    // Finding a revoked one takes longer than finding none: neither may be told by that.
-    assert(performance.now() - startMs >= REFUSED_AFTER_MS, "refused at once");
+    // Finding a revoked one takes longer than finding none; the duration must not reveal that.
+    assert(performance.now() - startMs >= REFUSED_AFTER_MS, "refused immediately");
   }
 });
 
@@ -170,7 +173,7 @@ const TRANSPORTS: readonly ((secret: string) => string)[] = [
   (secret) => `X-AgentPing-Key: ${secret}`,
 ];
 
-Deno.test("decision 1: a revoked, an unknown, a malformed and a refused credential are one answer", async () => {
+Deno.test("decision 1: revoked, unknown, malformed and refused credentials get the same response", async () => {
   const refused = `apk_eu_${"d".repeat(32)}`;
   await using h = await Harness.open({ refusedSecret: refused });
   const { key: other } = await h.addTeam("free", ALL_SCOPES);

@@ -1,9 +1,10 @@
 /**
- * `deno task assure tenancy`: whether the time of an answer tells another team's things from those that never were: pairs of both,
- * one right after the other in an order that chance decides, and how often the first kind was slower.
+ * `deno task assure tenancy`: tests if response times reveal other teams' objects. Sends pairs of
+ * requests, for an existing and a nonexistent object, in random order, and counts how often the
+ * first kind was slower.
  *
- * Without a difference that is half of the pairs. A difference that anybody could use is far from half;
- * the bound leaves room for what this machine does besides.
+ * Without a difference that is half of the pairs. An exploitable difference is far from half; the
+ * bound allows for noise of this machine.
  */
 import { print, say } from "../../../bench/report.ts";
 import { median } from "../../../bench/stats.ts";
@@ -19,20 +20,25 @@ import { REPRICE } from "../../support/builders/reprice.ts";
 /** Pairs before those that count. */
 const WARM_UP = 300;
 
-/** How far from half the share of slower pairs may be, and the medians apart, to be called alike. */
+/** Maximum distance of the share of slower pairs from half, and of the medians from each other. */
 const SHARE_OFF_MAX = 0.05, MEDIAN_OFF_MAX = 0.05;
 
-/** Things of another team, and as many that never were: how often one is asked for must not matter. */
+/**
+ * Another team's objects, and as many nonexistent ones: the number of requests for one must not
+ * matter.
+ */
 const THEIRS = 50;
 
-/** Two requests that must take as long: for what is there and may not be seen, and for what is not. */
+/**
+ * Two requests that must take equally long: for an object of another team, and for a missing one.
+ */
 interface Pair {
   readonly name: string;
   readonly there: (n: number) => string;
   readonly never: (n: number) => string;
 }
 
-/** Stores what another team has, and answers what to ask. */
+/** Stores objects of another team, and returns the requests to compare. */
 async function prepare(h: Harness): Promise<Pair[]> {
   const { key } = await h.addTeam("enterprise");
   const rates: string[] = [], keys: string[] = [], jobs: string[] = [], secrets: string[] = [];
@@ -41,11 +47,11 @@ async function prepare(h: Harness): Promise<Pair[]> {
     await h.post(`/v1/runs/${runId(n)}/events`, { events: [anEvent(1), anEvent(2)] }, { key });
     await h.post(`/v1/runs/${runId(n)}/finish`, aFinish(), { key });
     rates.push((await put(h, { model: `model-${n}` }, key)).json.id);
-    const made = (await h.post("/v1/keys", { kind: "api_key", name: "k" }, { key })).json;
-    await h.request("DELETE", `/v1/keys/${made.id}`, { key });
+    const created = (await h.post("/v1/keys", { kind: "api_key", name: "k" }, { key })).json;
+    await h.request("DELETE", `/v1/keys/${created.id}`, { key });
     jobs.push((await h.post(REPRICE, { model: `model-${n}`, dry_run: true }, { key })).json.id);
-    keys.push(made.id);
-    secrets.push(made.secret);
+    keys.push(created.id);
+    secrets.push(created.secret);
   }
   await h.worker.idle();
   const of = (names: string[], path: (name: string) => string) => (n: number) =>
@@ -54,7 +60,7 @@ async function prepare(h: Harness): Promise<Pair[]> {
   const ulid = (n: number) => hex(n).slice(-26).toUpperCase();
   const read = (path: string) => get(path, "Host: x", AUTH);
   const remove = (path: string) => head(`DELETE ${path} HTTP/1.1`, "Host: x", AUTH);
-  const shown = (secret: string) =>
+  const detailsOf = (secret: string) =>
     get(`/v1/runs/${runId(1)}`, "Host: x", `Authorization: Bearer ${secret}`);
   return [
     {
@@ -89,8 +95,8 @@ async function prepare(h: Harness): Promise<Pair[]> {
     },
     {
       name: "a revoked credential",
-      there: of(secrets, shown),
-      never: (n) => shown(`apk_eu_${hex(n)}`),
+      there: of(secrets, detailsOf),
+      never: (n) => detailsOf(`apk_eu_${hex(n)}`),
     },
   ];
 }
@@ -125,7 +131,7 @@ async function measure(url: string, pair: Pair, pairs: number, random: Random): 
   return times;
 }
 
-/** A row of the table, and whether the two are alike. */
+/** Returns a row of the table, and true if the two are alike. */
 function judge(name: string, { there, never }: Times): { row: string[]; isAlike: boolean } {
   const slower = there.filter((ms, n) => ms > (never[n] ?? 0)).length / there.length;
   const [a, b] = [median(there), median(never)];
@@ -135,7 +141,7 @@ function judge(name: string, { there, never }: Times): { row: string[]; isAlike:
   return { row: [name, us(a), us(b), percent(slower), isAlike ? "alike" : "APART"], isAlike };
 }
 
-/** Measures so many pairs of each kind of request. */
+/** Measures `count` pairs of each kind of request. */
 export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
   const random = new Random(seed);
   await using h = await Harness.open({ tier: "enterprise" });

@@ -1,11 +1,14 @@
-/** Three teams that share every id: what one of them does changes no byte of what another has or gets. */
+/**
+ * Tests that calls of one team change no byte of another team's data or responses, although three
+ * teams share every id.
+ */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { CALL_NAMES, type CallName, type Step } from "./calls.ts";
 import { World } from "./world.ts";
 
-/** A call of one of the teams, and whether it is made together with the one before. */
+/** A call of one of the teams, and whether it runs in parallel with the one before. */
 interface Turn {
   readonly member: number;
   readonly step: Step;
@@ -14,13 +17,13 @@ interface Turn {
 
 const TIERS: readonly Tier[] = ["team", "free", "business"];
 
-/** Calls whose outcome depends on most of what is kept. */
+/** Calls whose outcome depends on most of the stored data. */
 const OFTEN: readonly CallName[] = ["events", "beat", "mintedBeat", "finish", "putRate", "match"];
 
 const steps: fc.Arbitrary<Step> = fc.record({
   call: fc.constantFrom(...CALL_NAMES, ...OFTEN, ...OFTEN),
   run: fc.integer({ min: 1, max: 4 }),
-  // Mostly the same few; of all of them there are more than the smallest plan has room for.
+  // Usually the same few; the complete set exceeds the agent limit of the smallest plan.
   agent: fc.oneof(fc.nat(2), fc.nat(14)),
   n: fc.nat(9),
   foreign: fc.boolean(),
@@ -30,7 +33,7 @@ const turns: fc.Arbitrary<Turn[]> = fc.noBias(fc.array(
   { minLength: 90, maxLength: 150, size: "max" },
 ));
 
-/** Calls to make at once; never two of the team that is looked at, whose order would be chance. */
+/** Groups calls to run in parallel; never two of the observed team, whose order would be random. */
 function groupsOf(turns: readonly Turn[], observed: number): [number, Step][][] {
   const groups: [number, Step][][] = [];
   for (const { member, step, together } of turns) {
@@ -43,18 +46,18 @@ function groupsOf(turns: readonly Turn[], observed: number): [number, Step][][] 
   return groups;
 }
 
-/** What a team was told and has in the end. */
+/** Returns the final responses and data of a team. */
 async function live(turns: readonly Turn[], observed: number) {
   await using world = await World.open(TIERS, observed);
   for (const group of groupsOf(turns, observed)) await world.act(group);
-  return { told: world.told(), stored: await world.stored() };
+  return { answers: world.answers(), stored: await world.stored() };
 }
 
 Deno.test("decision 32: a team's answers and rows are the same bytes alone and among two others", async () => {
   const property = fc.asyncProperty(turns, fc.nat(2), async (script, observed) => {
     const among = await live(script, observed);
     const alone = await live(script.filter(({ member }) => member === observed), observed);
-    assertEquals(among.told, alone.told);
+    assertEquals(among.answers, alone.answers);
     assertEquals(among.stored, alone.stored);
   });
   await fc.assert(property, { numRuns: 12 });

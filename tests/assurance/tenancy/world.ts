@@ -1,4 +1,4 @@
-/** A service with three teams, what each of them is told, and what is stored of each. */
+/** A service with three teams, their responses, and their stored data. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
@@ -6,15 +6,15 @@ import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 import { callOf, type Kind, type NameOf, NEVER, type Step } from "./calls.ts";
 
-/** Milliseconds between two calls of the team that is looked at, by the service's clock. */
+/** Milliseconds of the service's clock between two calls of the observed team. */
 const PACE_MS = 1_000;
 
-/** A team, what it has made, and what it was told. */
+/** A team, its objects and its responses. */
 class Member {
   readonly made: Record<Kind, string[]> = { key: [], rate: [], job: [] };
-  /** The first key, and the last that was made. */
+  /** The first key, and the most recent one. */
   secret: string;
-  readonly told: string[] = [];
+  readonly answers: string[] = [];
 
   constructor(readonly team: Team, readonly firstKey: string) {
     this.secret = firstKey;
@@ -30,10 +30,10 @@ export class World implements AsyncDisposable {
     this.#harness = harness;
   }
 
-  /** Starts a service with a team on each of some plans, one of which is looked at. */
+  /** Starts a service with one team per plan, one of which is observed. */
   static async open(tiers: readonly Tier[], observed: number): Promise<World> {
     let harness: Harness | null = null;
-    // One clock for everything, moved by the calls of that team alone.
+    // One clock for everything, advanced by the observed team's calls alone.
     const limits = createRequestLimits(() => (harness?.nowMs ?? NOON) - NOON);
     harness = await Harness.open({ deps: { limits } });
     const world = new World(harness, observed);
@@ -44,7 +44,7 @@ export class World implements AsyncDisposable {
     return world;
   }
 
-  /** Makes calls at once, and waits until what follows from them is done. */
+  /** Makes calls in parallel, and waits until their background work is done. */
   async act(calls: readonly (readonly [member: number, step: Step])[]): Promise<void> {
     if (calls.some(([member]) => member === this.observed)) this.#harness.nowMs += PACE_MS;
     await Promise.all(calls.map(([member, step]) => this.#call(member, step)));
@@ -54,12 +54,12 @@ export class World implements AsyncDisposable {
   async #call(number: number, step: Step): Promise<void> {
     const member = this.#member(number);
     const { method, path, ...options } = callOf(step, this.#nameOf(member));
-    // Now and then with the key that was made last, which may be revoked by now.
+    // Sometimes with the most recent key, which may be revoked by now.
     const key = step.n % 4 === 0 ? member.secret : member.firstKey;
     const answer = await this.#harness.request(method, path, { ...options, key });
     const isJob = step.call === "reprice" && answer.status < 300;
-    const told = isJob ? await this.#finished(answer, member) : answer;
-    member.told.push(`${step.call} → ${answer.status} ${textOf(told)}`);
+    const result = isJob ? await this.#finished(answer, member) : answer;
+    member.answers.push(`${step.call} → ${answer.status} ${textOf(result)}`);
     if (answer.status >= 300) return;
     if (step.call === "newKey" || step.call === "newToken") {
       member.made.key.push(answer.json.id);
@@ -75,28 +75,30 @@ export class World implements AsyncDisposable {
     return member;
   }
 
-  /** A job once it is done: on a busy machine its call is answered before. */
+  /** Returns a finished job: on a busy machine its call returns before the job ends. */
   async #finished(answer: Answer, { firstKey }: Member): Promise<Answer> {
     const path = `${REPRICE}/${answer.json.id}`;
     return await this.#harness.getSettled(path, { key: firstKey });
   }
 
-  /** Own names, or those of the others; a name that never was where there is none. */
+  /**
+   * Returns names of the member's own or of otherMembers' objects; without any, one that never existed.
+   */
   #nameOf(member: Member): NameOf {
     return (kind, { n, foreign }) => {
-      const others = this.members.filter((each) => each !== member);
-      const owners = foreign ? others : [member];
+      const otherMembers = this.members.filter((candidate) => candidate !== member);
+      const owners = foreign ? otherMembers : [member];
       const names = owners.flatMap(({ made }) => made[kind]);
       return names[n % names.length] ?? NEVER[kind];
     };
   }
 
-  /** What the team was told, in order; names that are minted are told by the order they came in. */
-  told(): string[] {
-    return new Names().mask(this.#member(this.observed).told);
+  /** Returns the team's responses in order; generated names are numbered in order of appearance. */
+  answers(): string[] {
+    return new Names().mask(this.#member(this.observed).answers);
   }
 
-  /** What is stored of the team. */
+  /** Returns the stored data of the team. */
   async stored(): Promise<string[]> {
     const member = this.#member(this.observed);
     const rows: string[] = [];
@@ -106,8 +108,8 @@ export class World implements AsyncDisposable {
       rows.push(rowText(key, value).replaceAll(member.team.id, "TEAM"));
     }
     const names = new Names();
-    // What was told names nearly all there is, in an order that does not depend on chance.
-    names.mask(member.told);
+    // The responses contain nearly all names, in a deterministic order.
+    names.mask(member.answers);
     return names.mask(rows).sort();
   }
 
@@ -116,29 +118,31 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** A row as text, without the hashes of secrets, which are chance. */
+/** Formats a row without the hashes of secrets, which are random. */
 function rowText(key: Deno.KvKey, value: unknown): string {
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;
   return `${inspect(key)} ${key[0] === "team_credential" ? "HASH" : inspect(value)}`;
 }
 
-/** A value as text; most of those stored as bytes are text themselves. */
+/** Formats a value; most stored bytes are text themselves. */
 function inspect(value: unknown): string {
   if (value instanceof Uint8Array) return new TextDecoder("latin1").decode(value);
   return Deno.inspect(value, { depth: 20, iterableLimit: Infinity, strAbbreviateSize: Infinity });
 }
 
-/** Everything of an answer but the names of this one exchange, and the hash of a text that has names. */
+/** Formats a response without the parts that are unique to the exchange, or that hash names. */
 function textOf({ status, headers, text }: Answer): string {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id", "etag"].includes(name));
-  return `${status} ${JSON.stringify(kept)} ${text}`;
+  const stableHeaders = [...headers].filter(([name]) =>
+    !["date", "x-request-id", "etag"].includes(name)
+  );
+  return `${status} ${JSON.stringify(stableHeaders)} ${text}`;
 }
 
-/** What the service mints: ids of keys, secrets, run ids of UUIDs of version 7, and ULIDs. */
+/** Names that the service generates: key ids, secrets, run ids with a UUIDv7, and ULIDs. */
 const MINTED =
   /(?:key|apk|ping)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
 
-/** Names that are minted, by the order in which they are met. */
+/** Generated names in order of appearance. */
 class Names {
   readonly #known = new Map<string, number>();
 

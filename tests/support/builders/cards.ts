@@ -1,10 +1,10 @@
-/** Rate cards to price by. */
+/** Rate cards for tests. */
 import type { RateCard, RateMatch, RateRow } from "../../../domain/pricing/rates.ts";
 
 /** A card without any row. */
 export const NO_CARD: RateCard = { find: () => null };
 
-/** A row that is always in force, in picodollars a token. */
+/** Creates a row that is always valid, in picodollars per token. */
 export function rateRow(model: string, input: number, output: number): RateRow {
   const rates = { input, output, cachedInput: null, cacheWrite: null };
   return {
@@ -18,7 +18,7 @@ export function rateRow(model: string, input: number, output: number): RateRow {
   };
 }
 
-/** A card of such rows. */
+/** Creates a card of such rows. */
 export function cardOf(...rows: RateRow[]): RateCard {
   const matches = new Map(
     rows.map((row): [string, RateMatch] => [row.model, { row, match: "exact" }]),

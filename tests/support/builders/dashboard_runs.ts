@@ -1,19 +1,19 @@
-/** Runs for the page of runs, and what it lists. */
+/** Runs for the dashboard's run list, and its parser. */
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "./requests.ts";
 import { hrefsOf } from "../harness/dashboard.ts";
 import type { Harness } from "../harness/harness.ts";
 
-/** Where the page is. */
+/** Path of the page. */
 export const RUNS = "/dashboard/runs";
 
 const DAY_MS = 86_400_000;
 
-/** The runs of a page, in its order. */
+/** Returns the runs of a page, in its order. */
 export function listedOn(html: string): string[] {
   return hrefsOf(html).flatMap((href) => /^\/dashboard\/runs\/(run_\w+)$/.exec(href)?.[1] ?? []);
 }
 
-/** Some runs that differ in all that can be asked for. */
+/** Stores a few runs that differ in every filter. */
 export async function storeSome(h: Harness): Promise<void> {
   const call = { type: "llm_call", data: { provider: "acme", model: "atlas", input_tokens: 5 } };
   await h.post("/v1/runs", aRun(1, { customer_id: "c", started_at: at(-2 * DAY_MS) }));

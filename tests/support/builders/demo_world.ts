@@ -1,36 +1,36 @@
 /**
- * A service with a past to look at: the demo's three agents up to today's noon, a run that failed last night, a
- * very long one, scores, tokens, and another team that none of this is to be seen by.
+ * A service with history: the demo's three agents up to today's noon, a run that failed last night,
+ * a very long one, scores, tokens, and another team that must not see any of this.
  */
 import type { DemoRun } from "../../../tools/demo/run.ts";
 import { demoRuns } from "../../../tools/demo/runs.ts";
 import { Harness, NOON } from "../harness/harness.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
 
-/** Where to look. */
+/** Addresses, keys and ids of the world. */
 export interface DemoWorld extends AsyncDisposable {
   readonly h: Harness;
-  /** Ids of runs, by what there is to see in them. */
+  /** Run ids by their distinguishing feature. */
   readonly runs: Readonly<Record<"failed" | "long" | "parent" | "unpriced" | "running", string>>;
   /** An agent with a ping token. */
   readonly agent: string;
-  /** The id of a key that nobody signs in with. */
+  /** Id of a key that is never used to sign in. */
   readonly keyId: string;
-  /** The id of a row of the rate card that is the team's own. */
+  /** Id of one of the team's own rate card rows. */
   readonly rateId: string;
-  /** The id of a job that looked at what new prices change. */
+  /** Id of a dry-run repricing job. */
   readonly jobId: string;
-  /** What only the other team may see. */
+  /** Data that only the other team may see. */
   readonly otherTeam: { readonly key: string; readonly agent: string; readonly run: string };
 }
 
-/** Why the run of last night failed, as its tool said. */
+/** Error of last night's failed run, as its tool reported it. */
 export const CAUSE = "403 from the ledger of invoices: token expired at 02:11";
 
 /** Events of the long run. */
 export const LONG_RUN_EVENTS = 300;
 
-/** Opens a service and fills it; its clock then stands at noon. */
+/** Opens a service and fills it; its clock is at noon afterwards. */
 export async function openDemoWorld(): Promise<DemoWorld> {
   const h = await Harness.open({ operatorKey: OPERATOR_KEY });
   const past = demoRuns(1, NOON, "eu");
@@ -48,7 +48,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
   await rejected(h);
   const agent = "nightly-report";
   await h.post("/v1/keys", { kind: "ping_token", name: "backup host", agent });
-  const made = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
+  const created = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
   const otherTeam = await anotherTeam(h);
   await h.worker.idle();
   const prices = await newPrices(h);
@@ -62,7 +62,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
       unpriced: oneOf(past, "unknown model"),
     },
     agent,
-    keyId: made.json.id,
+    keyId: created.json.id,
     ...prices,
     otherTeam,
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
@@ -70,22 +70,22 @@ export async function openDemoWorld(): Promise<DemoWorld> {
 }
 
 function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
-  const found = runs.findLast((run) => run.story === story);
-  if (found === undefined) throw new Error(`the demo has no run "${story}"`);
-  return found.id;
+  const demoRun = runs.findLast((run) => run.story === story);
+  if (demoRun === undefined) throw new Error(`the demo has no run "${story}"`);
+  return demoRun.id;
 }
 
-/** Sends each run's first call when it began, and the others when it ended, or now. */
+/** Sends each run's first call when it started, and the others when it ended, or now. */
 async function replay(h: Harness, runs: readonly DemoRun[]): Promise<void> {
   for (const run of runs) {
     for (const [i, { path, body }] of run.calls.entries()) {
       h.nowMs = i === 0 ? run.startMs : run.endMs ?? NOON;
-      await sent(h, path, body);
+      await send(h, path, body);
     }
   }
 }
 
-/** Calls that clients will not get accepted, however often they send them. */
+/** Sends calls that are refused however often clients retry them. */
 async function rejected(h: Harness): Promise<void> {
   const headers = { "User-Agent": "agentping-python/1.2.0" };
   for (let n = 0; n < 3; n++) {
@@ -94,7 +94,7 @@ async function rejected(h: Harness): Promise<void> {
   }
 }
 
-async function sent(h: Harness, path: string, body: unknown): Promise<void> {
+async function send(h: Harness, path: string, body: unknown): Promise<void> {
   const { status, text } = await h.post(path, body);
   if (status > 299) throw new Error(`${path}: ${status} ${text}`);
 }
@@ -118,7 +118,7 @@ const tool = (name: string, latencyMs: number, more: Record<string, unknown> = {
   ...more,
 });
 
-/** Runs at ten past two, and is refused by what it works with. */
+/** Stores a run at ten past two that its data source refuses. */
 async function lastNight(h: Harness): Promise<string> {
   const startMs = NOON - 10 * 3_600_000 + 600_000;
   const error = { status: "error", error: CAUSE };
@@ -130,7 +130,7 @@ async function lastNight(h: Harness): Promise<string> {
     ["tool_call", 9_100, tool("post_booking", 1_250, { arguments: { invoice: 7_114 }, ...error })],
     ["log", 10_600, { level: "error", message: `Giving up: ${CAUSE}` }],
   ];
-  return await wholeRun(
+  return await completeRun(
     h,
     1_000,
     startMs,
@@ -151,7 +151,7 @@ async function lastNight(h: Harness): Promise<string> {
   );
 }
 
-/** So many events that a page cannot show them all at once. */
+/** Stores a run with more events than one page shows. */
 async function longRun(h: Harness): Promise<string> {
   const startMs = NOON - 3 * 3_600_000;
   const events = Array.from({ length: LONG_RUN_EVENTS }, (_, i) => {
@@ -160,7 +160,7 @@ async function longRun(h: Harness): Promise<string> {
     if (i % 3 === 1) return ["tool_call", afterMs, tool("read_page", 1_000 + i)] as const;
     return ["log", afterMs, { level: "info", message: `page ${i} read` }] as const;
   });
-  return await wholeRun(h, 2_000, startMs, { agent: "research", customer_id: "hooli" }, events, {
+  return await completeRun(h, 2_000, startMs, { agent: "research", customer_id: "hooli" }, events, {
     status: "success",
     finished_at: new Date(startMs + LONG_RUN_EVENTS * 9_000).toISOString(),
     output: { report: "Four databases compared. ".repeat(80) },
@@ -172,11 +172,11 @@ async function runningNow(h: Harness): Promise<string> {
   const id = idOf("run", 3_000);
   h.nowMs = NOON - 120_000;
   const started_at = new Date(h.nowMs).toISOString();
-  await sent(h, "/v1/runs", { id, agent: "issue-triage", started_at, customer_id: "globex" });
+  await send(h, "/v1/runs", { id, agent: "issue-triage", started_at, customer_id: "globex" });
   return id;
 }
 
-async function wholeRun(
+async function completeRun(
   h: Harness,
   n: number,
   startMs: number,
@@ -186,7 +186,7 @@ async function wholeRun(
 ): Promise<string> {
   const id = idOf("run", n);
   h.nowMs = startMs;
-  await sent(h, "/v1/runs", { id, started_at: new Date(startMs).toISOString(), ...opening });
+  await send(h, "/v1/runs", { id, started_at: new Date(startMs).toISOString(), ...opening });
   h.nowMs = Date.parse(finish.finished_at);
   const items = events.map(([type, afterMs, data], i) => ({
     id: idOf("evt", n + i),
@@ -195,13 +195,13 @@ async function wholeRun(
     data,
   }));
   for (let at = 0; at < items.length; at += 50) {
-    await sent(h, `/v1/runs/${id}/events`, { events: items.slice(at, at + 50) });
+    await send(h, `/v1/runs/${id}/events`, { events: items.slice(at, at + 50) });
   }
-  await sent(h, `/v1/runs/${id}/finish`, finish);
+  await send(h, `/v1/runs/${id}/finish`, finish);
   return id;
 }
 
-/** A price of the team's own for a model in use, and what it would change. */
+/** Sets the team's own price for a model in use, and starts a dry run of its effect. */
 async function newPrices(h: Harness): Promise<{ rateId: string; jobId: string }> {
   const model = "gpt-4o-mini";
   const price = { input_usd_per_million: 0.12, output_usd_per_million: 0.5, note: "our contract" };

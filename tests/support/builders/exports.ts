@@ -1,10 +1,10 @@
-/** Rows of runs and lists of them, for exports. */
+/** Run rows and lists of them, for exports. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow, RunListStore } from "../../../domain/runs/list.ts";
 import { runId } from "./requests.ts";
 import { NOON } from "../harness/harness.ts";
 
-/** Run number `n` as a list shows it. */
+/** Creates row number `n` of a list. */
 export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
   return {
     id: runId(n) as RunId,
@@ -43,9 +43,9 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
   };
 }
 
-/** A list of so many runs, made as it is read; what was asked for is kept. */
+/** A list of `count` runs, created while it is read; records its requests. */
 export class FakeRunList implements RunListStore {
-  /** Places that pages began behind. */
+  /** Positions after which pages started. */
   readonly asked: number[] = [];
   readonly #count: number;
 

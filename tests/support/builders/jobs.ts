@@ -1,7 +1,7 @@
-/** Jobs that teams ask for. */
+/** Jobs that teams request. */
 import { assert } from "@std/assert";
 
-/** What was begun; fails where it was refused. */
+/** Returns a started job; fails if it was refused. */
 export function begun<Outcome extends { readonly kind: string }>(
   outcome: Outcome,
 ): Exclude<Outcome, { readonly kind: "refused" }> {

@@ -1,26 +1,26 @@
-/** A ledger with every kind of thing in it, of two teams. */
+/** A ledger with every kind of object, of two teams. */
 import { assert } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "./requests.ts";
 import type { Harness } from "../harness/harness.ts";
 import { put } from "./rate_cards.ts";
 import { noise } from "../harness/temp_store.ts";
 
-/** A model call with tokens. */
+/** Creates a model call with tokens. */
 export function aCall(n: number, model: string, fields: Record<string, unknown> = {}) {
   const data = { provider: "acme", model, input_tokens: 100 + n, output_tokens: n };
   return anEvent(n, { type: "llm_call", data: { ...data, ...fields } });
 }
 
-/** How many runs {@link fill} stores for the first team, and how many events. */
+/** Runs and events that {@link fill} stores for the first team. */
 export const FILLED = { runs: 10, events: 41 } as const;
 
-/** Stores everything; answers the key of the second team. */
+/** Stores everything; returns the key of the second team. */
 export async function fill(h: Harness): Promise<string> {
   await stored(put(h, { model: "atlas", cached_input_usd_per_million: 0.25 }));
   await fillRuns(h);
   await fillHeartbeats(h);
   const { key } = await h.addTeam("business");
-  // The same ids as those of the first team: they are other runs.
+  // The same ids as those of the first team: they are different runs.
   await stored(h.post("/v1/runs", aRun(1), { key }));
   await stored(h.post(`/v1/runs/${runId(1)}/events`, { events: [aCall(1, "atlas")] }, { key }));
   await stored(h.post("/v1/heartbeats", aHeartbeat(4, { cost_usd: 2 }), { key }));
@@ -30,7 +30,7 @@ export async function fill(h: Harness): Promise<string> {
 
 async function fillRuns(h: Harness): Promise<void> {
   const path = (n: number) => `/v1/runs/${runId(n)}`;
-  // Late events, duplicates within a batch and between batches, a second finish.
+  // Late events, duplicates within a batch and between batches, and a second finish.
   await stored(h.post("/v1/runs", aRun(1, { customer_id: "acme", feature: "search" })));
   await stored(h.post("/v1/runs", aRun(1, { customer_id: "acme", feature: "search" })));
   await stored(h.post(`${path(1)}/events`, { events: [aCall(1, "atlas"), ...events(2, 3)] }));
@@ -41,7 +41,7 @@ async function fillRuns(h: Harness): Promise<void> {
   const failed = { type: "tool_call", data: { error: "no such file" } };
   const late = [anEvent(5, failed), aCall(6, "atlas", { cached_input_tokens: 200 })];
   await stored(h.post(`${path(1)}/events`, { events: [...late, late[0]] }));
-  // More models than are named one by one, and no opening.
+  // More models than are listed individually, and no opening.
   const many = Array.from({ length: 25 }, (_, n) => aCall(100 + n, `model-${n}`));
   await stored(h.post(`${path(2)}/events`, { events: many.slice(5) }));
   await stored(h.post(`${path(2)}/events`, { events: many.slice(0, 5) }));
@@ -66,7 +66,7 @@ async function fillHeartbeats(h: Harness): Promise<void> {
   await stored(h.post(`/v1/runs/${runId(6)}/events`, { events: [aCall(300, "atlas")] }));
   await send(7, { cost_usd: 3 });
   await send(8, { status: "start" });
-  // Closed by a finish before the heartbeat that opens it.
+  // A finish closes the run before the heartbeat opens it.
   await stored(h.post(`/v1/runs/${runId(9)}/finish`, aFinish()));
   await send(9, { ...tokens, id: runId(9) });
 }

@@ -1,4 +1,6 @@
-/** Runs of very many events, stored in few commits: each is what appending its batches would leave. */
+/**
+ * Runs with very many events, written in few commits: equal to the result of appending the batches.
+ */
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRateCard } from "../../../domain/pricing/rate_card.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
@@ -21,13 +23,13 @@ import { blobWrite, type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import type { KvSet } from "../../../kv/writer/write.ts";
 
-/** Batches of a run, each with its arrival, unix milliseconds. */
+/** Batches of a run, rowId with its arrival in unix milliseconds. */
 export type Batches = readonly { readonly events: readonly RunEvent[]; readonly at: number }[];
 
 const CARD = createRateCard([]);
 const NUMBERS = new Uint32Array(HASH_NUMBERS).map((_, i) => Math.imul(i + 1, 0x9e3779b1));
 
-/** Most rows and, more or less, bytes of one commit. */
+/** Maximum rows and approximate bytes of one commit. */
 const COMMIT = { rows: 300, bytes: 400_000 };
 
 /** Stores batches of a run that has none yet. */
@@ -39,24 +41,24 @@ export async function fillRun(
 ): Promise<EventLedger> {
   const sets: KvSet[] = [];
   const directory: PageEntry[] = [];
-  const known = new EventIdSet(NUMBERS);
+  const eventIds = new EventIdSet(NUMBERS);
   const months = new Map<string, bigint>();
   let ledger = EMPTY_LEDGER;
   for (const { events, at } of batches) {
-    const decision = decideAppend(ledger, known, events, at, CARD);
+    const decision = decideAppend(ledger, eventIds, events, at, CARD);
     const { fresh, prices, rowIds, sealedPage } = decision;
     ledger = decision.ledger;
     const text = encodeBatch(fresh, at, prices);
     sets.push(...blobWrite(team.id, id, keys.batch(team.id, id, ledger.batches - 1), text).sets);
-    for (const each of rowIds) {
-      sets.push({ key: keys.eventId(team.id, id, packEventIds([each])), value: true });
+    for (const rowId of rowIds) {
+      sets.push({ key: keys.eventId(team.id, id, packEventIds([rowId])), value: true });
     }
-    known.addPage(packEventIds(rowIds));
+    eventIds.addPage(packEventIds(rowIds));
     months.set(monthOf(at), (months.get(monthOf(at)) ?? 0n) + BigInt(fresh.length));
     if (sealedPage !== null) seal(sealedPage);
   }
   function seal(page: LedgerPage): void {
-    known.addPage(page.ids);
+    eventIds.addPage(page.ids);
     sets.push({ key: keys.page(team.id, id, ledger.sealed - 1), value: page });
     directory.push(pageEntryOf(page, ledger.batches));
   }
@@ -76,17 +78,17 @@ export async function fillRun(
 }
 
 async function commitAll(store: Store, team: Team, sets: readonly KvSet[]): Promise<void> {
-  let some: KvSet[] = [];
+  let batch: KvSet[] = [];
   let bytes = 0;
   const commits: Promise<unknown>[] = [];
   for (const set of sets) {
-    some.push(set);
+    batch.push(set);
     bytes += bytesOf(set.value);
-    if (some.length < COMMIT.rows && bytes < COMMIT.bytes) continue;
-    commits.push(store.writer.commit({ team: team.id, sets: some }));
-    [some, bytes] = [[], 0];
+    if (batch.length < COMMIT.rows && bytes < COMMIT.bytes) continue;
+    commits.push(store.writer.commit({ team: team.id, sets: batch }));
+    [batch, bytes] = [[], 0];
   }
-  commits.push(store.writer.commit({ team: team.id, sets: some }));
+  commits.push(store.writer.commit({ team: team.id, sets: batch }));
   await Promise.all(commits);
 }
 
@@ -95,13 +97,13 @@ function bytesOf(value: unknown): number {
   return typeof value === "object" ? 20_000 : 100;
 }
 
-/** An event that says nothing; its id follows from its number. */
+/** Creates a minimal event; its id follows from its number. */
 export function aLine(n: number, ts: number): RunEvent {
   const id = `evt_eu_${n.toString(16).padStart(32, "0")}` as EventId;
   return { id, type: "log", ts, data: "{}" as RunEvent["data"], facts: { error: false } };
 }
 
-/** Batches of so many events each, from one event on, at one arrival. */
+/** Creates batches of equal size, starting at one event, with one arrival. */
 export function linesOf(
   from: number,
   batches: number,

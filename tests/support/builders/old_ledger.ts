@@ -1,4 +1,4 @@
-/** A ledger in which something of every kind is due, and something is not. */
+/** A ledger in which objects of every kind are due for removal, and others are not. */
 import { storeOver } from "../harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
@@ -13,10 +13,10 @@ import { NOON } from "../harness/harness.ts";
 import { aCall, run } from "./pipeline.ts";
 import { TempStore } from "../harness/temp_store.ts";
 
-/** Batches of one run that are more rows than a commit takes, with their prices of a second time. */
+/** Batches of one run whose rows exceed one commit, with repriced calls. */
 export const MANY = 160;
 
-/** Opens, fills and closes a run at the present time of an archive. */
+/** Opens, fills and closes a run at an archive's current time. */
 export async function aRunNow(
   { runs, nowMs }: RetentionHarness,
   team: Team,
@@ -30,7 +30,7 @@ export async function aRunNow(
   await runs.finish(team, run(n), request, nowMs);
 }
 
-/** What a sweep of {@link fillOld} comes to. */
+/** Counts of a sweep of {@link fillOld}. */
 export const OLD_SWEPT: SweepCounts = {
   payloads: 6,
   events: 5 + MANY + 4 + MANY + 3 + 2,
@@ -49,14 +49,14 @@ export class OldLedger implements AsyncDisposable {
     this.archive = new RetentionHarness(temp.store);
   }
 
-  /** Opens a copy of one that is made once for all tests of a file. */
+  /** Opens a copy of a ledger that is filled once for all tests of a file. */
   static async open(): Promise<OldLedger> {
     OldLedger.#made ??= make();
     const { file, team } = await OldLedger.#made;
     return new OldLedger(await TempStore.open(file), team);
   }
 
-  /** Changes one and answers what opens copies of it. */
+  /** Changes a ledger; returns a function that opens copies of it. */
   static async changed(
     change: (ledger: OldLedger) => Promise<void>,
   ): Promise<() => Promise<OldLedger>> {
@@ -81,7 +81,7 @@ async function make() {
   return { file, team };
 }
 
-/** Fills a ledger of a free team so that at noon of the tests' day something of every kind is due. */
+/** Fills a free team's ledger so that objects of every kind are due at noon of the tests' day. */
 async function fillOld(archive: RetentionHarness): Promise<Team> {
   const team = await archive.addTeam("free");
   const { runs } = archive;
@@ -89,7 +89,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
   await archive.sweeps.startClock(NOON - DAY_MS);
   const at = (days: number) => archive.nowMs = NOON - days * DAY_MS;
   at(40);
-  // Records, one of them with more rows than one commit takes.
+  // Records, one of them with more rows than a commit allows.
   for (let n = 0; n < 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   const many = [aRunNow(archive, team, 5, { batches: MANY, customerId: "globex" })];
   at(31);
@@ -102,7 +102,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
   await archive.deletions.deleteCustomer(team, "nobody", "key");
   await archive.deleteAll();
   at(10);
-  // Payloads, one of them of many batches, one with further pieces.
+  // Payloads, one with many batches, one with further chunks.
   for (let n = 10; n < 14; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   many.push(aRunNow(archive, team, 14, { batches: MANY, customerId: "acme" }));
   await runs.open(team, { id: run(15), agent: "b", startedAt: NOON }, archive.nowMs);
@@ -119,7 +119,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
   return team;
 }
 
-/** What works on a file, as a process of its own that does not know of any other. */
+/** Opens a file as a separate process without knowledge of any other. */
 export async function openArchive(
   path: string,
   next: () => Fault = () => "none",

@@ -1,4 +1,4 @@
-/** Runs written straight to a store, and the proof that the roll-ups are their sum. */
+/** Runs written directly to a store, and the check that the roll-ups equal their total. */
 import { processingOf, runStoreOf } from "../harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -26,25 +26,25 @@ import { NOON } from "../harness/harness.ts";
 
 export const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 
-/** A card with one model; a token in costs 3 and one out 5 picodollars. */
+/** A card with one model; an input token costs 3 picodollars, an output token 5. */
 const CARD = cardOf(rateRow("known", 3, 5));
 
-/** What prices runs by a card that never changes. */
+/** Creates a run store with a fixed rate card. */
 export function runsOf(store: Store, card: RateCard = CARD): RunStore {
   return runStoreOf(store, { card: () => card });
 }
 
-/** The pipeline's store without any stage behind the cost. */
+/** Creates the processing store without any stage after the cost. */
 export function pipelineOf(store: Store) {
   return processingOf(store, () => NOON);
 }
 
-/** Run id number `n`. */
+/** Returns run id number `n`. */
 export function run(n: number): RunId {
   return runId(n) as RunId;
 }
 
-/** A call of a model: `n` names the event and counts its tokens. */
+/** Creates a model call: `n` names the event and is its token count. */
 export function aCall(n: number, model = "known", provider: string | null = null): RunEvent {
   const call: LlmCall = {
     model,
@@ -59,7 +59,7 @@ export function aCall(n: number, model = "known", provider: string | null = null
     id: eventId(n) as EventId,
     type: "llm_call",
     ts: NOON + n,
-    // The audit reads the call out of its payload again.
+    // The integrity check parses the call from its payload.
     data: rawOf({ model, provider, input_tokens: n, output_tokens: 1 }),
     facts: { error: false, call },
   };
@@ -75,31 +75,31 @@ export function finish(runs: RunStore, n: number, team = TEAM) {
   return runs.finish(team, run(n), { status: "success", finishedAt: NOON + 1 }, NOON);
 }
 
-/** Takes the marks of both lanes, as often as there are any, and projects the runs they name. */
+/** Processes the pending runs of both lanes until none is left. */
 export async function projectAll(store: Store, pipeline = pipelineOf(store)): Promise<void> {
   for (const lane of ["closed", "open"] as const) {
     for (;;) {
       const rows = await pipeline.takePending(lane, 10);
       if (rows.isEmpty) break;
       const byTeam = Map.groupBy(rows.runs, ({ team }) => team);
-      for (const [team, some] of byTeam) await pipeline.project(team, some.map(({ run }) => run));
+      for (const [team, items] of byTeam) await pipeline.project(team, items.map(({ run }) => run));
       await rows.ack();
     }
   }
 }
 
 /**
- * Fails unless every summary is made of the run's present parts and every team's roll-ups are exactly
- * the sums of its runs, row by row; the audit must agree. Answers how many closed runs there are.
+ * Fails unless every summary matches its run's current parts, every team's roll-ups equal its runs
+ * row by row, and the integrity check agrees. Returns the number of closed runs.
  */
 export async function assertSumsAddUp(store: Store): Promise<number> {
   let closed = 0;
   for await (const { id, head, summary } of headsOf(store)) {
-    assert(isCurrent(summary, head), `${id} is not summed up`);
+    assert(isCurrent(summary, head), `${id} is not aggregated`);
     assertEquals(summary?.contribution, summarize(head, null).contribution, id);
     if (head.parts.closing === null) continue;
     closed++;
-    assert((summary?.revision ?? 0) > 0, `${id} is closed and was never final`);
+    assert((summary?.revision ?? 0) > 0, `${id} is closed but never became final`);
   }
   await assertRollupsAddUp(store);
   assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
@@ -107,8 +107,8 @@ export async function assertSumsAddUp(store: Store): Promise<number> {
 }
 
 /**
- * Fails unless the roll-ups are exactly the sums of the summaries as they are. That holds at every
- * moment, also while runs wait to be summed up.
+ * Fails unless the roll-ups equal the totals of the current summaries. That holds at every moment,
+ * even while runs wait for aggregation.
  */
 export async function assertRollupsAddUp(store: Store): Promise<void> {
   const sums = new Map<string, Measures>();
@@ -116,14 +116,14 @@ export async function assertRollupsAddUp(store: Store): Promise<void> {
     const contribution = summary?.contribution ?? null;
     for (const row of contribution === null ? [] : contributionsOf(contribution)) {
       const name = nameOf(team, row);
-      const known = sums.get(name);
-      sums.set(name, known === undefined ? row.measures : addMeasures(known, row.measures));
+      const total = sums.get(name);
+      sums.set(name, total === undefined ? row.measures : addMeasures(total, row.measures));
     }
   }
   assertEquals(await storedRows(store), new Map([...sums].sort(byName)));
 }
 
-/** All runs of all teams. */
+/** Reads all runs of all teams. */
 async function* headsOf(store: Store) {
   const runs = new Map<TeamId, Set<RunId>>();
   for await (const { key } of store.reader.list({ prefix: ["run"] })) {
@@ -152,7 +152,7 @@ function byName([a]: [string, Measures], [b]: [string, Measures]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The whole store as text, one line a key with its version. */
+/** Dumps the complete store as text, one line per key with its version. */
 export async function dumpOf(store: Store): Promise<string[]> {
   return await Array.fromAsync(
     store.reader.list({ prefix: [] }),

@@ -1,4 +1,4 @@
-/** Answers of providers, each in the shape that its API documents. */
+/** Responses of providers, each in its API's documented form. */
 
 /** `POST /v1/chat/completions` of OpenAI. */
 export const OPENAI_CHAT = {

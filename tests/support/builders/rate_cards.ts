@@ -1,4 +1,4 @@
-/** What tests of rate cards begin with: a team, its model, and prices for it. */
+/** Fixtures of rate card tests: a team, its model, and prices for it. */
 import { assert } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -14,10 +14,10 @@ export const OTHER: Team = { id: "team-2" as TeamId, name: "other", tier: "team"
 /** A model that no default row prices. */
 export const MODEL = "atlas-70b";
 
-/** The longest another process may go on with rows that have changed. */
+/** Maximum milliseconds for which another process may use outdated rows. */
 export const NOTICED_WITHIN_MS = 10_000;
 
-/** A price as the store takes it. */
+/** Creates a price in the store's form. */
 export function aSpec(fields: Partial<RateSpec> = {}): RateSpec {
   return {
     provider: null,
@@ -30,28 +30,28 @@ export function aSpec(fields: Partial<RateSpec> = {}): RateSpec {
   };
 }
 
-/** A price that differs from others by what its input costs. */
+/** Creates a price with the given input cost. */
 export function priced(input: number, fields: Partial<RateSpec> = {}): RateSpec {
   return aSpec({ rates: { ...aSpec().rates, input }, ...fields });
 }
 
-/** The cards of a store as a process of its own would have them. */
+/** Opens the cards of a store as a separate process does. */
 export function cardsOf(store: Store): RateCardStore {
   return createRateCardStore(store, { now: () => NOON });
 }
 
-/** The row of a put that was not refused. */
+/** Returns the row of an accepted put. */
 export function rateOf(outcome: PutRateOutcome): OwnRate {
   assert(outcome.kind !== "refused", JSON.stringify(outcome));
   return outcome.rate;
 }
 
-/** What input costs by the team's card now. */
+/** Returns the current input cost by the team's card. */
 export async function inputOf(cards: RateCardStore, team = TEAM, model = MODEL) {
   return (await cards.card(team)).find(null, model, NOON)?.row.rates.input ?? null;
 }
 
-/** Moves the monotonic clock, by which cards are remembered, until disposed. */
+/** Moves the monotonic clock, by which cards are cached, until disposed. */
 export function monotonicClockAheadBy(ms: number): Disposable {
   const original = performance.now;
   performance.now = () => original.call(performance) + ms;
@@ -60,7 +60,7 @@ export function monotonicClockAheadBy(ms: number): Disposable {
 
 export const CARD = "/v1/rate-card";
 
-/** A price as it is sent. */
+/** A price as sent. */
 export const PRICE = { model: MODEL, input_usd_per_million: 2.5, output_usd_per_million: 10 };
 
 /** An id that no row has. */
@@ -80,17 +80,17 @@ export function remove(h: Harness, id: string): Promise<Answer> {
   return h.request("DELETE", `${CARD}/${encodeURIComponent(id)}`);
 }
 
-/** What would price a call. */
+/** Returns the row that would price a call. */
 export async function match(h: Harness, query: Record<string, string>, key = h.key) {
   return (await h.get(`${CARD}/match?${new URLSearchParams(query)}`, { key })).json;
 }
 
-/** The team's own rows. */
+/** Returns the team's own rows. */
 export async function ownRows(h: Harness, key = h.key): Promise<Record<string, unknown>[]> {
   return (await h.get(`${CARD}?source=own`, { key })).json.own;
 }
 
-/** Status, code and field of a refusal. */
+/** Returns the status, code and field of a refusal. */
 export function refusalOf({ status, json }: Answer): unknown[] {
   return [status, json.error, json.field];
 }

@@ -1,8 +1,8 @@
-/** Refused calls, made up. */
+/** Sample refused calls. */
 import type { Refusal } from "../../../domain/refusals/refusals.ts";
 import { NOON } from "../harness/harness.ts";
 
-/** A refused call. */
+/** Creates a refused call. */
 export function aRefusal(fields: Partial<Refusal> = {}): Refusal {
   return {
     at: NOON,

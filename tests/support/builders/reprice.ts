@@ -1,17 +1,17 @@
-/** Runs with calls of a model, and what pricing them anew comes to, over a running service. */
+/** Runs with calls of a model, and results of repricing them, over a running service. */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, anEvent, aRun, at, runId } from "./requests.ts";
 import type { Answer, Harness } from "../harness/harness.ts";
 
 export const REPRICE = "/v1/rate-card/reprice";
 
-/** A model that no default row prices, of a provider that none knows. */
+/** A model of an unknown provider, without a default price. */
 export const ATLAS = { provider: "in-house", model: "atlas-70b" };
 
 /** A price of it: {@link aModelCall} costs 0.003. */
 export const PRICE = { model: ATLAS.model, input_usd_per_million: 2, output_usd_per_million: 10 };
 
-/** A call of it, 1,000 tokens in and 100 out. */
+/** Creates a call of the model with 1,000 input and 100 output tokens. */
 export function aModelCall(
   n: number,
   data: Record<string, unknown> = {},
@@ -38,37 +38,37 @@ export async function aClosedRun(
   assertEquals((await h.post(`/v1/runs/${runId(n)}/finish`, aFinish())).status, 202);
 }
 
-/** Puts a price; answers the id of its row. */
+/** Puts a price; returns the id of its row. */
 export async function putPrice(h: Harness, fields: Record<string, unknown> = {}): Promise<string> {
   const answer = await h.request("PUT", "/v1/rate-card", { body: { ...PRICE, ...fields } });
   assert(answer.status < 300, answer.text);
   return answer.json.id;
 }
 
-/** Prices calls of the model anew and answers the job, which is done. */
+/** Reprices calls of the model; returns the finished job. */
 export async function reprice(h: Harness, fields: Record<string, unknown> = {}) {
   const { status, json } = await h.post(REPRICE, { model: ATLAS.model, ...fields });
   assertEquals([status, json.state], [202, "done"], JSON.stringify(json));
   return json;
 }
 
-/** What a job came to: calls, runs, runs changed, and costs before and after. */
+/** Returns a job's counts of calls, runs and changed runs, and its costs before and after. */
 export function resultOf(job: Answer["json"]): number[] {
   return [job.llm_calls, job.runs, job.runs_changed, job.old_cost_usd, job.new_cost_usd];
 }
 
-/** A run as it is once everything is summed up. */
+/** Returns a run after its aggregation. */
 export async function runOf(h: Harness, n: number) {
   return (await h.getSettled(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
 }
 
-/** Cost, revision and unpriced models of a run. */
+/** Returns cost, revision and unpriced models of a run. */
 export async function costOf(h: Harness, n: number): Promise<unknown[]> {
   const { cost_usd, cost } = await runOf(h, n);
   return [cost_usd, cost.revision, cost.unpriced_models];
 }
 
-/** Cost and unpriced calls of all runs. */
+/** Returns cost and unpriced calls of all runs. */
 export async function spent(h: Harness, group = "day"): Promise<unknown[]> {
   const { json } = await h.getSettled(`/v1/spend?from=2026-11-01&to=2026-11-30&group_by=${group}`);
   const { totals, groups } = json;
@@ -76,7 +76,7 @@ export async function spent(h: Harness, group = "day"): Promise<unknown[]> {
   return group === "day" ? sums : groups.map((each: Answer["json"]) => [each.key, each.cost_usd]);
 }
 
-/** An instant some days before the tests' noon. */
+/** Returns an instant `days` before the tests' noon. */
 export function daysAgo(days: number, ms = 0): string {
   return at(-days * 86_400_000 + ms);
 }

@@ -1,4 +1,4 @@
-/** Runs of every sort as data: stored by calls, and listed in memory by the words of the contract. */
+/** Random runs as data: stored by calls, and listed in memory by the rules of the contract. */
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
@@ -8,25 +8,25 @@ import { cardOf, rateRow } from "./cards.ts";
 import { NOON } from "../harness/harness.ts";
 import { aCall, run } from "./pipeline.ts";
 
-/** A token in costs 3 and one out 5 picodollars, of the one model that is known. */
+/** An input token costs 3 picodollars, an output token 5, of the one priced model. */
 export const LIST_CARD = cardOf(rateRow("known", 3, 5));
 
 const HOUR_MS = 3_600_000;
 
-/** A run as it is sent. */
+/** A run as sent. */
 export interface SentRun {
   /** Orphans have no opening. */
   readonly kind: "run" | "heartbeat" | "orphan";
-  /** Hours after noon; of orphans that of their first part. */
+  /** Hours after noon; for an orphan, of its first part. */
   readonly hour: number;
   readonly agent: string;
   readonly customer: string | null;
   readonly feature: string | null;
-  /** How it ends; null for not at all. */
+  /** Final status; null while open. */
   readonly end: "success" | "failed" | "timeout" | null;
   /** Models it calls; a heartbeat reports the first. */
   readonly calls: readonly { model: string; provider: string | null; tokens: number }[];
-  /** Whether the last call comes after the close. */
+  /** True if the last call arrives after the close. */
   readonly isLate: boolean;
 }
 
@@ -72,7 +72,7 @@ export const anyQuery: fc.Arbitrary<RunsQuery> = fc.record({
   }))
 );
 
-/** Stores a run by the calls that send it. */
+/** Stores a run by its calls. */
 export async function send(
   runs: RunStore,
   team: Team,
@@ -106,28 +106,28 @@ export async function send(
   }));
   const isOrphan = sent.kind === "orphan";
   if (!isOrphan) await runs.open(team, { id, agent: sent.agent, startedAt: at, ...labels }, NOON);
-  const late = isLate(sent) ? calls.slice(-1) : [];
-  const early = calls.slice(0, calls.length - late.length);
+  const lateCalls = isLate(sent) ? calls.slice(-1) : [];
+  const early = calls.slice(0, calls.length - lateCalls.length);
   if (early.length > 0 || isOrphan) {
-    const some = early.length > 0
+    const events = early.length > 0
       ? early
       : [{ ...aCall(n * 10), type: "log", facts: { error: false } }];
-    await runs.append(team, id, some, isOrphan ? at : NOON);
+    await runs.append(team, id, events, isOrphan ? at : NOON);
   }
   if (sent.end === null) return;
   await runs.finish(team, id, { status: sent.end, finishedAt: at + 1 }, at + 1);
-  if (late.length > 0) await runs.append(team, id, late, at + 2);
+  if (lateCalls.length > 0) await runs.append(team, id, lateCalls, at + 2);
 }
 
-/** The runs that a query lists, newest first, as one who has them all in memory says. */
+/** Returns the runs that a query lists, newest first, computed in memory. */
 export function listOf(all: ReadonlyMap<number, SentRun>, query: RunsQuery): string[] {
   return [...all]
-    .filter(([n, sent]) => isMeant(n, sent, query))
+    .filter(([n, sent]) => matches(n, sent, query))
     .sort(([n, a], [m, b]) => b.hour - a.hour || m - n)
     .map(([n]) => run(n));
 }
 
-function isMeant(n: number, sent: SentRun, query: RunsQuery): boolean {
+function matches(n: number, sent: SentRun, query: RunsQuery): boolean {
   const at = NOON + sent.hour * HOUR_MS;
   const isOrphan = sent.kind === "orphan";
   const calls = callsOf(sent);
@@ -143,7 +143,7 @@ function isMeant(n: number, sent: SentRun, query: RunsQuery): boolean {
     failed_check: false,
   };
   const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
-  // An orphan has none of what an opening says; it is found as one, or by its whole id.
+  // An orphan has no fields of an opening; it is ids as an orphan, or by its complete id.
   return (isOrphan ? query.has === "orphan" || query.q === run(n) : true) &&
     is(query.agent, isOrphan ? null : sent.agent) &&
     is(query.customer, isOrphan ? null : sent.customer) &&
@@ -157,7 +157,9 @@ function isMeant(n: number, sent: SentRun, query: RunsQuery): boolean {
     at >= (query.from ?? 0) && at < (query.to ?? Infinity);
 }
 
-/** The calls that count: a heartbeat is one at most, an orphan's first part is at least an event. */
+/**
+ * Returns the calls that count: at most one of a heartbeat, and at least one event of an orphan.
+ */
 function callsOf({ kind, calls }: SentRun) {
   return kind === "heartbeat" ? calls.slice(0, 1) : calls;
 }
@@ -167,11 +169,11 @@ function isLate({ kind, end, calls, isLate }: SentRun): boolean {
 }
 
 function beatOf(end: SentRun["end"]) {
-  const words = ["ok", "fail", "timeout", "start"] as const;
-  return words.find((word) => STATUS_OF_HEARTBEAT[word] === (end ?? "running")) ?? "ok";
+  const statuses = ["ok", "fail", "timeout", "start"] as const;
+  return statuses.find((word) => STATUS_OF_HEARTBEAT[word] === (end ?? "running")) ?? "ok";
 }
 
-/** The ids of a list, read page by page; fails where pages do not come to an end. */
+/** Reads the ids of a list page by page; fails if the pages never end. */
 export async function readList(
   page: RunListStore["page"],
   team: Team,
@@ -179,18 +181,18 @@ export async function readList(
   limit: number,
   between: () => Promise<void> = () => Promise.resolve(),
 ): Promise<string[]> {
-  const found: string[] = [];
+  const ids: string[] = [];
   let after: RunPosition | null = null;
   for (let pages = 0; pages < 1_000; pages++) {
     const { rows, next, searchedTo } = await page(team, query, after, limit);
-    found.push(...rows.map(({ id }) => id));
+    ids.push(...rows.map(({ id }) => id));
     if (rows.length > limit) throw new Error(`${rows.length} runs on a page of ${limit}`);
     if ((rows.length < limit && next !== null) !== (searchedTo !== null)) {
-      throw new Error("A page is short and does not say how far was looked");
+      throw new Error("A short page lacks the position up to which it searched");
     }
-    if (next === null) return found;
+    if (next === null) return ids;
     after = next;
     await between();
   }
-  throw new Error("The pages do not come to an end");
+  throw new Error("The pages never end");
 }

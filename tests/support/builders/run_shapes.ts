@@ -1,4 +1,4 @@
-/** Runs of every shape that reads show, by what is particular about them. */
+/** Runs of every shape that reads show, by their distinguishing feature. */
 import { assert } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, aScore, at, events, runId } from "./requests.ts";
 import type { Answer, Harness } from "../harness/harness.ts";
@@ -11,10 +11,10 @@ function aCall(n: number, data: Record<string, unknown>) {
   return anEvent(n, { type: "llm_call", data });
 }
 
-/** Sends what makes a run of a shape; `n` is the number of its id. */
+/** Stores a run of a shape; `n` is the number of its id. */
 type Store = (h: Harness, n: number) => Promise<void>;
 
-/** Each shape by its name. */
+/** Shapes by name. */
 export const RUN_SHAPES: Readonly<Record<string, Store>> = {
   "open": (h, n) => open(h, n),
   "with everything an opening has": (h, n) =>
@@ -73,7 +73,7 @@ export const RUN_SHAPES: Readonly<Record<string, Store>> = {
     await h.worker.idle();
     await append(h, n, aCall(1, TOKENS), anEvent(2, { data: {} }));
   },
-  "ended before it began": async (h, n) => {
+  "ended before it started": async (h, n) => {
     await open(h, n, { started_at: at(9_000) });
     await finish(h, n, { finished_at: at(-9_000) });
   },
@@ -118,7 +118,7 @@ async function stored(sent: Promise<Answer>): Promise<void> {
   assert(status === 200 || status === 202, `${status} ${text}`);
 }
 
-/** Stores a run of each shape; answers the names by the ids. */
+/** Stores a run of each shape; returns the names by id. */
 export async function storeShapes(h: Harness, first: number): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const [index, [name, store]] of Object.entries(RUN_SHAPES).entries()) {

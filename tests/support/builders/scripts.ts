@@ -1,12 +1,12 @@
-/** Runs that clients send call by call, and what each comes to once all of it is stored. */
+/** Runs that clients send call by call, and their totals once all of it is stored. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "./requests.ts";
 import { noTotals, type Totals } from "../oracles/totals.ts";
 
-/** What a call stores, once: an opening, a close, both in one, or events up to so many. */
+/** Parts that a call stores: an opening, a close, both, or events up to a number. */
 export type Stores = "opening" | "closing" | "both" | number;
 
-/** A call, and what its client knows of it. */
+/** A call, and its state as the client knows it. */
 export interface Call {
   readonly stores: Stores;
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Call {
 export interface Script {
   readonly id: RunId;
   readonly calls: readonly Call[];
-  /** The calls of models that its events, or it itself as a heartbeat, report. */
+  /** Model calls that its events, or the heartbeat itself, report. */
   readonly uses: readonly Use[];
 }
 
@@ -32,7 +32,7 @@ interface Use {
 /** The second batch repeats two events of the first. */
 export const EVENTS = { first: 10, both: 18 } as const;
 
-/** Days that all runs of {@link scriptOf} are of. */
+/** Days of all runs of {@link scriptOf}. */
 export const DAYS = [at().slice(0, 10), at().slice(0, 10)] as const;
 
 /** A price, in dollars per million tokens. */
@@ -41,7 +41,7 @@ export const PRICES = { input: 2.5, output: 10 } as const;
 /** A model on the default card, at {@link PRICES}. */
 const PRICED = "gpt-4o";
 
-/** Run number `n`; its events name a model on the default card and another. */
+/** Creates run number `n`; its events name a model on the default card and another one. */
 export function scriptOf(n: number, otherModel: string): Script {
   const id = runId(n) as RunId;
   const use = { model: PRICED, input_tokens: n % 1_000, output_tokens: 7 };
@@ -76,7 +76,7 @@ export function scriptOf(n: number, otherModel: string): Script {
   }
 }
 
-/** Every other event is a call of a model, of one or the other. */
+/** Every other event is a model call, of either model. */
 function eventOf(n: number, otherModel: string): { type: string; data: Use } {
   const model = n % 4 > 0 ? PRICED : otherModel;
   const data = { model, input_tokens: 100 + n, output_tokens: n };
@@ -87,7 +87,7 @@ function queryOf(beat: Record<string, unknown>): URLSearchParams {
   return new URLSearchParams(Object.entries(beat).map(([name, value]) => [name, String(value)]));
 }
 
-/** What a run comes to when all of it is stored, the other model having no price. */
+/** Returns the totals of a completely stored run while the other model has no price. */
 export function totalsOf({ calls, uses }: Script): Totals {
   const totals = { ...noTotals(), runs: 1, llmCalls: uses.length };
   for (const { stores } of calls) {
@@ -103,12 +103,12 @@ export function totalsOf({ calls, uses }: Script): Totals {
   return totals;
 }
 
-/** What the calls of the other model add to a run's cost once they are at {@link PRICES}. */
+/** Returns the cost that the other model's calls add once it is priced at {@link PRICES}. */
 export function costOfOthers({ uses }: Script): number {
   return uses.reduce((sum, use) => use.model === PRICED ? sum : sum + costOf(use), 0);
 }
 
-/** Dollars a million tokens are as many millions of picodollars a token. */
+/** Dollars per million tokens equal millions of picodollars per token. */
 function costOf({ input_tokens, output_tokens }: Use): number {
   return 1e6 * (PRICES.input * input_tokens + PRICES.output * output_tokens);
 }

@@ -1,4 +1,4 @@
-/** Runs as roll-ups count them, and a store that holds the roll-ups of some. */
+/** Run contributions to roll-ups, and a store that holds some roll-ups. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { ModelUsage } from "../../../domain/runs/model_usage.ts";
 import {
@@ -11,7 +11,7 @@ import type { Contribution, RunLabels } from "../../../domain/runs/contribution.
 import { encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Harness } from "../harness/harness.ts";
 
-/** The UTC day that tests live in. */
+/** UTC day of the tests. */
 export const TODAY = "2026-11-21";
 
 /** A dollar in picodollars. */
@@ -37,7 +37,7 @@ export const UNPRICED: ModelUsage = {
   cost: 0n,
 };
 
-/** What a run contributes when its calls are those of its models. */
+/** Creates a run's contribution whose calls are those of its models. */
 export function aContribution(
   fields: Omit<Partial<Contribution>, "labels"> & { labels?: Partial<RunLabels> } = {},
 ): Contribution {
@@ -68,8 +68,8 @@ export async function storeSpend(
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
-    const known = rows.get(name)?.measures;
-    rows.set(name, known ? { ...row, measures: addMeasures(known, row.measures) } : row);
+    const measures = rows.get(name)?.measures;
+    rows.set(name, measures ? { ...row, measures: addMeasures(measures, row.measures) } : row);
   }
   const sets = [...rows.values()].map((row) => ({
     key: rollupKey(team.id, row),
@@ -80,7 +80,7 @@ export async function storeSpend(
   }
 }
 
-/** Sums of no runs, as an answer tells them. */
+/** Measures of no runs, as in a response. */
 export const NOTHING = {
   runs: 0,
   successful_runs: 0,

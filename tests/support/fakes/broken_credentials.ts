@@ -1,7 +1,7 @@
-/** A store of credentials in which nothing works. */
+/** A credential store in which every operation fails. */
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 
-/** Every method does the same: throws, or answers a promise that rejects. */
+/** Every method does the same: throws, or returns a promise that rejects. */
 export function brokenCredentials(fail: () => never | Promise<never>): CredentialStore {
   const find = fail as CredentialStore["find"];
   const broken = fail as () => Promise<never>;

@@ -1,15 +1,15 @@
-/** Time that passes only where somebody waits for it. Nothing that has deadlines may run meanwhile. */
+/** Simulated time that advances only during waits. No code with deadlines may run meanwhile. */
 
 /** Replaces the process's timers and its monotonic clock until disposed. */
 export class FakeTime implements Disposable {
   /** The monotonic clock. */
   nowMs = 0;
-  /** How long each wait was, in order. */
+  /** Duration of each wait, in order. */
   readonly waits: number[] = [];
   readonly #now = performance.now;
   readonly #setTimeout = globalThis.setTimeout;
 
-  /** @param passes is told how much time passes */
+  /** @param passes receives each amount of time that passes */
   constructor(passes: (ms: number) => void = () => {}) {
     performance.now = () => this.nowMs;
     const fake = (callback: () => void, ms = 0) => {

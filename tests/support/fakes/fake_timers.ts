@@ -1,4 +1,4 @@
-/** A clock that the test moves, and the timers that hang on it. */
+/** A clock that the test moves, with its timers. */
 import type { Timers } from "../../../domain/core/deadlines.ts";
 
 export class FakeTimers implements Timers {
@@ -11,7 +11,7 @@ export class FakeTimers implements Timers {
     return () => void this.set.splice(this.set.indexOf(timer), 1);
   };
 
-  /** Moves the clock and calls back whoever is due. */
+  /** Moves the clock and fires the timers that are due. */
   advance(ms: number): void {
     this.nowMs += ms;
     for (const timer of this.set.filter(({ dueMs }) => dueMs <= this.nowMs)) {

@@ -1,6 +1,6 @@
-/** A KV that fails on purpose, by a plan of the test, and otherwise does what the real one does. */
+/** A KV that fails by the test's plan, and otherwise behaves like the real one. */
 
-/** What happens to one commit. */
+/** Outcomes of one commit. */
 export const FAULTS = [
   "none",
   "throw",
@@ -19,8 +19,8 @@ const SLOW_MS = 3;
 /**
  * Wraps a KV.
  *
- * @param next says what happens to each commit in turn
- * @param stalled is waited for by a commit that stalls
+ * @param next returns the outcome of each commit
+ * @param stalled resolves when a stalled commit may continue
  */
 export function faultKv(
   kv: Deno.Kv,
@@ -51,13 +51,14 @@ async function commit(
       throw new TypeError("disk I/O error");
     case "commit then throw":
       await operation.commit();
-      throw new TypeError("the answer was lost");
+      throw new TypeError("the response was lost");
     case "locked":
       throw new TypeError("database is locked");
     case "full":
       throw new TypeError("database or disk is full");
     case "lost":
-      // What another process could cause between a read and this commit, without changing a key.
+      // As if another process had caused a conflict between a read and this commit, without
+      // changing a key.
       return { ok: false };
     case "slow":
       await new Promise((resolve) => setTimeout(resolve, SLOW_MS));

@@ -1,14 +1,14 @@
-/** A little receiver of OpenTelemetry data: OTLP over HTTP, in its JSON form. */
+/** A small receiver of OpenTelemetry data: OTLP over HTTP, in its JSON form. */
 
 /** A span as it arrived. */
 export interface Span {
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Name of the service that it is of. */
+  /** Name of its service. */
   readonly service: unknown;
 }
 
-// deno-lint-ignore no-explicit-any -- what arrives is what is tested
+// deno-lint-ignore no-explicit-any -- the test checks whatever arrives
 type Json = any;
 
 /** Receives until it is disposed. Always `await using`. */
@@ -24,7 +24,7 @@ export class OtlpReceiver implements AsyncDisposable {
     (request) => this.#receive(request),
   );
 
-  /** What `OTEL_EXPORTER_OTLP_ENDPOINT` is set to. */
+  /** Value for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }
@@ -33,7 +33,7 @@ export class OtlpReceiver implements AsyncDisposable {
     await this.#server.shutdown();
   }
 
-  /** Waits until something holds for what has arrived. */
+  /** Waits until a condition on the received data holds. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await this.#arrived.promise;
   }

@@ -1,8 +1,8 @@
-/** A real mail server in this process, which keeps what it gets or behaves badly. */
+/** A real mail server in this process, which keeps its messages or misbehaves. */
 import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 
-/** A message as it was taken. */
+/** A message as accepted. */
 export interface Received {
   readonly from: string;
   readonly to: readonly string[];
@@ -12,7 +12,9 @@ export interface Received {
   readonly html: string | undefined;
 }
 
-/** What a server does: take, refuse a recipient or a whole text, or fall silent at some point. */
+/**
+ * Behavior of a server: accept, refuse a recipient or a message, or stop responding at some point.
+ */
 export type Behaviour =
   | "accept"
   | "refuse recipient"
@@ -28,11 +30,11 @@ export interface SmtpOptions {
 /** A mail server. Always `await using`. */
 export class SmtpSink implements AsyncDisposable {
   behaviour: Behaviour = "accept";
-  /** Messages taken whole, answered or not. */
+  /** Messages received completely, with or without a response. */
   readonly received: Received[] = [];
   /** Connections so far. */
   connections = 0;
-  /** Logins tried so far. */
+  /** Login attempts so far. */
   logins = 0;
   /** Recipients named so far. */
   recipients = 0;
@@ -43,7 +45,7 @@ export class SmtpSink implements AsyncDisposable {
   private constructor(options: SmtpOptions) {
     this.#options = options;
     this.#server = this.#create();
-    // A client that is killed breaks its connection: that is what is tested.
+    // A killed client breaks its connection, which the tests expect.
     this.#server.on("error", () => {});
   }
 
@@ -72,7 +74,7 @@ export class SmtpSink implements AsyncDisposable {
       closeTimeout: 10,
       onConnect: (_, done) => {
         this.connections++;
-        this.#tell();
+        this.#notify();
         if (this.behaviour !== "silent greeting") done();
       },
       onAuth: ({ username, password }, _, done) => {
@@ -84,13 +86,13 @@ export class SmtpSink implements AsyncDisposable {
       },
       onRcptTo: (_, __, done) => {
         this.recipients++;
-        this.#tell();
+        this.#notify();
         if (this.behaviour === "silent recipient") return;
-        done(this.behaviour === "refuse recipient" ? new Error("Nobody of that name") : null);
+        done(this.behaviour === "refuse recipient" ? new Error("No such recipient") : null);
       },
       onData: async (stream, session, done) => {
-        const raw = await whole(stream);
-        // The client left in the middle: nothing was handed in.
+        const raw = await readAll(stream);
+        // The client disconnected in the middle: nothing was delivered.
         if (raw === null) return;
         const { mailFrom, rcptTo } = session.envelope;
         const { messageId = "", subject = "", text = "", html } = await PostalMime.parse(raw);
@@ -105,17 +107,17 @@ export class SmtpSink implements AsyncDisposable {
             html,
           });
         }
-        this.#tell();
+        this.#notify();
         if (this.behaviour !== "silent text") done(refused ? new Error("Not today") : null);
       },
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Resolves once something is so. */
+  /** Resolves when a condition is true. */
   async until(wanted: (sink: SmtpSink) => boolean): Promise<void> {
     while (!wanted(this)) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -125,8 +127,8 @@ export class SmtpSink implements AsyncDisposable {
   }
 }
 
-/** All of a stream; null when it breaks off. */
-async function whole(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
+/** Reads a complete stream; null if it breaks off. */
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
   try {
     return new Uint8Array(await new Response(ReadableStream.from(stream)).arrayBuffer());
   } catch {
@@ -134,7 +136,7 @@ async function whole(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | nu
   }
 }
 
-/** Greets the first client byte by byte, without ever coming to an end; answers how many it took. */
+/** Greets the first client byte by byte forever; returns the number of bytes it read. */
 export async function drip(listener: Deno.Listener): Promise<number> {
   using connection = await listener.accept();
   let bytes = 0;

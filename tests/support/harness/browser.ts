@@ -1,7 +1,7 @@
-/** A real browser, Chromium, for tests. Where there is none they are skipped, and each says so in its name. */
+/** Real browser tests with Chromium. Without Chromium they are skipped, and their names say so. */
 import { type Browser, chromium } from "playwright-core";
 
-/** Where Chromium is: `CHROMIUM` when set, else where Debian installs it, else on the path. */
+/** Finds Chromium: `CHROMIUM` if set, then Debian's path, then the search path. */
 function findChromium(): string | null {
   const set = Deno.env.get("CHROMIUM");
   if (set !== undefined) return set;
@@ -20,13 +20,15 @@ function isFile(path: string): boolean {
 const executablePath = findChromium();
 
 const OPTIONS = [
-  // Those who run tests in a container are root, whom Chromium's own sandbox refuses.
+  // Tests in a container run as root, which Chromium's own sandbox refuses.
   "--no-sandbox",
-  // Whatever a page asks for besides the service under test, it gets nothing.
+  // Blocks every request of a page except those to the service under test.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/** A test with a browser of its own; its steps share it, since starting one takes half a second. */
+/**
+ * Defines a test with a separate browser; its steps share it, since a start takes half a second.
+ */
 export function browserTest(
   name: string,
   run: (browser: Browser, t: Deno.TestContext) => Promise<void>,

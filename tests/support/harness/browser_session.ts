@@ -1,32 +1,32 @@
-/** Somebody with a browser, and everything that goes wrong in it. */
+/** A browser session that records every error in it. */
 import { assertEquals } from "@std/assert";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 
 /** A large screen. */
 export const DESK: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
 
-/** A phone held upright. */
+/** A phone in portrait mode. */
 export const PHONE: BrowserContextOptions = {
   viewport: { width: 375, height: 812 },
   isMobile: true,
   hasTouch: true,
 };
 
-/** Pixels of a screenshot from top to bottom, for pages that are very long. */
+/** Maximum height of a screenshot in pixels, for very long pages. */
 const SHOT_HEIGHT_MAX = 2_500;
 
-/** Where screenshots go; CI keeps what is there. */
+/** Folder for screenshots, which CI keeps. */
 const OUTPUT = Deno.env.get("SCREENSHOTS") ??
   new URL("../../dashboard/browser/output/", import.meta.url).pathname;
 
-/** Has a browser say in its console what its policy forbade. */
-const TELL_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) =>
+/** Makes a browser log the violations of its content policy. */
+const LOG_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) =>
   console.error("forbidden: " + event.violatedDirective + " " + event.blockedURI));`;
 
 /** One person's browser with one page open. Always `await using`. */
 export class BrowserSession implements AsyncDisposable {
   readonly page: Page;
-  /** What went wrong or should not have happened, in words. */
+  /** Errors and unexpected events, as text. */
   readonly faults: string[] = [];
   readonly #context: BrowserContext;
   readonly #origin: string;
@@ -39,9 +39,9 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   /**
-   * Opens a browser window of its own, without cookies.
+   * Opens a separate browser window without cookies.
    *
-   * @param url of the service; whatever is asked of any other is a fault
+   * @param url address of the service; a request to any other is a fault
    */
   static async open(
     browser: Browser,
@@ -50,12 +50,12 @@ export class BrowserSession implements AsyncDisposable {
   ): Promise<BrowserSession> {
     const context = await browser.newContext({
       baseURL: url,
-      // Colours are looked at when they are what they become.
+      // Colors are checked after transitions, so there are none.
       reducedMotion: "reduce",
       ...options,
     });
     context.setDefaultTimeout(10_000);
-    await context.addInitScript(TELL_VIOLATIONS);
+    await context.addInitScript(LOG_VIOLATIONS);
     return new BrowserSession(context, await context.newPage(), url);
   }
 
@@ -77,12 +77,12 @@ export class BrowserSession implements AsyncDisposable {
     });
     this.#context.on("requestfailed", (request) => {
       const why = request.failure()?.errorText ?? "";
-      // What a page still waits for ends with the page.
+      // Leaving a page cancels its open requests.
       if (why !== "net::ERR_ABORTED") fault(`request: ${request.url()} ${why}`);
     });
   }
 
-  /** Signs in by the form, and comes to the first page. */
+  /** Signs in by the form, and waits for the first page. */
   async signIn(key: string): Promise<void> {
     await this.page.goto("/dashboard/sign-in");
     await this.page.getByLabel("Team key").fill(key);
@@ -90,18 +90,18 @@ export class BrowserSession implements AsyncDisposable {
     await this.page.getByRole("button", { name: "Sign out" }).waitFor();
   }
 
-  /** What keeps this person signed in, for another window of theirs. */
+  /** State that keeps this person signed in, for another window. */
   get session(): ReturnType<BrowserContext["storageState"]> {
     return this.#context.storageState();
   }
 
-  /** Fails when anything went wrong so far, but for what is to be expected. */
+  /** Fails if any fault except the expected ones occurred. */
   assertCalm(expected?: RegExp): void {
     const faults = this.faults.filter((text) => expected === undefined || !expected.test(text));
     assertEquals(faults, []);
   }
 
-  /** Saves how the page looks, the first so many lines of it. */
+  /** Saves a screenshot of the top of the page. */
   async shot(name: string): Promise<void> {
     const size = await this.page.evaluate<{ width: number; height: number }>(
       "({ width: innerWidth, height: document.documentElement.scrollHeight })",
@@ -109,7 +109,7 @@ export class BrowserSession implements AsyncDisposable {
     const clip = { x: 0, y: 0, width: size.width, height: Math.min(size.height, SHOT_HEIGHT_MAX) };
     const take = () =>
       this.page.screenshot({ path: `${OUTPUT}/${name}.png`, fullPage: true, clip });
-    // On a busy machine Chromium may have no picture ready; the next time it does.
+    // On a busy machine Chromium may fail to capture a frame; a second attempt works.
     await take().catch((error: Error) => {
       if (!error.message.includes("Unable to capture screenshot")) throw error;
       return take();

@@ -1,4 +1,4 @@
-/** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
+/** Reads the dashboard without a browser: a session, its pages and its forms. */
 import { assertEquals } from "@std/assert";
 import type { AppDeps, Route } from "../../../routes/http/context.ts";
 import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
@@ -6,7 +6,7 @@ import { Memory } from "../../../domain/core/memory.ts";
 import { Admission, type HandlerDeps } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
-/** The dashboard's own table. Building it calls nothing of what the handlers need. */
+/** Returns the dashboard's routes. Building them calls none of the handlers' dependencies. */
 export function dashboardRoutes(): readonly Route[] {
   const shuttingDown = new AbortController().signal;
   const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
@@ -16,11 +16,11 @@ export function dashboardRoutes(): readonly Route[] {
 
 /** A session of the dashboard. */
 export interface Reader {
-  /** The header that the session goes by. */
+  /** The session's cookie header. */
   readonly cookie: string;
-  /** Asks for a page. */
+  /** Requests a page. */
   get(path: string): Promise<Answer>;
-  /** Sends a form as a page of the service would; redirections are answers, not followed. */
+  /** Sends a form as the service's page would, without following redirects. */
   send(path: string, fields?: Record<string, string>): Promise<Answer>;
 }
 
@@ -36,7 +36,7 @@ export async function signedIn(h: Harness, key = h.key): Promise<Reader> {
   };
 }
 
-/** Sends a form with the headers that a browser adds; an empty one among `headers` is not sent. */
+/** Sends a form with the headers that a browser adds; empty `headers` are omitted. */
 export function submit(
   h: Harness,
   path: string,
@@ -58,7 +58,7 @@ export function submit(
   });
 }
 
-/** What a page says, without its markup: text of elements apart by spaces. */
+/** Returns a page's text without markup, with spaces between elements. */
 export function textOf(html: string): string {
   return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/g, "").replace(/<[^>]+>/g, " ")
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
@@ -66,9 +66,9 @@ export function textOf(html: string): string {
 }
 
 /**
- * Where the links of a page lead, in its order.
+ * Returns the targets of a page's links, in its order.
  *
- * @param marked what a link must have in its tag to be meant
+ * @param marked text that a link's tag must contain
  */
 export function hrefsOf(html: string, marked = ""): string[] {
   return [...html.matchAll(/<a\b[^>]*>/g)].map(([tag]) => tag)

@@ -1,6 +1,6 @@
 /**
- * The service as it really runs - a KV file on disk, a socket, the whole HTTP stack - with a clock
- * that the test moves.
+ * The complete service (a KV file on disk, a socket, the HTTP stack) with a clock that the test
+ * moves.
  */
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
@@ -25,7 +25,7 @@ import type { Worker } from "../../../jobs/worker.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
 
-/** Noon of the day tests live in. */
+/** Noon of the tests' day. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
 
 /** The key of the first team. */
@@ -34,45 +34,45 @@ export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 /** All scopes, which a team's first key has. */
 export const ALL_SCOPES: Grant = { kind: "api_key", scopes: ["ingest", "read", "admin"] };
 
-/** Answers as they are: how much smaller they get depends on the names in them, which are chance. */
+/** Disables compression: compressed sizes depend on the random names in responses. */
 const PLAIN = { "Accept-Encoding": "identity" };
 
-/** An answer, its body already read. */
+/** A response with its body read. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; fails where it is none. */
-  // deno-lint-ignore no-explicit-any -- tests look into any answer
+  /** Parses the body as JSON; fails if it is not JSON. */
+  // deno-lint-ignore no-explicit-any -- tests read responses of any shape
   readonly json: any;
 }
 
-/** What a request has besides method and path. */
+/** Options of a request other than method and path. */
 export interface RequestOptions {
   /** Sent as Bearer; `null` for none. The first team's key by default. */
   readonly key?: string | null;
   readonly headers?: Record<string, string>;
-  /** An object is sent as JSON, text and bytes as they are. */
+  /** An object is sent as JSON, text and bytes unchanged. */
   readonly body?: unknown;
-  /** What becomes of a redirection: followed by default. */
+  /** Handling of a redirect; followed by default. */
   readonly redirect?: "follow" | "manual";
 }
 
-/** What a harness begins with. */
+/** Options of a harness. */
 export interface HarnessOptions {
   readonly tier?: Tier;
   readonly region?: Region;
-  /** Replaces parts of what the routes get, for faults. */
+  /** Replaces dependencies of the routes, for faults. */
   readonly deps?: Partial<AppDeps>;
-  /** Sends notices about quotas. */
+  /** Sends quota notices. */
   readonly mailer?: Mailer;
   /** A secret that must not work. */
   readonly refusedSecret?: string;
   /** The operator's key. */
   readonly operatorKey?: string;
-  /** How many bytes caches and queues may hold. */
+  /** Byte limits of caches and queues. */
   readonly memory?: Memory;
-  /** Whether it runs as `deno task dev` does. */
+  /** True to run as `deno task dev` does. */
   readonly dev?: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface HarnessOptions {
 export class Harness implements AsyncDisposable {
   /** The server's clock. */
   nowMs = NOON;
-  /** Whether the service says that it is shutting down. */
+  /** True if the service reports its shutdown. */
   draining = false;
   /** Lines of the request log. */
   readonly log: string[] = [];
@@ -123,7 +123,7 @@ export class Harness implements AsyncDisposable {
     return this.#service.refusals;
   }
 
-  /** The nightly sweep; it does not begin by itself here. */
+  /** The nightly sweep, which does not start on its own here. */
   get sweep(): SweepJob {
     return this.#service.sweep;
   }
@@ -142,7 +142,7 @@ export class Harness implements AsyncDisposable {
       refusedSecret,
       operatorKey,
       dev: this.#options.dev ?? false,
-      // A minute passes before each request: only tests of the limits meet them.
+      // A minute passes before each request, so that only tests of the limits reach them.
       limits: createRequestLimits(() => 60_000 * this.#minutes++, undefined, this.store.memory),
       mailer,
       log: (line) => void this.log.push(line),
@@ -157,7 +157,7 @@ export class Harness implements AsyncDisposable {
     this.#server = serve(app.fetch, "127.0.0.1", 0);
   }
 
-  /** Stops the service and starts it again on the same file, after what is done to it meanwhile. */
+  /** Stops the service, runs `meanwhile`, and restarts it on the same file. */
   async restart(meanwhile: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await this.#stop();
     await meanwhile();
@@ -220,7 +220,7 @@ export class Harness implements AsyncDisposable {
     return this.request("GET", path, options);
   }
 
-  /** Reads once the worker has seen everything there is: costs of closed runs are final. */
+  /** Reads after the worker has finished: costs of closed runs are final. */
   async getSettled(path: string, options: RequestOptions = {}): Promise<Answer> {
     await this.worker.idle();
     return await this.get(path, options);
@@ -245,7 +245,7 @@ export class Harness implements AsyncDisposable {
     return (await credentials.create(team, { name: "test", grant }, "test")).secret;
   }
 
-  /** Events counted for a team in the current month. */
+  /** Returns the events counted for a team in the current month. */
   async usage(team: Team = this.team): Promise<number> {
     const entry = await this.store.reader.get<Deno.KvU64>([
       "usage",
@@ -255,7 +255,10 @@ export class Harness implements AsyncDisposable {
     return Number(entry.value?.value ?? 0n);
   }
 
-  /** The whole store as text, one line a key with its version: equal dumps are equal stores. */
+  /**
+   * Dumps the complete store as text, one line per key with its version: equal dumps are equal
+   * stores.
+   */
   async dump(): Promise<string[]> {
     await this.worker.idle();
     const lines: string[] = [];

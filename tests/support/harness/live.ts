@@ -1,12 +1,12 @@
-/** Reading a live stream event by event. */
+/** Reads a live stream event by event. */
 import { assert } from "@std/assert";
 import type { Harness } from "./harness.ts";
 
-/** An event of a stream; one without a name only tells the place. */
+/** An event of a stream; one without a name has only a position. */
 export interface Told {
   readonly event: string | null;
   readonly id: string | null;
-  // deno-lint-ignore no-explicit-any -- tests look into any event
+  // deno-lint-ignore no-explicit-any -- tests read events of any shape
   readonly data: any;
 }
 
@@ -18,7 +18,7 @@ export interface FollowOptions {
 
 /** A listener. Always `await using`. */
 export class Listener implements AsyncDisposable {
-  /** The last place it was told. */
+  /** Last received position. */
   place = "";
   readonly #reader: ReadableStreamDefaultReader<string>;
   readonly #client: Deno.HttpClient;
@@ -30,7 +30,7 @@ export class Listener implements AsyncDisposable {
     this.#client = client;
   }
 
-  /** Begins to listen; resolves once the stream has begun. */
+  /** Opens a stream; resolves when it has started. */
   static async open(url: string, key: string, options: FollowOptions = {}): Promise<Listener> {
     const { query = "", lastEventId } = options;
     const client = Deno.createHttpClient({});
@@ -48,15 +48,15 @@ export class Listener implements AsyncDisposable {
     return listener;
   }
 
-  /** The next event, or place; null at the end. */
+  /** Returns the next event or position; null at the end. */
   async next(): Promise<Told | null> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
       if (end >= 0) {
-        const told = parseTold(this.#text.slice(0, end));
+        const event = parseEvent(this.#text.slice(0, end));
         this.#text = this.#text.slice(end + 2);
-        if (told.id !== null) this.place = told.id;
-        return told;
+        if (event.id !== null) this.place = event.id;
+        return event;
       }
       const { done, value } = await this.#reader.read();
       if (done) return null;
@@ -64,22 +64,24 @@ export class Listener implements AsyncDisposable {
     }
   }
 
-  /** The next events, so many. */
+  /** Returns the next `count` events. */
   async events(count: number): Promise<Told[]> {
-    const found: Told[] = [];
-    while (found.length < count) {
-      const told = await this.next();
-      assert(told !== null, `the stream ended after ${found.length} of ${count} events`);
-      if (told.event !== null) found.push(told);
+    const events: Told[] = [];
+    while (events.length < count) {
+      const event = await this.next();
+      assert(event !== null, `the stream ended after ${events.length} of ${count} events`);
+      if (event.event !== null) events.push(event);
     }
-    return found;
+    return events;
   }
 
-  /** Everything up to the end of the stream. */
+  /** Returns everything up to the end of the stream. */
   async rest(): Promise<Told[]> {
-    const found: Told[] = [];
-    for (let told = await this.next(); told !== null; told = await this.next()) found.push(told);
-    return found;
+    const events: Told[] = [];
+    for (let event = await this.next(); event !== null; event = await this.next()) {
+      events.push(event);
+    }
+    return events;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -93,12 +95,12 @@ export function follow(h: Harness, options: FollowOptions = {}): Promise<Listene
   return Listener.open(h.url, options.key ?? h.key, options);
 }
 
-/** What an event says in short: its name and the last digits of the run. */
+/** Formats an event briefly: its name and the last digits of the run. */
 export function briefly({ event, data }: Told): string {
   return `${event} ${Number.parseInt(String(data.id).slice(-6), 16)}`;
 }
 
-function parseTold(block: string): Told {
+function parseEvent(block: string): Told {
   const fields = new Map(
     block.split("\n").filter((line) => !line.startsWith(":")).map((line) => {
       const colon = line.indexOf(": ");

@@ -1,4 +1,4 @@
-/** Clients that write every kind of call at once, and remember what they sent and were told. */
+/** Clients that write every kind of call in parallel, and remember their requests and responses. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Call, type Script, scriptOf } from "../builders/scripts.ts";
 import type { Access } from "../oracles/totals.ts";
@@ -6,35 +6,33 @@ import { heldOf, noTally, type Tally, verifyRun } from "../oracles/verify.ts";
 
 const CLIENTS = 16;
 
-/** How long a client rests after a refusal, if it goes on at all. */
+/** Pause of a client after a refusal, if it continues at all. */
 const REFUSED_MS = 20;
 
-/** What a process may take to finish what another left; far more than it does. */
+/** Maximum milliseconds for a process to finish another's work; far more than it needs. */
 const SETTLED_MS_MAX = 10_000;
 
-/** How long anybody waits for certain answers; far more than they take. */
+/** Maximum milliseconds to wait for certain responses; far more than they take. */
 const UNTIL_MS_MAX = 60_000;
 
-/** What came of a call; `gone` when the server was, so that nobody knows. */
+/** Outcome of a call; `gone` if the server disappeared, so that the outcome is unknown. */
 type Outcome = "acknowledged" | "refused" | "gone";
 
-/** When clients stop, beside that the server answers no more. */
+/** Conditions, other than an unreachable server, under which clients stop. */
 export interface Ends {
-  /** So many runs are sent. */
+  /** Maximum number of runs. */
   readonly runs?: number;
-  /**
-   * They are told to. Then a refusal ends none of them: the client leaves that run and begins the next.
-   */
+  /** Stops the clients. With it a refusal ends no client: it skips that run and starts the next. */
   readonly until?: AbortSignal;
 }
 
-/** What a number of clients write to a server, until it is gone. */
+/** Load that several clients put on a server until it is gone. */
 export class Load {
   readonly scripts: Script[] = [];
   acknowledged = 0;
-  /** Refusals by their code; each was a proper one. */
+  /** Refusals by code; all were well-formed. */
   readonly refusals: Record<string, number> = {};
-  /** Whether all clients have stopped. */
+  /** True when all clients have stopped. */
   isOver = false;
   #waiting: { readonly wanted: (load: Load) => boolean; readonly found: () => void }[] = [];
 
@@ -44,7 +42,7 @@ export class Load {
    */
   constructor(readonly first: number, readonly model = "a-model-without-a-price") {}
 
-  /** A load of so many runs, all of them acknowledged. */
+  /** Creates a load of `runs` runs, all of them acknowledged. */
   static acknowledged(first: number, model: string, runs: number): Load {
     const load = new Load(first, model);
     for (let n = 0; n < runs; n++) {
@@ -55,7 +53,7 @@ export class Load {
     return load;
   }
 
-  /** How many calls were refused. */
+  /** Number of refused calls. */
   get refused(): number {
     return Object.values(this.refusals).reduce((sum, count) => sum + count, 0);
   }
@@ -66,7 +64,7 @@ export class Load {
       while (this.scripts.length < runs && !until?.aborted) {
         const next = scriptOf(this.first + this.scripts.length, this.model);
         this.scripts.push(next);
-        const outcome = await this.#sendLeft(client, access, next);
+        const outcome = await this.#sendUnacknowledged(client, access, next);
         if (outcome === "acknowledged") continue;
         if (outcome === "gone" || until === undefined) return;
         await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
@@ -74,26 +72,28 @@ export class Load {
     });
     await writing.finally(() => {
       this.isOver = true;
-      this.#tell();
+      this.#notify();
     });
   }
 
-  /** Resolves once so many calls are acknowledged. */
+  /** Resolves when `count` calls are acknowledged. */
   async reached(count: number): Promise<void> {
     await this.until(({ acknowledged }) => acknowledged >= count);
   }
 
-  /** Resolves once something is so; fails when it never is. */
+  /** Resolves when a condition is true; fails if it never is. */
   async until(wanted: (load: Load) => boolean): Promise<void> {
     if (wanted(this)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ wanted, found: resolve });
-    const never = new Error(`Never so: ${wanted}, with ${this.acknowledged} acknowledged calls`);
+    const never = new Error(
+      `The condition ${wanted} never held, with ${this.acknowledged} acknowledged calls`,
+    );
     const timer = setTimeout(reject, UNTIL_MS_MAX, never);
     await promise.finally(() => clearTimeout(timer));
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#waiting = this.#waiting.filter(({ wanted, found }) => {
       if (!wanted(this)) return true;
       found();
@@ -101,20 +101,23 @@ export class Load {
     });
   }
 
-  /** Sends again what was never acknowledged, and the rest of every run; answers how many calls. */
+  /** Resends unacknowledged calls and sends the remaining ones; returns their number. */
   async resend(access: Access): Promise<number> {
-    const left = this.scripts.filter(({ calls }) => calls.some(isLeft));
-    const sent = left.reduce((sum, { calls }) => sum + calls.filter(isLeft).length, 0);
-    await eachOf(left, async (client, script) => {
-      const outcome = await this.#sendLeft(client, access, script);
-      assertEquals(outcome, "acknowledged", `a retry of ${script.id} was not taken`);
+    const unfinished = this.scripts.filter(({ calls }) => calls.some(isUnacknowledged));
+    const sent = unfinished.reduce(
+      (sum, { calls }) => sum + calls.filter(isUnacknowledged).length,
+      0,
+    );
+    await eachOf(unfinished, async (client, script) => {
+      const outcome = await this.#sendUnacknowledged(client, access, script);
+      assertEquals(outcome, "acknowledged", `a retry of ${script.id} was not accepted`);
     });
     return sent;
   }
 
   /**
-   * Reads every run whose close was acknowledged until its cost is final, writing nothing. Answers how
-   * many there are.
+   * Reads every run with an acknowledged close until its cost is final, without writing. Returns
+   * their number.
    */
   async settle(access: Access): Promise<number> {
     const closed = this.scripts.filter(({ calls }) => calls.at(-1)?.state === "acknowledged");
@@ -128,7 +131,7 @@ export class Load {
     return closed.length;
   }
 
-  /** Holds every run that the server has against what its client was told. */
+  /** Compares every run of the server with its client's responses. */
   async verify(access: Access): Promise<Tally> {
     const tally = noTally();
     await eachOf(this.scripts, async (client, script) => {
@@ -137,9 +140,13 @@ export class Load {
     return tally;
   }
 
-  /** Sends the calls of a run that are not acknowledged, up to the first that still is not. */
-  async #sendLeft(client: Deno.HttpClient, access: Access, { calls }: Script): Promise<Outcome> {
-    for (const call of calls.filter(isLeft)) {
+  /** Sends a run's unacknowledged calls, up to the first that fails. */
+  async #sendUnacknowledged(
+    client: Deno.HttpClient,
+    access: Access,
+    { calls }: Script,
+  ): Promise<Outcome> {
+    for (const call of calls.filter(isUnacknowledged)) {
       const outcome = await this.#send(client, access, call);
       if (outcome !== "acknowledged") return outcome;
     }
@@ -157,7 +164,7 @@ export class Load {
       });
       text = await response.text();
     } catch (error) {
-      // The process is gone: whether it stored the call is not known.
+      // The process is gone: it may or may not have stored the call.
       if (error instanceof TypeError) return "gone";
       throw error;
     }
@@ -175,21 +182,21 @@ export class Load {
       call.state = "acknowledged";
       this.acknowledged++;
     }
-    this.#tell();
+    this.#notify();
     return status === 503 ? "refused" : "acknowledged";
   }
 }
 
-/** The code of a refusal; that of a ping, the only GET, is the first word of a line of text. */
+/** Returns the code of a refusal; a ping, the only GET, has it as the first word of its text. */
 function codeOf({ body }: Call, text: string): string {
   return body === null ? text.split(" ", 1)[0] ?? "" : JSON.parse(text).error;
 }
 
-function isLeft({ state }: Call): boolean {
+function isUnacknowledged({ state }: Call): boolean {
   return state !== "acknowledged";
 }
 
-/** Works as all clients at once. */
+/** Runs `work` as all clients in parallel. */
 async function each(work: (client: Deno.HttpClient) => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: CLIENTS }, async () => {
     using client = Deno.createHttpClient({});
@@ -197,7 +204,7 @@ async function each(work: (client: Deno.HttpClient) => Promise<void>): Promise<v
   }));
 }
 
-/** Each client takes the next one that nobody has taken. */
+/** Distributes the items of a list among the clients. */
 async function eachOf<T>(
   list: readonly T[],
   work: (client: Deno.HttpClient, one: T) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Notices about the quota of one team, with a real mail server and a clock that the test moves. */
+/** Quota notices of one team, with a real mail server and a clock that the test moves. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { NoticeState, NoticeStore } from "../../../domain/teams/quota_notice.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
@@ -15,7 +15,7 @@ import { TempStore } from "./temp_store.ts";
 /** The month of {@link NOON}. */
 export const MONTH = "2026-11";
 
-/** A team on the free plan with an owner, a mail server, and as many jobs as wanted. */
+/** A team on the free plan with an owner, a mail server, and any number of jobs. */
 export class Bench implements AsyncDisposable {
   nowMs = NOON;
   readonly log: string[] = [];

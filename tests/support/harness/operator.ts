@@ -4,17 +4,17 @@ import { type Answer, Harness, type HarnessOptions } from "./harness.ts";
 /** The operator's key. */
 export const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
 
-/** A service that has an operator. */
+/** Opens a service that has an operator. */
 export function openWithOperator(options: HarnessOptions = {}): Promise<Harness> {
   return Harness.open({ ...options, operatorKey: OPERATOR_KEY });
 }
 
-/** Sends a call of the operator. */
+/** Sends a call as the operator. */
 export function operate(h: Harness, method: string, path: string, body?: unknown): Promise<Answer> {
   return h.request(method, path, { key: OPERATOR_KEY, ...(body === undefined ? {} : { body }) });
 }
 
-/** Creates a team; answers it with its first key. */
+/** Creates a team; returns it with its first key. */
 export async function aTeam(h: Harness, fields: Record<string, unknown> = {}) {
   const { status, json, text } = await operate(h, "POST", "/v1/teams", {
     name: "Acme",

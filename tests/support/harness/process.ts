@@ -1,4 +1,4 @@
-/** The real program as a process of its own, started and stopped as an operator does. */
+/** The real program in a separate process, started and stopped as an operator does. */
 import { Output } from "../../../bench/process.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
@@ -13,10 +13,10 @@ const ARGS = [
   "main.ts",
 ];
 
-/** Settings of a process; `undefined` takes one out of the environment. */
+/** Settings of a process; `undefined` removes one from the environment. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
-/** How a process ended. */
+/** Result of an ended process. */
 export interface Ended {
   readonly code: number;
   readonly signal: string | null;
@@ -26,7 +26,7 @@ export interface Ended {
   readonly ms: number;
 }
 
-/** What to put before the program's own command line. */
+/** Command that precedes the program's own command line. */
 export type Launcher = readonly string[];
 
 function spawn(
@@ -43,20 +43,20 @@ function spawnCommand(
 ): Deno.ChildProcess {
   const inherited = Object.entries(Deno.env.toObject())
     .filter(([name]) => name !== "HOST" && !name.startsWith("RUNLEDGER_"));
-  const given = Object.entries({ PORT: "0", ...settings })
+  const configured = Object.entries({ PORT: "0", ...settings })
     .filter((entry): entry is [string, string] => entry[1] !== undefined);
   return new Deno.Command(command, {
     args,
     cwd: ROOT,
     clearEnv: true,
-    env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...Object.fromEntries(given) },
+    env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...Object.fromEntries(configured) },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
 }
 
-/** Runs the program where it is expected to end by itself. */
+/** Runs the program when it is expected to end on its own. */
 export async function runToEnd(settings: Settings, ...flags: string[]): Promise<Ended> {
   const startedMs = performance.now();
   const child = spawn(settings, flags);
@@ -81,24 +81,24 @@ export class Process implements AsyncDisposable {
     this.url = url;
   }
 
-  /** Starts the program and waits until it says where it listens. */
+  /** Starts the program and waits until it reports its address. */
   static start(settings: Settings, ...flags: string[]): Promise<Process> {
     return Process.#listening(spawn(settings, flags));
   }
 
-  /** The same by way of another command, which must become the program. */
+  /** Starts it through another command, which must exec the program. */
   static startBy(launcher: Launcher, settings: Settings): Promise<Process> {
     return Process.#listening(spawn(settings, [], launcher));
   }
 
-  /** The same by way of `deno task`, as a newcomer does. */
+  /** Starts it through `deno task`, as a newcomer does. */
   static startTask(task: string, settings: Settings): Promise<Process> {
     return Process.#listening(
       spawnCommand(settings, [Deno.execPath(), "task", "--quiet", task]),
     );
   }
 
-  /** The same for so many calls that the log is not kept: each of its lines is given away. */
+  /** Starts it for so many calls that the log cannot be kept: passes each line to `onLine`. */
   static startLogging(settings: Settings, onLine: (line: string) => void): Promise<Process> {
     return Process.#listening(spawn(settings, []), onLine);
   }
@@ -109,7 +109,7 @@ export class Process implements AsyncDisposable {
   ): Promise<Process> {
     const stdout = onLine === undefined
       ? new Output(child.stdout)
-      : new Output(givingAway(child.stdout, onLine));
+      : new Output(forwardLines(child.stdout, onLine));
     const stderr = new Output(child.stderr);
     const listens = await stderr.match(/listens on (http:\/\/\S+?),.*\n/);
     if (listens === null) {
@@ -131,7 +131,7 @@ export class Process implements AsyncDisposable {
     return this.#stdout.text;
   }
 
-  /** Waits for a text on stdout, where the request log is. */
+  /** Waits for a text on stdout, which has the request log. */
   async logs(pattern: RegExp): Promise<RegExpExecArray | null> {
     return await this.#stdout.match(pattern);
   }
@@ -141,7 +141,7 @@ export class Process implements AsyncDisposable {
     return await this.#stderr.match(pattern);
   }
 
-  /** Sends a signal without waiting for what it does; nothing when the program has ended. */
+  /** Sends a signal without waiting for its effect; does nothing if the program has ended. */
   signal(signal: Deno.Signal): void {
     try {
       this.#child.kill(signal);
@@ -177,18 +177,18 @@ export class Process implements AsyncDisposable {
   }
 }
 
-/** A stream that gives each of its lines away and holds nothing. */
-function givingAway(
+/** Returns a stream that passes each of its lines on and keeps none. */
+function forwardLines(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   onLine: (line: string) => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const decoder = new TextDecoder();
-  let rest = "";
+  let remainder = "";
   return stream.pipeThrough(
     new TransformStream({
       transform(part) {
-        const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
-        rest = lines.pop() ?? "";
+        const lines = (remainder + decoder.decode(part, { stream: true })).split("\n");
+        remainder = lines.pop() ?? "";
         lines.forEach(onLine);
       },
     }),

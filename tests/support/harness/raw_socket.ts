@@ -1,14 +1,14 @@
-/** Requests as bytes, for what no HTTP client would send. */
+/** Requests as raw bytes, for input that no HTTP client would send. */
 import { aRun } from "../builders/requests.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type Harness, KEY } from "./harness.ts";
 
-/** How long anybody waits for an answer before the test fails. */
+/** Maximum milliseconds to wait for a response before the test fails. */
 const ANSWER_MS_MAX = 5_000;
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 
-/** An answer, its body already read. */
+/** A response with its body read. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -25,7 +25,7 @@ export class RawSocket implements Disposable {
     this.#connection = connection;
   }
 
-  /** Connects to where a server listens. */
+  /** Connects to a server. */
   static async open(url: string): Promise<RawSocket> {
     const { hostname, port } = new URL(url);
     return new RawSocket(await Deno.connect({ hostname, port: Number(port) }));
@@ -42,15 +42,15 @@ export class RawSocket implements Disposable {
     while (rest.length > 0) rest = rest.subarray(await this.#connection.write(rest));
   }
 
-  /** Sends no more, and goes on reading. */
+  /** Ends sending, and keeps reading. */
   async endSending(): Promise<void> {
     await this.#connection.closeWrite();
   }
 
   /**
-   * Reads the next answer, or `null` when the server closed the connection without one.
+   * Reads the next response, or `null` if the server closed the connection without one.
    *
-   * @param bodiless whether it answers a HEAD request
+   * @param bodiless true if it responds to a HEAD request
    */
   async answer(bodiless = false): Promise<RawAnswer | null> {
     const head = await this.#until("\r\n\r\n");
@@ -67,7 +67,7 @@ export class RawSocket implements Disposable {
     return { status, headers, body: empty ? "" : await this.#body(headers) };
   }
 
-  /** Everything the server says until it ends the connection, byte for byte a character. */
+  /** Reads everything until the server ends the connection, one character per byte. */
   async rest(): Promise<string> {
     while (await this.#more());
     const text = new TextDecoder("latin1").decode(this.#received);
@@ -75,7 +75,7 @@ export class RawSocket implements Disposable {
     return text;
   }
 
-  /** Whether the server ends the connection and has nothing more to say. */
+  /** Returns true if the server ends the connection without further bytes. */
   async ended(): Promise<boolean> {
     return this.#received.length === 0 && !await this.#more();
   }
@@ -113,7 +113,7 @@ export class RawSocket implements Disposable {
     return bytes;
   }
 
-  /** Reads what has arrived; false at the end. A server that says nothing fails the test. */
+  /** Reads newly arrived bytes; false at the end. A silent server fails the test. */
   async #more(): Promise<boolean> {
     const silent = setTimeout(() => this[Symbol.dispose](), ANSWER_MS_MAX);
     const chunk = new Uint8Array(16_384);
@@ -126,14 +126,14 @@ export class RawSocket implements Disposable {
       this.#received = joined;
       return true;
     } catch (error) {
-      throw this.#closed ? new Error(`The server said nothing for ${ANSWER_MS_MAX} ms`) : error;
+      throw this.#closed ? new Error(`The server sent nothing for ${ANSWER_MS_MAX} ms`) : error;
     } finally {
       clearTimeout(silent);
     }
   }
 }
 
-/** Where a text of ASCII characters begins in bytes, or -1. */
+/** Returns the position of an ASCII text in bytes, or -1. */
 function positionOf(mark: string, bytes: Uint8Array): number {
   const first = mark.charCodeAt(0);
   for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) {
@@ -144,43 +144,43 @@ function positionOf(mark: string, bytes: Uint8Array): number {
   return -1;
 }
 
-/** The head of a request: its first line and its headers, ended by the empty line. */
+/** Formats the head of a request: its first line, its headers, and the empty line. */
 export function head(...lines: string[]): string {
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** Sends bytes on a connection of their own and reads the one answer. */
+/** Sends bytes on a separate connection and reads the one response. */
 export async function ask(url: string, bytes: string | Uint8Array): Promise<RawAnswer | null> {
   using socket = await RawSocket.open(url);
   await socket.send(bytes);
   return await socket.answer();
 }
 
-/** The key every raw request shows. */
+/** Credential of every raw request. */
 export const AUTH = `Authorization: Bearer ${KEY}`;
 
-/** A GET without a body. */
+/** Formats a GET without a body. */
 export function get(path: string, ...headers: string[]): string {
   return head(`GET ${path} HTTP/1.1`, ...headers);
 }
 
-/** The head of a POST with a good credential. */
+/** Formats the head of a POST with a valid credential. */
 export function post(headers: readonly string[], path = "/v1/runs"): string {
   return head(`POST ${path} HTTP/1.1`, "Host: x", AUTH, ...headers);
 }
 
-/** A POST of these lines of chunks. */
+/** Formats a POST with these lines of chunks. */
 export function chunked(...lines: string[]): string {
   return post(["Transfer-Encoding: chunked", "Connection: close"]) + lines.join("\r\n");
 }
 
-/** Status and code of a refusal in the envelope. */
+/** Returns the status and code of a refusal in the envelope. */
 export function refusal(answer: RawAnswer | null): [number | undefined, string | undefined] {
   const isJson = answer?.headers.get("content-type") === "application/json";
   return [answer?.status, isJson ? JSON.parse(answer.body).error : undefined];
 }
 
-/** Runs what must not change the store, and fails if it did, logged a 5xx, or broke the service. */
+/** Runs an attack; fails if it changed the store, logged a 5xx, or broke the service. */
 export async function unharmed(h: Harness, attack: () => Promise<void>): Promise<void> {
   const before = await h.dump();
   await attack();
@@ -192,28 +192,28 @@ export async function unharmed(h: Harness, attack: () => Promise<void>): Promise
   }
 }
 
-/** Sends what is no valid request: a refusal or a closed connection, and nothing after it. */
+/** Sends an invalid request: it must get a refusal or a closed connection, and nothing after it. */
 export async function refused(h: Harness, name: string, bytes: string): Promise<void> {
   using socket = await RawSocket.open(h.url);
   await socket.send(bytes);
   const answer = await socket.answer();
   const status = answer?.status ?? 400;
   assert(status >= 400 && status < 500, `${name}: ${answer?.status} ${answer?.body}`);
-  assert(await socket.ended(), `${name}: the connection went on`);
+  assert(await socket.ended(), `${name}: the connection stayed open`);
 }
 
-/** A valid body and its length, as headers and chunk sizes write it. */
+/** A valid body and its length, in headers and as a chunk size. */
 export const BODY = JSON.stringify(aRun(1));
 export const LENGTH = `Content-Length: ${BODY.length}`;
 export const SIZE = BODY.length.toString(16);
 
-/** A request hidden behind an ambiguous one: it must never run as well. */
+/** A request hidden after an ambiguous one: it must never run. */
 export const SMUGGLED = post([`Content-Length: ${JSON.stringify(aRun(2)).length}`]) +
   JSON.stringify(aRun(2));
 
 const CHUNKED = "Transfer-Encoding: chunked", NO_CHUNK = "0\r\n\r\n";
 
-/** Requests whose length can be read in two ways, or in none. */
+/** Requests with two possible lengths, or none. */
 export const AMBIGUOUS: Readonly<Record<string, string>> = {
   "length and chunks": post([LENGTH, CHUNKED]) + NO_CHUNK,
   "chunks and length": post([CHUNKED, "Content-Length: 5"]) + NO_CHUNK,
@@ -230,14 +230,14 @@ export const AMBIGUOUS: Readonly<Record<string, string>> = {
   "chunked not last": post(["Transfer-Encoding: chunked, gzip"]) + NO_CHUNK,
   "chunked twice": post([CHUNKED, CHUNKED]) + NO_CHUNK,
   "an unknown coding": post(["Transfer-Encoding: xchunked"]) + NO_CHUNK,
-  "a coding behind a vertical tab": post(["Transfer-Encoding: \x0bchunked"]) + NO_CHUNK,
+  "a coding after a vertical tab": post(["Transfer-Encoding: \x0bchunked"]) + NO_CHUNK,
   "chunks in HTTP/1.0": post([CHUNKED]).replace("1.1", "1.0") + NO_CHUNK,
   "a folded header": post([LENGTH, "X: a\r\n b"]) + BODY,
   "a bare CR in a header": post([LENGTH, "X: a\rb"]) + BODY,
   "NUL in a header": post([LENGTH, "X: a\0b"]) + BODY,
 };
 
-/** Sizes of chunks that are none, or not the size of what follows. */
+/** Invalid chunk sizes, or sizes that differ from the chunk. */
 export const BAD_CHUNK_SIZES: readonly string[] = [
   ...["-1", "0x5", "zz", "f".repeat(17), "", " ", `${SIZE};a\nb`, "5"],
 ];

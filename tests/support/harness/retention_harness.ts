@@ -1,4 +1,4 @@
-/** A ledger that gets old: a clock that the test moves, and all that works on its runs, step by step. */
+/** An aging ledger: a clock that the test moves, and every job on its runs, step by step. */
 import { createHash } from "node:crypto";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
@@ -30,11 +30,11 @@ import { noise } from "./temp_store.ts";
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** What works on a store, as one process has it. Two of them on one store are as two processes. */
+/** Jobs over a store, as one process has them. Two of them on one store act as two processes. */
 export class RetentionHarness {
   /** The clock. */
   nowMs = NOON;
-  /** The clock that nobody sets. */
+  /** The monotonic clock. */
   processMs = 0;
   readonly log: string[] = [];
   readonly runs: RunStore;
@@ -56,12 +56,12 @@ export class RetentionHarness {
     return insertTeam(this.store, tier);
   }
 
-  /** Sums up what changed. */
+  /** Aggregates changed runs. */
   settle(): Promise<void> {
     return projectAll(this.store, this.pipeline);
   }
 
-  /** Sweeps all teams, or only says what that would remove. */
+  /** Sweeps all teams, or only reports what that would remove. */
   async sweep(dryRun = false): Promise<SweepCounts> {
     let counts = EMPTY_SWEEP;
     if (!dryRun) await this.sweeps.resume();
@@ -78,7 +78,7 @@ export class RetentionHarness {
     return counts;
   }
 
-  /** The nightly job, not started. */
+  /** Creates the nightly job, not started. */
   job(
     calls: () => number = () => 0,
     sweeps: SweepStore = this.sweeps,
@@ -94,12 +94,12 @@ export class RetentionHarness {
     });
   }
 
-  /** Brings the deletions that are under way to their end. */
+  /** Completes all pending deletions. */
   async deleteAll(): Promise<void> {
     while (await this.deletions.work());
   }
 
-  /** Prices the calls of the model "known" of a team anew, and sums them up. */
+  /** Reprices a team's calls of the model "known", and aggregates them. */
   async reprice(team: Team, card: RateCard): Promise<void> {
     const reprices = createRepriceStore(this.store, { card: () => card }, { now: this.now });
     await reprices.create(
@@ -113,14 +113,14 @@ export class RetentionHarness {
   }
 }
 
-/** A call whose text takes so many pieces of 60,000 bytes beside the first. */
+/** Creates a call whose text has `pieces` further chunks of 60,000 bytes. */
 export function aLargeCall(n: number, pieces = 1): RunEvent {
   const text = noise(70_000 + 75_000 * (pieces - 1), n + 1);
   const data = rawOf({ model: "known", provider: null, input_tokens: n, output_tokens: 1, text });
   return { ...aCall(n), data };
 }
 
-/** How values are told apart: in one line, and in full. */
+/** Formats values completely and in one line, so that different values differ. */
 const INSPECT = {
   breakLength: Infinity,
   depth: 9,
@@ -128,7 +128,7 @@ const INSPECT = {
   strAbbreviateSize: Infinity,
 } as const;
 
-/** All rows of some key families but their versions; values as what no two different ones share. */
+/** Returns all rows of some key families without their versions, with values as distinct texts. */
 export async function contentsOf(
   store: Store,
   families: readonly string[] | null = null,
@@ -136,7 +136,7 @@ export async function contentsOf(
   const lines: string[] = [];
   for await (const { key, value } of store.reader.list({ prefix: [] })) {
     const family = String(key[0]);
-    // Sweeps tell how they went and when, and that is never the same.
+    // The time and duration of a sweep always differ.
     if (
       family === "sweep" || family === "sweep_clock" ||
       (families !== null && !families.includes(family))
@@ -149,5 +149,5 @@ export async function contentsOf(
   return lines;
 }
 
-/** Key families of what people see of runs long after they are gone. */
+/** Key families with numbers that users see long after a run's removal. */
 export const FIGURES = ["rollup", "usage", "agent", "agent_activity", "agent_count"];

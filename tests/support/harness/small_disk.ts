@@ -1,29 +1,29 @@
-/** A disk that is really full when a test wants it to be, and has space again afterwards. */
+/** A small disk that a test can fill completely, and free again. */
 import { assert } from "@std/assert";
 import type { Launcher } from "./process.ts";
 
-/** A small disk. Always `await using`, and end what runs on it before. */
+/** A small disk. Always `await using`; end the processes on it first. */
 export interface SmallDisk extends AsyncDisposable {
-  /** Where it is. */
+  /** Its folder. */
   readonly folder: string;
-  /** How to start a process on it. */
+  /** Launcher for a process on it. */
   readonly launcher: Launcher;
   /** Leaves a process no space. */
   fill(pid: number): Promise<void>;
-  /** Gives it back. */
+  /** Frees the space. */
   free(pid: number): Promise<void>;
 }
 
 /**
- * How a disk can be small: a file system of a few megabytes, which only root may mount, or a limit on the
- * size of files, which anybody may set for a process of their own.
+ * Kind of a small disk: a file system of a few megabytes, which only root may mount, or a limit on
+ * file size, which any user may set for their processes.
  */
 export type DiskKind = "tmpfs" | "file size limit";
 
-/** More than a service needs that is little used: its log of commits is let grow to 4 MiB. */
+/** More than a little-used service needs: its write-ahead log may grow to 4 MiB. */
 const TMPFS_SIZE = "24m";
 
-/** Which small disks there can be here, the most real one first. */
+/** Returns the kinds of small disks that this machine supports, the most realistic first. */
 export async function diskKinds(): Promise<DiskKind[]> {
   const folder = await makeFolder();
   const kinds: DiskKind[] = [];
@@ -64,12 +64,12 @@ async function writeUntilFull(path: string): Promise<void> {
   }
 }
 
-/** The limit is for writing behind it: what a log of commits already takes is not touched. */
+/** The limit applies to appends: the existing part of the write-ahead log stays writable. */
 function limitedFolder(folder: string): SmallDisk {
   const limit = (pid: number, bytes: string) => ["--pid", String(pid), `--fsize=${bytes}:`];
   return {
     folder,
-    // Without it the signal for files that grow too large would end the process.
+    // Otherwise the signal for files that grow too large would end the process.
     launcher: ["sh", "-c", 'trap "" XFSZ; exec "$0" "$@"'],
     fill: (pid) => run("prlimit", ...limit(pid, "4096")),
     // The process may have ended, and its limit with it.
@@ -88,7 +88,7 @@ export async function run(command: string, ...args: string[]): Promise<void> {
   assert(success, `${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr).trim()}`);
 }
 
-/** Whether a system command is there and does what it is told. */
+/** Returns true if a system command exists and succeeds. */
 export async function succeeds(command: string, ...args: string[]): Promise<boolean> {
   try {
     return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output())

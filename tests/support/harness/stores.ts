@@ -1,4 +1,4 @@
-/** Stores over handles of a test, built without the rest of a service. */
+/** Stores over a test's handles, built without the rest of a service. */
 import type { Deadlines } from "../../../domain/core/deadlines.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
@@ -17,7 +17,7 @@ import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { WorkerSignal } from "../../../kv/writer/signal.ts";
 import { createWriter, type Writer } from "../../../kv/writer/writer.ts";
 
-/** A writer over a handle, alone. */
+/** Creates a writer over a handle, alone. */
 export function writerOver(
   kv: Deno.Kv,
   reader: Deno.Kv = kv,
@@ -28,7 +28,7 @@ export function writerOver(
   return createWriter({ kv, reader, limits, deadlines, ...alone(), memory });
 }
 
-/** A store over two handles, as a process of its own. */
+/** Creates a store over two handles, as a separate process does. */
 export function storeOver(
   kv: Deno.Kv,
   reader: Deno.Kv,
@@ -42,7 +42,7 @@ function alone() {
   return { workerSignal: new WorkerSignal(), inPlace: () => true, memory: new Memory() };
 }
 
-/** Runs priced by the rate cards in the store, as a process of its own has them. */
+/** Creates a run store with the rate cards in the store, as a separate process does. */
 export function runStoreOf(
   store: Store,
   cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
@@ -50,12 +50,12 @@ export function runStoreOf(
   return createRunStore(store, cards, new KnownAgents(store.memory, TIMERS.now));
 }
 
-/** Agents, as a process of its own has them. */
+/** Creates an agent store, as a separate process does. */
 export function agentStoreOf(store: Store): AgentStore {
   return createAgentStore(store, new KnownAgents(store.memory, TIMERS.now));
 }
 
-/** The worker's store, as a process of its own has it. */
+/** Creates the worker's store, as a separate process does. */
 export function processingOf(
   store: Store,
   now: () => number,

@@ -1,4 +1,4 @@
-/** Stores for tests below the HTTP stack: in a folder of their own, or left by a process. */
+/** Stores for tests below the HTTP stack: in a separate folder, or left by a process. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -17,7 +17,7 @@ export class TempStore implements AsyncDisposable {
     this.#store = store;
   }
 
-  /** Opens a store on a file that does not exist yet, or on a copy of another store's closed file. */
+  /** Opens a store on a new file, or on a copy of another store's closed file. */
   static async open(copied?: Uint8Array): Promise<TempStore> {
     const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     const path = `${folder}/test.kv`;
@@ -29,19 +29,19 @@ export class TempStore implements AsyncDisposable {
     return this.#store;
   }
 
-  /** Closes the store and answers what its file holds. */
+  /** Closes the store and returns the bytes of its file. */
   async close(): Promise<Uint8Array> {
     await this.#store.close();
     return await Deno.readFile(this.path);
   }
 
-  /** Closes the store and opens it again on the same file. */
+  /** Closes the store and reopens it on the same file. */
   async reopen(): Promise<OpenStore> {
     await this.#store.close();
     return this.#store = await openStore(this.path, new Memory());
   }
 
-  /** All keys below a prefix. */
+  /** Returns all keys below a prefix. */
   async keysBelow(prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
     return await Array.fromAsync(this.#store.reader.list({ prefix }), ({ key }) => key);
   }
@@ -52,7 +52,7 @@ export class TempStore implements AsyncDisposable {
   }
 }
 
-/** ASCII text that compresses as badly as JSON text can, the same for the same seed. */
+/** Returns ASCII text that compresses as badly as JSON text can, the same for the same seed. */
 export function noise(chars: number, seed = 1): string {
   let state = seed;
   const codes = Array.from({ length: chars }, () => {
@@ -61,14 +61,14 @@ export function noise(chars: number, seed = 1): string {
     const code = 35 + (state >>> 16) % 91;
     return code === 92 ? 33 : code;
   });
-  const parts: string[] = [];
+  const chunks: string[] = [];
   for (let at = 0; at < codes.length; at += 10_000) {
-    parts.push(String.fromCharCode(...codes.slice(at, at + 10_000)));
+    chunks.push(String.fromCharCode(...codes.slice(at, at + 10_000)));
   }
-  return parts.join("");
+  return chunks.join("");
 }
 
-/** Runs a test with a folder of its own. */
+/** Runs a test with a new folder. */
 export async function withFolder<T>(test: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.makeTempDir({ prefix: "runledger-" });
   try {
@@ -78,7 +78,7 @@ export async function withFolder<T>(test: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** Works on a store that no process has, and on its first team. */
+/** Runs `work` on a store that no process has open, and on its first team. */
 export async function withStore<T>(
   path: string,
   work: (store: OpenStore, team: TeamId) => Promise<T>,
@@ -93,7 +93,7 @@ export async function withStore<T>(
   }
 }
 
-/** Bytes that a filled store's file surely has around its middle. */
+/** Range of bytes near the middle of a filled store's file. */
 export const MIDDLE = { from: 100_000, to: 200_000 } as const;
 
 /** Writes a store of many pages and closes it, so that everything is in its one file. */

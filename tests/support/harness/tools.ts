@@ -1,7 +1,7 @@
-/** What the tools' tests share: a recorder in place of the terminal, and small made-up files. */
+/** Shared parts of the tools' tests: a recorder instead of the terminal, and small sample files. */
 import type { Io } from "../../../tools/command.ts";
 
-/** Keeps what a tool says. */
+/** Records a tool's output. */
 export class Recorder implements Io {
   readonly lines: string[] = [];
   readonly failures: string[] = [];
@@ -20,14 +20,14 @@ export class Recorder implements Io {
     this.failures.push(line);
   }
 
-  /** The number behind a label of the summary. */
+  /** Returns the number after a label of the summary. */
   count(label: string): number {
     const line = this.lines.find((line) => line.trim().startsWith(label));
     return Number(/\d+/.exec(line ?? "")?.[0] ?? NaN);
   }
 }
 
-/** A step as trajectory files have it. */
+/** Creates a step in the format of trajectory files. */
 export function aStep(n: number, fields: Record<string, unknown> = {}) {
   return {
     thought: `thought ${n}`,
@@ -38,7 +38,7 @@ export function aStep(n: number, fields: Record<string, unknown> = {}) {
   };
 }
 
-/** A trajectory file with two steps. */
+/** Creates a trajectory file with two steps. */
 export function aTrajectory(fields: Record<string, unknown> = {}): string {
   return JSON.stringify({
     environment: "main",
@@ -58,7 +58,7 @@ export function aTrajectory(fields: Record<string, unknown> = {}): string {
   });
 }
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export class Folder implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
@@ -66,7 +66,7 @@ export class Folder implements AsyncDisposable {
     return new Folder(await Deno.makeTempDir({ prefix: "runledger-tools-" }));
   }
 
-  /** Writes a file with this date; answers its path. */
+  /** Writes a file with this date; returns its path. */
   async write(name: string, text: string, date: Date): Promise<string> {
     const path = `${this.path}/${name}`;
     await Deno.writeTextFile(path, text);
@@ -79,12 +79,12 @@ export class Folder implements AsyncDisposable {
   }
 }
 
-/** Runs `deno task …` in a process of its own, as a user does. */
+/** Runs `deno task …` in a separate process, as a user does. */
 export function runTask(...args: string[]) {
   return runTaskWith({}, ...args);
 }
 
-/** The same with some settings. */
+/** Runs `deno task …` with additional settings. */
 export async function runTaskWith(settings: Record<string, string>, ...args: string[]) {
   const output = await new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", ...args],

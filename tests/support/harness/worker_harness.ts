@@ -11,7 +11,7 @@ import { NOON } from "./harness.ts";
 import { assertSumsAddUp, runsOf, TEAM } from "../builders/pipeline.ts";
 import { TempStore } from "./temp_store.ts";
 
-/** What a workshop begins with. */
+/** Options of the harness. */
 export interface WorkerHarnessOptions {
   readonly stages?: readonly RunnableStage[];
   readonly failurePauseMs?: number;
@@ -19,7 +19,7 @@ export interface WorkerHarnessOptions {
   readonly wrap?: (store: ProcessingStore) => ProcessingStore;
 }
 
-/** A worker, not started yet, that commits of its store wake. Always `await using`. */
+/** A worker, not started yet, that its store's commits wake. Always `await using`. */
 export class WorkerHarness implements AsyncDisposable {
   /** The worker's clock. */
   nowMs = NOON;
@@ -27,7 +27,7 @@ export class WorkerHarness implements AsyncDisposable {
   readonly worker: Worker;
   readonly runs: RunStore;
   readonly pipeline: ProcessingStore;
-  /** How the stages without work read once the cost is final. */
+  /** Expected states of the stages without work once the cost is final. */
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
 
   private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
@@ -48,7 +48,7 @@ export class WorkerHarness implements AsyncDisposable {
 
   readonly now = (): number => this.nowMs;
 
-  /** Another worker with the same stages. */
+  /** Creates another worker with the same stages. */
   another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {
     const { stages = [], failurePauseMs } = this.options;
     return new Worker({
@@ -61,13 +61,13 @@ export class WorkerHarness implements AsyncDisposable {
     });
   }
 
-  /** Moves the clock and has the worker look. */
+  /** Moves the clock and lets the worker check for work. */
   async after(ms: number): Promise<void> {
     this.nowMs += ms;
     await this.worker.idle();
   }
 
-  /** The stages of a run: name, state, attempts. */
+  /** Returns the stages of a run: name, state, attempts. */
   async stagesOf(run: RunId): Promise<string[]> {
     const stored = await this.runs.read(TEAM, run, null, 1);
     return (stored?.processing?.stages ?? []).map(({ stage, state, attempts }) =>
@@ -75,7 +75,7 @@ export class WorkerHarness implements AsyncDisposable {
     );
   }
 
-  /** Resolves once a run is final, without asking the worker for anything. */
+  /** Resolves when a run is final, without waking the worker. */
   async settled(run: RunId): Promise<void> {
     const key = ["run", run, TEAM.id, "processing"];
     for await (const [entry] of this.store.reader.watch([key])) {
@@ -83,7 +83,7 @@ export class WorkerHarness implements AsyncDisposable {
     }
   }
 
-  /** Fails unless the roll-ups are the sum of the runs; answers how many closed ones there are. */
+  /** Fails unless the roll-ups equal the runs' totals; returns the number of closed runs. */
   async sumsAddUp(): Promise<number> {
     assertEquals(await this.temp.keysBelow(["dirty"]), []);
     return await assertSumsAddUp(this.store);
@@ -95,7 +95,7 @@ export class WorkerHarness implements AsyncDisposable {
   }
 }
 
-/** A place where the first to come waits until the test lets it, and everybody, pass. */
+/** A gate at which the first caller waits until the test opens it for all. */
 export class Gate {
   readonly #reached = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();
@@ -106,7 +106,7 @@ export class Gate {
     await this.#opened.promise;
   }
 
-  /** Resolves once somebody waits. */
+  /** Resolves when a caller waits. */
   async reached(): Promise<void> {
     await this.#reached.promise;
   }

@@ -1,21 +1,21 @@
-/** Whether everybody can use a page, as far as a program can tell. */
+/** Accessibility check of a page, as far as a program can decide. */
 import source from "axe-core";
 import type { Page } from "playwright-core";
 
-/** What of a result is told. */
+/** Reported part of a result. */
 interface Violation {
   readonly id: string;
   readonly help: string;
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** Enough to see what is wrong. */
-const NODES_TOLD = 3;
+/** Maximum elements per violation in a report. */
+const NODES_MAX = 3;
 
 /**
- * What axe finds wrong with the page that is shown, a text each.
+ * Returns axe's violations on the current page, one text each.
  *
- * @param rules those to look at; all by default
+ * @param rules rules to check; all by default
  */
 export async function axe(page: Page, rules?: readonly string[]): Promise<string[]> {
   const options = {
@@ -28,7 +28,7 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<string
   );
   return violations.flatMap(({ id, help, nodes }) => [
     `${id}: ${help} (${nodes.length} times)`,
-    ...nodes.slice(0, NODES_TOLD).map(({ html, failureSummary }) =>
+    ...nodes.slice(0, NODES_MAX).map(({ html, failureSummary }) =>
       `${html.slice(0, 200)}: ${failureSummary.replace(/\s+/g, " ")}`
     ),
   ]);

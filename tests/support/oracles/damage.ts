@@ -1,25 +1,25 @@
-/** Damage to a ledger behind the service's back, and what the audit says of it. */
+/** Damage to a ledger outside of the service, and the findings of the integrity check. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { runId } from "../builders/requests.ts";
 import type { Harness } from "../harness/harness.ts";
 
-/** The run that damage is done to. */
+/** The run that is damaged. */
 export const RUN = runId(1) as RunId;
 
-/** Values to write and keys to remove behind the service's back. */
+/** Values to write and keys to remove outside of the service. */
 export interface Damage {
   readonly sets?: { key: Deno.KvKey; value: unknown }[];
   readonly deletes?: Deno.KvKey[];
 }
 
-/** Kinds of damage by name, each with words of a difference that tells of it. */
+/** Kinds of damage by name, each with a text that its finding must contain. */
 export type Damages = Readonly<
   Record<string, { readonly says: string; readonly make: (h: Harness) => Promise<Damage> }>
 >;
 
-/** Does each damage to the first team by itself and fails unless the audit finds it there, and no more. */
+/** Damages the first team in each way; fails unless the integrity check finds exactly that. */
 export async function assertAllFound(
   h: Harness,
   t: Deno.TestContext,
@@ -39,7 +39,7 @@ export async function assertAllFound(
   assertEquals((await verifyStore(h.store)).differences, []);
 }
 
-/** Does damage, audits, and mends it again. */
+/** Damages the ledger, runs the integrity check, and repairs the ledger. */
 export async function auditDamaged(h: Harness, { sets = [], deletes = [] }: Damage) {
   const touched = [...sets.map(({ key }) => key), ...deletes];
   const before = await Promise.all(touched.map((key) => h.store.reader.get(key)));
@@ -52,14 +52,14 @@ export async function auditDamaged(h: Harness, { sets = [], deletes = [] }: Dama
   return result;
 }
 
-/** What is stored at a key. */
+/** Returns the value of a key. */
 export async function valueOf(h: Harness, key: Deno.KvKey): Promise<unknown> {
   const { value, versionstamp } = await h.store.reader.get(key);
   assert(versionstamp !== null, `nothing at ${key.join(" ")}`);
   return value;
 }
 
-/** The first roll-up of a kind. */
+/** Returns the first roll-up of a kind. */
 export async function aRollup(h: Harness, kind: string) {
   const prefix = ["rollup", h.team.id, kind];
   const [entry] = await Array.fromAsync(h.store.reader.list<Uint8Array>({ prefix }, { limit: 1 }));
@@ -68,7 +68,7 @@ export async function aRollup(h: Harness, kind: string) {
   return { key: entry.key, row, write: (to: unknown) => new TextEncoder().encode(json(to)) };
 }
 
-/** A value as text. */
+/** Formats a value. */
 export function json(value: unknown): string {
   return JSON.stringify(value);
 }

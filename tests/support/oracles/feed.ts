@@ -1,4 +1,4 @@
-/** Following the feed of a store, and proof that who did so holds what the store holds. */
+/** Follows the feed of a store, and checks that a follower ends up with the store's data. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { RunChange } from "../../../domain/feed/changes.ts";
@@ -8,21 +8,21 @@ import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import type { Store } from "../../../kv/store.ts";
 
-/** Reads a feed from the beginning, some changes at a time, and keeps what it was told last of each run. */
+/** Reads a feed from the beginning in pages, and keeps the last change of each run. */
 export class Follower {
   readonly known = new Map<RunId, RunChange>();
-  /** Changes in the order they were told. */
+  /** Changes in the order of receipt. */
   readonly told: RunChange[] = [];
   at = 0;
 
   constructor(readonly team: TeamId) {}
 
-  /** Reads on from where it is, up to the end of the feed as it is by then. */
+  /** Continues from its position to the current end of the feed. */
   async readOn(store: Store, limit = 3): Promise<void> {
     const changes = createChangeStore(store, new ChangeNotifier(store));
     for (;;) {
       const page = await changes.page(this.team, this.at, limit);
-      assert(page !== null, `the feed has not come to ${this.at}`);
+      assert(page !== null, `the feed has not reached ${this.at}`);
       for (const change of page.changes) {
         assert(change.number > (this.told.at(-1)?.number ?? 0), "numbers go up");
         this.told.push(change);
@@ -36,8 +36,8 @@ export class Follower {
 }
 
 /**
- * Fails unless the feed of a team tells each of these runs once, as it is, and whoever followed it knows
- * just that.
+ * Fails unless a team's feed has each of these runs once, in its current state, and the follower
+ * agrees.
  */
 export async function assertFollowed(
   store: Store,
@@ -46,7 +46,7 @@ export async function assertFollowed(
 ): Promise<void> {
   const fresh = new Follower(follower.team);
   await fresh.readOn(store, 500);
-  assertEquals(fresh.told.length, fresh.known.size, "a run stands in the feed twice");
+  assertEquals(fresh.told.length, fresh.known.size, "a run is in the feed twice");
   const heads = await readHeads(store, follower.team, ids);
   const stored = new Map(
     heads.filter(({ summary }) => summary !== null)

@@ -1,19 +1,19 @@
-/** The API's description, and JSON judged by the schemas in it. */
+/** The API's description, and a validator of JSON by its schemas. */
 import { Ajv2020 } from "ajv";
 import formats from "ajv-formats";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Document } from "../../../routes/docs/document.ts";
 import { openapiDocument } from "../../../routes/openapi/document.ts";
 
-/** The document as the service sends it. */
+/** Returns the document as the service sends it. */
 export function describedApi(): Document {
   return JSON.parse(JSON.stringify(openapiDocument(ENDPOINTS)));
 }
 
-/** Says what is wrong with a value; null when nothing is. `at` are the names that lead to the schema. */
+/** Returns the problem with a value, or null. `at` is the path of the schema. */
 export type Judge = (at: readonly string[], value: unknown) => string | null;
 
-/** A judge by a document. */
+/** Creates a judge by a document. */
 export function judgeBy(document: unknown): Judge {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);
@@ -28,12 +28,12 @@ export function judgeBy(document: unknown): Judge {
   };
 }
 
-/** Whether a schema is one by the standard of JSON Schema. */
+/** Returns true if a schema conforms to the JSON Schema standard. */
 export function isJsonSchema(schema: object): boolean {
   return new Ajv2020({ strict: false }).validateSchema(schema) === true;
 }
 
-/** A copy in which an object may have no fields but those that its schema tells. */
+/** Returns a copy in which an object may only have the fields of its schema. */
 export function closed<T>(document: T): T {
   return close(document) as T;
 }

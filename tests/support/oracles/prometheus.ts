@@ -1,43 +1,46 @@
-/** Reads Prometheus' text format 0.0.4, and refuses what a scraper might read otherwise or not at all. */
+/**
+ * Parses Prometheus' text format 0.0.4 strictly: refuses anything that scrapers may read
+ * differently.
+ */
 import { assert, assertEquals } from "@std/assert";
 
-/** One line of figures. */
+/** One sample line. */
 export interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A scrape, read. */
+/** A parsed scrape. */
 export class Scrape {
   /** Type of each family by its name. */
   readonly types: ReadonlyMap<string, string>;
   readonly series: readonly Series[];
 
-  /** Reads a text; fails the test where it breaks the format. */
+  /** Parses a text; fails the test if it breaks the format. */
   constructor(text: string) {
-    assert(text.endsWith("\n"), "the last line has no end");
+    assert(text.endsWith("\n"), "the last line has no line end");
     const blocks = text.split(/^(?=# HELP )/m);
     const families = blocks.map(readFamily);
     this.types = new Map(families.map(({ name, type }) => [name, type]));
-    assertEquals(this.types.size, families.length, "a family stands twice");
+    assertEquals(this.types.size, families.length, "a family is listed twice");
     this.series = families.flatMap(({ series }) => series);
     const lines = this.series.map(({ name, labels }) => keyOf(name, labels));
-    assertEquals(new Set(lines).size, lines.length, "a figure stands twice");
+    assertEquals(new Set(lines).size, lines.length, "a sample is listed twice");
   }
 
-  /** The one figure of a name with these labels; null when there is none. */
+  /** Returns the one value of a name with these labels, or null. */
   value(name: string, labels: Record<string, string> = {}): number | null {
     const key = keyOf(name, labels);
     return this.series.find((one) => keyOf(one.name, one.labels) === key)?.value ?? null;
   }
 
-  /** All figures of a name. */
+  /** Returns all samples of a name. */
   of(name: string): Series[] {
     return this.series.filter((one) => one.name === name);
   }
 
-  /** The sum of all figures of a name. */
+  /** Returns the total of all samples of a name. */
   sum(name: string): number {
     return this.of(name).reduce((sum, { value }) => sum + value, 0);
   }
@@ -50,8 +53,8 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,(?=.)|$)/y;
 
 function readFamily(block: string): { name: string; type: string; series: Series[] } {
   const [help = "", type = "", ...lines] = block.trimEnd().split("\n");
-  const [, name = "", told = ""] = /^# HELP (\S+) (\S.*)$/.exec(help) ?? [];
-  assert(NAME.test(name) && told !== "", `no help: ${help}`);
+  const [, name = "", description = ""] = /^# HELP (\S+) (\S.*)$/.exec(help) ?? [];
+  assert(NAME.test(name) && description !== "", `no help: ${help}`);
   const [, typed, kind = ""] = /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(type) ?? [];
   assertEquals(typed, name, `no type: ${type}`);
   assertEquals(name.endsWith("_total"), kind === "counter", `${name} is a ${kind}`);
@@ -68,7 +71,7 @@ function readFamily(block: string): { name: string; type: string; series: Series
 
 function readLine(line: string): Series {
   const [, name = "", labels = "", value = ""] = LINE.exec(line) ?? [];
-  assert(name !== "", `no figure: ${line}`);
+  assert(name !== "", `no sample: ${line}`);
   return { name, labels: readLabels(labels), value: numberOf(value) };
 }
 
@@ -76,10 +79,10 @@ function readLabels(text: string): Record<string, string> {
   const labels: Record<string, string> = {};
   LABEL.lastIndex = 0;
   while (LABEL.lastIndex < text.length) {
-    const found = LABEL.exec(text);
-    assert(found !== null, `no labels: ${text}`);
-    const [, name = "", value = ""] = found;
-    assert(!(name in labels), `${name} stands twice in ${text}`);
+    const match = LABEL.exec(text);
+    assert(match !== null, `no labels: ${text}`);
+    const [, name = "", value = ""] = match;
+    assert(!(name in labels), `${name} occurs twice in ${text}`);
     labels[name] = value.replace(/\\(.)/g, (_, mark) => mark === "n" ? "\n" : mark);
   }
   return labels;
@@ -89,7 +92,7 @@ function numberOf(text: string): number {
   return text.endsWith("Inf") ? Number(text.replace("Inf", "Infinity")) : Number(text);
 }
 
-/** Buckets ascend and hold all below them, the last one is everything, and sum and count are there. */
+/** Buckets ascend and are cumulative, the last one includes everything, and sum and count exist. */
 function checkHistograms(name: string, series: readonly Series[]): void {
   const groups = Map.groupBy(series, ({ labels: { le: _, ...rest } }) => keyOf("", rest));
   for (const [where, group] of groups) {

@@ -1,17 +1,17 @@
-/** The reads of a store, as a test sees them pass. */
+/** Observes the reads of a store. */
 import type { Store } from "../../../kv/store.ts";
 
-/** Reads of keys of one family, from when it was made until it is disposed. */
+/** Counts reads of keys of one family until it is disposed. */
 export class ReadsOf implements Disposable {
-  /** How many began. */
+  /** Number of started reads. */
   count = 0;
-  /** The most at once. */
+  /** Maximum reads in parallel. */
   most = 0;
   #now = 0;
   readonly #reader: Deno.Kv;
   readonly #getMany: Deno.Kv["getMany"];
 
-  /** @param before is waited for by each of them */
+  /** @param before runs before each of them */
   constructor({ reader }: Store, family: string, before: () => Promise<void> = async () => {}) {
     this.#reader = reader;
     this.#getMany = reader.getMany;

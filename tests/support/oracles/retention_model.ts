@@ -1,4 +1,4 @@
-/** What is to be left of runs as they age, told in the words of decisions 18 and 40 and nothing else. */
+/** Model of the data that remains of aging runs, written from decisions 18 and 40 alone. */
 import type { EventId } from "../../../domain/core/ids.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
@@ -11,44 +11,44 @@ const ORPHAN_DAYS = 7;
 /** An opening or a close. */
 export interface PartModel {
   readonly at: number;
-  /** Whether it holds texts or labels. */
+  /** True if it holds texts or labels. */
   payload: boolean;
-  /** Whether they went. */
+  /** True if they were removed. */
   isStripped?: boolean;
-  /** Of an opening by a heartbeat: whether that stored no close with it. */
+  /** For a heartbeat's opening: true if the heartbeat stored no close with it. */
   readonly isAlone?: boolean;
 }
 
-/** A batch of events; without its ids once its payload went. */
+/** A batch of events; without its ids after its payload was removed. */
 interface BatchModel {
   readonly at: number;
   ids: readonly EventId[] | null;
 }
 
-/** A run by what was stored of it and when. */
+/** A run by its stored parts and their times. */
 export class RunModel {
   opening: PartModel | null = null;
   closing: PartModel | null = null;
   batches: BatchModel[] = [];
-  /** Ids that count as known, also of events that went. */
+  /** Known ids, including those of removed events. */
   readonly known = new Set<EventId>();
-  /** Whether some payload went. */
+  /** True if some payload was removed. */
   get isStripped(): boolean {
     return [this.opening, this.closing].some((part) => part?.isStripped === true) ||
       this.batches.some(({ ids }) => ids === null);
   }
 
-  /** Opens the run by `POST /v1/runs`; answers how many events that counts. */
+  /** Opens the run by `POST /v1/runs`; returns the number of events that counts. */
   open(at: number, payload: boolean): number {
-    const known = this.opening;
-    if (known !== null && known.isAlone === undefined) return 0;
-    // It replaces the opening of a heartbeat, which counts already unless the close counts for both.
-    const isCounted = known?.isAlone === true;
-    this.opening = { at: isCounted ? known.at : at, payload };
+    const current = this.opening;
+    if (current !== null && current.isAlone === undefined) return 0;
+    // Replaces a heartbeat's opening, which already counts unless the close counts for both.
+    const isCounted = current?.isAlone === true;
+    this.opening = { at: isCounted ? current.at : at, payload };
     return isCounted ? 0 : 1;
   }
 
-  /** Stores events; answers those that are new. */
+  /** Stores events; returns the new ones. */
   append(ids: readonly EventId[], at: number): number {
     const fresh = [...new Set(ids)].filter((id) => !this.known.has(id));
     if (fresh.length > 0) this.batches.push({ at, ids: fresh });
@@ -60,17 +60,17 @@ export class RunModel {
     return this.arrivals.length > 0;
   }
 
-  /** When anything of it arrived. */
+  /** Arrivals of its parts. */
   get arrivals(): number[] {
     return [this.opening, this.closing, ...this.batches].flatMap((part) => part?.at ?? []);
   }
 
-  /** The ids of its events that are left, in order of arrival. */
+  /** Ids of its remaining events, in order of arrival. */
   get events(): EventId[] {
     return this.batches.flatMap(({ ids }) => ids ?? []);
   }
 
-  /** Lets go what is too old by then. */
+  /** Removes expired data. */
   sweep(tier: Tier, nowMs: number): SweepCounts {
     const { payloadDays, recordDays } = TIERS[tier];
     const isOrphan = this.opening === null;
@@ -112,7 +112,7 @@ export class TeamModel {
     this.runs = Array.from({ length: runs }, () => new RunModel());
   }
 
-  /** Counts calls and events that were stored; nothing ever takes them away again. */
+  /** Counts stored calls and events; the count never decreases. */
   count(at: number, by: number): void {
     if (by > 0) this.usage.set(monthOf(at), (this.usage.get(monthOf(at)) ?? 0) + by);
   }

@@ -1,10 +1,10 @@
-/** Reading why a run cost what it did, and the proof that it adds up. */
+/** Reads the cost of a run, and checks that its parts equal its total. */
 import { assert, assertEquals } from "@std/assert";
 import { anEvent, runId } from "../builders/requests.ts";
 import type { Answer, Harness } from "../harness/harness.ts";
 import { put } from "../builders/rate_cards.ts";
 
-/** Where the cost of the first run is. */
+/** Path of the first run's cost. */
 export const PATH = `/v1/runs/${runId(1)}/cost`;
 
 /** An own price with a rate for each kind of token. */
@@ -16,7 +16,7 @@ export const ATLAS = {
   cache_write_usd_per_million: 3.125,
 };
 
-/** One that is dearer for calls with more than 100 input tokens. */
+/** An own price that is higher for calls with more than 100 input tokens. */
 export const TIERED = {
   ...ATLAS,
   model: "tiered",
@@ -28,7 +28,7 @@ function ratesOf(input: number, output: number) {
   return { input_usd_per_million: input, output_usd_per_million: output };
 }
 
-/** A model call. */
+/** Creates a model call. */
 export function aCall(
   n: number,
   data: Record<string, unknown>,
@@ -42,21 +42,21 @@ export async function sendEvents(h: Harness, ...events: unknown[]): Promise<void
   assertEquals((await h.post(`/v1/runs/${runId(1)}/events`, { events })).status, 202);
 }
 
-/** Puts a price and answers the id of its row. */
+/** Puts a price; returns the id of its row. */
 export async function putPrice(h: Harness, fields: Record<string, unknown>): Promise<string> {
   const answer = await put(h, fields);
   assert(answer.status < 300, answer.text);
   return answer.json.id;
 }
 
-/** The only call of a run's cost. */
+/** Returns the only call of a run's cost. */
 export async function onlyCall(h: Harness) {
   const { json } = await h.get(PATH);
   assertEquals(json.calls.length, 1);
   return json.calls[0];
 }
 
-/** Dollars as whole picodollars. */
+/** Converts dollars to integer picodollars. */
 function picodollars(usd: number): bigint {
   return BigInt(Math.round(usd * 1e12));
 }
@@ -65,7 +65,7 @@ function sumOf(items: readonly { readonly cost_usd: number }[]): bigint {
   return items.reduce((sum, { cost_usd }) => sum + picodollars(cost_usd), 0n);
 }
 
-/** Checks that everything on all pages adds up; answers the calls of all of them. */
+/** Checks the totals across all pages; returns the calls of all pages. */
 export async function assertAddsUp(h: Harness, limit = 50) {
   await h.worker.idle();
   const calls: { cost_usd: number; stated: boolean; lines: { cost_usd: number }[] }[] = [];

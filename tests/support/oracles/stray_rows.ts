@@ -1,4 +1,4 @@
-/** Rows that belong to nothing: what a removal forgot. */
+/** Rows without an owner, which a removal left behind. */
 import { assertEquals } from "@std/assert";
 import { type EventLedger, ID_PAGES_MAX } from "../../../domain/runs/ledger.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -8,7 +8,7 @@ import type { Store } from "../../../kv/store.ts";
 
 type Row = Deno.KvEntry<unknown>;
 
-/** Where the run and its team stand in the keys of each family that names one. */
+/** Positions of the run and its team in the keys of each family that names them. */
 const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]>> = {
   run: [1, 2],
   events: [1, 2],
@@ -20,10 +20,10 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
   dead_stage: [2, 1],
 };
 
-/** Parts of a run that calls store: without any of them there is no run. */
+/** Parts of a run that calls store: a run has at least one of them. */
 const PARTS = ["opening", "closing", "ledger"];
 
-/** What is stored of one run. */
+/** Stored rows of one run. */
 class StoredRun {
   readonly parts = new Map<string, unknown>();
   readonly rows: Row[] = [];
@@ -38,9 +38,9 @@ class StoredRun {
 }
 
 /**
- * The rows of a store that belong to no stored run, or to nothing of it any more.
+ * Returns the rows of a store that belong to no stored run, or to none of its parts.
  *
- * A deleted run may have rows that say when it was to be looked at: they go when they are due.
+ * A deleted run may have rows for its next retention check; they are removed when they are due.
  */
 export async function strayRows(store: Store): Promise<string[]> {
   const runs = new Map<string, StoredRun>();
@@ -57,32 +57,32 @@ export async function strayRows(store: Store): Promise<string[]> {
     else run.rows.push(row);
   }
   for (const run of runs.values()) {
-    const held = piecesOf([...run.parts.values(), ...run.rows.map(({ value }) => value)]);
-    stray.push(...run.rows.filter((row) => isStray(run, row, held)).map(({ key }) => key));
+    const ownedChunks = piecesOf([...run.parts.values(), ...run.rows.map(({ value }) => value)]);
+    stray.push(...run.rows.filter((row) => isStray(run, row, ownedChunks)).map(({ key }) => key));
   }
   return stray.map((key) => key.join(" "));
 }
 
-/** Fails unless every figure of every team is what its runs' parts come to. */
+/** Fails unless every number of every team equals the total of its runs' parts. */
 export async function assertExact(store: Store, message?: string): Promise<void> {
   const { differences, teams } = await verifyStore(store, { pauseMs: 0 });
   assertEquals(differences, [], message);
-  // One whose runs wait to be summed up is not compared.
+  // A team with pending runs is not compared.
   assertEquals(teams.filter(({ state }) => state !== "exact"), [], message);
 }
 
-/** Fails unless nothing is left of what is gone, and every figure is exact. */
+/** Fails unless removed runs left nothing behind, and every number is exact. */
 export async function assertClean(store: Store, message?: string): Promise<void> {
   assertEquals(await strayRows(store), [], message);
   await assertExact(store, message);
 }
 
-function isStray(run: StoredRun, { key }: Row, held: ReadonlySet<string>): boolean {
+function isStray(run: StoredRun, { key }: Row, ownedChunks: ReadonlySet<string>): boolean {
   const [family, , , kind, number] = key;
   if (run.parts.size === 0) return true;
-  // The feed tells of it as long as its id is refused.
+  // The feed lists a deleted run as long as its id is refused.
   if (run.isDeleted) return family !== "expiry" && family !== "change";
-  if (family === "chunk") return !held.has(`${String(kind)} ${String(number)}`);
+  if (family === "chunk") return !ownedChunks.has(`${String(kind)} ${String(number)}`);
   if (family !== "events") return false;
   const { removed = 0, batches = 0, sealed = 0 } = run.ledger ?? {};
   if (kind === "page") return Number(number) >= sealed;
@@ -93,7 +93,7 @@ function isStray(run: StoredRun, { key }: Row, held: ReadonlySet<string>): boole
   return Number(number) < removed || Number(number) >= batches;
 }
 
-/** The further pieces that values name. */
+/** Returns the further chunks that values name. */
 function piecesOf(values: readonly unknown[]): Set<string> {
   const names = new Set<string>();
   for (const value of values) {

@@ -1,9 +1,9 @@
-/** What the service says that everything comes to, held against what its clients know they sent. */
+/** Compares the service's totals with those that its clients sent. */
 import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openBeside } from "../../../kv/open.ts";
 
-/** Sums over all runs, none of them in doubt. */
+/** Totals of all runs, none of them in doubt. */
 export interface Totals {
   /** Events that count toward the quota. */
   counted: number;
@@ -18,52 +18,52 @@ export interface Totals {
   unpriced: number;
 }
 
-/** Nothing at all. */
+/** Returns zero totals. */
 export function noTotals(): Totals {
   return { counted: 0, runs: 0, events: 0, llmCalls: 0, inputTokens: 0, cost: 0, unpriced: 0 };
 }
 
-/** Adds to sums, in place. */
+/** Adds to totals in place. */
 export function addTotals(sums: Totals, more: Totals): void {
   for (const name of Object.keys(sums) as (keyof Totals)[]) sums[name] += more[name];
 }
 
-/** A running service, and a key to it. */
+/** Address of a running service, and a key. */
 export interface Access {
   readonly url: string;
   readonly key: string;
 }
 
-/** The worker may be behind; as long as sums still change it is at work. */
+/** The worker may lag; while totals change it is at work. */
 const UNCHANGED_MS_MAX = 15_000;
 const LOOK_MS = 20;
 const PICODOLLARS = 1e12;
 
-/** Waits until usage and spend from one day to another are exactly as expected. */
+/** Waits until usage and spend from one day to another equal the expected totals. */
 export async function assertTotals(
   access: Access,
   [from, to]: readonly [from: string, to: string],
   expected: Totals,
 ): Promise<void> {
-  let found = await totalsOf(access, from, to);
+  let current = await totalsOf(access, from, to);
   let changedMs = performance.now();
-  while (JSON.stringify(found) !== JSON.stringify(expected)) {
-    if (performance.now() - changedMs > UNCHANGED_MS_MAX) assertEquals(found, expected);
+  while (JSON.stringify(current) !== JSON.stringify(expected)) {
+    if (performance.now() - changedMs > UNCHANGED_MS_MAX) assertEquals(current, expected);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const next = await totalsOf(access, from, to);
-    if (JSON.stringify(next) !== JSON.stringify(found)) changedMs = performance.now();
-    found = next;
+    if (JSON.stringify(next) !== JSON.stringify(current)) changedMs = performance.now();
+    current = next;
   }
 }
 
-/** Fails unless so many events are counted toward the quota; they are in the commit they count. */
+/** Fails unless `expected` events count toward the quota; their commit counts them. */
 export async function assertUsage(access: Access, expected: number): Promise<void> {
-  assertEquals(await usageOf(access), expected, "usage is not what is stored");
+  assertEquals(await usageOf(access), expected, "usage differs from the stored events");
 }
 
 async function usageOf(access: Access): Promise<number> {
   const { months } = await getJson(access, "/v1/usage");
-  // The first of a month may pass meanwhile.
+  // A new month may start meanwhile.
   return months.reduce((sum: number, { used }: { used: number }) => sum + used, 0);
 }
 
@@ -90,7 +90,7 @@ async function getJson({ url, key }: Access, path: string) {
   return json;
 }
 
-/** Adds up a ledger from its runs' parts, beside a service that may have it: all must be exact. */
+/** Recomputes a ledger from its runs' parts, while a service may use it: all must be exact. */
 export async function assertAudit(
   path: string,
   expected: { readonly runs: number; readonly events: number },

@@ -1,32 +1,32 @@
-/** Runs held against what their clients were told: nothing lost, doubled or partial. */
+/** Compares runs with their clients' responses: nothing lost, duplicated or partial. */
 import { assert, assertEquals } from "@std/assert";
 import { eventId } from "../builders/requests.ts";
 import { EVENTS, type Script } from "../builders/scripts.ts";
 
-/** What a ledger holds of a run. */
+/** Stored contents of a run. */
 export interface Held {
   readonly opened: boolean;
   readonly closed: boolean;
   /** Ids of its events, in their order. */
   readonly ids: readonly string[];
-  /** How many events it says that it has. */
+  /** Its number of events. */
   readonly events: number;
 }
 
-/** Counted things of a part of the ledger: events, and each opening and close. */
+/** Counted contents of a part of the ledger: events, and each opening and close. */
 export interface Tally {
   stored: number;
   acknowledged: number;
   sent: number;
 }
 
-/** Nothing at all. */
+/** Returns a zero tally. */
 export function noTally(): Tally {
   return { stored: 0, acknowledged: 0, sent: 0 };
 }
 
-/** What a service tells of a run; null when it has none of it. */
-// deno-lint-ignore no-explicit-any -- an answer's body
+/** Reads a run from its response; null if the service has none of it. */
+// deno-lint-ignore no-explicit-any -- a response body
 export function heldOf(run: any): Held {
   return {
     opened: run !== null && run.agent !== null,
@@ -36,10 +36,10 @@ export function heldOf(run: any): Held {
   };
 }
 
-/** Checks one run part by part, and counts them. */
+/** Checks one run part by part, and counts its parts. */
 export function verifyRun(held: Held, { id, calls }: Script, tally: Tally): void {
   const { opened, closed, ids } = held;
-  let known = 0;
+  let counted = 0;
   for (const { stores, state } of calls) {
     const there = typeof stores === "number"
       ? ids.length >= stores
@@ -50,13 +50,13 @@ export function verifyRun(held: Held, { id, calls }: Script, tally: Tally): void
       : closed;
     if (state === "acknowledged") assert(there, `${stores} of ${id} is lost`);
     if (state === "unsent") assert(!there, `${stores} of ${id} was never sent`);
-    const size = typeof stores === "number" ? stores - known : 1;
-    if (typeof stores === "number") known = stores;
+    const size = typeof stores === "number" ? stores - counted : 1;
+    if (typeof stores === "number") counted = stores;
     if (state !== "unsent") tally.sent += size;
     if (state === "acknowledged") tally.acknowledged += size;
     if (there) tally.stored += size;
   }
-  // Nothing partial: whole batches, in order, each event once; a heartbeat with both its parts.
+  // Nothing is partial: complete batches in order, each event once; a heartbeat has both parts.
   assert([0, EVENTS.first, EVENTS.both].includes(ids.length), `${ids.length} events of ${id}`);
   assertEquals(ids, ids.map((_, n) => eventId(n)));
   assertEquals(held.events, ids.length);

@@ -30,13 +30,13 @@ import {
 
 const BEATS = "/v1/heartbeats";
 
-/** A heartbeat whose padding ends it at the largest body; the service makes its id. */
+/** Returns a heartbeat padded to the largest body; the service creates its id. */
 function opening(fields: object = {}): Uint8Array {
   const output = { text: "a text that is a part of a large body" };
   return new Padded(1_024).of({ agent: "a", status: "start", output, ...fields });
 }
 
-/** Sends one body again and again: what must differ is made by the service or is in the path. */
+/** Sends one body repeatedly: the unique parts are in the path or created by the service. */
 function beats(attacker: Attacker, body: unknown): Promise<void> {
   return attacker.pace(RATE.ingest, () => attacker.post(BEATS, body));
 }
@@ -49,15 +49,15 @@ function finishes(attacker: Attacker, body: unknown): Promise<void> {
   return attacker.pace(RATE.ingest, () => attacker.post(`/v1/runs/${newId("run")}/finish`, body));
 }
 
-/** Bytes left for the rest of a body, without its largest part. */
+/** Bytes reserved for a body without its largest part. */
 const REST_BYTES = 300;
 
-/** Attacks by bodies. */
+/** Attacks with large bodies. */
 export const bodies: readonly Attack[] = [
   attack({
     name: "openings",
     finding: "C1",
-    does: "heartbeats of some kB that inflate to 2 MiB and open a run with an output",
+    does: "heartbeats of a few kB that inflate to 2 MiB and open a run with an output",
     run: (attacker) => beats(attacker, opening()),
   }),
   attack<{ token: string }>({
@@ -78,7 +78,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "openings with long labels",
     finding: null,
-    does: "the same with the longest goal and labels, each a part of a body of 2 MiB",
+    does: "the same with the longest goal and labels, each in a body of 2 MiB",
     async run(attacker) {
       const padded = new Padded(100_000);
       const labels = {
@@ -95,7 +95,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "deepest outputs",
     finding: null,
-    does: `outputs of ${JSON_DEPTH_MAX} levels, as many in a list as fit`,
+    does: `outputs of ${JSON_DEPTH_MAX} levels, as many as fit into a list`,
     async run(attacker) {
       const deep = filled(OUTPUT_BYTES_MAX - REST_BYTES, nested(JSON_DEPTH_MAX - 3));
       await beats(attacker, gzip(`{"agent":"a","output":{"a":${deep}}}`));
@@ -104,7 +104,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "deepest events",
     finding: null,
-    does: `3 events a batch of ${JSON_DEPTH_MAX} levels in 260 kB each`,
+    does: `3 events per batch with ${JSON_DEPTH_MAX} levels and 260 kB each`,
     async run(attacker) {
       const deep = filled(EVENT_BYTES_MAX - 2 * REST_BYTES, nested(JSON_DEPTH_MAX - 6));
       await batches(attacker, gzip(textOf(deep, 3)));
@@ -122,7 +122,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "widest events",
     finding: null,
-    does: "3 events a batch of 260 kB of empty objects each",
+    does: "3 events per batch with 260 kB of empty objects each",
     async run(attacker) {
       const wide = filled(EVENT_BYTES_MAX - 2 * REST_BYTES, "{}");
       await batches(attacker, gzip(textOf(wide, 3)));
@@ -131,7 +131,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "widest ignored fields",
     finding: null,
-    does: "bodies of 2 MiB of empty objects in a field that is ignored",
+    does: "bodies of 2 MiB of empty objects in an ignored field",
     async run(attacker) {
       const wide = filled(BODY_BYTES_MAX - REST_BYTES, "{}");
       await beats(attacker, gzip(`{"agent":"a","a":${wide}}`));
@@ -140,7 +140,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "most member names",
     finding: null,
-    does: "bodies of 2 MiB of members that all have another name",
+    does: "bodies of 2 MiB of members with distinct names",
     async run(attacker) {
       await beats(attacker, gzip(`{"agent":"a","a":${members(BODY_BYTES_MAX - REST_BYTES)}}`));
     },
@@ -179,7 +179,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "batches of wide characters",
     finding: null,
-    does: "50 events of 20 kB of characters of 4 bytes, each batch in a run of its own",
+    does: "50 events of 20 kB of characters of 4 bytes, each batch in a new run",
     async run(attacker) {
       await batches(attacker, gzip(events(50, () => anEvent({ message: WIDE.repeat(5_000) }))));
     },
@@ -187,7 +187,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "outputs that do not compress",
     finding: "M7",
-    does: "380 kB of noise in each heartbeat: what a team may store a second",
+    does: "380 kB of noise in each heartbeat: the most that a team may store per second",
     async run(attacker) {
       const outputs = Array.from(
         { length: 8 },
@@ -200,7 +200,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "plain bodies of 2 MiB in bursts",
     finding: null,
-    does: "200 bodies of 2 MiB without compression at once, every 2 s",
+    does: "200 bodies of 2 MiB without compression in parallel, every 2 s",
     async run(attacker) {
       const body = JSON.stringify({ agent: "a", a: "p".repeat(BODY_BYTES_MAX - REST_BYTES) });
       await attacker.pace(0.5, async () => {
@@ -220,7 +220,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "longest labels",
     finding: "M6",
-    does: "256 characters of 4 bytes in every label, 20 models a run, all different each time",
+    does: "256 characters of 4 bytes in every label, 20 models per run, all different each time",
     async run(attacker) {
       await attacker.pace(RATE.ingest / 2, async (n) => {
         const id = newId("run");
@@ -238,7 +238,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "longest agents",
     finding: null,
-    does: "agents of 128 characters of 4 bytes, another one each time: the cap refuses most",
+    does: "agents of 128 characters of 4 bytes, a different one each time: the cap refuses most",
     run: (attacker) =>
       attacker.pace(
         RATE.ingest,
@@ -272,7 +272,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "one run by all",
     finding: null,
-    does: "new and repeated batches, finishes and scores of one run, all at once",
+    does: "new and repeated batches, finishes and scores of one run, all in parallel",
     async run(attacker) {
       const path = `/v1/runs/${newId("run")}`;
       const same = events(50);

@@ -1,37 +1,37 @@
-/** The feed of changes, live streams and exports. */
+/** Attacks on the change feed, live streams and exports. */
 import { CHANGES_PER_PAGE, OUTPUT_BYTES_MAX } from "../../../../domain/core/limits.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, jsonOf, must, RATE } from "../attacker.ts";
 import { gzip, instant } from "../values.ts";
 import { storeRuns } from "./lists.ts";
 
-/** Streams and waiting calls that a team may have open. */
-const SEATS = 50;
+/** Open streams and waiting calls that a team may have. */
+const SLOTS = 50;
 
-/** Exports that a team may take at once, and more that are refused. */
+/** More exports in parallel than a team may have; some are refused. */
 const EXPORTS = 8;
 
 const PAGE = `/v1/changes?limit=${CHANGES_PER_PAGE.max}`;
 
-/** 1,000 heartbeats of 2.4 kB on the wire with the largest output. */
+/** Stores 1,000 heartbeats with the largest output: 2.4 kB each on the wire. */
 async function storeOutputs(attacker: Attacker): Promise<void> {
   const output = { text: "o".repeat(OUTPUT_BYTES_MAX - 20) };
   const body = gzip({ agent: "a", output });
   await attacker.times(1_000, async () => {
     for (;;) {
       const answer = await attacker.post("/v1/heartbeats", body);
-      // Few large bodies are worked on at once.
+      // The service processes only a few large bodies at a time.
       if (answer?.status !== 503) return void must(answer);
     }
   });
 }
 
-/** The place before all changes but one. */
+/** Returns the cursor after the first change. */
 async function firstCursor(attacker: Attacker): Promise<string> {
   return jsonOf(await attacker.get("/v1/changes?limit=1")).next_cursor;
 }
 
-/** Changes something all the time. */
+/** Changes runs all the time. */
 function change(attacker: Attacker): Promise<void> {
   return attacker.pace(RATE.ingest, (n) => {
     const status = n % 2 === 0 ? "start" : "ok";
@@ -39,29 +39,29 @@ function change(attacker: Attacker): Promise<void> {
   });
 }
 
-/** Attacks by the feed and by streams. */
+/** Attacks on the feed and on streams. */
 export const feed: readonly Attack[] = [
   attack({
     name: "changes",
     finding: "C3",
-    does: "pages of 1,000 changes of runs with outputs of 512 KiB, 20 at once",
+    does: "pages of 1,000 changes of runs with outputs of 512 KiB, 20 in parallel",
     setUp: storeOutputs,
     run: (attacker) => attacker.pace(RATE.control, () => attacker.get(PAGE), 20),
   }),
   attack<{ cursor: string }>({
     name: "live streams from the beginning",
     finding: "C3",
-    does: "50 live streams that are 1,000 changes of such runs behind, opened again and again",
+    does: "50 live streams that are 1,000 changes of such runs behind, reopened repeatedly",
     async setUp(attacker) {
       await storeOutputs(attacker);
       return { cursor: await firstCursor(attacker) };
     },
     async run(attacker, { cursor }) {
       const head = attacker.head("GET", `/v1/live?after=${encodeURIComponent(cursor)}`);
-      await attacker.hold(SEATS, async (socket) => {
+      await attacker.hold(SLOTS, async (socket) => {
         await socket.send(head);
         await attacker.answered(socket);
-        // What is behind comes at once: a little of it is taken and the stream opened again.
+        // The backlog arrives immediately: read a little of it, then reopen the stream.
         await socket.take(262_144);
       });
     },
@@ -75,7 +75,7 @@ export const feed: readonly Attack[] = [
       let cursor = await firstCursor(attacker);
       await Promise.all([
         change(attacker),
-        attacker.clients(SEATS, async () => {
+        attacker.clients(SLOTS, async () => {
           const path = `${PAGE}&wait=30&after=${encodeURIComponent(cursor)}`;
           const answer = await attacker.get(path);
           if (answer?.status === 200) cursor = jsonOf(answer).next_cursor;
@@ -86,12 +86,12 @@ export const feed: readonly Attack[] = [
   attack({
     name: "unread streams",
     finding: null,
-    does: "50 live streams that take nothing, while runs change all the time",
+    does: "50 live streams that read nothing, while runs change all the time",
     async run(attacker) {
       const head = attacker.head("GET", "/v1/live");
       await Promise.all([
         change(attacker),
-        attacker.hold(SEATS, async (socket) => {
+        attacker.hold(SLOTS, async (socket) => {
           await socket.send(head);
           await attacker.answered(socket);
           await new Promise((resolve) => attacker.signal.addEventListener("abort", resolve));
@@ -102,12 +102,12 @@ export const feed: readonly Attack[] = [
   attack({
     name: "streams that are read slowly",
     finding: null,
-    does: "50 live streams that take 256 bytes a second, while runs change all the time",
+    does: "50 live streams that read 256 bytes a second, while runs change all the time",
     async run(attacker) {
       const head = attacker.head("GET", "/v1/live");
       await Promise.all([
         change(attacker),
-        attacker.hold(SEATS, async (socket) => {
+        attacker.hold(SLOTS, async (socket) => {
           await socket.send(head);
           await attacker.answered(socket);
           await socket.sip(256, 1_000);
@@ -118,7 +118,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "exports",
     finding: null,
-    does: "exports of 12,000 runs as NDJSON and CSV, 4 at once and more that are refused",
+    does: "exports of 12,000 runs as NDJSON and CSV, 4 in parallel and more that are refused",
     setUp: (attacker) => storeRuns(attacker),
     run: (attacker) =>
       attacker.clients(
@@ -129,7 +129,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "unread exports",
     finding: null,
-    does: "exports of 12,000 runs on connections that take none of it",
+    does: "exports of 12,000 runs on connections that read nothing",
     setUp: (attacker) => storeRuns(attacker),
     async run(attacker) {
       const head = attacker.head("GET", "/v1/runs.ndjson");
@@ -143,7 +143,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "exports that are read slowly",
     finding: null,
-    does: "exports of 12,000 runs on connections that take 4 kB a second",
+    does: "exports of 12,000 runs on connections that read 4 kB a second",
     setUp: (attacker) => storeRuns(attacker),
     async run(attacker) {
       const head = attacker.head("GET", "/v1/runs.csv");
@@ -157,7 +157,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "exports of nothing",
     finding: null,
-    does: "exports from 1970 that look through all runs and find none, and windows of an instant",
+    does: "exports from 1970 that scan all runs and match none, and windows of an instant",
     setUp: (attacker) => storeRuns(attacker),
     run(attacker) {
       const paths = [
@@ -175,7 +175,7 @@ export const feed: readonly Attack[] = [
   attack({
     name: "heads of exports",
     finding: null,
-    does: "HEAD of exports: begun, and never read",
+    does: "HEAD of exports: started and never read",
     setUp: (attacker) => storeRuns(attacker),
     run: (attacker) =>
       attacker.pace(

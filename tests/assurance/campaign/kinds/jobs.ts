@@ -1,4 +1,6 @@
-/** The work behind calls: aggregating, pricing again, deleting, and changes by an admin's key. */
+/**
+ * Attacks with background work: aggregating, repricing, deleting, and changes with an admin's key.
+ */
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RATE_ROWS_MAX, RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
 import { contributionsOf, mergeRows, type RollupRow } from "../../../../domain/spend/rollup.ts";
@@ -12,13 +14,13 @@ import { aCall, events, gzip, instant, label, newId } from "../values.ts";
 import { largestRate, storeRates, storeRuns } from "./lists.ts";
 import { daysAgo, storeRows } from "./spend.ts";
 
-/** Runs with 20 names of one model, by 20 providers of their own. */
+/** Runs with 20 providers each that all use the same model name. */
 const RUNS_OF_MANY_PROVIDERS = 1_000;
 
-/** Calls that wait for their job at once: all that are sent within the longest wait. */
+/** Calls that wait for their job: as many as are sent within the longest wait. */
 const WAITING_MAX = 1_200;
 
-/** Jobs that are asked for a second: each is stored, and some steps of work. */
+/** Jobs requested per second: each is stored and takes several steps. */
 const JOBS = 20;
 
 async function storeManyProviders(attacker: Attacker): Promise<void> {
@@ -30,29 +32,29 @@ async function storeManyProviders(attacker: Attacker): Promise<void> {
   });
 }
 
-/** Asks to price a model again from another instant each time, so that no two jobs are the same. */
+/** Requests a repricing from a different instant each time, so that every job is new. */
 function reprice(attacker: Attacker, n: number, fields: object) {
   const from = new Date(Date.now() - 86_400_000 - n).toISOString();
   return attacker.post("/v1/rate-card/reprice", { from, ...fields });
 }
 
-/** Customers whose runs are gone by age, and the models of each. */
-const GONE = { customers: 30, models: 500 } as const;
+/** Customers whose runs were removed by age, and the number of models of each. */
+const REMOVED = { customers: 30, models: 500 } as const;
 
-/** Writes what gone runs of customers have left in the spend of one day, as the sweep does. */
+/** Writes the spend of removed runs for one day, as the sweep does. */
 async function fillGone(store: Store, team: TeamId): Promise<void> {
   const rows = mergeRows(
-    Array.from({ length: GONE.customers }, (_, customer) =>
+    Array.from({ length: REMOVED.customers }, (_, customer) =>
       contributionsOf({
         day: daysAgo(60),
         labels: { agent: "a", customer: `gone-${customer}`, feature: null, status: "success" },
-        events: GONE.models,
-        calls: GONE.models,
+        events: REMOVED.models,
+        calls: REMOVED.models,
         inputTokens: 0n,
         outputTokens: 0n,
         cachedInputTokens: 0n,
         cost: 0n,
-        models: Array.from({ length: GONE.models }, (_, model) => ({
+        models: Array.from({ length: REMOVED.models }, (_, model) => ({
           provider: "p",
           model: `model-${customer}-${model}`,
           priced: true,
@@ -74,12 +76,12 @@ async function fillGone(store: Store, team: TeamId): Promise<void> {
   }
 }
 
-/** Attacks by work that calls leave behind. */
+/** Attacks with work that runs after a call. */
 export const jobs: readonly Attack[] = [
   attack({
     name: "models of their own",
     finding: "M5",
-    does: "runs with 20 models that no other run has, as many as the plan lets through",
+    does: "runs with 20 models that no other run has, at the rate limit of the plan",
     run: (attacker) =>
       attacker.pace(RATE.ingest / 2, async (n) => {
         const id = newId("run");
@@ -134,14 +136,14 @@ export const jobs: readonly Attack[] = [
   attack({
     name: "repricing unknown models",
     finding: null,
-    does: "jobs for made-up models with the longest names, as fast as the plan lets them through",
+    does: "jobs for made-up models with the longest names, at the rate limit of the plan",
     run: (attacker) =>
       attacker.pace(RATE.control, (n) => reprice(attacker, n, { model: label(n) }), WAITING_MAX),
   }),
   attack({
     name: "erasures of customers that never were",
     finding: "M4",
-    does: "deletions of made-up customers, as fast as the plan lets them through",
+    does: "deletions of made-up customers, at the rate limit of the plan",
     run: (attacker) =>
       attacker.pace(
         RATE.control,
@@ -171,10 +173,13 @@ export const jobs: readonly Attack[] = [
   attack({
     name: "erasures of gone runs",
     finding: "L12",
-    does: "deletions of customers of whom only 500 models each are left in one day's spend",
+    does: "deletions of customers with no runs left, only 500 models each in one day's spend",
     fill: fillGone,
     run: (attacker) =>
-      attacker.pace(10, (n) => attacker.send("DELETE", `/v1/customers/gone-${n % GONE.customers}`)),
+      attacker.pace(
+        10,
+        (n) => attacker.send("DELETE", `/v1/customers/gone-${n % REMOVED.customers}`),
+      ),
   }),
   attack({
     name: "erasure of the largest customer",
@@ -196,7 +201,7 @@ export const jobs: readonly Attack[] = [
   attack({
     name: "deletions of runs",
     finding: null,
-    does: "runs with the largest outputs, each deleted at once",
+    does: "runs with the largest outputs, each deleted immediately",
     async run(attacker) {
       const output = { text: "o".repeat(500_000) };
       await attacker.pace(RATE.ingest, async () => {
@@ -209,7 +214,7 @@ export const jobs: readonly Attack[] = [
   attack({
     name: "rates while pricing",
     finding: null,
-    does: "the 1,000 largest own rows put again and again, while calls are priced by them",
+    does: "the 1,000 largest own rows replaced repeatedly, while calls are priced by them",
     setUp: (attacker) => storeRates(attacker),
     async run(attacker) {
       const put = (n: number) => {
@@ -227,14 +232,14 @@ export const jobs: readonly Attack[] = [
     },
   }),
   attack({
-    name: "credentials made, rotated and revoked",
+    name: "credentials created, rotated and revoked",
     finding: null,
     does: "keys and ping tokens in a loop, and lists of them",
     run: (attacker) =>
       attacker.pace(RATE.control / 4, async (n) => {
-        const made = await attacker.post("/v1/keys", { kind: "api_key", name: label(n, 128) });
-        if (made?.status !== 201) return;
-        const rotated = await attacker.post(`/v1/keys/${jsonOf(made).id}/rotate`, {});
+        const created = await attacker.post("/v1/keys", { kind: "api_key", name: label(n, 128) });
+        if (created?.status !== 201) return;
+        const rotated = await attacker.post(`/v1/keys/${jsonOf(created).id}/rotate`, {});
         if (rotated?.status !== 201) return;
         await attacker.send("DELETE", `/v1/keys/${jsonOf(rotated).id}`);
         await attacker.get("/v1/keys?limit=500");
@@ -243,7 +248,7 @@ export const jobs: readonly Attack[] = [
   attack({
     name: "agents archived and back",
     finding: null,
-    does: "agents that are archived, renamed, and come back by a run",
+    does: "agents that are archived, renamed, and restored by a run",
     async setUp(attacker) {
       await attacker.times(10, async (n) => {
         must(await attacker.post("/v1/heartbeats", { agent: `agent-${n}` }));

@@ -1,4 +1,4 @@
-/** Bodies that are too large to be parsed whole. */
+/** Attacks with bodies that are too large to be parsed in one piece. */
 import {
   EVENT_BYTES_MAX,
   EVENTS_BODY_BYTES_MAX,
@@ -8,16 +8,16 @@ import { type Attack, attack } from "../attack.ts";
 import { type Attacker, RATE } from "../attacker.ts";
 import { anEvent, events, filled, gzip, nested, newId, noise, textOf } from "../values.ts";
 
-/** Bytes left for the rest of a body, without its largest part. */
+/** Bytes reserved for a body without its largest part. */
 const REST_BYTES = 300;
 
-/** A batch of the largest size without events: a field that nobody reads fills it. */
+/** Returns the largest batch without events: an ignored field fills it. */
 function largest(element: string): Uint8Array {
   const bytes = EVENTS_BODY_BYTES_MAX - REST_BYTES;
   return gzip(`{"more":${filled(bytes, element)},"events":[]}`);
 }
 
-/** Sends one batch to a run of its own. */
+/** Sends one batch to a new run. */
 function batch(attacker: Attacker, body: unknown): Promise<unknown> {
   return attacker.post(`/v1/runs/${newId("run")}/events`, body);
 }
@@ -26,7 +26,7 @@ function paced(attacker: Attacker, body: unknown): Promise<void> {
   return attacker.pace(RATE.ingest, () => batch(attacker, body), 64);
 }
 
-/** Attacks by the largest bodies. */
+/** Attacks with the largest bodies. */
 export const largeBodies: readonly Attack[] = [
   attack({
     name: "16 MiB of events",
@@ -40,13 +40,13 @@ export const largeBodies: readonly Attack[] = [
   attack({
     name: "16 MiB of an unknown field",
     finding: null,
-    does: "batches with 16 MiB of empty objects in a field that nobody reads",
+    does: "batches with 16 MiB of empty objects in an ignored field",
     run: (attacker) => paced(attacker, largest("{}")),
   }),
   attack({
     name: "16 MiB of levels",
     finding: null,
-    does: "batches that nest eight million levels deep, or 64 levels as often as fits",
+    does: "batches that nest eight million levels deep, or as many values of 64 levels as fit",
     async run(attacker) {
       const half = EVENTS_BODY_BYTES_MAX / 2 - REST_BYTES;
       const deep = gzip(`{"more":${"[".repeat(half)}${"]".repeat(half)},"events":[]}`);

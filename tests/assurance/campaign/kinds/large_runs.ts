@@ -1,18 +1,18 @@
-/** Runs with very many or very large events: appended to, read, waited for and deleted. */
+/** Attacks on runs with very many or very large events: appends, reads, waits and deletions. */
 import { DESCENDANTS } from "../../../../domain/core/limits.ts";
 import { type Attack, attack } from "../attack.ts";
-import { type Attacker, must, RATE, taken } from "../attacker.ts";
+import { type Attacker, must, RATE, sendUntilAccepted } from "../attacker.ts";
 import { aCall, anEvent, events, gzip, instant, newId, Padded, THREE_BYTES } from "../values.ts";
 
-/** A run that the set-up has stored. */
+/** Set-up result: a stored run. */
 interface StoredRun {
   readonly run: string;
 }
 
-/** Waiting calls and streams that a team may have open. */
-const SEATS = 50;
+/** Waiting calls and open streams that a team may have. */
+const SLOTS = 50;
 
-/** Readers that wait for an answer at once. */
+/** Readers that wait for a response in parallel. */
 const READERS = 64;
 
 async function open(attacker: Attacker, fields: object = {}): Promise<string> {
@@ -30,11 +30,11 @@ async function grow(
 ): Promise<void> {
   await attacker.times(batches, async () => {
     const batch = gzip(events(50));
-    await taken(() => attacker.post(`/v1/runs/${run}/events`, batch));
+    await sendUntilAccepted(() => attacker.post(`/v1/runs/${run}/events`, batch));
   }, atOnce);
 }
 
-/** 500 batches of 1 MB, all events at one instant. */
+/** Stores 500 batches of 1 MB, all events at one instant. */
 async function storeOneInstant(attacker: Attacker): Promise<StoredRun> {
   const run = await open(attacker);
   const ts = instant();
@@ -46,16 +46,16 @@ async function storeOneInstant(attacker: Attacker): Promise<StoredRun> {
   return { run };
 }
 
-/** More events than the ids of any run that are kept in memory: 205,000. */
+/** Stores 205,000 events: more than the service caches ids of for one run. */
 async function storeGrown(attacker: Attacker): Promise<StoredRun> {
   const run = await open(attacker);
   await grow(attacker, run, 3_950);
-  // From here on a service that falls over long runs would not take many at once.
+  // A service that is overloaded by long runs would refuse many in parallel from here on.
   await grow(attacker, run, 150, 2);
   return { run };
 }
 
-/** A page of 50 events of 240 kB of UTF-8 each, in characters of 3 bytes. */
+/** Stores a page of events of 240 kB of UTF-8 each, in characters of 3 bytes. */
 async function storeLargePage(attacker: Attacker): Promise<StoredRun> {
   const run = await open(attacker);
   const data = { message: THREE_BYTES.repeat(80_000) };
@@ -66,7 +66,7 @@ async function storeLargePage(attacker: Attacker): Promise<StoredRun> {
   return { run };
 }
 
-/** 10,000 calls of 20 models. */
+/** Stores 10,000 calls of 20 models. */
 async function storeCalls(attacker: Attacker): Promise<StoredRun> {
   const run = await open(attacker);
   await attacker.times(200, async () => {
@@ -76,7 +76,7 @@ async function storeCalls(attacker: Attacker): Promise<StoredRun> {
   return { run };
 }
 
-/** A tree of as many runs as a record adds the cost of, in as many generations. */
+/** Stores the largest tree whose cost a record includes, with the most generations. */
 async function storeFamily(attacker: Attacker): Promise<StoredRun> {
   const root = await open(attacker);
   let parents = [root];
@@ -95,19 +95,19 @@ function read(attacker: Attacker, path: string, headers: Record<string, string> 
   return attacker.pace(RATE.control, () => attacker.get(path, headers), READERS);
 }
 
-/** Attacks by large runs. */
+/** Attacks on large runs. */
 export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "events of one instant",
     finding: "C2",
-    does: "one event a page of a run whose 500 MB of events share one instant",
+    does: "one event per page of a run whose 500 MB of events share one instant",
     setUp: storeOneInstant,
     run: (attacker, { run }) => read(attacker, `/v1/runs/${run}?events_limit=1`),
   }),
   attack<StoredRun>({
     name: "cost of one instant",
     finding: "C2",
-    does: "the cost of that run, one event a page",
+    does: "the cost of that run, one event per page",
     setUp: storeOneInstant,
     run: (attacker, { run }) => read(attacker, `/v1/runs/${run}/cost?events_limit=1`),
   }),
@@ -118,7 +118,7 @@ export const largeRuns: readonly Attack[] = [
     setUp: storeOneInstant,
     async run(attacker, { run }) {
       await Promise.all([
-        attacker.clients(SEATS, () => attacker.get(`/v1/runs/${run}?wait=final&timeout=60`)),
+        attacker.clients(SLOTS, () => attacker.get(`/v1/runs/${run}?wait=final&timeout=60`)),
         attacker.pace(RATE.ingest, () => attacker.post(`/v1/runs/${run}/events`, events(1))),
       ]);
     },
@@ -179,7 +179,7 @@ export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "unread answers",
     finding: "H10",
-    does: "the largest pages of events, to 300 connections that take none of it",
+    does: "the largest pages of events, to 300 connections that read nothing",
     setUp: storeLargePage,
     async run(attacker, { run }) {
       const head = attacker.head("GET", `/v1/runs/${run}?events_limit=1000`);
@@ -192,7 +192,7 @@ export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "answers that are read slowly",
     finding: "H10",
-    does: "the largest pages of events, to 300 connections that take 4 kB a second",
+    does: "the largest pages of events, to 300 connections that read 4 kB a second",
     setUp: storeLargePage,
     async run(attacker, { run }) {
       const head = attacker.head("GET", `/v1/runs/${run}?events_limit=1000`);
@@ -205,14 +205,14 @@ export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "largest pages",
     finding: null,
-    does: "the largest pages of events, read as fast as they come",
+    does: "the largest pages of events, read as fast as they arrive",
     setUp: storeLargePage,
     run: (attacker, { run }) => read(attacker, `/v1/runs/${run}?events_limit=1000`),
   }),
   attack<StoredRun>({
     name: "largest pages, compressed",
     finding: null,
-    does: "the same for clients that take gzip",
+    does: "the same for clients that accept gzip",
     setUp: storeLargePage,
     run: (attacker, { run }) =>
       read(attacker, `/v1/runs/${run}?events_limit=1000`, { "Accept-Encoding": "gzip" }),
@@ -220,7 +220,7 @@ export const largeRuns: readonly Attack[] = [
   attack<StoredRun & { etag: string }>({
     name: "conditional reads",
     finding: null,
-    does: "the largest page of events with its ETag: all the work for no answer",
+    does: "the largest page of events with its ETag: all the work for an empty response",
     async setUp(attacker) {
       const { run } = await storeLargePage(attacker);
       const answer = must(await attacker.get(`/v1/runs/${run}?events_limit=1000`));
@@ -232,7 +232,7 @@ export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "readers that leave",
     finding: null,
-    does: "requests for the largest pages on connections that are closed at once",
+    does: "requests for the largest pages on connections that close immediately",
     setUp: storeLargePage,
     async run(attacker, { run }) {
       const head = attacker.head("GET", `/v1/runs/${run}?events_limit=1000`);
@@ -242,7 +242,7 @@ export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "cost of the largest run",
     finding: null,
-    does: "1,000 calls a page of the cost of a run with 10,000 calls",
+    does: "1,000 calls per page of the cost of a run with 10,000 calls",
     setUp: storeCalls,
     run: (attacker, { run }) => read(attacker, `/v1/runs/${run}/cost?events_limit=1000`),
   }),
@@ -260,7 +260,7 @@ export const largeRuns: readonly Attack[] = [
       const late = () => attacker.post(`/v1/runs/${run}/events`, events(1, () => aCall("a", "b")));
       await Promise.all([
         attacker.pace(RATE.ingest, late),
-        attacker.clients(SEATS, () => attacker.get(`/v1/runs/${run}?wait=final&timeout=60`)),
+        attacker.clients(SLOTS, () => attacker.get(`/v1/runs/${run}?wait=final&timeout=60`)),
       ]);
     },
   }),

@@ -1,19 +1,22 @@
-/** Lists of runs, agents, keys and rates: the largest pages, the oldest ranges, the deepest filters. */
+/**
+ * Attacks on lists of runs, agents, keys and rates: the largest pages, longest ranges and most
+ * filters.
+ */
 import { ADMIN_PER_PAGE, RATE_ROWS_MAX, RATES_PER_PAGE } from "../../../../domain/core/limits.ts";
 import { RUNS_PER_PAGE } from "../../../../domain/runs/list_query.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, must, RATE } from "../attacker.ts";
 import { label } from "../values.ts";
 
-/** Runs that a list has to walk. */
+/** Runs that a list has to read. */
 const RUNS = 12_000;
 
-/** Readers that wait for an answer at once. */
+/** Readers that wait for a response in parallel. */
 const READERS = 64;
 
 const LARGEST = `/v1/runs?limit=${RUNS_PER_PAGE.max}`;
 
-/** All there is between the first year that an instant may have and the last. */
+/** The longest range that a query accepts. */
 const EVER = "from=1970-01-01&to=9999-12-31";
 
 /** Stores finished runs with long labels, of few agents, customers and models. */
@@ -34,7 +37,7 @@ export async function storeRuns(attacker: Attacker, count: number = RUNS): Promi
   });
 }
 
-/** A query with every parameter, each with the longest value that finds something. */
+/** Returns a query with every parameter, each with the longest value that matches. */
 function deepest(): string {
   const parameters = new URLSearchParams({
     agent: "agent-0",
@@ -68,7 +71,7 @@ function read(
   );
 }
 
-/** An attack that reads paths of a team with many runs. */
+/** Defines an attack that reads paths of a team with many runs. */
 function reading(name: string, does: string, paths: readonly string[], finding?: string): Attack {
   return attack({
     name,
@@ -79,28 +82,28 @@ function reading(name: string, does: string, paths: readonly string[], finding?:
   });
 }
 
-/** Attacks by lists. */
+/** Attacks on lists. */
 export const lists: readonly Attack[] = [
   reading("largest lists", "pages of 1,000 of 12,000 runs", [LARGEST], "H8"),
   attack({
     name: "largest lists, compressed",
     finding: null,
-    does: "the same for clients that take gzip",
+    does: "the same for clients that accept gzip",
     setUp: (attacker) => storeRuns(attacker),
     run: (attacker) => read(attacker, [LARGEST], { "Accept-Encoding": "gzip" }),
   }),
   attack({
     name: "lists in bursts",
     finding: null,
-    does: "400 pages of 1,000 runs at once, every 2 s: the whole bucket",
+    does: "400 pages of 1,000 runs in parallel, every 2 s: the complete token bucket",
     setUp: (attacker) => storeRuns(attacker),
     run: (attacker) =>
       attacker.pace(0.5, async () => {
         await Promise.all(Array.from({ length: 400 }, () => attacker.get(LARGEST)));
       }),
   }),
-  reading("deepest filters", "every parameter of a list at once, all of them long", [deepest()]),
-  reading("ids that nothing matches", "a part of an id over all time that no run has", [
+  reading("deepest filters", "all parameters of a list together, each of them long", [deepest()]),
+  reading("ids that nothing matches", "a part of an id that no run has, over all time", [
     `${LARGEST}&q=zzzz&${EVER}`,
     `${LARGEST}&q=_____&${EVER}`,
   ]),
@@ -114,7 +117,7 @@ export const lists: readonly Attack[] = [
   attack({
     name: "unread lists",
     finding: null,
-    does: "pages of 1,000 runs to 200 connections that take none of it",
+    does: "pages of 1,000 runs to 200 connections that read nothing",
     setUp: (attacker) => storeRuns(attacker),
     async run(attacker) {
       const head = attacker.head("GET", LARGEST);
@@ -127,7 +130,7 @@ export const lists: readonly Attack[] = [
   attack({
     name: "lists that are read slowly",
     finding: null,
-    does: "pages of 1,000 runs to 200 connections that take 4 kB a second",
+    does: "pages of 1,000 runs to 200 connections that read 4 kB a second",
     setUp: (attacker) => storeRuns(attacker),
     async run(attacker) {
       const head = attacker.head("GET", LARGEST);
@@ -140,7 +143,7 @@ export const lists: readonly Attack[] = [
   attack({
     name: "abandoned lists",
     finding: null,
-    does: "requests for pages of 1,000 runs on connections that are closed at once",
+    does: "requests for pages of 1,000 runs on connections that close immediately",
     setUp: (attacker) => storeRuns(attacker),
     async run(attacker) {
       const head = attacker.head("GET", LARGEST);
@@ -150,7 +153,7 @@ export const lists: readonly Attack[] = [
   attack({
     name: "agents with everything",
     finding: null,
-    does: "the list of agents, metrics and usage, as fast as the plan lets them through",
+    does: "the list of agents, metrics and usage, at the rate limit of the plan",
     setUp: (attacker) => storeRuns(attacker, 2_000),
     run: (attacker) => read(attacker, ["/v1/agents?limit=1000", "/metrics", "/v1/usage"]),
   }),
@@ -184,7 +187,7 @@ export async function storeRates(attacker: Attacker, input = 1): Promise<void> {
   });
 }
 
-/** A row with the longest names and all tiers. */
+/** Returns a row with the longest names and all tiers. */
 export function largestRate(n: number, input: number): string {
   const rates = {
     input_usd_per_million: input,

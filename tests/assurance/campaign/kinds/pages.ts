@@ -1,4 +1,4 @@
-/** The dashboard and other pages, and signing in to it. */
+/** Attacks on the dashboard, on other pages and on signing in. */
 import { JSON_DEPTH_MAX } from "../../../../domain/core/limits.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Answer, type Attacker, must, RATE } from "../attacker.ts";
@@ -16,13 +16,13 @@ import {
 } from "../values.ts";
 import { storeRuns } from "./lists.ts";
 
-/** Readers that wait for a page at once. */
+/** Readers that wait for a page in parallel. */
 const READERS = 48;
 
-/** What a browser says with a form of the page it is on. */
+/** Header that a browser sends with a form of the same origin. */
 const SAME_ORIGIN = { "Sec-Fetch-Site": "same-origin" };
 
-/** Signs in with the team's key; the cookie of the session. */
+/** Signs in with the team's key; returns the session cookie. */
 export async function signedIn(attacker: Attacker): Promise<string> {
   const answer = must(await signIn(attacker, attacker.key));
   const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
@@ -43,8 +43,8 @@ function show(
   headers: Record<string, string> = {},
 ): Promise<void> {
   return attacker.pace(RATE.control, (n) => {
-    const sent = { key: null, headers: { Cookie: cookie, ...headers } };
-    return attacker.send("GET", paths[n % paths.length] ?? "", sent);
+    const options = { key: null, headers: { Cookie: cookie, ...headers } };
+    return attacker.send("GET", paths[n % paths.length] ?? "", options);
   }, READERS);
 }
 
@@ -58,7 +58,7 @@ async function storeRunsAndSignIn(attacker: Attacker): Promise<{ cookie: string 
   return { cookie: await signedIn(attacker) };
 }
 
-/** A run with 2,000 calls whose data are long, and the longest goal, output and scores. */
+/** Stores a run with 2,000 calls with long data, and the longest goal, output and scores. */
 async function storeLargeRun(attacker: Attacker): Promise<Page> {
   const id = newId("run");
   const labels = { customer_id: label("c"), feature: label("f"), goal: label("g", 16_384) };
@@ -74,12 +74,12 @@ async function storeLargeRun(attacker: Attacker): Promise<Page> {
   return { cookie: await signedIn(attacker), paths: [`/dashboard/runs/${id}`] };
 }
 
-/** Attacks by pages. */
+/** Attacks on pages. */
 export const pages: readonly Attack[] = [
   attack<{ cookie: string }>({
     name: "overview",
     finding: null,
-    does: "the first page of the dashboard, as fast as the plan lets it through",
+    does: "the first page of the dashboard, at the rate limit of the plan",
     setUp: storeRunsAndSignIn,
     run: (attacker, { cookie }) => show(attacker, cookie, ["/dashboard"]),
   }),
@@ -125,7 +125,7 @@ export const pages: readonly Attack[] = [
   attack<Page>({
     name: "raw page of a large run",
     finding: null,
-    does: "the same run as JSON, 1,000 events a page",
+    does: "the same run as JSON, 1,000 events per page",
     setUp: storeLargeRun,
     run: (attacker, { cookie, paths }) =>
       show(attacker, cookie, paths.map((path) => `${path}/raw?events_limit=1000`)),
@@ -133,7 +133,8 @@ export const pages: readonly Attack[] = [
   attack<Page>({
     name: "page of a deep run",
     finding: null,
-    does: "a run whose output and events nest 64 levels in all their bytes, page and raw in turn",
+    does:
+      "a run whose output and events consist of values nested 64 levels deep, page and raw in turn",
     async setUp(attacker) {
       const id = newId("run");
       const deep = (bytes: number) => `{"a":${filled(bytes, nested(JSON_DEPTH_MAX - 6))}}`;
@@ -152,7 +153,7 @@ export const pages: readonly Attack[] = [
   attack<{ cookie: string }>({
     name: "unread pages",
     finding: null,
-    does: "the page of runs to 200 connections that take none of it",
+    does: "the page of runs to 200 connections that read nothing",
     setUp: storeRunsAndSignIn,
     async run(attacker, { cookie }) {
       const lines = ["GET /dashboard/runs HTTP/1.1", "Host: ledger", `Cookie: ${cookie}`];
@@ -175,17 +176,19 @@ export const pages: readonly Attack[] = [
   attack({
     name: "sign-ins",
     finding: "M8",
-    does: "500 sign-ins a second with a key that works",
+    does: "500 sign-ins a second with a valid key",
     async run(attacker) {
       await attacker.pace(500, () => signIn(attacker, attacker.key));
-      const { 303: begun = 0, 429: refused = 0 } = attacker.counts;
-      if (begun > SIGN_INS_JUDGED_MIN && refused === 0) attacker.blame("sign-ins have no rate");
+      const { 303: signIns = 0, 429: refused = 0 } = attacker.counts;
+      if (signIns > SIGN_INS_JUDGED_MIN && refused === 0) {
+        attacker.blame("sign-ins have no rate limit");
+      }
     },
   }),
   attack({
     name: "sign-ins that fail",
     finding: "L8",
-    does: "300 sign-ins a second with keys that are made up",
+    does: "300 sign-ins a second with made-up keys",
     run: (attacker) =>
       attacker.pace(300, async () => refusedBy401(attacker, await signIn(attacker, madeUpKey()))),
   }),
@@ -195,14 +198,14 @@ export const pages: readonly Attack[] = [
     does: "forms of 1 MiB to the page for signing in, without a credential",
     run(attacker) {
       const body = `key=${"k".repeat(1_000_000)}`;
-      const sent = { key: null, body, headers: SAME_ORIGIN };
-      return attacker.pace(RATE.ingest, () => attacker.send("POST", "/dashboard/sign-in", sent));
+      const options = { key: null, body, headers: SAME_ORIGIN };
+      return attacker.pace(RATE.ingest, () => attacker.send("POST", "/dashboard/sign-in", options));
     },
   }),
   attack({
     name: "made-up cookies",
     finding: "L8",
-    does: "300 requests a second with cookies of sessions that never were",
+    does: "300 requests a second with made-up session cookies",
     run: (attacker) =>
       attacker.pace(300, () => {
         const headers = { Cookie: `__Host-runledger=${crypto.randomUUID().replaceAll("-", "")}` };
@@ -212,7 +215,7 @@ export const pages: readonly Attack[] = [
   attack({
     name: "pages that no header can name",
     finding: "L14",
-    does: "signing in on the way to pages with line ends and wide characters in their address",
+    does: "signing in with a redirect to addresses that contain line ends and wide characters",
     run: (attacker) =>
       attacker.pace(RATE.control, (n) => {
         const next = n % 2 === 0 ? "%2Fdashboard%3F%0Aa" : "%2Fdashboard%2F%E2%82%AC";
@@ -225,15 +228,15 @@ export const pages: readonly Attack[] = [
   }),
 ];
 
-/** Sign-ins that have passed any rate of the plan. */
+/** Sign-ins that exceed the rate of every plan. */
 const SIGN_INS_JUDGED_MIN = 1_500;
 
-/** Holds the service to it that a credential that is none is refused as such, however often. */
+/** Records a broken promise if an unknown credential gets 429 instead of 401. */
 export function refusedBy401(attacker: Attacker, answer: Answer | null): void {
   if (answer?.status === 429) attacker.blame("a wrong credential was answered with 429, not 401");
 }
 
-/** A key of the right form that no team has. */
+/** Returns a key of the right form that no team has. */
 export function madeUpKey(): string {
   return `apk_eu_${crypto.randomUUID().replaceAll("-", "")}`;
 }

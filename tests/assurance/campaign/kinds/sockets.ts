@@ -1,4 +1,6 @@
-/** Connections: idle ones, slow writers, strange framing, and requests that are no reads or writes. */
+/**
+ * Attacks with connections: idle ones, slow writers, unusual framing, and unknown paths and keys.
+ */
 import { BODY_BYTES_MAX, BODY_DEADLINE_MS } from "../../../../domain/core/limits.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, RATE, type Socket } from "../attacker.ts";
@@ -6,7 +8,7 @@ import { delay } from "../delay.ts";
 import { aCall, events, newId } from "../values.ts";
 import { madeUpKey, refusedBy401 } from "./pages.ts";
 
-/** The head of a form that anybody may send. */
+/** Head of a form that needs no credential. */
 const FORM = `POST /dashboard/sign-in HTTP/1.1\r\nHost: ledger\r\nSec-Fetch-Site: same-origin\r\n` +
   `Content-Length: ${BODY_BYTES_MAX}\r\n\r\n`;
 
@@ -14,7 +16,7 @@ function beat(attacker: Attacker, ...headers: string[]): string {
   return attacker.head("POST", "/v1/heartbeats", ...headers);
 }
 
-/** Sends the rest of a body a few bytes at a time, until the service has answered or left. */
+/** Sends one byte of a body at a time until the service responds or closes. */
 async function drip(attacker: Attacker, socket: Socket, everyMs: number): Promise<void> {
   const answered = attacker.answered(socket);
   let over = false;
@@ -26,14 +28,14 @@ async function drip(attacker: Attacker, socket: Socket, everyMs: number): Promis
   await settled;
 }
 
-/** How long after an answer that says so a connection must have been closed. */
+/** Maximum milliseconds between a response with `Connection: close` and the close. */
 const CLOSE_MS_MAX = 2 * BODY_DEADLINE_MS;
 
-/** Reads an answer that ends the connection, and holds the service to it. */
+/** Reads a response that ends the connection, and checks that the service closes it. */
 async function awaitClose(attacker: Attacker, socket: Socket): Promise<void> {
   await attacker.answered(socket);
   const answeredMs = performance.now();
-  const late = setTimeout(() => {
+  const timer = setTimeout(() => {
     attacker.count("left open");
     attacker.blame(`a refused connection was still open after ${CLOSE_MS_MAX} ms`);
   }, CLOSE_MS_MAX);
@@ -41,11 +43,11 @@ async function awaitClose(attacker: Attacker, socket: Socket): Promise<void> {
     await socket.drain();
     if (performance.now() - answeredMs < CLOSE_MS_MAX) attacker.count("closed in time");
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 
-/** Attacks by connections. */
+/** Attacks with connections. */
 export const sockets: readonly Attack[] = [
   attack({
     name: "bodies that are announced",
@@ -63,10 +65,10 @@ export const sockets: readonly Attack[] = [
     finding: "H3",
     does: "64 connections that send all of 1 MiB but the last byte",
     run: (attacker) => {
-      const most = " ".repeat(BODY_BYTES_MAX - 1);
+      const prefix = " ".repeat(BODY_BYTES_MAX - 1);
       return attacker.hold(64, async (socket, n) => {
         const head = n % 2 === 0 ? FORM : beat(attacker, `Content-Length: ${BODY_BYTES_MAX}`);
-        await socket.send(head + most);
+        await socket.send(head + prefix);
         await attacker.answered(socket);
       });
     },
@@ -74,7 +76,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "bodies that drip",
     finding: null,
-    does: "256 connections that send a body of 1 MiB a byte each half second",
+    does: "256 connections that send a body of 1 MiB, one byte each half second",
     run: (attacker) =>
       attacker.hold(256, async (socket) => {
         await socket.send(beat(attacker, `Content-Length: ${BODY_BYTES_MAX}`));
@@ -84,7 +86,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "forms that drip",
     finding: null,
-    does: "256 connections that send a form a byte each half second, without a credential",
+    does: "256 connections that send a form, one byte each half second, without a credential",
     run: (attacker) =>
       attacker.hold(256, async (socket) => {
         await socket.send(FORM);
@@ -104,14 +106,14 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "heads that never end",
     finding: null,
-    does: "1,000 connections with half a head, another line of it each second",
+    does: "1,000 connections with half a head, and one more line each second",
     run: (attacker) =>
       attacker.hold(1_000, async (socket, n) => {
         await socket.send("POST /v1/heartbeats HTTP/1.1\r\nHost: ledger\r\n");
-        const left = socket.drain().then(() => attacker.count("closed"));
+        const closed = socket.drain().then(() => attacker.count("closed"));
         for (let line = 0; !attacker.signal.aborted; line++) {
           const isOver = await Promise.race([
-            left.then(() => true),
+            closed.then(() => true),
             delay(1_000).then(() => false),
           ]);
           if (isOver) return;
@@ -158,13 +160,13 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "pipelined requests",
     finding: null,
-    does: "20 connections with 50 requests each in one piece, again and again",
+    does: "20 connections with 50 requests each in one write, repeatedly",
     run: (attacker) => {
       const requests = attacker.head("GET", "/v1/runs?limit=1").repeat(50);
       return attacker.hold(20, async (socket) => {
         await socket.send(requests);
         await attacker.answered(socket);
-        // The rest of the answers comes as fast as it is taken.
+        // The other responses arrive as fast as they are read.
         await Promise.race([socket.drain(), delay(1_000, attacker.signal)]);
       });
     },
@@ -172,7 +174,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "unread pipelined requests",
     finding: null,
-    does: "50 connections with 2,000 requests each, whose answers are not taken",
+    does: "50 connections with 2,000 requests each, whose responses are not read",
     run: (attacker) => {
       const requests = attacker.head("GET", "/v1/rate-card?limit=1000").repeat(2_000);
       return attacker.hold(50, async (socket) => {
@@ -184,7 +186,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "largest heads",
     finding: null,
-    does: "60 kB of query, of one header or of 500 headers",
+    does: "60 kB in a query, in one header or in 90 headers",
     run: (attacker) => {
       const query = `/v1/ping?agent=a&x=${"x".repeat(60_000)}`;
       const many = Object.fromEntries(
@@ -199,7 +201,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "writers that leave",
     finding: null,
-    does: "whole batches on connections that are closed at once",
+    does: "complete batches on connections that close immediately",
     run: (attacker) =>
       attacker.pace(RATE.ingest, () => {
         const body = JSON.stringify(events(50, (n) => aCall("p", `m-${n}`)));
@@ -211,7 +213,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "made-up keys",
     finding: "L8",
-    does: "300 requests a second with keys that never were",
+    does: "300 requests a second with made-up keys",
     run: (attacker) =>
       attacker.pace(300, async (n) => {
         const key = madeUpKey();
@@ -227,16 +229,16 @@ export const sockets: readonly Attack[] = [
     does: "500 requests a second that end with 404, 405 or as OPTIONS, without a credential",
     run: (attacker) =>
       attacker.pace(500, (n) => {
-        const sent = { key: null };
-        if (n % 3 === 0) return attacker.send("OPTIONS", "/v1/runs", sent);
-        if (n % 3 === 1) return attacker.send("DELETE", "/v1/heartbeats", sent);
-        return attacker.send("GET", `/${"%F0%90%8D%88/".repeat(200)}${n}`, sent);
+        const options = { key: null };
+        if (n % 3 === 0) return attacker.send("OPTIONS", "/v1/runs", options);
+        if (n % 3 === 1) return attacker.send("DELETE", "/v1/heartbeats", options);
+        return attacker.send("GET", `/${"%F0%90%8D%88/".repeat(200)}${n}`, options);
       }),
   }),
   attack({
     name: "nothing",
     finding: null,
-    does: "no attack: what the second team sees when it is alone",
+    does: "no attack: the baseline of the second team",
     run: (attacker) => attacker.pace(1, () => attacker.send("GET", "/healthz", { key: null })),
   }),
 ];

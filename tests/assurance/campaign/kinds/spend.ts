@@ -1,4 +1,4 @@
-/** Questions about spend: the most rows, the longest ranges, the most models without a price. */
+/** Attacks on spend queries: the most rows, the longest ranges, the most models without a price. */
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RATE_ROWS_MAX } from "../../../../domain/core/limits.ts";
 import { EMPTY_MEASURES, type RollupRow } from "../../../../domain/spend/rollup.ts";
@@ -13,15 +13,17 @@ import { newId } from "../values.ts";
 import { storeRuns } from "./lists.ts";
 import { signedIn } from "./pages.ts";
 
-/** Rows of the prefilled ledger. A team writes 33,000 of them in some minutes, 20 models a run. */
+/**
+ * Rows of the prefilled ledger. A team writes 33,000 of them in minutes, with 20 models per run.
+ */
 const FILLED = { days: 10, customersADay: 33_000, rowsPerCommit: 500 } as const;
 
 const DAY_MS = 86_400_000;
 
-/** Questions at once: more of them only wait. */
+/** Queries in parallel; more would only wait. */
 const READERS = 24;
 
-/** Writes what a team of very many customers has spent. */
+/** Writes the spend of a team with very many customers. */
 async function fillCustomers(store: Store, team: TeamId): Promise<void> {
   for (let day = 0; day < FILLED.days; day++) {
     const rows = Array.from({ length: FILLED.customersADay }, (_, n): RollupRow => ({
@@ -49,17 +51,17 @@ export async function storeRows(
   }
 }
 
-/** A UTC day before today. */
+/** Returns the UTC day that is `days` before today. */
 export function daysAgo(days: number): string {
   return dayOf(Date.now() - days * DAY_MS);
 }
 
-/** Questions of every length: whatever a question may read, one of them reads nearly as much. */
+/** Returns queries of every length, so that one of them is near any read limit. */
 function byCustomer(n: number): string {
   return `/v1/spend?group_by=customer&from=${daysAgo(n % FILLED.days)}&to=${daysAgo(0)}`;
 }
 
-/** A thousand models without a price, and a thousand own rows that are similar to them. */
+/** Stores a thousand models without a price and a thousand own rows with similar names. */
 async function storeUnpriced(attacker: Attacker): Promise<void> {
   const use = { input_tokens: 1_000, output_tokens: 100 };
   await attacker.times(1_000, async (n) => {
@@ -77,19 +79,19 @@ function ask(attacker: Attacker, pathOf: (n: number) => string, readers = READER
   return attacker.pace(RATE.control, (n) => attacker.get(pathOf(n)), readers);
 }
 
-/** Attacks by questions about spend. */
+/** Attacks on spend queries. */
 export const spend: readonly Attack[] = [
   attack({
     name: "spend by customer",
     finding: "H5",
-    does: "spend of 1 to 10 days with 33,000 customers each, 24 questions at once",
+    does: "spend of 1 to 10 days with 33,000 customers each, 24 queries in parallel",
     fill: fillCustomers,
     run: (attacker) => ask(attacker, byCustomer),
   }),
   attack({
     name: "abandoned spend",
     finding: "H5",
-    does: "the same on connections that are closed at once",
+    does: "the same on connections that close immediately",
     fill: fillCustomers,
     run: (attacker) =>
       attacker.pace(RATE.control, (n) => attacker.leave(attacker.head("GET", byCustomer(n)))),
@@ -97,7 +99,7 @@ export const spend: readonly Attack[] = [
   attack({
     name: "spend by everything",
     finding: null,
-    does: "the longest range by each grouping with every filter, of long labels",
+    does: "the longest range with each grouping and every filter, on long labels",
     setUp: (attacker) => storeRuns(attacker, 4_000),
     run(attacker) {
       const from = daysAgo(SPEND_DAYS_MAX - 1);
@@ -113,7 +115,7 @@ export const spend: readonly Attack[] = [
     name: "spend while it changes",
     finding: null,
     does:
-      "the same questions while runs of each of the last 20 days change, so that nothing is remembered",
+      "the same queries while runs of each of the last 20 days change, so that nothing stays cached",
     setUp: (attacker) => storeRuns(attacker, 4_000),
     async run(attacker) {
       const path = `/v1/spend?group_by=model&from=${daysAgo(SPEND_DAYS_MAX - 1)}&to=${daysAgo(0)}`;
@@ -139,15 +141,15 @@ export const spend: readonly Attack[] = [
   attack<{ cookie: string }>({
     name: "the page of spend",
     finding: "H6",
-    does: "the same by the dashboard's page of spend",
+    does: "the same through the dashboard's spend page",
     async setUp(attacker) {
       await storeUnpriced(attacker);
       return { cookie: await signedIn(attacker) };
     },
     run: (attacker, { cookie }) =>
       attacker.pace(RATE.control, () => {
-        const sent = { key: null, headers: { Cookie: cookie } };
-        return attacker.send("GET", "/dashboard/spend", sent);
+        const options = { key: null, headers: { Cookie: cookie } };
+        return attacker.send("GET", "/dashboard/spend", options);
       }, READERS),
   }),
 ];
