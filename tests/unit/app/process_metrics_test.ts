@@ -4,7 +4,7 @@ import { metricsText } from "../../../domain/metrics/text.ts";
 import { ProcessMetrics } from "../../../app/process_metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
-Deno.test("process: memory, time and build are told, and how long the event loop was kept busy", async () => {
+Deno.test("process: memory, uptime, build and event loop delay are reported", async () => {
   const figures = new ProcessMetrics("eu");
   try {
     const scrape = () => new Scrape(metricsText(figures.families()));

@@ -37,7 +37,7 @@ function droppedBy(log: LineLog): number {
   return Number(log.families()[0]?.samples[0]?.value);
 }
 
-Deno.test("log: lines arrive in their order, and a flush waits for them", async () => {
+Deno.test("log: lines keep their order, and flush waits for them", async () => {
   await withPipe(async (writer, reader) => {
     const log = new LineLog(writer, BYTES_MAX);
     const read = readAll(reader);
@@ -50,7 +50,7 @@ Deno.test("log: lines arrive in their order, and a flush waits for them", async 
   });
 });
 
-Deno.test("log: a reader that stops costs lines, not memory or time; the log then says how many", async () => {
+Deno.test("log: a stalled reader loses lines, not memory or time, and the log reports how many", async () => {
   await withPipe(async (writer, reader) => {
     const log = new LineLog(writer, BYTES_MAX);
     for (let n = 0; n < LINES; n++) {
@@ -74,7 +74,7 @@ Deno.test("log: a reader that stops costs lines, not memory or time; the log the
   });
 });
 
-Deno.test("log: a reader that has gone is counted, and never an error", async () => {
+Deno.test("log: a closed reader is counted and is not an error", async () => {
   await withPipe(async (writer, reader) => {
     const log = new LineLog(writer, BYTES_MAX);
     reader.close();
@@ -85,7 +85,7 @@ Deno.test("log: a reader that has gone is counted, and never an error", async ()
   });
 });
 
-Deno.test("log: a line that a failure cut off does not run into the next one", async () => {
+Deno.test("log: a line cut off by a failure does not run into the next line", async () => {
   const written: number[] = [];
   let room = 10;
   // A disk that takes what it has room for.

@@ -6,7 +6,7 @@ import { startSide } from "../../../bench/sides.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test({
-  name: "bench: a second of opens on the ledger as it ships",
+  name: "bench: one second of opens on the production ledger",
   ignore: !await isInstalled("wrk", "--version"),
   async fn() {
     await withFolder(async (folder) => {

@@ -42,7 +42,7 @@ function citationsIn(text: string): string[] {
 const headings = [...read("docs/DECISIONS.md").matchAll(/^##+ ([A-Z][a-z ]*\d+)/gm)]
   .map(([, heading = ""]) => heading);
 
-Deno.test("every ruling that is cited has its entry in docs/DECISIONS.md", () => {
+Deno.test("every cited ruling has an entry in docs/DECISIONS.md", () => {
   const known = new Set(headings);
   let cited = 0;
   for (const path of textsBelow("")) {
@@ -54,7 +54,7 @@ Deno.test("every ruling that is cited has its entry in docs/DECISIONS.md", () =>
   assert(cited > 500, `${cited}`);
 });
 
-Deno.test("every ruling is written down once, and those of a kind without a gap", () => {
+Deno.test("every ruling has one entry, and each kind is numbered without gaps", () => {
   assertEquals(headings.length, new Set(headings).size);
   for (const { heading } of KINDS) {
     const numbers = headings.filter((each) => each.replace(/\d+$/, "") === heading)
@@ -68,7 +68,7 @@ Deno.test("every ruling is written down once, and those of a kind without a gap"
 const ELSEWHERE =
   /\(spec[,:] (?:[A-Z][a-z ]+[,;:)]|`)|"spec[,:] |the specification\b|\b(?:interface|decisions|design)\.md/;
 
-Deno.test("no text cites a document that is not in the repository", () => {
+Deno.test("no text cites a document outside the repository", () => {
   for (const path of textsBelow("")) {
     if (path === "tests/unit/docs/citations_test.ts") continue;
     const found = ELSEWHERE.exec(read(path));

@@ -44,7 +44,7 @@ async function paste(
 
 for (const shell of ["bash", "zsh"]) {
   Deno.test({
-    name: `the README's first minute opens, feeds, finishes and reads back a run, in ${shell}`,
+    name: `the README's first minute opens, feeds, finishes and reads a run, in ${shell}`,
     ignore: !isInstalled(shell),
     fn: async () => {
       await using h = await Harness.open();
@@ -71,7 +71,7 @@ for (const shell of ["bash", "zsh"]) {
   });
 }
 
-Deno.test("no shell block of the README has a comment, which an interactive zsh takes as arguments", () => {
+Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {
   const text = Deno.readTextFileSync(new URL("README.md", root));
   for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {
     assert(!/(^|\s)#/m.test(block), block);
@@ -112,7 +112,7 @@ async function pasteApiExample(
   return { output, sample };
 }
 
-Deno.test("every curl example of the API document is accepted, and answered as shown", async (t) => {
+Deno.test("every curl example of the API document is accepted and returns the shown response", async (t) => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
   let shown = 0;
   for (const operation of ENDPOINTS) {

@@ -29,7 +29,7 @@ function stagesOf(work: (stage: Stage, run: RunId) => Promise<void> | void): Run
   }));
 }
 
-Deno.test("cost: a run that cannot be summed up does not hold up those taken with it", async () => {
+Deno.test("cost: a run that cannot be aggregated does not delay the others of its batch", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(3), () => true) });
   await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
   assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
@@ -45,7 +45,7 @@ Deno.test("cost: a run that cannot be summed up does not hold up those taken wit
   assert(!shop.log.join().includes("run_"), shop.log.join());
 });
 
-Deno.test("cost: it is tried again after pauses that double, given up after 8 tries, and revived", async () => {
+Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts, and revived", async () => {
   let broken = true;
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => broken) });
   await open(shop.runs, 1);
@@ -81,7 +81,7 @@ Deno.test("cost: it is tried again after pauses that double, given up after 8 tr
   assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
 });
 
-Deno.test("cost: a revived stage has all its tries again", async () => {
+Deno.test("cost: a revived stage has all its attempts again", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.worker.start();
@@ -92,7 +92,7 @@ Deno.test("cost: a revived stage has all its tries again", async () => {
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
 });
 
-Deno.test("cost: what arrives for a failing run does not cut its pause short", async () => {
+Deno.test("cost: new data for a failing run does not shorten its backoff", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.worker.start();
@@ -109,7 +109,7 @@ Deno.test("cost: what arrives for a failing run does not cut its pause short", a
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
 });
 
-Deno.test("stages: cost, checks, alerts and judge run one after the other, each once", async () => {
+Deno.test("stages: cost, checks, alerts and judge run in sequence, each once", async () => {
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
     stages: stagesOf(async (stage, id) => {
@@ -132,7 +132,7 @@ Deno.test("stages: cost, checks, alerts and judge run one after the other, each 
   assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
 });
 
-Deno.test("stages: none runs before the close, also after the cost could not be summed up once", async () => {
+Deno.test("stages: none runs before the close, also after the cost failed once", async () => {
   let broken = true;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
@@ -151,7 +151,7 @@ Deno.test("stages: none runs before the close, also after the cost could not be 
   assertEquals(ran, ["checks", "alerts", "judge"]);
 });
 
-Deno.test("stages: one that fails is tried again, those behind it wait, other runs do not", async () => {
+Deno.test("stages: a failing stage is retried, later stages wait, other runs do not", async () => {
   let failures = 2;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
@@ -184,7 +184,7 @@ Deno.test("stages: one that fails is tried again, those behind it wait, other ru
   assertEquals(ofOne, ["checks 1", "alerts 1", "alerts 1", "alerts 1", "judge 1"]);
 });
 
-Deno.test("stages: a handler that finds the store failing costs no try", async () => {
+Deno.test("stages: a handler that fails because of the store uses up no attempt", async () => {
   let failures = 2;
   await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
@@ -199,7 +199,7 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
   assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
 });
 
-Deno.test("stages: one that cannot be read is put off, costs no try, and others go on", async () => {
+Deno.test("stages: an unreadable stage is deferred, uses up no attempt, and the others continue", async () => {
   let broken = true;
   await using shop = await WorkerHarness.open({
     stages: stagesOf((stage, id) => {
@@ -220,7 +220,7 @@ Deno.test("stages: one that cannot be read is put off, costs no try, and others 
   assertEquals(await checksOf(1), "checks done 1");
 });
 
-Deno.test("stages: a new revision of the cost begins them anew, also a dead one", async () => {
+Deno.test("stages: a new revision of the cost restarts them, also a dead one", async () => {
   let broken = true;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
@@ -250,7 +250,7 @@ Deno.test("stages: a new revision of the cost begins them anew, also a dead one"
 });
 
 for (const outcome of ["success", "failure"] as const) {
-  Deno.test(`stages: the ${outcome} of one that began before a new revision is not taken for it`, async () => {
+  Deno.test(`stages: the ${outcome} of a stage started before a new revision does not count for it`, async () => {
     const gate = new Gate();
     let begun = 0;
     await using shop = await WorkerHarness.open({

@@ -30,7 +30,7 @@ async function assertYoung({ archive, team }: OldLedger): Promise<void> {
   }
 }
 
-Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 hours too young at most", async () => {
+Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 hours too early", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   archive.nowMs = NOON + WRONG_MS;
@@ -57,7 +57,7 @@ Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: one that jumps ahead while the service runs moves nothing until 20 hours of process time", async () => {
+Deno.test("sweep clock: a clock that jumps ahead while the service runs has no effect before 20 hours of process time", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   const job = archive.job();
@@ -79,7 +79,7 @@ Deno.test("sweep clock: one that jumps ahead while the service runs moves nothin
   }
 });
 
-Deno.test("sweep clock: two processes with one wrong clock move it once", async () => {
+Deno.test("sweep clock: two processes with the same wrong clock advance it once", async () => {
   await using ledger = await OldLedger.open();
   await using other = await openArchive(ledger.temp.path);
   const both = [ledger.archive, other.archive];
@@ -116,7 +116,7 @@ Deno.test("sweep clock: after a long absence it catches up night by night, and i
   assertEquals(behind.slice(1), behind.slice(0, -1).map((hours) => Math.max(0, hours - 12)));
 });
 
-Deno.test("sweep clock: a sweep that is broken off goes on as it began, and moves nothing again", async () => {
+Deno.test("sweep clock: an interrupted sweep resumes with its own time and does not advance the clock again", async () => {
   await using ledger = await OldLedger.open();
   const { archive, temp } = ledger;
   archive.nowMs = NOON + WRONG_MS;
@@ -143,7 +143,7 @@ Deno.test("sweep clock: a sweep that is broken off goes on as it began, and move
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: one that is set back removes nothing, and what follows is as if it had not been", async () => {
+Deno.test("sweep clock: a clock set back removes nothing, and has no effect afterwards", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   archive.nowMs = NOON - WRONG_MS;
@@ -161,7 +161,7 @@ Deno.test("sweep clock: one that is set back removes nothing, and what follows i
   assertEquals(forward?.clockAt, NOON - DAY_MS);
 });
 
-Deno.test("sweep clock: a ledger without one gets one and loses nothing, also when the first start is wrong", async () => {
+Deno.test("sweep clock: a ledger without one gets one and loses nothing, even with a wrong clock at the first start", async () => {
   await using ledger = await OldLedger.open();
   const { archive, temp, team } = ledger;
   await temp.store.writer.commit({ deletes: [["sweep_clock"]] });
@@ -187,7 +187,7 @@ Deno.test("sweep clock: a ledger without one gets one and loses nothing, also wh
   assert(await archive.runs.read(team, run(117), null, 9) !== null);
 });
 
-Deno.test("sweep clock: a sweep by hand goes by the machine's clock, and later ones go on from there", async () => {
+Deno.test("sweep clock: a manual sweep uses the machine's clock, and later sweeps continue from there", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team } = ledger;
   archive.nowMs = NOON + WRONG_MS;

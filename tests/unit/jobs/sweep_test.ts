@@ -41,7 +41,7 @@ function told({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
 
-Deno.test("sweep job: a night is swept once, its progress is told, and the report is stored", async () => {
+Deno.test("sweep job: a night is swept once, with its progress and its report", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   // Each step takes four seconds.
@@ -77,7 +77,7 @@ Deno.test("sweep job: a night is swept once, its progress is told, and the repor
   ]);
 });
 
-Deno.test("sweep job: a quiet one logs what it removed, and nothing where it removed nothing", async () => {
+Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed nothing", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   assert(await archive.job(undefined, undefined, true).sweepIfDue() !== null);
@@ -92,7 +92,7 @@ Deno.test("sweep job: a quiet one logs what it removed, and nothing where it rem
   }
 });
 
-Deno.test("sweep job: of several processes that begin at once one sweeps", async () => {
+Deno.test("sweep job: of several processes that start together one sweeps", async () => {
   await using ledger = await OldLedger.open();
   await using other = await openArchive(ledger.temp.path);
   const all = [ledger.archive, new RetentionHarness(ledger.temp.store), other.archive];
@@ -100,7 +100,7 @@ Deno.test("sweep job: of several processes that begin at once one sweeps", async
   assertEquals(reports.flatMap((report) => report?.counts ?? []), [OLD_SWEPT]);
 });
 
-Deno.test("sweep job: one that fell silent is taken up, and counts nothing when it wakes up", async () => {
+Deno.test("sweep job: a silent process is taken over, and counts nothing when it resumes", async () => {
   await using ledger = await OldLedger.open();
   const { archive: silent, temp } = ledger;
   const second = new RetentionHarness(temp.store);
@@ -124,7 +124,7 @@ Deno.test("sweep job: one that fell silent is taken up, and counts nothing when 
   assertEquals(await strayRows(temp.store), []);
 });
 
-Deno.test("sweep job: when it is stopped it ends with its step, and the next one does the rest", async () => {
+Deno.test("sweep job: on stop it finishes its step, and the next sweep does the remaining work", async () => {
   await using ledger = await OldLedger.open();
   const { archive, temp } = ledger;
   let steps = 0;
@@ -147,7 +147,7 @@ Deno.test("sweep job: when it is stopped it ends with its step, and the next one
   assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
 });
 
-Deno.test("sweep job: what a killed delete left is finished at the next look, also when the night is swept", async () => {
+Deno.test("sweep job: the next check finishes an interrupted delete, also if the night is already swept", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team, temp } = ledger;
   const report = {
@@ -228,7 +228,7 @@ class FakeSweeps implements SweepStore {
   }
 }
 
-Deno.test("sweep job: it rests nine times as long as a step took while calls come in, and never else", async () => {
+Deno.test("sweep job: under load it pauses nine times the duration of each step, otherwise never", async () => {
   for (const comeIn of [true, false]) {
     using time = new FakeTime();
     const store = new FakeSweeps(25, () => time.nowMs += 7);
@@ -247,7 +247,7 @@ Deno.test("sweep job: it rests nine times as long as a step took while calls com
   }
 });
 
-Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp, night by night", async () => {
+Deno.test("sweep job: it starts with the current night, then runs at exactly 02:00 UTC, night by night", async () => {
   let nowMs = Date.UTC(2028, 1, 29, 1, 30);
   const store = new FakeSweeps(1);
   store.clockMs = nowMs - DAY_MS;
@@ -275,7 +275,7 @@ Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp,
   ]);
 });
 
-Deno.test("sweep job: it goes on when the store works again, and a broken night within two minutes", async () => {
+Deno.test("sweep job: it resumes when the store works again, and a failed night within two minutes", async () => {
   let nowMs = NOON;
   const store = new FakeSweeps(1);
   store.failures = 3;

@@ -10,7 +10,7 @@ import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
 import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
-Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
+Deno.test("worker: a finish becomes final without any further call", async () => {
   await using shop = await WorkerHarness.open();
   shop.worker.start();
   await open(shop.runs, 1);
@@ -21,7 +21,7 @@ Deno.test("worker: a finish becomes final without anybody calling anything", asy
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("worker: what an earlier process left is taken up at the start", async () => {
+Deno.test("worker: work left by an earlier process is picked up at the start", async () => {
   await using shop = await WorkerHarness.open();
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
@@ -31,7 +31,7 @@ Deno.test("worker: what an earlier process left is taken up at the start", async
   assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
 });
 
-Deno.test("worker: closed runs go before open ones, also when open ones came first", async () => {
+Deno.test("worker: closed runs take priority over open ones that arrived earlier", async () => {
   const projected: string[] = [];
   await using shop = await WorkerHarness.open({
     wrap: (store) => ({
@@ -51,7 +51,7 @@ Deno.test("worker: closed runs go before open ones, also when open ones came fir
   assertEquals(projected, [...ids(20), ...ids(0)]);
 });
 
-Deno.test("worker: a ring while it works is not lost", async () => {
+Deno.test("worker: a signal during its work is not lost", async () => {
   const gate = new Gate();
   let looked = 0;
   await using shop = await WorkerHarness.open({
@@ -71,7 +71,7 @@ Deno.test("worker: a ring while it works is not lost", async () => {
   await shop.settled(run(1));
 });
 
-Deno.test("worker: idle waits for what became dirty before it was asked", async () => {
+Deno.test("worker: idle waits for runs that became pending before the call", async () => {
   await using shop = await WorkerHarness.open();
   shop.worker.start();
   for (let n = 0; n < 30; n++) {
@@ -81,7 +81,7 @@ Deno.test("worker: idle waits for what became dirty before it was asked", async 
   }
 });
 
-Deno.test("worker: stop waits for what is under way, and nothing begins after it", async () => {
+Deno.test("worker: stop waits for running work, and nothing starts after it", async () => {
   const gate = new Gate();
   let stopped = false;
   const order: string[] = [];
@@ -110,7 +110,7 @@ Deno.test("worker: stop waits for what is under way, and nothing begins after it
   assertEquals((await shop.temp.keysBelow(["dirty", "closed"])).length, 1);
 });
 
-Deno.test("worker: stop waits for all teams, also when the store failed for one", async () => {
+Deno.test("worker: stop waits for all teams, even if the store failed for one", async () => {
   const gate = new Gate();
   let done = false;
   const other = { ...TEAM, id: "other" as TeamId };
@@ -134,7 +134,7 @@ Deno.test("worker: stop waits for all teams, also when the store failed for one"
   assert(done, "it stopped while a team was under way");
 });
 
-Deno.test("worker: a store that fails keeps the marks, and the worker goes on after its pause", async () => {
+Deno.test("worker: if the store fails the marks stay, and the worker resumes after its backoff", async () => {
   let failures = 3;
   const fail =
     <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
@@ -164,7 +164,7 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
   }
 });
 
-Deno.test("worker: marks whose forgetting failed are looked at again, and nothing counts twice", async () => {
+Deno.test("worker: marks whose removal failed are processed again, and nothing counts twice", async () => {
   let failures = 2;
   await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
@@ -191,7 +191,7 @@ Deno.test("worker: marks whose forgetting failed are looked at again, and nothin
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("worker: two at once over one file bring every run up to date once", async () => {
+Deno.test("worker: two workers on one file update every run once", async () => {
   await using shop = await WorkerHarness.open();
   const second = shop.another(processingOf(shop.store, shop.now));
   shop.worker.start();
@@ -232,7 +232,7 @@ function turnsOf(taken: PendingRun[][]) {
   });
 }
 
-Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn at most", async () => {
+Deno.test("worker: a team with 5,000 pending runs delays another team's close by at most one turn", async () => {
   const taken: PendingRun[][] = [];
   await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
   const other = { ...TEAM, id: "other" as TeamId };
@@ -248,7 +248,7 @@ Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn
   assertEquals((await shop.runs.read(other, run(1), null, 1))?.summary?.revision, 1);
 });
 
-Deno.test("worker: closed runs without end do not keep open ones for ever", async () => {
+Deno.test("worker: endless closed runs do not starve open ones", async () => {
   const taken: PendingRun[][] = [];
   await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
   await open(shop.runs, 1);
@@ -259,7 +259,7 @@ Deno.test("worker: closed runs without end do not keep open ones for ever", asyn
   assert(turn > 0 && turn <= 4, `turn ${turn} of ${taken.length}`);
 });
 
-Deno.test("worker: a run that cannot be read is put off, and all others go on", async () => {
+Deno.test("worker: an unreadable run is deferred, and all others continue", async () => {
   let broken = true;
   let tries = 0;
   await using shop = await WorkerHarness.open({
@@ -294,7 +294,7 @@ Deno.test("worker: a run that cannot be read is put off, and all others go on", 
   assertEquals(await shop.sumsAddUp(), 21);
 });
 
-Deno.test("worker: a job that cannot be read is told, and stages go on", async () => {
+Deno.test("worker: an unreadable job is logged, and stages continue", async () => {
   await using shop = await WorkerHarness.open();
   const reprices = {
     work: () => Promise.reject(new TypeError("no such field")),

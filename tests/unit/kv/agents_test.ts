@@ -37,7 +37,7 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-Deno.test("agents: all 120 orders of a run's five calls, summed up after each, end in one row", async () => {
+Deno.test("agents: all 120 orders of a run's five calls, aggregated after each, give the same row", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -80,7 +80,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-Deno.test("agents: any calls in any order, with two projectors at once, come to what their runs say", async () => {
+Deno.test("agents: any calls in any order, with two concurrent projectors, match their runs", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -133,7 +133,7 @@ Deno.test("agents: any calls in any order, with two projectors at once, come to 
   assertEquals((await verifyStore(store)).differences, []);
 });
 
-Deno.test("agents: a commit of unknown outcome is tried again and counted once", async () => {
+Deno.test("agents: a commit of unknown outcome is retried and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
@@ -157,7 +157,7 @@ Deno.test("agents: a commit of unknown outcome is tried again and counted once",
   }
 });
 
-Deno.test("agents: runs of many, summed up in several commits and by two projectors, count once each", async () => {
+Deno.test("agents: runs of many agents, aggregated in several commits by two projectors, count once each", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const pipeline = pipelineOf(store);
@@ -217,7 +217,7 @@ function changed(change: (row: AgentActivity) => unknown) {
   };
 }
 
-Deno.test("audit: damage to what an agent's runs come to is found, in the team that has it", async (t) => {
+Deno.test("verify: damage to an agent's counts is found, in the affected team", async (t) => {
   await using h = await Harness.open();
   await fill(h);
   assertEquals((await verifyStore(h.store)).differences, []);
@@ -231,7 +231,7 @@ Deno.test("audit: damage to what an agent's runs come to is found, in the team t
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("agents: one that no run is summed up of is there, with zeros and nulls", async () => {
+Deno.test("agents: an agent without aggregated runs exists, with zeros and nulls", async () => {
   await using h = await Harness.open();
   await h.worker.stop();
   await h.post("/v1/runs", aRun(1));
@@ -254,7 +254,7 @@ Deno.test("agents: one that no run is summed up of is there, with zeros and null
   assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
 });
 
-Deno.test("agents: the last seen come first on short pages as on one long page, whoever is archived or new", async () => {
+Deno.test("agents: short pages have the same last-seen order as one long page, with archived and new agents", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   for (let n = 0; n < 36; n++) {
     h.nowMs = NOON + (n * 7) % 36;
@@ -287,7 +287,7 @@ Deno.test("agents: the last seen come first on short pages as on one long page, 
   assertEquals((await walk("", 3)).length, 35);
 });
 
-Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
+Deno.test("agents: beyond 10000 they are listed by slug only", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await h.post("/v1/heartbeats", { agent: "a" });
   const plant = (value: number) =>
@@ -300,7 +300,7 @@ Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
   assertEquals((await h.get("/v1/agents?sort=agent")).json.agents.length, 1);
 });
 
-Deno.test("agents: a store that fails is 503, and tells nothing of it", async () => {
+Deno.test("agents: a failing store is 503 without details", async () => {
   const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
   await using h = await Harness.open({
     deps: { agents: { read: fails, list: fails, change: fails } },

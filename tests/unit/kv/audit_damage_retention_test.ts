@@ -174,7 +174,7 @@ const DAMAGES: Damages = {
   },
 };
 
-Deno.test("audit: every kind of damage to what is left of gone runs is found", async (t) => {
+Deno.test("verify: every kind of damage to the remains of expired runs is found", async (t) => {
   await using h = await Harness.open({ tier: "free" });
   await age(h);
   await assertAllFound(h, t, DAMAGES);

@@ -278,7 +278,7 @@ const DAMAGES: Damages = {
   },
 };
 
-Deno.test("audit: every kind of damage is found, in the team that has it", async (t) => {
+Deno.test("verify: every kind of damage is found, in the affected team", async (t) => {
   await using h = await Harness.open();
   await fill(h);
   await assertAllFound(h, t, DAMAGES);

@@ -50,7 +50,7 @@ async function changesOf(temp: TempStore) {
   return { team, changes };
 }
 
-Deno.test("each change and its entry are one commit: none is without the other", async () => {
+Deno.test("each change and its entry are one commit: neither exists without the other", async () => {
   await using temp = await TempStore.open();
   const { changes } = await changesOf(temp);
   const { writer } = temp.store;
@@ -69,7 +69,7 @@ Deno.test("each change and its entry are one commit: none is without the other",
   }
 });
 
-Deno.test("what the store does not take is in no log", async () => {
+Deno.test("a change that the store does not accept is not in the log", async () => {
   await using temp = await TempStore.open();
   const { team, changes } = await changesOf(temp);
   const before = [
@@ -85,7 +85,7 @@ Deno.test("what the store does not take is in no log", async () => {
   assertEquals(after, before);
 });
 
-Deno.test("decision 40: the sweep keeps what a team has for as long as the limits set for it say", async () => {
+Deno.test("decision 40: the sweep keeps data as long as the team's own limits say", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const limits = { payloadDays: 2, recordDays: 4 };

@@ -17,7 +17,7 @@ function roundTrip(text: string): { text: string; blob: Blob } {
   return { text: unpackBlob(blob.head, blob.chunks), blob };
 }
 
-Deno.test("blob: any text comes back as it was", () => {
+Deno.test("blob: any text round-trips", () => {
   const repeated = fc.tuple(fc.string({ unit: "grapheme" }), fc.nat({ max: 3_000 }))
     .map(([text, times]) => text.repeat(times).slice(0, 200_000).toWellFormed());
   fc.assert(
@@ -28,7 +28,7 @@ Deno.test("blob: any text comes back as it was", () => {
   );
 });
 
-Deno.test("blob: a text is compressed from 2,048 bytes on, where that makes it smaller", () => {
+Deno.test("blob: a text is compressed from 2,048 bytes on, if that makes it smaller", () => {
   for (const length of [COMPRESS_FROM_BYTES - 1, COMPRESS_FROM_BYTES]) {
     const { text, blob } = roundTrip("a".repeat(length));
     assertEquals(text.length, length);
@@ -36,13 +36,13 @@ Deno.test("blob: a text is compressed from 2,048 bytes on, where that makes it s
   }
 });
 
-Deno.test("blob: bytes count, not characters", () => {
+Deno.test("blob: sizes are counted in bytes, not characters", () => {
   const { text, blob } = roundTrip("é".repeat(COMPRESS_FROM_BYTES / 2));
   assertEquals(text, "é".repeat(COMPRESS_FROM_BYTES / 2));
   assert(blob.head.length < COMPRESS_FROM_BYTES / 2);
 });
 
-Deno.test("blob: a text without further pieces asks for no name", () => {
+Deno.test("blob: a text without further pieces needs no name", () => {
   const refuse = () => {
     throw new Error("no name is needed");
   };
@@ -78,7 +78,7 @@ Deno.test("blob: around the edge of each piece nothing is lost and no piece is e
   }
 });
 
-Deno.test("blob: a body's worth of noise takes many pieces and comes back", () => {
+Deno.test("blob: an incompressible body is stored in many pieces and round-trips", () => {
   const text = noise(1_048_576);
   const { text: back, blob } = roundTrip(text);
   assert(back === text);

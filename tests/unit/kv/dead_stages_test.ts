@@ -25,7 +25,7 @@ async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void
   }
 }
 
-Deno.test("a team is told of its own dead stages with their errors, and of nobody else's", async () => {
+Deno.test("a team sees its own dead stages with their errors, and no other team's", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
   assertEquals(await dead.ofTeam(TEAM), { stages: [], hasMore: false });
@@ -37,7 +37,7 @@ Deno.test("a team is told of its own dead stages with their errors, and of nobod
   assertEquals([stages[0]?.stage.error, hasMore], ["Error: no price for 1", false]);
 });
 
-Deno.test("a stage that is given its tries back, or whose run is summed up after all, is dead no more", async () => {
+Deno.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
   const pipeline = pipelineOf(temp.store);
@@ -53,7 +53,7 @@ Deno.test("a stage that is given its tries back, or whose run is summed up after
   assertEquals((await dead.ofTeam(TEAM)).stages, []);
 });
 
-Deno.test("of many dead stages a few are told, and that there are more", async () => {
+Deno.test("of many dead stages a few are listed, with a note that there are more", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
   for (let n = 1; n <= DEAD_STAGES_LISTED_MAX; n++) await kill(temp, n);

@@ -83,7 +83,7 @@ async function spendOf({ store }: TempStore, team: Team): Promise<string[]> {
   return rows;
 }
 
-Deno.test("delete a customer: spend in every grouping is as if it had never been, the receipt is exact", async () => {
+Deno.test("delete a customer: spend in every grouping is as if the customer never existed, and the receipt is exact", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 25 }), async (all) => {
       await using temp = await TempStore.open();
@@ -108,7 +108,7 @@ Deno.test("delete a customer: spend in every grouping is as if it had never been
   );
 });
 
-Deno.test("delete a customer: of older runs any number of combinations of labels is one day of spend", async () => {
+Deno.test("delete a customer: for older runs any number of label combinations is one day of spend", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -138,7 +138,7 @@ Deno.test("delete a customer: of older runs any number of combinations of labels
   assertEquals(await temp.keysBelow(["removed_rollup"]), []);
 });
 
-Deno.test("delete a customer: each row of a day's models is read about once, however many are theirs", async () => {
+Deno.test("delete a customer: each row of a day's models is read about once, however many belong to the customer", async () => {
   await using temp = await TempStore.open();
   let rows = 0;
   const reader = new Proxy(temp.store.reader, {
@@ -174,7 +174,7 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called", async () => {
+Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -198,7 +198,7 @@ Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called
   assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 1);
 });
 
-Deno.test("delete a customer: runs that are not summed up yet are waited for, then deleted", async () => {
+Deno.test("delete a customer: the job waits for pending runs, then deletes them", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -217,7 +217,7 @@ Deno.test("delete a customer: runs that are not summed up yet are waited for, th
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: what is stored after it was asked for stays, and it ends all the same", async () => {
+Deno.test("delete a customer: runs stored after the request stay, and the job still ends", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -238,7 +238,7 @@ Deno.test("delete a customer: what is stored after it was asked for stays, and i
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: a run that cannot be read is counted and left, every other one is deleted", async () => {
+Deno.test("delete a customer: an unreadable run is counted and kept, every other run is deleted", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -253,7 +253,7 @@ Deno.test("delete a customer: a run that cannot be read is counted and left, eve
   assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 2);
 });
 
-Deno.test("delete a customer: two processes at one job delete and count every run once", async () => {
+Deno.test("delete a customer: two processes on one job delete and count every run once", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");

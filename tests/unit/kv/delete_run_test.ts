@@ -18,7 +18,7 @@ async function agentOf({ store }: RetentionHarness, team: Team, slug: string): P
   return [activity?.runs, activity?.succeeded, last && Number(`0x${last.slice(-8)}`)];
 }
 
-Deno.test("delete a run: all of it goes at once, whatever it has, and the receipt says how much", async () => {
+Deno.test("delete a run: all its data is removed atomically, and the receipt counts it", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -55,7 +55,7 @@ Deno.test("delete a run: all of it goes at once, whatever it has, and the receip
   assertEquals(usage.value?.value, 9n);
 });
 
-Deno.test("delete a run: of more events than one commit takes none is left either", async () => {
+Deno.test("delete a run: with more events than one commit holds, none is left either", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team, temp } = ledger;
   const deleted = await archive.deletions.deleteRun(team, run(14), "key");
@@ -64,7 +64,7 @@ Deno.test("delete a run: of more events than one commit takes none is left eithe
   assertEquals(await temp.keysBelow(["events", run(14)]), []);
 });
 
-Deno.test("delete a run: events that went by age before are not on the receipt", async () => {
+Deno.test("delete a run: events that had already expired are not on the receipt", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -94,7 +94,7 @@ Deno.test("delete a run: another team's run of the same id stays", async () => {
   await assertClean(temp.store);
 });
 
-Deno.test("delete a run: its agent's last run is found again, also among those that went by age", async () => {
+Deno.test("delete a run: its agent's last run is found again, also among expired runs", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -123,7 +123,7 @@ Deno.test("delete a run: its agent's last run is found again, also among those t
   }
 });
 
-Deno.test("delete a run: an agent whose every run is deleted was still seen, and has no last run", async () => {
+Deno.test("delete a run: an agent whose runs are all deleted keeps its last-seen time, and has no last run", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("team");

@@ -62,7 +62,7 @@ async function assertSameEnd(
   return commits;
 }
 
-Deno.test("delete a run: whatever happens to whichever commit, a retry ends it with the same receipt", async () => {
+Deno.test("delete a run: whichever commit fails in whichever way, a retry ends with the same receipt", async () => {
   const receipts = new Set<string>();
   const commits = await assertSameEnd(OldLedger.open, async ({ deletions }, { team }) => {
     const deleted = await deletions.deleteRun(team, run(14), "key");
@@ -73,7 +73,7 @@ Deno.test("delete a run: whatever happens to whichever commit, a retry ends it w
   assertEquals([JSON.parse(receipt ?? "{}").events, others], [MANY, []]);
 });
 
-Deno.test("delete a customer: whatever happens to whichever commit, the job ends with an exact receipt", async () => {
+Deno.test("delete a customer: whichever commit fails in whichever way, the job ends with an exact receipt", async () => {
   let id = "";
   const open = await OldLedger.changed(async ({ archive, team }) => {
     // Some of the customer's runs are gone by age, the others have all of their events.

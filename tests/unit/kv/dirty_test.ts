@@ -27,7 +27,7 @@ async function marked(temp: TempStore, lane: PendingLane): Promise<string[]> {
   return (await queueOf(temp, lane).take(100)).runs.map(({ run }) => run);
 }
 
-Deno.test("dirty: a mark set while others are being worked on stays when they are settled", async () => {
+Deno.test("pending: a mark set while others are processed stays when those are acknowledged", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   await finish(runs, 1);
@@ -42,7 +42,7 @@ Deno.test("dirty: a mark set while others are being worked on stays when they ar
   assertEquals(left, [[run(3)], [run(1), run(2)]]);
 });
 
-Deno.test("dirty: a close joins the closed lane, everything else the open one", async () => {
+Deno.test("pending: a close joins the closed lane, every other change the open lane", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   const beat = { agent: "a", startedAt: NOON, reported: {} } as const;
@@ -56,7 +56,7 @@ Deno.test("dirty: a close joins the closed lane, everything else the open one", 
   assertEquals(await marked(temp, "closed"), [run(4), run(5), run(3)]);
 });
 
-Deno.test("dirty: what changes nothing leaves no mark", async () => {
+Deno.test("pending: a write that changes nothing leaves no mark", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   await open(runs, 1);
@@ -69,7 +69,7 @@ Deno.test("dirty: what changes nothing leaves no mark", async () => {
   assertEquals(await temp.keysBelow(["dirty"]), before);
 });
 
-Deno.test("dirty: writes that share a commit share a row, and each of their runs is named once", async () => {
+Deno.test("pending: writes that share a commit share a row, which names each of their runs once", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   const count = 90;
@@ -79,7 +79,7 @@ Deno.test("dirty: writes that share a commit share a row, and each of their runs
   assertEquals((await marked(temp, "closed")).length, count);
 });
 
-Deno.test("dirty: the oldest rows come first, no more than asked for", async () => {
+Deno.test("pending: the oldest rows come first, up to the limit", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   for (let n = 0; n < 5; n++) await finish(runs, n);
@@ -94,13 +94,13 @@ Deno.test("dirty: the oldest rows come first, no more than asked for", async () 
   assertEquals(seen, [`${run(0)},${run(1)}`, `${run(2)},${run(3)}`, run(4)]);
 });
 
-Deno.test("dirty: a row names runs of any teams and is read back as written", () => {
+Deno.test("pending: a row names runs of any teams and is read back as written", () => {
   const runs = [{ team: "a" as TeamId, run: run(1) }, { team: "b" as TeamId, run: run(1) }];
   const text = encodePending(runs.map(({ team, run }) => pendingName(team, run)));
   assertEquals(decodePending(text).map(parsePendingName), runs);
 });
 
-Deno.test("dirty: a row that is damaged names nobody, and goes with the others", async () => {
+Deno.test("pending: a damaged row names no run, and is removed with the others", async () => {
   await using temp = await TempStore.open();
   const name = pendingName(TEAM.id, run(1));
   const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
@@ -112,7 +112,7 @@ Deno.test("dirty: a row that is damaged names nobody, and goes with the others",
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("dirty: marks of before a moment are told by their version, whatever the clock said", async () => {
+Deno.test("pending: earlier marks are recognized by their version, whatever the clock", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const marks = new PendingWaits(store);
@@ -138,7 +138,7 @@ Deno.test("dirty: marks of before a moment are told by their version, whatever t
   assertEquals(await marks.look("job", TEAM.id, moment), "over");
 });
 
-Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and memory is bounded", async () => {
+Deno.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const rows = Array.from({ length: 5_000 }, (_, n) => ({
@@ -168,7 +168,7 @@ Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("dirty: a row goes when the last of its runs is done, and not before", async () => {
+Deno.test("pending: a row is removed when the last of its runs is done, and not before", async () => {
   await using temp = await TempStore.open();
   const names = ["a", "b"].map((team) => pendingName(team as TeamId, run(1)));
   await temp.store.writer.commit({

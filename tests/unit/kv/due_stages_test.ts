@@ -20,7 +20,7 @@ async function fill(temp: TempStore, count: number): Promise<void> {
   }
 }
 
-Deno.test("stages: those of a team with hundreds due do not keep another's", async () => {
+Deno.test("stages: a team with hundreds of due stages does not starve another's", async () => {
   for (const [count, takes] of [[400, 1], [1_200, 3]] as const) {
     await using temp = await TempStore.open();
     await fill(temp, count);
@@ -35,7 +35,7 @@ Deno.test("stages: those of a team with hundreds due do not keep another's", asy
   }
 });
 
-Deno.test("stages: those put off are passed by, also when they fill whole reads", async () => {
+Deno.test("stages: deferred stages are skipped, also if they fill entire reads", async () => {
   await using temp = await TempStore.open();
   await fill(temp, 600);
   let nowMs = NOON + 10_000;

@@ -87,7 +87,7 @@ async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<
   await assertFollowed(temp.store, follower, IDS);
 }
 
-Deno.test("feed: whoever follows it holds what the store holds, with two projectors and restarts", async () => {
+Deno.test("feed: a follower ends with the same data as the store, with two projectors and restarts", async () => {
   await using temp = await TempStore.open();
   let teams = 0;
   await fc.assert(
@@ -99,7 +99,7 @@ Deno.test("feed: whoever follows it holds what the store holds, with two project
   );
 });
 
-Deno.test("feed: a run stands in it once, at its latest change, however often it changes", async () => {
+Deno.test("feed: a run is listed once, at its latest change, however often it changes", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -115,7 +115,7 @@ Deno.test("feed: a run stands in it once, at its latest change, however often it
   ]);
 });
 
-Deno.test("feed: each state of a run that was final is told once to who reads after every change", async () => {
+Deno.test("feed: a reader after every change sees each state of a final run once", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -134,7 +134,7 @@ Deno.test("feed: each state of a run that was final is told once to who reads af
   assertEquals(revisions, [1, 2, 3, 4]);
 });
 
-Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no second row", async () => {
+Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no second row", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
@@ -159,7 +159,7 @@ Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no se
   }
 });
 
-Deno.test("feed: a deletion is told until its id is free again, age takes a run without a word", async () => {
+Deno.test("feed: a deletion is listed until its id is free again; an expired run leaves the feed silently", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -191,7 +191,7 @@ Deno.test("feed: a deletion is told until its id is free again, age takes a run 
   assertEquals(follower.told.at(-1)?.number, 4);
 });
 
-Deno.test("feed: all runs of a deleted customer are told as deleted", async () => {
+Deno.test("feed: all runs of a deleted customer are listed as deleted", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -208,7 +208,7 @@ Deno.test("feed: all runs of a deleted customer are told as deleted", async () =
   await assertFollowed(temp.store, follower, IDS);
 });
 
-Deno.test("feed: a ledger of before the feed begins it with the next change of each run", async () => {
+Deno.test("feed: a ledger from before the feed lists each run at its next change", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -234,7 +234,7 @@ Deno.test("feed: a ledger of before the feed begins it with the next change of e
   assertEquals(follower.told.map(({ number }) => number), [1]);
 });
 
-Deno.test("feed: a place that it has not come to is told apart from its end", async () => {
+Deno.test("feed: a position that it has not reached is distinguished from its end", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const changes = createChangeStore(store, new ChangeNotifier(store));
@@ -246,7 +246,7 @@ Deno.test("feed: a place that it has not come to is told apart from its end", as
   assertEquals(await changes.page(TEAM.id, 2, 10), null);
 });
 
-Deno.test("bell: a commit of this process rings for its team and its runs, and for no other", async () => {
+Deno.test("notifier: a commit of this process notifies its team and its runs, and no other", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const commits = new RunUpdater(store);
@@ -263,7 +263,7 @@ Deno.test("bell: a commit of this process rings for its team and its runs, and f
   assert(await rung);
 });
 
-Deno.test("bell: a commit of another process rings within a second or so", async () => {
+Deno.test("notifier: a commit of another process notifies within about a second", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const { notifier } = new RunUpdater(store);

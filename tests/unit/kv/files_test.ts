@@ -53,7 +53,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   });
 }
 
-Deno.test("files: a ledger may be a link, and the link may not be turned to another file", async () => {
+Deno.test("files: a ledger may be a symbolic link, which may not be changed to another file", async () => {
   await withFolder(async (folder) => {
     const [link, first, second] = [`${folder}/link.kv`, `${folder}/1.kv`, `${folder}/2.kv`];
     await (await openStore(second, new Memory())).close();

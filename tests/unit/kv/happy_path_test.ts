@@ -92,7 +92,7 @@ Deno.test("a repeated call reads once and commits nothing", async () => {
   }
 });
 
-Deno.test("a start repeated after its close tells the close, whoever closed the run", async () => {
+Deno.test("a start repeated after the close returns the close, whichever call closed the run", async () => {
   await using temp = await TempStore.open();
   const { runs } = await counted(temp);
   await runs.heartbeat(TEAM, beat(1, "start"), NOON);
@@ -104,7 +104,7 @@ Deno.test("a start repeated after its close tells the close, whoever closed the 
   assertEquals(late.kind === "replayed" && late.parts.closing?.status, "success");
 });
 
-Deno.test("ids written lately are remembered, those of two generations ago are not", () => {
+Deno.test("recently written ids are remembered, those from two generations ago are not", () => {
   const ids = new RecentIds(2);
   for (const id of ["a", "b", "c"]) ids.add(id);
   assertEquals(["a", "b", "c", "d"].map((id) => ids.has(id)), [true, true, true, false]);

@@ -20,7 +20,7 @@ const aRun = fc.record({
   minCost: fc.bigInt({ min: 1n, max: 10n ** 16n }),
 });
 
-Deno.test("index: a row never rules out its own run, whatever of it is asked for", () => {
+Deno.test("index: a row never excludes its own run, whatever the filter", () => {
   fc.assert(fc.property(aRun, fc.array(fc.nat(4), { maxLength: 5 }), (run, left) => {
     const { kind, minCost, ...labels } = run;
     const asked = Object.entries(run).filter((_, i) => !left.includes(i));
@@ -30,7 +30,7 @@ Deno.test("index: a row never rules out its own run, whatever of it is asked for
   }));
 });
 
-Deno.test("index: a row rules out a run of another kind, of none or nearly any other label, and of less cost", () => {
+Deno.test("index: a row excludes runs of another kind, with no label or nearly any other label, and of lower cost", () => {
   const told = indexValue(
     "run",
     { agent: "a", customer: null, feature: "f", status: "running" },
@@ -47,7 +47,7 @@ Deno.test("index: a row rules out a run of another kind, of none or nearly any o
   assert(maybeListed({ ...ALL, agent: "b" })(true));
 });
 
-Deno.test("index: all rows of a run tell the label that its close gives it", async () => {
+Deno.test("index: all rows of a run have the label set by its close", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -68,7 +68,7 @@ Deno.test("index: all rows of a run tell the label that its close gives it", asy
   assert(rows.every(({ value }) => isSameValue(value, first.value)));
 });
 
-Deno.test("index: rows that say nothing of their run are found, and no difference to the audit", async () => {
+Deno.test("index: rows without details of their run are found, and are no difference for verify", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

@@ -28,7 +28,7 @@ async function turnsOver(
   return new JobTurns(temp.store, keys.activeDeletions(), now, step);
 }
 
-Deno.test("jobs: a team that asks for jobs all the time does not keep another's", async () => {
+Deno.test("jobs: a team that constantly creates jobs does not starve another's", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const { deletions } = archive;
@@ -47,7 +47,7 @@ Deno.test("jobs: a team that asks for jobs all the time does not keep another's"
   }
 });
 
-Deno.test("jobs: teams take turns, and within a team its jobs do", async () => {
+Deno.test("jobs: teams take turns, and so do the jobs within a team", async () => {
   await using temp = await TempStore.open();
   const steps: string[] = [];
   const turns = await turnsOver(temp, [[A.id, "1"], [A.id, "2"], [B.id, "3"]], (team, id) => {
@@ -58,7 +58,7 @@ Deno.test("jobs: teams take turns, and within a team its jobs do", async () => {
   assertEquals(steps, ["a1", "b3", "a2", "b3", "a1", "b3", "a2", "b3"]);
 });
 
-Deno.test("jobs: those that wait are passed by, and all that wait are nothing to do", async () => {
+Deno.test("jobs: waiting jobs are skipped, and only waiting jobs means nothing to do", async () => {
   await using temp = await TempStore.open();
   const teams = Array.from(
     { length: 25 },
@@ -73,7 +73,7 @@ Deno.test("jobs: those that wait are passed by, and all that wait are nothing to
   assert(steps >= 26 && turns.underWay);
 });
 
-Deno.test("jobs: one that fails is put off, and the others go on", async () => {
+Deno.test("jobs: a failing job is deferred, and the others continue", async () => {
   await using temp = await TempStore.open();
   const steps: string[] = [];
   let nowMs = NOON;

@@ -50,7 +50,7 @@ async function usage(temp: TempStore): Promise<number> {
   return Number(entry.value?.value ?? 0n);
 }
 
-Deno.test("ledger: over 2,000 events each is stored once, through pages and restarts", async () => {
+Deno.test("ledger: over 2,000 events each is stored once, across pages and restarts", async () => {
   await using temp = await TempStore.open();
   const total = 2_150;
   let accepted = 0, duplicates = 0, runs = runStoreOf(temp.store);
@@ -119,7 +119,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   assertEquals(texts, large.map(({ data }) => JSON.parse(data)));
 });
 
-Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no piece behind", async () => {
+Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no piece behind", async () => {
   await using temp = await TempStore.open();
   const large = range(1, 8).map(({ id }, i) =>
     event(i + 1, JSON.stringify(noise(120_000, i + 1)), { id })
@@ -132,7 +132,7 @@ Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no 
   assertEquals(after, before);
 });
 
-Deno.test("decision 11: as many unpriced models of the longest names as are kept fit a ledger", async () => {
+Deno.test("decision 11: the maximum of unpriced models with the longest names fits a ledger", async () => {
   await using temp = await TempStore.open();
   const runs = runStoreOf(temp.store);
   // 256 characters of four bytes each are what a provider and a model may have.

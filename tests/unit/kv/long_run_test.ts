@@ -105,7 +105,7 @@ async function readAll(runs: RunStore, team: Team, run: RunId, limit: number): P
   }
 }
 
-Deno.test("long run: from some length on a batch reads as much, whatever the run has", async () => {
+Deno.test("long run: from a certain length on, each batch reads the same amount", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const runs = runsOf(temp.store);
@@ -121,7 +121,7 @@ Deno.test("long run: from some length on a batch reads as much, whatever the run
   assert(long.cold <= ID_PAGES_MAX + 120, `${long.cold} rows`);
 });
 
-Deno.test("long run: runs that do not fit into memory together read no more than their first pages", async () => {
+Deno.test("long run: runs that together do not fit memory read no more than their first pages", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const small = { ...temp.store, memory: new Memory(1) };
@@ -138,7 +138,7 @@ Deno.test("long run: runs that do not fit into memory together read no more than
   assert(small.memory.uses().every(({ bytes, bytesMax }) => bytes <= bytesMax));
 });
 
-Deno.test("long run: each event is stored once, also sent again by another process", async () => {
+Deno.test("long run: each event is stored once, also when another process resends it", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const known = runsOf(temp.store);
@@ -159,7 +159,7 @@ Deno.test("long run: each event is stored once, also sent again by another proce
   await send(runsOf(await temp.reopen()));
 });
 
-Deno.test("long run: growing by calls, a run passes from pages to rows and loses and repeats nothing", async () => {
+Deno.test("long run: a growing run moves from pages to rows without losing or repeating an event", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const runs = runsOf(temp.store);
@@ -203,7 +203,7 @@ function lastOf(ts: number): EventPosition {
   return { ts, batch: 999_999_999, index: 0 };
 }
 
-Deno.test("long run: of large batches with one instant a page inflates no more than it has", async () => {
+Deno.test("long run: for large batches with one instant a page inflates only its own content", async () => {
   await using temp = await TempStore.open();
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const text = `"${"x".repeat(200_000)}"` as ReturnType<typeof aLine>["data"];
@@ -220,7 +220,7 @@ Deno.test("long run: of large batches with one instant a page inflates no more t
   }
 });
 
-Deno.test("long run: deleting it leaves no row, and is answered before all rows are gone", async () => {
+Deno.test("long run: deleting it leaves no row, and is answered before all rows are removed", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const archive = new RetentionHarness(temp.store);
@@ -241,7 +241,7 @@ Deno.test("long run: deleting it leaves no row, and is answered before all rows 
   assertEquals(await strayRows(temp.store), []);
 });
 
-Deno.test("long run: events that go by age stay known, and every sum stays exact", async () => {
+Deno.test("long run: expired events stay known, and every sum stays exact", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const archive = new RetentionHarness(temp.store);
@@ -259,7 +259,7 @@ Deno.test("long run: events that go by age stay known, and every sum stays exact
   await assertClean(temp.store);
 });
 
-Deno.test("long run: the audit finds a page, an entry of the directory and an id that are not as they must be", async () => {
+Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wrong id", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const { store } = temp;
@@ -301,7 +301,7 @@ Deno.test("long run: the audit finds a page, an entry of the directory and an id
   assertEquals(await audit(), []);
 });
 
-Deno.test("section 6: pages of a run of any batches are all of its events in order, each once", async () => {
+Deno.test("section 6: the pages of a run with any batches contain all its events in order, each once", async () => {
   await using temp = await TempStore.open();
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const runs = runsOf(temp.store);

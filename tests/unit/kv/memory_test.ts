@@ -171,7 +171,7 @@ Deno.test.each(FILLS)("memory: %s take the bytes that they claim", async (_, sha
   assert(ratio < FACTOR && ratio > 1 / FACTOR, `${taken} bytes are taken, ${use.bytes} claimed`);
 });
 
-Deno.test("memory: the shares are at most half of the target, and none is without its bytes", () => {
+Deno.test("memory: the cache shares total at most half of the target, and each has its bytes", () => {
   const sum = Object.values(MEMORY_SHARES).reduce<number>((total, share) => total + share, 0);
   assert(sum <= 500, `${sum} thousandths`);
   const memory = new Memory(256);

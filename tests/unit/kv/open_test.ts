@@ -14,7 +14,7 @@ async function assertRefused(path: string, ...says: string[]): Promise<void> {
   assert(!error.message.includes("\n") && error.message.includes(path), error.message);
 }
 
-Deno.test("open: a missing folder is created, and data is there after a restart", async () => {
+Deno.test("open: a missing folder is created, and data survives a restart", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/deep/er/test.kv`;
     const first = await openStore(path, new Memory());
@@ -38,7 +38,7 @@ Deno.test("open: :memory: is one database for writing and reading, and leaves no
   assertEquals(before.filter((name) => name.includes("memory")), []);
 });
 
-Deno.test("open: a second opener in this process is refused by its own pid", async () => {
+Deno.test("open: a second open in this process is refused with its own pid", async () => {
   await using temp = await TempStore.open();
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
   // The refused opener took nothing away from the first.
@@ -107,7 +107,7 @@ Deno.test({
   },
 });
 
-Deno.test("open: a damaged header is refused before anything is promised", async () => {
+Deno.test("open: a damaged header is refused before any write is acknowledged", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     await fillStore(path);
@@ -142,7 +142,7 @@ Deno.test("open: a truncated file is refused", async () => {
   });
 });
 
-Deno.test("open: a file that is no database is refused and left alone", async () => {
+Deno.test("open: a file that is not a database is refused and left unchanged", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/notes.txt`;
     await Deno.writeTextFile(path, "dear diary\n".repeat(1_000));
@@ -162,7 +162,7 @@ Deno.test("open: a read-only file is refused, also for root", async () => {
   });
 });
 
-Deno.test("open: a folder, and a path below a file, are refused", async () => {
+Deno.test("open: a folder and a path below a file are refused", async () => {
   await withFolder(async (folder) => {
     await assertRefused(folder, "folder");
     await Deno.writeTextFile(`${folder}/file`, "");
@@ -179,7 +179,7 @@ Deno.test("open: an empty file is a new store", async () => {
   });
 });
 
-Deno.test("close: commits under way are on disk before the lock is given up", async () => {
+Deno.test("close: running commits are on disk before the lock is released", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     const store = await openStore(path, new Memory());
@@ -195,7 +195,7 @@ Deno.test("close: commits under way are on disk before the lock is given up", as
   });
 });
 
-Deno.test("the reading handle sees a write as soon as it is answered", async () => {
+Deno.test("the reading handle sees a write as soon as it is acknowledged", async () => {
   await using temp = await TempStore.open();
   const { writer, reader } = temp.store;
   await Promise.all(Array.from({ length: 100 }, async (_, n) => {
@@ -205,7 +205,7 @@ Deno.test("the reading handle sees a write as soon as it is answered", async () 
   }));
 });
 
-Deno.test("open: a file has one lock, by whichever link it is opened", async () => {
+Deno.test("open: a file has one lock, whichever link opens it", async () => {
   await using temp = await TempStore.open();
   const { folder, path } = temp;
   await Deno.symlink(path, `${folder}/alias.kv`);
@@ -220,7 +220,7 @@ Deno.test("open: a file has one lock, by whichever link it is opened", async () 
 
 Deno.test({
   name:
-    "open: the ledger, its log and its lock are the owner's alone, and so is a folder made for them",
+    "open: only the owner may read the ledger, its log and its lock, and a folder made for them",
   ignore: Deno.build.os === "windows",
   async fn() {
     await withFolder(async (folder) => {
@@ -250,7 +250,7 @@ async function writeFormat(path: string, value: number | undefined): Promise<voi
 
 for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
   const words = value === undefined ? "no format" : `format ${value}`;
-  Deno.test(`open: a ledger of ${words} is refused, also by tools, and left as it is`, async () => {
+  Deno.test(`open: a ledger of ${words} is refused, also by tools, and left unchanged`, async () => {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;
       await writeFormat(path, value);
@@ -263,7 +263,7 @@ for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
   });
 }
 
-Deno.test("open: a log of commits without its ledger is not made another ledger's", async () => {
+Deno.test("open: a commit log without its ledger is never attached to another ledger", async () => {
   for (const left of ["-wal", ".restoring"]) {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;

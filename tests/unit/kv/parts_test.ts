@@ -63,7 +63,7 @@ Deno.test("decision 11: a heartbeat with a large output is read back, and replay
   assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
 });
 
-Deno.test("a call that lost its check reads the winner's parts and answers with them", async () => {
+Deno.test("a call that lost its check reads the winner's parts and returns them", async () => {
   await using temp = await TempStore.open();
   const stores = Array.from({ length: 8 }, () => runStoreOf(temp.store));
   const outcomes = await Promise.all(
@@ -78,7 +78,7 @@ Deno.test("a call that lost its check reads the winner's parts and answers with 
   }
 });
 
-Deno.test("a write is readable through the reading handle as soon as it is answered", async () => {
+Deno.test("a write is visible through the reading handle as soon as it is acknowledged", async () => {
   await using temp = await TempStore.open();
   const runs = runStoreOf(temp.store);
   await Promise.all(Array.from({ length: 60 }, async (_, n) => {
@@ -90,7 +90,7 @@ Deno.test("a write is readable through the reading handle as soon as it is answe
   }));
 });
 
-Deno.test("decision 39: racing first sights of one agent in two writers count it once", async () => {
+Deno.test("decision 39: racing first calls of one agent in two writers count it once", async () => {
   await using temp = await TempStore.open();
   const team: Team = { ...TEAM, tier: "free" };
   const stores = [runStoreOf(temp.store), runStoreOf(temp.store)];

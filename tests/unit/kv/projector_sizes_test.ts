@@ -24,7 +24,7 @@ function longest(character: string, chars: number, n = 0): string {
 for (
   const [what, character] of [["four bytes", "\u{1f600}"], ["six in JSON", "\u0001"]] as const
 ) {
-  Deno.test(`roll-ups: names at their longest, ${what} a character, are summed up`, async () => {
+  Deno.test(`roll-ups: names of maximum length, ${what} per character, are aggregated`, async () => {
     await using temp = await TempStore.open();
     const { store } = temp;
     const runs = runsOf(store);
@@ -49,7 +49,7 @@ for (
   });
 }
 
-Deno.test("roll-ups: names that are just short enough to stand in keys are summed up", async () => {
+Deno.test("roll-ups: names just short enough for keys are aggregated", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -67,7 +67,7 @@ Deno.test("roll-ups: names that are just short enough to stand in keys are summe
   assertEquals(await assertSumsAddUp(store), count);
 });
 
-Deno.test("roll-ups: the runs of one team may need more rows than one commit takes", async () => {
+Deno.test("roll-ups: the runs of one team may need more rows than one commit holds", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

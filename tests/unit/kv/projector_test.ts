@@ -96,7 +96,7 @@ async function take(runs: RunStore, step: Step, n: number, team: Team): Promise<
   }
 }
 
-Deno.test("roll-ups: any calls in any order, with two workers at once, add up to their runs", async () => {
+Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal the sum of their runs", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   let teams = 0;
@@ -127,7 +127,7 @@ Deno.test("roll-ups: any calls in any order, with two workers at once, add up to
   assertEquals(await dumpOf(store), before, "projecting again changed something");
 });
 
-Deno.test("roll-ups: labels that change at the close move the run, nothing stays behind", async () => {
+Deno.test("roll-ups: labels that change at the close move the run, and nothing stays behind", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -147,7 +147,7 @@ function faulty(store: Store, kv: Deno.Kv, plan: Fault[]): Store {
   return storeOver(faults, store.reader, BACK_ENDS.embedded, store.deadlines);
 }
 
-Deno.test("roll-ups: a commit of unknown outcome is tried again and counted once", async () => {
+Deno.test("roll-ups: a commit of unknown outcome is retried and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
@@ -169,7 +169,7 @@ Deno.test("roll-ups: a commit of unknown outcome is tried again and counted once
   }
 });
 
-Deno.test("roll-ups: a worker that another was faster than reads anew and adds to what is there", async () => {
+Deno.test("roll-ups: a worker that lost a race reads again and adds to the current values", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -189,7 +189,7 @@ Deno.test("roll-ups: a worker that another was faster than reads anew and adds t
   assertEquals(await assertSumsAddUp(store), 3);
 });
 
-Deno.test("revision: one for each time the worker saw a change of the cost after the close", async () => {
+Deno.test("revision: increases each time the worker sees a changed cost after the close", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

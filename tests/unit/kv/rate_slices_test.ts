@@ -77,7 +77,7 @@ class Instances {
   }
 }
 
-Deno.test("decision 36: instances over one store share a team's bucket", async () => {
+Deno.test("decision 36: instances on one store share a team's bucket", async () => {
   for (const count of [1, 2, 4]) {
     await using t = await Instances.open(count);
     let admitted = 0;
@@ -91,7 +91,7 @@ Deno.test("decision 36: instances over one store share a team's bucket", async (
   }
 });
 
-Deno.test("decision 36: the parts of the API have rows of their own", async () => {
+Deno.test("decision 36: each part of the API has its own rows", async () => {
   await using t = await Instances.open(1);
   t.ask(0, 15);
   t.ask(0, 30, "control");
@@ -121,7 +121,7 @@ function counted(kv: Deno.Kv, count: { total: number; now: number; most: number 
   });
 }
 
-Deno.test("a bucket has one lease under way, in moderation, and only while the team asks", async () => {
+Deno.test("a bucket has one lease in flight, at a limited rate, and only while the team sends requests", async () => {
   const count = { total: 0, now: 0, most: 0 };
   await using t = await Instances.open(3, (kv) => counted(kv, count));
   assertEquals([t.ask(0, 1), count.total], [1, 0]);
@@ -146,7 +146,7 @@ Deno.test("a bucket has one lease under way, in moderation, and only while the t
   for (const n of [0, 1, 2]) assertEquals(t.ask(n, 20), 20);
 });
 
-Deno.test("an instance that is behind with more than comes back soon rests between its leases", async () => {
+Deno.test("an instance with a debt beyond the near refill pauses between its leases", async () => {
   const count = { total: 0, now: 0, most: 0 };
   await using t = await Instances.open(3, (kv) => counted(kv, count));
   t.team = { ...TEAM, rate: { sustained: 1, burst: 200 } };
@@ -154,7 +154,7 @@ Deno.test("an instance that is behind with more than comes back soon rests betwe
   assert(count.total <= 2 * (3 * 7 + 26), `${count.total}`);
 });
 
-Deno.test("while the store fails an instance goes by its own bucket, and shares again afterwards", async () => {
+Deno.test("while the store fails an instance uses its own bucket, and shares again afterwards", async () => {
   let fault: Fault = "throw";
   await using t = await Instances.open(2, (kv) => faultKv(kv, () => fault));
   assertEquals([t.ask(0, 500), t.ask(1, 500)], [20, 20]);
@@ -180,7 +180,7 @@ Deno.test("while the store fails an instance goes by its own bucket, and shares 
   assert(admitted >= 950 && admitted <= 1_000 + 2 * 20, `${admitted}`);
 });
 
-Deno.test("while the store hangs nobody waits, and nobody is refused for long", async () => {
+Deno.test("while the store hangs no request waits, and none is refused for long", async () => {
   const hang = Promise.withResolvers<never>();
   await using t = await Instances.open(1, (kv) => {
     const getMany = () => hang.promise;
@@ -198,7 +198,7 @@ Deno.test("while the store hangs nobody waits, and nobody is refused for long", 
   await t.idle();
 });
 
-Deno.test("what a lease took though its answer was lost is bought twice, never given twice", async () => {
+Deno.test("tokens of a lease whose response was lost are paid twice, never admitted twice", async () => {
   let fault: Fault = "commit then throw";
   await using t = await Instances.open(1, (kv) => faultKv(kv, () => fault));
   t.ask(0, 10);
@@ -210,7 +210,7 @@ Deno.test("what a lease took though its answer was lost is bought twice, never g
   assertEquals((await t.rows()).ingest?.units, 179_000_000);
 });
 
-Deno.test("an instance that stops leases nothing more", async () => {
+Deno.test("a stopped instance takes no further lease", async () => {
   await using t = await Instances.open(1);
   for (let n = 0; n < 50; n++, t.timers.advance(1)) {
     t.ask(0, 20);

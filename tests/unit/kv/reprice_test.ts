@@ -106,7 +106,7 @@ function expected(batchesOf: readonly number[]) {
 /** Many short runs and some long ones. */
 const RUNS = Array.from({ length: 200 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
 
-Deno.test("a job that is stopped between any two steps goes on and comes to the same", async () => {
+Deno.test("a job interrupted between any two steps resumes and gives the same result", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, RUNS);
   const id = await start(repricesOf(temp.store));
@@ -129,7 +129,7 @@ Deno.test("a job that is stopped between any two steps goes on and comes to the 
   assertEquals(await temp.keysBelow(keys.activeReprices()), []);
 });
 
-Deno.test("two processes that work on one job count every call once", async () => {
+Deno.test("two processes on one job count every call once", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, RUNS);
   using other = await another(temp.path);
@@ -141,7 +141,7 @@ Deno.test("two processes that work on one job count every call once", async () =
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
 });
 
-Deno.test("of equal requests to two processes at once one makes the job", async () => {
+Deno.test("of equal requests to two processes one creates the job", async () => {
   await using temp = await TempStore.open();
   using other = await another(temp.path);
   const stores = [repricesOf(temp.store), repricesOf(other.store)];
@@ -152,7 +152,7 @@ Deno.test("of equal requests to two processes at once one makes the job", async 
   assertEquals(made.filter(({ kind }) => kind === "stored").length, 1);
 });
 
-Deno.test("a dry run and the real one at once: each comes to its own exact sum", async () => {
+Deno.test("a concurrent dry run and real run each give their own exact sum", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, RUNS);
   const reprices = repricesOf(temp.store);
@@ -167,7 +167,7 @@ Deno.test("a dry run and the real one at once: each comes to its own exact sum",
   assertEquals(resultOf(await reprices.get(TEAM, real)), expected(RUNS));
 });
 
-Deno.test("a run that cannot be read is counted and left, and the job goes on", async () => {
+Deno.test("an unreadable run is counted and skipped, and the job continues", async () => {
   await using temp = await TempStore.open();
   const batches = [1, 1, 60, 1];
   await fill(temp.store, batches);
@@ -187,7 +187,7 @@ Deno.test("a run that cannot be read is counted and left, and the job goes on", 
   await assertRollupsAddUp(temp.store);
 });
 
-Deno.test("a job comes to its end while the runs it visits get events all the time", async () => {
+Deno.test("a job ends although the runs it visits constantly receive events", async () => {
   await using temp = await TempStore.open();
   const runs = await fill(temp.store, Array.from({ length: 40 }, () => 1));
   const reprices = repricesOf(temp.store);
@@ -213,7 +213,7 @@ Deno.test("a job comes to its end while the runs it visits get events all the ti
   await assertSumsAddUp(temp.store);
 });
 
-Deno.test("runs that start after it began do not keep a job from its end", async () => {
+Deno.test("runs that start after the job began do not keep it from ending", async () => {
   await using temp = await TempStore.open();
   const runs = await fill(temp.store, [1, 1]);
   const reprices = repricesOf(temp.store);
@@ -274,7 +274,7 @@ function countingLists(temp: TempStore) {
   return { counts, store: { ...temp.store, reader } as Store };
 }
 
-Deno.test("a job of a model with 300 names reads few of them a step, one at a time", async () => {
+Deno.test("a job for a model with 300 names reads few of them per step, one at a time", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store, OLD);
   const count = 300;

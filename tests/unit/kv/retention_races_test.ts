@@ -67,7 +67,7 @@ function beforeCommit(
 }
 
 for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
-  Deno.test(`retention: ${removal} loses no call that another process acknowledged meanwhile`, async () => {
+  Deno.test(`retention: ${removal} loses no call that another process acknowledges meanwhile`, async () => {
     for (const [name, [parts, late]] of Object.entries(CASES)) {
       await using temp = await TempStore.open();
       const archive = new RetentionHarness(temp.store);

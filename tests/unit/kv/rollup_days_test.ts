@@ -60,7 +60,7 @@ async function textsOf(
 
 const text = (agent: string, day: string, runs: number) => `${day} ["agent","${agent}"] ${runs}`;
 
-Deno.test("days of roll-ups: what did not change is read once, and what did alone", async () => {
+Deno.test("days of roll-ups: unchanged days are read once, and only changed days are read again", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -84,7 +84,7 @@ Deno.test("days of roll-ups: what did not change is read once, and what did alon
   assertEquals(read, []);
 });
 
-Deno.test("days of roll-ups: kinds and teams do not know each other's", async () => {
+Deno.test("days of roll-ups: kinds and teams are cached separately", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
@@ -98,7 +98,7 @@ Deno.test("days of roll-ups: kinds and teams do not know each other's", async ()
   }
 });
 
-Deno.test("days of roll-ups: what another process changes is seen at once", async () => {
+Deno.test("days of roll-ups: another process's change is seen immediately", async () => {
   await using temp = await TempStore.open();
   const team = await insertTeam(temp.store, "team");
   const elsewhere = await openBeside(temp.path);
@@ -110,7 +110,7 @@ Deno.test("days of roll-ups: what another process changes is seen at once", asyn
   await elsewhere.close();
 });
 
-Deno.test("days of roll-ups: a change between the version and the rows is not remembered under the old", async () => {
+Deno.test("days of roll-ups: a change between reading the version and the rows is not cached under the old version", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -127,7 +127,7 @@ Deno.test("days of roll-ups: a change between the version and the rows is not re
   assertEquals(await textsOf(spend, team), [text("a", FIRST, 3)]);
 });
 
-Deno.test("days of roll-ups: a reading that ends early leaves no half of a day behind", async () => {
+Deno.test("days of roll-ups: an aborted read leaves no partial day in the cache", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -141,7 +141,7 @@ Deno.test("days of roll-ups: a reading that ends early leaves no half of a day b
   assertEquals((await textsOf(spend, team)).length, 700);
 });
 
-Deno.test("days of roll-ups: a day of before versions were kept is read each time", async () => {
+Deno.test("days of roll-ups: a day without a stored version is read each time", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -170,7 +170,7 @@ Deno.test("days of roll-ups: a day of before versions were kept is read each tim
   assertEquals(read, [`${LAST} ${LAST}`]);
 });
 
-Deno.test("days of roll-ups: days of more rows than are remembered are read whole each time", async () => {
+Deno.test("days of roll-ups: days with more rows than the cache holds are read completely each time", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -187,7 +187,7 @@ Deno.test("days of roll-ups: days of more rows than are remembered are read whol
   }
 });
 
-Deno.test("days of roll-ups: whatever changes in whatever order, memory answers as the store does", async () => {
+Deno.test("days of roll-ups: whatever changes in whatever order, the cache agrees with the store", async () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant("change" as const),

@@ -99,14 +99,14 @@ const measures = fc.record({
   unpricedCachedInputTokens: amount,
 }, PLAIN);
 
-Deno.test("roll-ups: any row is read back as it was written", () => {
+Deno.test("roll-ups: any row is read back as written", () => {
   fc.assert(fc.property(group, measures, (group, measures) => {
     const row = { day: DAY, group, measures };
     assertEquals(decodeRollup(DAY, encodeRollup(row)), row);
   }));
 });
 
-Deno.test("roll-ups: rows with the longest labels fit the store and are told apart", async () => {
+Deno.test("roll-ups: rows with the longest labels fit the store and are distinguished", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -144,7 +144,7 @@ Deno.test("roll-ups: rows with the longest labels fit the store and are told apa
   }
 });
 
-Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store takes", async () => {
+Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store accepts", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -155,7 +155,7 @@ Deno.test("roll-ups: a name of every length up to the hashed ones has a key the 
   assertEquals(lengths.sort((a, b) => Number(a) - Number(b)), rows.map((_, length) => length));
 });
 
-Deno.test("roll-ups: a range has its first and last day and none beside them, over leap days", async () => {
+Deno.test("roll-ups: a range includes its first and last day and no others, also across leap days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -172,7 +172,7 @@ Deno.test("roll-ups: a range has its first and last day and none beside them, ov
   }
 });
 
-Deno.test("roll-ups: more rows than one read holds come once each, in order of their days", async () => {
+Deno.test("roll-ups: more rows than one read holds are returned once each, in order of their days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -193,7 +193,7 @@ Deno.test("roll-ups: more rows than one read holds come once each, in order of t
   }
 });
 
-Deno.test("roll-ups: a team reads its own rows of the kind asked for, and nothing else", async () => {
+Deno.test("roll-ups: a team reads only its own rows of the requested kind", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
@@ -217,7 +217,7 @@ Deno.test("roll-ups: a team reads its own rows of the kind asked for, and nothin
   }
 });
 
-Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
+Deno.test("roll-ups: a failing store is reported as unavailable", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const reader = {
@@ -230,7 +230,7 @@ Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
   await assertRejects(() => Array.fromAsync(rows), StorageUnavailable, "disk I/O error");
 });
 
-Deno.test("roll-ups: rows of some groups on some days are those alone, however many there are beside", async () => {
+Deno.test("roll-ups: reading some groups on some days returns only those, however many other rows there are", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];

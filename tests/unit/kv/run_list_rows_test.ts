@@ -22,7 +22,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const ALL = { from: null, to: null };
 
-Deno.test("run list: a run shows as it was summed up last, and by its whole id as it is now", async () => {
+Deno.test("run list: a run is listed as last aggregated, and by its full id as it is now", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -46,7 +46,7 @@ Deno.test("run list: a run shows as it was summed up last, and by its whole id a
   assertEquals([await shown(), await shown({ status: "running" })], [[["success", 1]], []]);
 });
 
-Deno.test("run list: filters are read along the rarest, whichever that is, and find all that they have in common", async () => {
+Deno.test("run list: filters are read along the rarest, whichever that is, and find their complete intersection", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

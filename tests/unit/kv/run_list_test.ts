@@ -39,7 +39,7 @@ function poorPages(store: Store, rowsMax: number): RunListStore["page"] {
     readRunListPage(store, team.id, query, after, limit, new Budget(rowsMax));
 }
 
-Deno.test("run list: the pages of any query are the runs it asks for, newest first, and no others", async () => {
+Deno.test("run list: the pages of any query contain exactly the matching runs, newest first", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(anyRun, fc.boolean()), { maxLength: 40 }),
@@ -79,7 +79,7 @@ Deno.test("run list: the pages of any query are the runs it asks for, newest fir
   );
 });
 
-Deno.test("run list: runs that come, end and go while it is read hide and double no other", async () => {
+Deno.test("run list: runs that are added, closed or removed during paging hide and repeat no other run", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -107,7 +107,7 @@ Deno.test("run list: runs that come, end and go while it is read hide and double
   );
 });
 
-Deno.test("run list: a page of the most runs is full, and pages that are read at once are all right", async () => {
+Deno.test("run list: a page of maximum size is full, and concurrent page reads are all correct", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   const count = 1_010;
@@ -126,7 +126,7 @@ Deno.test("run list: a page of the most runs is full, and pages that are read at
   assertEquals((await page(TEAM, ALL, last, 10)).next, null);
 });
 
-Deno.test("run list: a run that is deleted or goes by age leaves no row of the index", async () => {
+Deno.test("run list: a deleted or expired run leaves no row of the index", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -158,7 +158,7 @@ Deno.test("run list: a run that is deleted or goes by age leaves no row of the i
   await assertClean(temp.store);
 });
 
-Deno.test("run list: a run whose opening comes late leaves the orphans and stands by its start", async () => {
+Deno.test("run list: a run whose opening arrives late leaves the orphans and moves to its start", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -176,7 +176,7 @@ Deno.test("run list: a run whose opening comes late leaves the orphans and stand
   assert((await temp.keysBelow(["run_by", TEAM.id])).every((key) => key[4] === NOON - 5));
 });
 
-Deno.test("run list: a model is found whoever provided it, also under the longest names", async () => {
+Deno.test("run list: a model is found for every provider, also with the longest names", async () => {
   const long = "m".repeat(149) + "\u{1F600}".repeat(60);
   for (const model of ["m", 'quote"d', long, "\u{1F600}".repeat(256)]) {
     for (const provider of [null, "p", "q".repeat(256)]) {
@@ -200,7 +200,7 @@ Deno.test("run list: a model is found whoever provided it, also under the longes
   assertEquals(await numbers({ model: "m" }), []);
 });
 
-Deno.test("run list: a cost is found from any lesser one on, and from few that are more", () => {
+Deno.test("run list: a cost filter finds every run from its minimum on and reads few others", () => {
   const amount = fc.tuple(fc.integer({ min: 1, max: 9_999 }), fc.nat(20))
     .map(([first, digits]) => BigInt(first) * 10n ** BigInt(digits));
   fc.assert(fc.property(amount, amount, (cost, min) => {

@@ -45,7 +45,7 @@ function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend
     }));
 }
 
-Deno.test("a question about spend is counted row by row, and ends with its client", async () => {
+Deno.test("a spend query is charged row by row, and ends when its client disconnects", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 3_000);
   const whole = new ReadScope(new AbortController().signal);
@@ -67,7 +67,7 @@ Deno.test("a question about spend is counted row by row, and ends with its clien
   assertEquals([read, scope.rows], [500, 500]);
 });
 
-Deno.test("a question about spend that takes too long is refused with what to do, and reads no more", async () => {
+Deno.test("a spend query that takes too long is refused with advice, and reads no more", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 2_000);
   const questions = new SpendQuestions(temp.store.deadlines, undefined, 0);
@@ -86,7 +86,7 @@ Deno.test("a question about spend that takes too long is refused with what to do
   assert(read <= 500, `${read} rows`);
 });
 
-Deno.test("one question of a team and two in all are answered at once; teams take turns", async () => {
+Deno.test("one query per team and two in total run concurrently; teams take turns", async () => {
   using deadlines = new Deadlines(1_000, TIMERS);
   const questions = new SpendQuestions(deadlines);
   const running: string[] = [];

@@ -23,7 +23,7 @@ function mark(n: number, lane: "closed" | "open" = "closed") {
   return { lane, name: pendingName(TEAM, runId(n) as RunId) };
 }
 
-Deno.test("backlog: runs that wait are counted by lane, with the age of the oldest", async () => {
+Deno.test("backlog: pending runs are counted by lane, with the age of the oldest", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
@@ -42,7 +42,7 @@ Deno.test("backlog: runs that wait are counted by lane, with the age of the olde
   assertEquals(early.value("runledger_dirty_oldest_age_seconds", { lane: "open" }), 0);
 });
 
-Deno.test("backlog: a long one is counted to a bound, and its oldest is known all the same", async () => {
+Deno.test("backlog: a long one is counted up to a bound, and its oldest age is still exact", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
@@ -54,7 +54,7 @@ Deno.test("backlog: a long one is counted to a bound, and its oldest is known al
   assert(age > 3_590 && age <= 3_600, String(age));
 });
 
-Deno.test("stages and notices: what waits, for how long, what was given up and what is not told", async () => {
+Deno.test("stages and notices: pending, their age, given up and unsent are reported", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const run = runId(1) as RunId;
@@ -71,7 +71,7 @@ Deno.test("stages and notices: what waits, for how long, what was given up and w
   assertEquals(names.map((name) => told.value(`runledger_${name}`)), [2, 5, 1, 2]);
 });
 
-Deno.test("commits: each is counted by how it ended, with all its writes", async () => {
+Deno.test("commits: each is counted by its outcome, with all its writes", async () => {
   await using temp = await TempStore.open();
   const kv = temp.store.reader;
   const plan: Fault[] = ["none", "lost", "none", "throw"];
@@ -95,7 +95,7 @@ Deno.test("commits: each is counted by how it ended, with all its writes", async
   assertEquals(told.value("runledger_writer_writes_waiting"), 0);
 });
 
-Deno.test("a store that does not answer is told as down, with what is known without it", async () => {
+Deno.test("a store that does not answer is reported as down, with the metrics that need no store", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   await store.writer.commit({ team: TEAM, sets: [{ key: ["test"], value: 1 }] });

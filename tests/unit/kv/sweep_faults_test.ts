@@ -26,7 +26,7 @@ async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<n
   return commits;
 }
 
-Deno.test("sweep: whatever happens to whichever of its commits, the next one ends it, and all is exact", async () => {
+Deno.test("sweep: whichever of its commits fails in whichever way, the next sweep completes it, and all is exact", async () => {
   await using undisturbed = await OldLedger.open();
   const commits = await sweepWith(undisturbed, "none", 0);
   assertEquals(await resultOf(undisturbed.archive), OLD_SWEPT);

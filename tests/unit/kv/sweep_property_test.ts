@@ -236,7 +236,7 @@ async function sweepAround(
   await assertClean(temp.store);
 }
 
-Deno.test("sweep: nothing younger goes, nothing older stays, figures stay and add up, whatever came before", async () => {
+Deno.test("sweep: exactly the expired data is removed and all metrics still add up, after any calls", async () => {
   await fc.assert(
     fc.asyncProperty(scripts, async (script) => {
       await using temp = await TempStore.open();

@@ -11,7 +11,7 @@ import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("sweep: something of every kind goes, each counted once, and a dry run says so before", async () => {
+Deno.test("sweep: data of every kind is removed and counted once, and a dry run predicts it", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive } = ledger;
   assertEquals(await archive.sweep(true), OLD_SWEPT);
@@ -20,7 +20,7 @@ Deno.test("sweep: something of every kind goes, each counted once, and a dry run
   assertEquals(await archive.sweep(), EMPTY_SWEEP);
 });
 
-Deno.test("sweep: two processes at once, each as fast as it can, do it once", async () => {
+Deno.test("sweep: two processes at full speed do the work once", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive: first } = ledger;
   await using other = await openArchive(temp.path);
@@ -30,7 +30,7 @@ Deno.test("sweep: two processes at once, each as fast as it can, do it once", as
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: however many events a run has, few go at once, and other calls get in between", async () => {
+Deno.test("sweep: however many events a run has, few are removed at a time, and other calls run in between", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive, team } = ledger;
   let deleted = 0;
@@ -53,7 +53,7 @@ Deno.test("sweep: however many events a run has, few go at once, and other calls
   assert(deleted >= 300 && deleted <= 500, `${deleted} rows at once`);
 });
 
-Deno.test("sweep: calls of the very runs that go lose nothing that was acknowledged", async () => {
+Deno.test("sweep: calls to expiring runs lose nothing that was acknowledged", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive, team } = ledger;
   const { runs } = archive;
@@ -75,7 +75,7 @@ Deno.test("sweep: calls of the very runs that go lose nothing that was acknowled
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: a run that gets events all the time keeps nobody from coming to an end", async () => {
+Deno.test("sweep: a run that constantly receives events does not keep the sweep from ending", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -109,7 +109,7 @@ Deno.test("sweep: a run that gets events all the time keeps nobody from coming t
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: what came too late to be summed up before its run went is counted all the same", async () => {
+Deno.test("sweep: events not aggregated before their run expired are still counted", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -130,7 +130,7 @@ Deno.test("sweep: what came too late to be summed up before its run went is coun
   assertEquals([measures.runs, measures.succeeded, measures.cost], [1, 1, "26"]);
 });
 
-Deno.test("sweep: events that went keep the price they had, the others are priced anew", async () => {
+Deno.test("sweep: expired events keep their price, the others are repriced", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -157,7 +157,7 @@ Deno.test("sweep: events that went keep the price they had, the others are price
   assertEquals(await cost(), 35n + 711n);
 });
 
-Deno.test("sweep: a smaller plan counts from the next sweep on, a larger one brings nothing back", async () => {
+Deno.test("sweep: a smaller plan applies from the next sweep on, a larger one restores nothing", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("enterprise");
@@ -179,7 +179,7 @@ Deno.test("sweep: a smaller plan counts from the next sweep on, a larger one bri
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: a run that cannot be read is counted and left, and every other one goes", async () => {
+Deno.test("sweep: an unreadable run is counted and kept, and every other one is removed", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -198,7 +198,7 @@ Deno.test("sweep: a run that cannot be read is counted and left, and every other
   assertEquals(left, new Set([run(44)]));
 });
 
-Deno.test("sweep: duplicates of events that went are dropped while the record lives, and count after it", async () => {
+Deno.test("sweep: duplicates of expired events are dropped while the record exists, and count after it", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");

@@ -50,7 +50,7 @@ const inserts = fc.array(
 );
 
 for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
-  Deno.test(`the writer tells every caller the truth, ${limits.checksMax} checks a commit`, async () => {
+  Deno.test(`the writer reports the true outcome to every caller, ${limits.checksMax} checks per commit`, async () => {
     await fc.assert(
       fc.asyncProperty(inserts, faults, async (wanted, plan) => {
         using kv = await Deno.openKv(":memory:");
@@ -107,7 +107,7 @@ function counting(kv: Deno.Kv, commits: number[]): Deno.Kv {
   });
 }
 
-Deno.test("writes that wait share commits, within the back end's checks", async () => {
+Deno.test("queued writes share commits, within the back end's limit of checks", async () => {
   for (const { checksMax } of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
     using kv = await Deno.openKv(":memory:");
     const commits: number[] = [];
@@ -120,7 +120,7 @@ Deno.test("writes that wait share commits, within the back end's checks", async 
   }
 });
 
-Deno.test("a lost check costs the stale write alone: the rest share the next commit", async () => {
+Deno.test("a lost check fails only the stale write: the others share the next commit", async () => {
   using kv = await Deno.openKv(":memory:");
   await kv.set(["item", 7], "somebody else's");
   const commits: number[] = [];
@@ -143,7 +143,7 @@ Deno.test("two writes on one key never share a commit, and the second needs none
   assertEquals([told, commits], [["stored", "stale", "stale"], [1]]);
 });
 
-Deno.test("a team's flood does not starve another: its next write is one turn away", async () => {
+Deno.test("a team's flood does not starve another team: its next write is one turn away", async () => {
   using kv = await Deno.openKv(":memory:");
   const writer = writerOver(kv, kv, BACK_ENDS.remote);
   const done: string[] = [];
@@ -157,7 +157,7 @@ Deno.test("a team's flood does not starve another: its next write is one turn aw
   await Promise.all(flood);
 });
 
-Deno.test("beyond what may wait a write is refused at once, and nothing of it is stored", async () => {
+Deno.test("a write beyond the queue limit is refused immediately, and nothing of it is stored", async () => {
   using kv = await Deno.openKv(":memory:");
   const writer = writerOver(kv);
   const waiting = Array.from(
@@ -173,7 +173,7 @@ Deno.test("beyond what may wait a write is refused at once, and nothing of it is
   assertEquals((await kv.get(["item", -1])).value, null);
 });
 
-Deno.test("writes that wait are bounded in bytes, and one team has at most half of them", async () => {
+Deno.test("queued writes are bounded in bytes, and one team has at most half of them", async () => {
   using kv = await Deno.openKv(":memory:");
   const memory = new Memory(256);
   const writer = writerOver(kv, kv, BACK_ENDS.embedded, null, memory);

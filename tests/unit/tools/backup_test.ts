@@ -45,7 +45,7 @@ function namesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
-Deno.test("backup: one sound file that only its owner may read, with what the log of commits holds", async () => {
+Deno.test("backup: one intact file that only its owner may read, including the commit log", async () => {
   await using h = await Harness.open();
   await h.store.writer.commit({ sets: [{ key: KEY, value: "only in the log" }] });
   await withFolder(async (folder) => {
@@ -60,7 +60,7 @@ Deno.test("backup: one sound file that only its owner may read, with what the lo
   });
 });
 
-Deno.test("backup: a file that is there is never overwritten", async () => {
+Deno.test("backup: an existing file is never overwritten", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/ledger.kv`, "v");
     await Deno.writeTextFile(`${folder}/backup.kv`, "an older one");
@@ -71,7 +71,7 @@ Deno.test("backup: a file that is there is never overwritten", async () => {
   });
 });
 
-Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", async () => {
+Deno.test("backup: a damaged ledger, or a file that is not a ledger, leaves no backup", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;
     await aLedger(path, "v");
@@ -93,7 +93,7 @@ Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", a
   });
 });
 
-Deno.test("backup: one that is broken off leaves nothing, be it copying or checking", async () => {
+Deno.test("backup: an interrupted backup leaves nothing, during the copy or the check", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/ledger.kv`, "v", { fillers: 150 });
     // More than once: the thread may be anywhere in its check when it is told to stop.
@@ -111,7 +111,7 @@ Deno.test("backup: one that is broken off leaves nothing, be it copying or check
   });
 });
 
-Deno.test("restore: the backup takes the ledger's place, and what was there moves aside and stays", async () => {
+Deno.test("restore: the backup replaces the ledger, and the previous files are moved aside and kept", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;
     await aLedger(path, "of the backup");
@@ -136,7 +136,7 @@ Deno.test("restore: a folder without a ledger gets one", async () => {
   });
 });
 
-Deno.test("restore: refused while a service has the ledger, which is as it was", async () => {
+Deno.test("restore: refused while a service uses the ledger, which stays unchanged", async () => {
   await using h = await Harness.open();
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
@@ -147,7 +147,7 @@ Deno.test("restore: refused while a service has the ledger, which is as it was",
   });
 });
 
-Deno.test("restore: a backup that is damaged, newer or missing changes nothing", async () => {
+Deno.test("restore: a damaged, newer or missing backup changes nothing", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;
     await aLedger(path, "stays");
@@ -170,7 +170,7 @@ Deno.test("restore: a backup that is damaged, newer or missing changes nothing",
   });
 });
 
-Deno.test("backup and restore: a wrong command line is told with exit code 2", async () => {
+Deno.test("backup and restore: a wrong command line is reported with exit code 2", async () => {
   for (const tool of [backup, restore]) {
     for (const args of [[], ["a", "b"], ["a", "--vk=x"]]) {
       assertEquals((await run(tool, ...args)).code, 2, args.join(" "));

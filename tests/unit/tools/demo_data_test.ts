@@ -58,7 +58,7 @@ function thingsOf(runs: readonly DemoRun[]): Set<string> {
   );
 }
 
-Deno.test("a demo begun later has all of one before from the same days on, and more", () => {
+Deno.test("a later demo has everything of an earlier one since the same days, and more", () => {
   for (const laterMs of [NOON + 60_000, NOON + 7 * 3_600_000, NOON + 3 * DAY_MS]) {
     const earlier = demoRuns(1, NOON, "eu");
     const fromMs = Math.floor(laterMs / DAY_MS) * DAY_MS - 7 * DAY_MS;
@@ -70,7 +70,7 @@ Deno.test("a demo begun later has all of one before from the same days on, and m
   }
 });
 
-Deno.test("at any time of day some run of today failed and one is under way, and nothing is to come", () => {
+Deno.test("at any time of day some run of today failed and one is running, and nothing is in the future", () => {
   for (let minute = 1; minute < 24 * 60; minute += 37) {
     const nowMs = MIDNIGHT + minute * 60_000;
     const runs = demoRuns(1, nowMs, "eu");
@@ -99,7 +99,7 @@ Deno.test("each of the seven days before today has its load", () => {
   }
 });
 
-Deno.test("every id is valid and stands for one thing, in the region asked for", () => {
+Deno.test("every id is valid and unique, in the requested region", () => {
   for (const region of ["eu", "us"] as const) {
     const runs = demoRuns(1, NOON, region);
     const runIds = runs.map(({ id }) => id);
@@ -113,7 +113,7 @@ Deno.test("every id is valid and stands for one thing, in the region asked for",
   }
 });
 
-Deno.test("every instant is before now, events between start and end of their run", () => {
+Deno.test("every instant is in the past, and events are between the start and end of their run", () => {
   for (const run of demoRuns(1, NOON, "eu")) {
     const end = run.endMs ?? NOON;
     assert(run.startMs >= MIDNIGHT - 7 * DAY_MS && end <= NOON);

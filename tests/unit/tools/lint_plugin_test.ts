@@ -28,7 +28,7 @@ const LAYERS = [
   ["tests/unit/kv/keys_test.ts", 'import { x } from "../../../kv/base/keys.ts";', true],
 ] as const;
 
-Deno.test("layers import only what lies below them", () => {
+Deno.test("layers import only lower layers", () => {
   for (const [path, source, allowed] of LAYERS) {
     assertEquals(lint(path, source).length, allowed ? 0 : 1, `${path}: ${source}`);
   }

@@ -68,7 +68,7 @@ async function runAlone(h: Harness, ...args: string[]) {
   return found;
 }
 
-Deno.test("sweep --dry-run: says by team and horizon what would go, and changes no byte", async () => {
+Deno.test("sweep --dry-run: reports removals by team and retention class, and changes no byte", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const { team } = await h.addTeam("free");
@@ -84,7 +84,7 @@ Deno.test("sweep --dry-run: says by team and horizon what would go, and changes 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: with the service stopped it removes just what --dry-run said, and the audit is exact", async () => {
+Deno.test("sweep: with the service stopped it removes exactly what --dry-run reported, and verify is exact", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const { code, lines, failures } = await runAlone(h);
@@ -102,7 +102,7 @@ Deno.test("sweep: with the service stopped it removes just what --dry-run said, 
   assertEquals((await run(h, "--dry-run")).lines.at(-1), "A sweep would change nothing.");
 });
 
-Deno.test("sweep: beside a running service it refuses in one line, and changes no byte", async () => {
+Deno.test("sweep: next to a running service it refuses in one line, and changes no byte", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const before = await h.dump();
@@ -116,7 +116,7 @@ Deno.test("sweep: beside a running service it refuses in one line, and changes n
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: also in a night that is swept, or that a killed process began a moment ago", async () => {
+Deno.test("sweep: it also runs in a night that is swept, or that a killed process just began", async () => {
   await using h = await Harness.open();
   const night = nightOf(NOON);
   const report = () => h.store.reader.get<Record<string, unknown>>(keys.sweep(night));
@@ -133,7 +133,7 @@ Deno.test("sweep: also in a night that is swept, or that a killed process began 
   assertEquals((after?.counts as Record<string, number>).payloads, 8);
 });
 
-Deno.test("sweep: a run that cannot be read is counted and left, the others go, exit code 1", async () => {
+Deno.test("sweep: an unreadable run is counted and kept, the others are removed, exit code 1", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const key = keys.opening(h.team.id, runId(2) as RunId);
@@ -146,7 +146,7 @@ Deno.test("sweep: a run that cannot be read is counted and left, the others go, 
   assertEquals((await h.store.reader.get(key)).value, broken);
 });
 
-Deno.test("sweep --reports: a row for each night, also beside the running service", async () => {
+Deno.test("sweep --reports: one row per night, also next to the running service", async () => {
   await using h = await Harness.open();
   const none = await run(h, "--reports");
   assertEquals([none.code, none.lines.length], [0, 1]);
@@ -171,7 +171,7 @@ Deno.test("sweep --reports: a row for each night, also beside the running servic
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: without a ledger, or with options that do not fit, it says what to do", async () => {
+Deno.test("sweep: a missing ledger or invalid options are reported with advice", async () => {
   await using folder = await Folder.create();
   const path = `${folder.path}/none.kv`;
   for (const args of [[], ["--dry-run"], ["--reports"]]) {
@@ -188,7 +188,7 @@ Deno.test("sweep: without a ledger, or with options that do not fit, it says wha
   assertMatch(io.lines.join("\n"), /--dry-run[^]*--reports[^]*Exit codes: 0 done, 1/);
 });
 
-Deno.test("sweep: as a task, beside the running service and with it stopped", async () => {
+Deno.test("sweep: as a task, next to the running service and with it stopped", async () => {
   await using h = await Harness.open();
   await fillOld(h, Date.now());
   const dry = await runTask("sweep", `--kv=${h.path}`, "--dry-run");

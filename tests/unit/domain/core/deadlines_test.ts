@@ -4,7 +4,7 @@ import { FakeTimers } from "../../../support/fakes/fake_timers.ts";
 
 const never = () => Promise.withResolvers<string>().promise;
 
-Deno.test("work that ends in time is never late, and no timer outlives its owner", async () => {
+Deno.test("work that finishes in time never times out, and no timer outlives its owner", async () => {
   const timers = new FakeTimers();
   using deadlines = new Deadlines(100, timers);
   assertEquals(await deadlines.within(Promise.resolve("done"), () => "late"), "done");
@@ -21,7 +21,7 @@ Deno.test("work that ends in time is never late, and no timer outlives its owner
   assertEquals(timers.set.length, 0);
 });
 
-Deno.test("each piece of work is late by its own start, with one timer for all", async () => {
+Deno.test("each deadline runs from its own start, with one shared timer", async () => {
   const timers = new FakeTimers();
   const deadlines = new Deadlines(100, timers);
   const told: string[] = [];
@@ -42,7 +42,7 @@ Deno.test("each piece of work is late by its own start, with one timer for all",
   assertEquals([told, timers.set.length], [["first", "second", "third"], 0]);
 });
 
-Deno.test("being late may be a failure", async () => {
+Deno.test("a missed deadline may fail the work", async () => {
   const timers = new FakeTimers();
   const waiting = new Deadlines(5, timers).within(never(), () => {
     throw new RangeError("too late");

@@ -19,7 +19,7 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }
 
-Deno.test("slots: another team's work is at most one turn away", async () => {
+Deno.test("slots: another team's work waits for at most one turn", async () => {
   const slots = new FairSlots(LIMITS);
   const began: string[] = [];
   const running = [await slots.take("a", NEVER), await slots.take("a", NEVER)];
@@ -46,7 +46,7 @@ Deno.test("slots: a team at its limit leaves free slots to others", async () => 
   assertEquals(began, ["b", "a"]);
 });
 
-Deno.test("slots: too many waiters are refused, of one team and in all", async () => {
+Deno.test("slots: waiters beyond the limit are refused, per team and in total", async () => {
   const slots = new FairSlots(LIMITS);
   await slots.take("a", NEVER);
   await slots.take("a", NEVER);
@@ -57,7 +57,7 @@ Deno.test("slots: too many waiters are refused, of one team and in all", async (
   assertEquals(slots.waiting, 5);
 });
 
-Deno.test("slots: a waiter that is ended takes no slot", async () => {
+Deno.test("slots: an aborted waiter takes no slot", async () => {
   const slots = new FairSlots({ ...LIMITS, all: 1 });
   const release = await slots.take("a", NEVER);
   const end = new AbortController();

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { networkOf } from "../../../../domain/core/network.ts";
 
-Deno.test("a network is an IPv4 address or an IPv6 network of 64 bits", () => {
+Deno.test("a network is an IPv4 address or a /64 of IPv6", () => {
   const networks: readonly (readonly [string, string])[] = [
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],

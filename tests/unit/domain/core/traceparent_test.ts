@@ -12,7 +12,7 @@ Deno.test("traceparent: trace and span of a valid header are kept, whatever its 
   }
 });
 
-Deno.test("traceparent: a later version counts by the fields that are known of it", () => {
+Deno.test("traceparent: a later version is read by the fields known today", () => {
   const wanted = { traceId: TRACE, spanId: SPAN };
   for (const version of ["01", "cc", "fe"]) {
     assertEquals(parseTraceparent(`${version}-${TRACE}-${SPAN}-01`), wanted);
@@ -21,7 +21,7 @@ Deno.test("traceparent: a later version counts by the fields that are known of i
   }
 });
 
-Deno.test("traceparent: an invalid header is as not sent", () => {
+Deno.test("traceparent: an invalid header is ignored", () => {
   const invalid = [
     null,
     undefined,

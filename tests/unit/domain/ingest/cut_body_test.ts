@@ -56,7 +56,7 @@ function parses(text: string): boolean {
   }
 }
 
-Deno.test("R10: the scan takes what JSON.parse takes, and nothing else", () => {
+Deno.test("R10: the scanner accepts exactly what JSON.parse accepts", () => {
   const parts = '{}[],:"\\ \t\n01-+.eEaxu/tfn😀'.split("").concat([
     "true",
     "false",
@@ -76,7 +76,7 @@ Deno.test("R10: the scan takes what JSON.parse takes, and nothing else", () => {
   );
 });
 
-Deno.test("R10: the scan counts levels and takes no stack", () => {
+Deno.test("R10: the scanner counts nesting without using the stack", () => {
   for (const [text, levels] of [["1", 0], ['"["', 0], ["{}", 1], ['[{"a":[]},[]]', 3]] as const) {
     const scan = new ValueScan(encoder.encode(text));
     scan.begin(0);
@@ -90,7 +90,7 @@ Deno.test("R10: the scan counts levels and takes no stack", () => {
   assertEquals(isJson("[".repeat(depth)), false);
 });
 
-Deno.test("R10: of the fields a call knows each is kept as sent, the last of a repeated one", () => {
+Deno.test("R10: each known field is kept as sent; of a repeated field the last one counts", () => {
   const body = kept(
     '\ufeff {"id":1,"output":{"a":1.0},"x":{"id":2},"\\u0069d":"b","metadata":{"2":1,"1":[]},"goal":null}',
     "fields",
@@ -100,7 +100,7 @@ Deno.test("R10: of the fields a call knows each is kept as sent, the last of a r
   assertEquals([body.leftOut.size, body.events], [0, undefined]);
 });
 
-Deno.test("R10: a field that is not read is left out, and that is told", () => {
+Deno.test("R10: a field that is not read is left out and reported", () => {
   const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
   const leftOut = (text: string) => [...kept(text, "fields").leftOut];
   assertEquals(leftOut(`{"goal":{"a":${large}},"id":"b"}`), [["goal", 1]]);
@@ -133,7 +133,7 @@ Deno.test("R6, R10: of scores that are too large or too deep only the bad ones a
   assertEquals(of(`{"a":${deep},"b":1},"scores":{"c":2}`), ['{"c":2}', undefined]);
 });
 
-Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", () => {
+Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty", () => {
   for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
     for (const name of ["metadata", "output", "scores"]) {
       const body = kept(`{"${name}":${list}}`, "fields");
@@ -147,7 +147,7 @@ Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", (
   assertEquals(kept('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
 });
 
-Deno.test("R10: names of unknown fields are kept to be told, and not all of thousands", () => {
+Deno.test("R10: names of unknown fields are kept for the report, up to a limit", () => {
   const body = kept(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
   assertEquals([Object.keys(body.value), body.value.id], [["__proto__", "a", "id"], 3]);
   const many = Array.from({ length: 5_000 }, (_, n) => `"name${n}":[${n}]`).join();
@@ -158,7 +158,7 @@ Deno.test("R10: names of unknown fields are kept to be told, and not all of thou
   assertEquals(kept(`{"${"k".repeat(100_000)}":1}`, "fields").text, "{}");
 });
 
-Deno.test("R10: what is no JSON object, or no UTF-8, is refused wherever that shows", () => {
+Deno.test("R10: a body that is not a JSON object or not UTF-8 is refused, wherever that shows", () => {
   const wrong = ["", " ", "[]", "null", "{", '{"a":1', '{"a":1}}', '{"a":1} x', '{"a"1}', "{a:1}"];
   wrong.push('{"a":[1,]}', '{"a":1,}', '{"a":[}', '{"output":{"a":tru}}', '{"x":"\u0001"}');
   for (const text of wrong) {
@@ -171,7 +171,7 @@ Deno.test("R10: what is no JSON object, or no UTF-8, is refused wherever that sh
   assertEquals(body.ok ? null : body.problem.code, "invalid_json");
 });
 
-Deno.test("R10: a batch is cut into its events, and one too many ends it", () => {
+Deno.test("R10: a batch is cut into its events, and one event too many stops the scan", () => {
   const body = kept('{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }', "events");
   assertEquals(body.events?.map(({ text }) => text), ['{"a":1.0}', "{}", "3"]);
   assertEquals(kept('{"events":[{}],"events":null}', "events").events, undefined);
@@ -182,7 +182,7 @@ Deno.test("R10: a batch is cut into its events, and one too many ends it", () =>
   assertEquals(code(`{"events":[${most}{},{}, nonsense`, "events"), "batch_too_large");
 });
 
-Deno.test("R7: an event that is too large keeps its figures beside the beginning of its data", () => {
+Deno.test("R7: an event that is too large keeps its metrics and the beginning of its data", () => {
   const usage = '{"input_tokens":12345678901234567890}';
   const figures = `"model":"m","usage":${usage},"model":"n"`;
   const rest = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
@@ -199,7 +199,7 @@ Deno.test("R7: an event that is too large keeps its figures beside the beginning
   );
 });
 
-Deno.test("R7: a figure is no way around the limit", () => {
+Deno.test("R7: metrics cannot bypass the size limit", () => {
   const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
   const of = (members: string) => {
     const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
@@ -215,7 +215,7 @@ Deno.test("R7: a figure is no way around the limit", () => {
   assertEquals(Object.keys(of(all.map((name) => `"${name}":"${long}"`).join())).length, 4);
 });
 
-Deno.test("R7: the counts of a container that is no figure price as they do uncut", () => {
+Deno.test("R7: the counts of a cut container price the same as those of the uncut one", () => {
   const anthropic = { input_tokens: 5, output_tokens: 7, cache_read_input_tokens: "11" };
   const written = { ephemeral_5m_input_tokens: 13, ephemeral_1h_input_tokens: 17 };
   const openai = { prompt_tokens: 1e3, completion_tokens: 20 };
@@ -251,7 +251,7 @@ Deno.test("R7: the counts of a container that is no figure price as they do uncu
   }
 });
 
-Deno.test("R7: a figure that is repeated takes its room once", () => {
+Deno.test("R7: a repeated metric uses its space once", () => {
   const long = JSON.stringify("m".repeat(USAGE_FIELD_BYTES_MAX - 2));
   const members = `${
     `"model":${long},`.repeat(6)
@@ -279,7 +279,7 @@ Deno.test("R7: data that is too deep is truncated, data that fits is not", () =>
   );
 });
 
-Deno.test("R10: no turn is long", () => {
+Deno.test("R10: parsing never blocks the event loop for long", () => {
   const bytes = encoder.encode(`{"x":[${"{},".repeat(700_000)}{}],"events":[]}`);
   let turns = 0;
   for (const _ of cutBody(bytes, "events")) turns++;

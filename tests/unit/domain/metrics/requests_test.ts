@@ -13,7 +13,7 @@ function scrape(figures: RequestMetrics, team: TeamId | null): Scrape {
   return new Scrape(metricsText(figures.families(team)));
 }
 
-Deno.test("requests: each is counted once in all and once for its team", () => {
+Deno.test("requests: each is counted once in total and once for its team", () => {
   const figures = new RequestMetrics(BYTES_MAX);
   const count = figures.route("GET", "/a/:id");
   const [one, two] = ["one", "two"] as TeamId[];
@@ -34,7 +34,7 @@ Deno.test("requests: each is counted once in all and once for its team", () => {
   assertEquals(all.value("runledger_http_errors_total", { error: "rate_limit" }), 0);
 });
 
-Deno.test("requests: a team that asks all the time is never forgotten, and only so many are kept", () => {
+Deno.test("requests: an active team is never evicted, and the number of teams is bounded", () => {
   const figures = new RequestMetrics(BYTES_MAX);
   const count = figures.route("GET", "/a");
   const busy = "busy" as TeamId;
@@ -51,7 +51,7 @@ Deno.test("requests: a team that asks all the time is never forgotten, and only 
   assertEquals(kept.length <= 2_000 && kept.length >= 700, true, String(kept.length));
 });
 
-Deno.test("requests: what teams take is bounded in bytes, whatever they ask for and in which order", () => {
+Deno.test("requests: the counters of teams are bounded in bytes, whatever the requests and their order", () => {
   const figures = new RequestMetrics(BYTES_MAX);
   const routes = Array.from({ length: 90 }, (_, n) => figures.route("GET", `/${n}`));
   const ask = (n: number) => {

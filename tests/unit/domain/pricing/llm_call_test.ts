@@ -14,7 +14,7 @@ function countsOf(data: Record<string, unknown>) {
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-Deno.test("R3: numbers and plain decimal text are read, everything else is named", () => {
+Deno.test("R3: numbers and plain decimal text are read, any other value is named as unreadable", () => {
   const readable = [[7, 7], [0, 0], [7.0, 7], ["7", 7], ["7.0", 7], ["007", 7], [MAX, MAX]];
   for (const [sent, read] of readable) {
     const { call, unreadable } = readLlmCall({ input_tokens: sent, output_tokens: 1 });
@@ -31,7 +31,7 @@ Deno.test("R3: numbers and plain decimal text are read, everything else is named
   }
 });
 
-Deno.test("R3: a fraction of latency is rounded; null is absent", () => {
+Deno.test("R3: fractional latency is rounded; null is absent", () => {
   const of = (fields: object) => readLlmCall({ input_tokens: 1, ...fields }).unreadable;
   assertEquals(of({ latency_ms: 12.7 }), []);
   assertEquals(of({ latency_ms: "12.7", reasoning_tokens: "3" }), []);
@@ -46,7 +46,7 @@ Deno.test("R5: a call without a readable count is not counted", () => {
   assertEquals(countsOf({ model: "m", input_tokens: 0 }), [0, 0, 0, 0]);
 });
 
-Deno.test("R8: a model or a provider is its text; a longer one is cut, and others are named", () => {
+Deno.test("R8: a model or provider is stored as text; long names are cut and other types are named", () => {
   const of = (model: unknown) => {
     const { call, unreadable, isCut } = readLlmCall({ input_tokens: 1, output_tokens: 1, model });
     return [call.model, unreadable, isCut];
@@ -64,7 +64,7 @@ Deno.test("R8: a model or a provider is its text; a longer one is cut, and other
   }
 });
 
-Deno.test("R4: the contract's fields win, then the members of a provider, then its names alone", () => {
+Deno.test("R4: the contract's fields win over the provider's members, and those over bare names", () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4 };
   assertEquals(countsOf({ input_tokens: 1, usage }), [1, 4, 0, 0]);
   assertEquals(countsOf({ input_tokens: "x", usage }), [3, 4, 0, 0]);
@@ -76,7 +76,7 @@ Deno.test("R4: the contract's fields win, then the members of a provider, then i
   assertEquals([call.outputTokens, unreadable], [2, ["usage.prompt_tokens"]]);
 });
 
-Deno.test("R4: whether cached tokens are part of the input follows from the names of the details", () => {
+Deno.test("R4: the names of the details decide whether cached tokens are part of the input", () => {
   const usage = { input_tokens: 100, output_tokens: 1 };
   const details = { cached_tokens: 60, cache_write_tokens: 30 };
   assertEquals(countsOf({ usage: { ...usage, input_tokens_details: details } }), [100, 1, 60, 30]);
@@ -93,14 +93,14 @@ Deno.test("R4: whether cached tokens are part of the input follows from the name
   assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...read }), [100, 1, 60, 0]);
 });
 
-Deno.test("R4: an input that passes 2^53 with its cached tokens cannot be read", () => {
+Deno.test("R4: an input that exceeds 2^53 with its cached tokens is unreadable", () => {
   const usage = { input_tokens: MAX, cache_read_input_tokens: 1, output_tokens: 2 };
   const { call, unreadable } = readLlmCall({ usage });
   assertEquals(unreadable, ["usage.input_tokens"]);
   assertEquals([call.inputTokens, call.cachedInputTokens, call.outputTokens], [0, 0, 2]);
 });
 
-Deno.test("R12: a call is part of a batch by its mode, or by the tier that its provider names", () => {
+Deno.test("R12: a call belongs to a batch by its mode or by its provider's service tier", () => {
   const isBatch = (data: object) => readLlmCall({ input_tokens: 1, output_tokens: 1, ...data });
   assertEquals(isBatch({ mode: "batch" }).call.isBatch, true);
   assertEquals(isBatch({ usage: { service_tier: "batch" } }).call.isBatch, true);
@@ -109,7 +109,7 @@ Deno.test("R12: a call is part of a batch by its mode, or by the tier that its p
   }
 });
 
-Deno.test("the quick reading says what the whole one says, and the figures' members are enough", () => {
+Deno.test("the fast reader agrees with the full reader, and needs only the metric members", () => {
   const count = fc.oneof(fc.nat(), fc.constantFrom("5", 1.5, -1, null, undefined, MAX));
   const names = [...USAGE_FIELDS].filter((name) =>
     !["usage", "usageMetadata", "meta"].includes(name)

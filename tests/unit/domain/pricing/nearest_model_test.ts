@@ -27,13 +27,13 @@ Deno.test("nearest priced model: the order of the rows does not matter", () => {
   }
 });
 
-Deno.test("nearest priced model: a model that costs nothing is no estimate", () => {
+Deno.test("nearest priced model: a free model is no estimate", () => {
   const free = DEFAULT_RATES.rows.find(({ model }) => model.endsWith(":free"));
   assert(free !== undefined);
   assertEquals(new PricedModels([free]).nearest(free.provider, free.model), null);
 });
 
-Deno.test("nearest priced model: of the same model the latest row is taken", () => {
+Deno.test("nearest priced model: the latest row of a model is used", () => {
   const rows = DEFAULT_RATES.rows.filter(({ id }) => id.startsWith("default/openai/o3"));
   assertEquals(new PricedModels(rows).nearest(null, "o3")?.id, "default/openai/o3@2025-06-10");
 });
@@ -44,7 +44,7 @@ function own(id: number, model: string, provider: string | null = null): RateRow
   return { id: `rate_${id}`, source: "own", provider, model, from: null, rates, tiers: [] };
 }
 
-Deno.test("nearest priced model: own rows and default ones compete by what they have in common", () => {
+Deno.test("nearest priced model: own rows and default rows compete by their common prefix", () => {
   const models = new PricedModels([
     own(1, "gpt-5-atlas"),
     own(2, "claude-opus-5-atlas", "in-house"),
@@ -59,7 +59,7 @@ Deno.test("nearest priced model: own rows and default ones compete by what they 
   assertEquals(nearest(null, "gemini-2.5-pro-ultra"), "default/google/gemini-2.5-pro");
 });
 
-Deno.test("nearest priced model: 1,000 models beside 1,000 own rows take a moment, however their names are", () => {
+Deno.test("nearest priced model: 1,000 models against 1,000 own rows are fast, whatever their names", () => {
   defaultModels();
   const long = "a1".repeat(120);
   for (const name of [(n: number) => `gpt-${n}-x`, (n: number) => `${long}${n}`]) {

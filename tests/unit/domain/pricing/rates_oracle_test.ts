@@ -85,7 +85,7 @@ const REASONS: readonly {
   },
 ];
 
-Deno.test("the default card prices 100,000 calls as the package does, or for a named reason", () => {
+Deno.test("the default card prices 100,000 calls as the package does, except for listed reasons", () => {
   const random = new Random("oracle");
   const card = createRateCard([]);
   const counts = new Map<string, number>();

@@ -147,7 +147,7 @@ const anySpec = fc.record({
   provider: fc.constantFrom(null, "p"),
 }).map((names): RepriceSpec => ({ ...ALL, ...names }));
 
-Deno.test("totals are those of the new card from scratch, and the cost is the sum of all costs", () => {
+Deno.test("repriced totals equal those of the new card from scratch, and the cost is the sum of all costs", () => {
   fc.assert(
     fc.property(anyBatches, anyCard, anyCard, anySpec, (batches, old, fresh, spec) => {
       const before = stored(batches, old);
@@ -170,7 +170,7 @@ Deno.test("totals are those of the new card from scratch, and the cost is the su
   );
 });
 
-Deno.test("pricing anew a second time changes nothing", () => {
+Deno.test("repricing a second time changes nothing", () => {
   fc.assert(fc.property(anyBatches, anyCard, anyCard, anySpec, (batches, old, fresh, spec) => {
     const before = stored(batches, old);
     const once = repriced(spec, batches, before.prices, before.totals, fresh);
@@ -183,7 +183,7 @@ Deno.test("pricing anew a second time changes nothing", () => {
   }));
 });
 
-Deno.test("rows that price nothing any more are not kept with the batch", () => {
+Deno.test("rows that no longer price anything are removed from the batch", () => {
   const events = [aCall(A_CALL), aCall({ ...A_CALL, model: "n" })];
   const { prices, totals } = stored([events], cardOf(rateRow("m", 1, 1), rateRow("n", 2, 2)));
   const changed = { ...rateRow("m", 3, 3), id: "another" };
@@ -198,7 +198,7 @@ Deno.test("rows that price nothing any more are not kept with the batch", () => 
   assertEquals(after?.by, [1, 0]);
 });
 
-Deno.test("a card without the model makes its calls unpriced, and they cost nothing", () => {
+Deno.test("a card without the model makes its calls unpriced at no cost", () => {
   const events = [aCall(A_CALL), aCall(A_CALL)];
   const { prices, totals } = stored([events], cardOf(rateRow("m", 1, 1)));
   assertEquals(totals.cost, 22n);
@@ -236,7 +236,7 @@ function parts(reported: Reported, kind: Opening["kind"] = "heartbeat") {
   return { opening: { ...OPENING, kind, reported }, closing: null };
 }
 
-Deno.test("a heartbeat's tokens are priced anew, a run's own claims are not", () => {
+Deno.test("a heartbeat's tokens are repriced, a run's reported tokens are not", () => {
   const card = cardOf(rateRow("m", 1, 1));
   const { sum, price } = repriceHeartbeat(ALL, parts(REPORTED), undefined, card);
   assertEquals([sum, price?.cost], [{ calls: 1, before: 0n, after: 11n }, 11n]);
@@ -248,7 +248,7 @@ Deno.test("a heartbeat's tokens are priced anew, a run's own claims are not", ()
   assertEquals([own.sum, own.price], [NO_CALLS, undefined]);
 });
 
-Deno.test("a price that a heartbeat was stored with is what it cost before", () => {
+Deno.test("a heartbeat's stored price is its cost before repricing", () => {
   const was = priceReported(parts(REPORTED), cardOf(rateRow("m", 2, 2)));
   assert(was !== null);
   const heartbeat = parts({ ...REPORTED, price: was });
@@ -256,7 +256,7 @@ Deno.test("a price that a heartbeat was stored with is what it cost before", () 
   assertEquals(sum, { calls: 1, before: 22n, after: 11n });
 });
 
-Deno.test("pricing rule 1: a heartbeat that states its cost, also 0, is never priced anew", () => {
+Deno.test("pricing rule 1: a heartbeat with a stated cost, also 0, is never repriced", () => {
   for (const cost of [0n, 5n]) {
     const heartbeat = parts({ ...REPORTED, cost });
     assert(isStated(heartbeat));

@@ -33,7 +33,7 @@ function parts(opening: Partial<Opening> | null, closing: Partial<Closing> | nul
   };
 }
 
-Deno.test("decision 40: each plan keeps payloads and records so long, orphans a week, tombstones 30 days", () => {
+Deno.test("decision 40: each plan has its retention of payloads and records; orphans keep a week, tombstones 30 days", () => {
   const table = TIER_NAMES.map((tier) =>
     RETENTION_CLASSES.map((horizon) => daysKept(TIERS[tier], horizon))
   );
@@ -49,7 +49,7 @@ Deno.test("decision 40: each plan keeps payloads and records so long, orphans a 
   for (const tier of TIER_NAMES) assert(TIERS[tier].payloadDays <= TIERS[tier].recordDays);
 });
 
-Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and year", () => {
+Deno.test("cutoffs: full days of 24 hours before now, across months, leap days and years", () => {
   const cutoff = (now: string, horizon: RetentionClass, tier: Tier = "free") =>
     new Date(cutoffOf(TIERS[tier], horizon, Date.parse(now))).toISOString();
   assertEquals(cutoff("2028-03-05T02:00:00.000Z", "payload"), "2028-02-27T02:00:00.000Z");
@@ -66,7 +66,7 @@ Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and 
   assertEquals(cutoffOf(TIERS.enterprise, "record", NOW), -Infinity);
 });
 
-Deno.test("filing: by the oldest payload, then by the latest part, and apart while there is no opening", () => {
+Deno.test("expiry entry: by the oldest payload, then by the latest part; runs without an opening have their own class", () => {
   const events = { oldestAt: 200, latestAt: 400 };
   const cases: readonly [RunParts, LedgerAges, RetentionClass, number][] = [
     [parts({}, null), NO_EVENTS, "record", 100],
@@ -87,7 +87,7 @@ Deno.test("filing: by the oldest payload, then by the latest part, and apart whi
   }
 });
 
-Deno.test("filing: two are the same in horizon and instant alone", () => {
+Deno.test("expiry entry: equality compares only class and instant", () => {
   const filing = { horizon: "record", since: 1 } as const;
   assert(isSameExpiryEntry(filing, { ...filing }));
   assert(!isSameExpiryEntry(filing, { ...filing, since: 2 }));
@@ -103,7 +103,7 @@ const someParts = fc.record({
   batches: fc.array(age, { maxLength: 3 }),
 });
 
-Deno.test("due: a part is due once it is older than its horizon, the record once nothing is younger", () => {
+Deno.test("due: a part expires once it is past its cutoff, the record once nothing is younger", () => {
   fc.assert(fc.property(fc.constantFrom(...TIER_NAMES), someParts, (tier, some) => {
     const given = parts(some.opening, some.closing);
     const { opening, closing } = given;
@@ -129,7 +129,7 @@ Deno.test("due: a part is due once it is older than its horizon, the record once
   }));
 });
 
-Deno.test("due: at the very millisecond of its horizon something stays, a millisecond later it goes", () => {
+Deno.test("due: data is kept at the exact millisecond of its cutoff and expires one millisecond later", () => {
   const at = (days: number, ms: number) => NOW - days * DAY_MS + ms;
   const due = (opening: Partial<Opening> | null, closing: Partial<Closing> | null = null) =>
     dueOf(parts(opening, closing), NO_EVENTS, TIERS.free, NOW);
@@ -145,7 +145,7 @@ Deno.test("due: at the very millisecond of its horizon something stays, a millis
   assertEquals(due({ receivedAt: at(30, -1), goal: "g" }, { receivedAt: at(30, -1) }), "record");
 });
 
-Deno.test("payload: it is output, goal, note and values of metadata; nothing of cost, labels or scores", () => {
+Deno.test("payload: it is output, goal, note and metadata values, and excludes cost, labels and scores", () => {
   assert(!hasPayload(null));
   assert(!hasPayload({ ...OPENING, customerId: "c", feature: "f", reported: { cost: 1n } }));
   assert(!hasPayload({ ...CLOSING, scores: [["s", 1]], durationMs: 5 }));
@@ -157,7 +157,7 @@ Deno.test("payload: it is output, goal, note and values of metadata; nothing of 
   }
 });
 
-Deno.test("payload: once removed of a part nothing of it is left, and everything else is", () => {
+Deno.test("payload: removing the payload of a part removes all of it and nothing else", () => {
   const closing: Closing = {
     ...CLOSING,
     output: rawOf("secret"),
@@ -193,7 +193,7 @@ Deno.test("payload: once removed of a part nothing of it is left, and everything
   assertEquals(withoutPayload(stripped), stripped);
 });
 
-Deno.test("payload state: whole until something is removed, removed once nothing is left", () => {
+Deno.test("payload state: complete until something is removed, removed once nothing is left", () => {
   const whole = { goal: "g" };
   const gone = { payloadRemoved: true } as const;
   const state = (

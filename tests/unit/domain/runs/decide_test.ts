@@ -121,20 +121,20 @@ function checkPromise(callName: string, stored: RunParts, decision: Decision): v
   });
 }
 
-Deno.test("decision 28: each heartbeat word closes with its run word", () => {
+Deno.test("decision 28: each heartbeat status closes with its run status", () => {
   const words = (["ok", "fail", "timeout"] as const).map((status) =>
     heartbeat(status, {})(STATES.nothing).closing?.status
   );
   assertEquals(words, ["success", "failed", "timeout"]);
 });
 
-Deno.test("contract 5: start and end default to the arrival", () => {
+Deno.test("contract 5: start and end default to the arrival time", () => {
   const { opening, closing } = heartbeat("ok", {})(STATES.nothing);
   assertEquals([opening?.startedAt, closing?.finishedAt], [NOW, NOW]);
   assertEquals([opening?.receivedAt, closing?.receivedAt], [NOW, NOW]);
 });
 
-Deno.test("decision 25: details go with the close, or with the opening where none is written", () => {
+Deno.test("decision 25: details are stored with the close, or with the opening if no close is written", () => {
   const sent = { reported: { cost: 7n }, metadata: [["k", 1]] as const, output: undefined };
   const both = heartbeat("ok", sent)(STATES.nothing);
   assertEquals([both.opening?.reported, both.closing?.reported], [undefined, { cost: 7n }]);
@@ -144,13 +144,13 @@ Deno.test("decision 25: details go with the close, or with the opening where non
   assertEquals(late.opening?.reported, { cost: 7n });
 });
 
-Deno.test("contract 6: a start never closes, whatever it carries", () => {
+Deno.test("contract 6: a start never closes a run, whatever it carries", () => {
   for (const state of Object.values(STATES)) {
     assertEquals(heartbeat("start", { finishedAt: END })(state).closing, undefined);
   }
 });
 
-Deno.test("the opening of a run carries no id: its key has it", () => {
+Deno.test("the opening of a run stores no id, because its key has it", () => {
   const { opening } = open({ customerId: "c" })(STATES.nothing);
   assert(opening !== undefined && !("id" in opening));
   assertEquals([opening.kind, opening.agent, opening.startedAt], ["run", "a", START]);

@@ -24,7 +24,7 @@ function merge(page: readonly EventId[], sent: readonly EventId[]): EventId[] {
   return [...new Set(sent)].filter((each) => !before.has(each));
 }
 
-Deno.test("a page takes each id once, the first event of it, in sent order", () => {
+Deno.test("a page takes each id once, with its first event, in sent order", () => {
   const sent = fc.tuple(fc.uniqueArray(id, { maxLength: 60 }), fc.array(id, { maxLength: 60 }));
   fc.assert(fc.property(sent, ([stored, batch]) => {
     const before = packEventIds(stored);
@@ -38,7 +38,7 @@ Deno.test("a page takes each id once, the first event of it, in sent order", () 
   }));
 });
 
-Deno.test("more ids than any page holds are told apart just as well", () => {
+Deno.test("more ids than fit a page are still distinguished", () => {
   const all = Array.from(
     { length: 3_000 },
     (_, n) => ({ id: `evt_eu_${(n % 2_000).toString(16).padStart(32, "0")}` as EventId }),
@@ -49,7 +49,7 @@ Deno.test("more ids than any page holds are told apart just as well", () => {
   assertEquals(page.length, 2_000 * 17);
 });
 
-Deno.test("a set of ids has those of its pages and no other, also where all hashes collide", () => {
+Deno.test("a set of ids contains exactly those of its pages, even if all hashes collide", () => {
   const pages = fc.uniqueArray(id, { maxLength: 120 });
   const random = Uint32Array.from({ length: HASH_NUMBERS }, (_, i) => Math.imul(i + 1, 0x9e3779b1));
   const numbers = fc.constantFrom(random, new Uint32Array(HASH_NUMBERS));
@@ -69,7 +69,7 @@ Deno.test("a set of ids has those of its pages and no other, also where all hash
   );
 });
 
-Deno.test("a set of ids takes at most 60 bytes for each", () => {
+Deno.test("a set of ids uses at most 60 bytes per id", () => {
   const set = new EventIdSet(
     new Uint32Array(HASH_NUMBERS).map((_, i) => Math.imul(i + 1, 0x9e3779b1)),
   );

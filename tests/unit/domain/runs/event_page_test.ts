@@ -41,7 +41,7 @@ function gather(batches: readonly PositionedEvent[][], after: EventPosition | nu
   return { ...page.result(), read };
 }
 
-Deno.test("section 6: pages of any batches together are all events in order, each once", () => {
+Deno.test("section 6: the pages of any batches contain all events in order, each once", () => {
   const instants = fc.array(fc.nat({ max: 6 }), { minLength: 1, maxLength: 8 });
   // Sizes from small events to a few that fill a page.
   const size = fc.constantFrom(2, 2, 5_000, EVENT_BYTES_MAX);
@@ -66,7 +66,7 @@ Deno.test("section 6: pages of any batches together are all events in order, eac
   );
 });
 
-Deno.test("section 6: of batches with one instant a page reads as many as it has, wherever it begins", () => {
+Deno.test("section 6: with batches of one instant a page reads only its own number of events, wherever it begins", () => {
   const batches = Array.from({ length: 500 }, (_, batch) => batchOf(batch, [7, 7]));
   for (const after of [null, { ts: 7, batch: 0, index: 1 }]) {
     const { events, read } = gather(batches, after, 1);
@@ -75,7 +75,7 @@ Deno.test("section 6: of batches with one instant a page reads as many as it has
   }
 });
 
-Deno.test("bytes of a text as UTF-8 are those that the encoder writes", () => {
+Deno.test("the UTF-8 size of a text equals that of the encoder", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       assertEquals(utf8Bytes(text), new TextEncoder().encode(text).length);

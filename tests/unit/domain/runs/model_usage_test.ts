@@ -43,7 +43,7 @@ const anyCall = fc.record({
 });
 type Call = { model: string; priced: boolean; tokens: number };
 
-Deno.test("a line that is added and taken out again leaves the lines as they were", () => {
+Deno.test("adding a line and removing it again leaves the lines unchanged", () => {
   const lines = [aLine("a", true, 5), aLine("b", false, 6)].reduce<readonly ModelUsage[]>(
     addModelUsage,
     [],
@@ -56,11 +56,11 @@ Deno.test("a line that is added and taken out again leaves the lines as they wer
   }
 });
 
-Deno.test("a line without calls is gone", () => {
+Deno.test("a line without calls is removed", () => {
   assertEquals(subtractModelUsage([aLine("a", true, 5)], aLine("a", true, 5)), []);
 });
 
-Deno.test("the last name of too many keeps nothing in the rest by half when it is priced anew", () => {
+Deno.test("repricing the last name beyond the limit leaves nothing of it in the remainder line", () => {
   const names = Array.from({ length: RUN_MODELS_MAX + 1 }, (_, n) => `m${n + 10}`);
   const full = names.map((name) => aLine(name, false, 100)).reduce<readonly ModelUsage[]>(
     addModelUsage,
@@ -76,7 +76,7 @@ Deno.test("the last name of too many keeps nothing in the rest by half when it i
   assertEquals(sumOf(without.filter(isRest)), sumOf([rest]));
 });
 
-Deno.test("a client's own model of the rest's name is a name as any other when it has a provider", () => {
+Deno.test("a client's model with the name of the remainder line is an ordinary name if it has a provider", () => {
   const named = { ...aLine(OTHER_MODELS, true, 1), provider: "acme" };
   assert(!isRest(named));
   const lines = Array.from({ length: 3 * RUN_MODELS_MAX }, (_, n) => ({
@@ -86,7 +86,7 @@ Deno.test("a client's own model of the rest's name is a name as any other when i
   assertEquals(lines.length, RUN_MODELS_MAX + 1);
 });
 
-Deno.test("calls that are added, priced anew and taken out in any order leave an exact sum, never less than nothing", () => {
+Deno.test("adding, repricing and removing calls in any order leaves an exact, non-negative sum", () => {
   const steps = fc.array(fc.record({ call: anyCall, swap: fc.nat(), out: fc.boolean() }), {
     maxLength: 150,
   });

@@ -10,7 +10,7 @@ import { scoreId } from "../../../support/builders/requests.ts";
 const request = { id: scoreId(1) as ScoreId, name: "quality", value: 0.5, source: "judge" };
 const known: AddedScore = { ...request, receivedAt: 7 };
 
-Deno.test("score: a new one is counted by the ledger, and no event", () => {
+Deno.test("score: a new score is counted by the ledger and is not an event", () => {
   const { outcome, ledger } = decideScore(EMPTY_LEDGER, null, request, 7);
   assertEquals(outcome, { kind: "stored", score: known });
   assertEquals(ledger, { ...EMPTY_LEDGER, scores: { count: 1, firstAt: 7, latestAt: 7 } });
@@ -27,7 +27,7 @@ Deno.test("score: the same name and value again is a replay, whatever its source
   assertEquals(again, { outcome: { kind: "replayed", score: known } });
 });
 
-Deno.test("score: another name or value under a stored id is refused by the first that differs", () => {
+Deno.test("score: another name or value under a stored id is refused by the first difference", () => {
   const differs = (fields: object) =>
     decideScore(EMPTY_LEDGER, known, { ...request, ...fields }, 99).outcome;
   assertEquals(differs({ name: "speed", value: 1 }), { kind: "differs", field: "name" });
@@ -35,7 +35,7 @@ Deno.test("score: another name or value under a stored id is refused by the firs
   assertEquals(differs({ value: true }), { kind: "differs", field: "value" });
 });
 
-Deno.test("score: beyond the most of one run a new one is refused, and a replay is not", () => {
+Deno.test("score: beyond a run's limit a new score is refused, and a replay is not", () => {
   const sum = { firstAt: 1, latestAt: 2 };
   const full = { ...EMPTY_LEDGER, scores: { ...sum, count: ADDED_SCORES_MAX } };
   const { outcome } = decideScore(full, null, request, 9);
@@ -49,7 +49,7 @@ Deno.test("score: beyond the most of one run a new one is refused, and a replay 
   assertEquals(last.outcome.kind, "stored");
 });
 
-Deno.test("scores: they are in the order of their arrival, then of their ids", () => {
+Deno.test("scores: they are ordered by arrival, then by id", () => {
   const score = (n: number, receivedAt: number) => ({
     ...known,
     id: scoreId(n) as ScoreId,

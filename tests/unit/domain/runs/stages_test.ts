@@ -27,7 +27,7 @@ function statesOf({ stages }: Processing): string[] {
   return stages.map(({ state }) => state);
 }
 
-Deno.test("stages: once the cost is final those without work are skipped, the others wait", () => {
+Deno.test("stages: once the cost is final, stages without work are skipped and the others wait", () => {
   const none = stagesAfterCost(3, new Set(), 70);
   assertEquals(none.revision, 3);
   assertEquals(none.stages.map(({ stage }) => stage), [...STAGES]);
@@ -38,7 +38,7 @@ Deno.test("stages: once the cost is final those without work are skipped, the ot
   assertEquals(nextStage(some)?.stage, "judge");
 });
 
-Deno.test("stages: the next one is the first that is not settled, until all are", () => {
+Deno.test("stages: the next stage is the first incomplete one, until all are complete", () => {
   let processing = stagesAfterCost(1, ALL, 0);
   for (const stage of ["checks", "alerts", "judge"] as const) {
     assertEquals(nextStage(processing)?.stage, stage);
@@ -48,7 +48,7 @@ Deno.test("stages: the next one is the first that is not settled, until all are"
   assertEquals(nextStage(processing), null);
 });
 
-Deno.test("stages: each failure doubles the pause, and the last one that is allowed gives up", () => {
+Deno.test("stages: each failure doubles the backoff, and the last allowed attempt gives up", () => {
   let processing = stagesAfterCost(1, ALL, 0);
   for (let attempt = 1; attempt < STAGE_ATTEMPTS_MAX; attempt++) {
     processing = stageFailed(processing, "checks", new TypeError("no answer"), 100);
@@ -68,13 +68,13 @@ Deno.test("stages: each failure doubles the pause, and the last one that is allo
   assertEquals([next?.stage, next?.attempts, next && stageDueAt(next)], ["checks", 0, 900]);
 });
 
-Deno.test("stages: what succeeds after failures tells of no error", () => {
+Deno.test("stages: success after failures clears the error", () => {
   const failed = stageFailed(stagesAfterCost(1, ALL, 0), "checks", new Error("x"), 1);
   const done = stageOf(stageDone(failed, "checks", 2), "checks");
   assertEquals([done?.state, done?.attempts, done?.error], ["done", 2, undefined]);
 });
 
-Deno.test("stages: an error's text is kept short, and whatever was thrown is told", () => {
+Deno.test("stages: an error's text is shortened, and any thrown value is reported", () => {
   const thrown = fc.oneof(fc.string({ maxLength: 2_000 }), fc.integer(), fc.constantFrom(null, {}));
   fc.assert(fc.property(thrown, (thrown) => {
     const failed = stageFailed(stagesAfterCost(1, ALL, 0), "checks", thrown, 1);
@@ -84,7 +84,7 @@ Deno.test("stages: an error's text is kept short, and whatever was thrown is tol
   assertEquals(stageOf(long, "judge")?.error?.length, STAGE_ERROR_CHARS_MAX);
 });
 
-Deno.test("stages: a change of one leaves the others and the revision as they are", () => {
+Deno.test("stages: changing one stage leaves the others and the revision unchanged", () => {
   const before = stagesAfterCost(7, ALL, 0);
   for (
     const change of [

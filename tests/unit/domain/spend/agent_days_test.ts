@@ -9,7 +9,7 @@ const row = (value: string, day: string, runs: number, succeeded: number): Rollu
   measures: { ...EMPTY_MEASURES, runs, succeeded, cost: BigInt(runs) },
 });
 
-Deno.test("days of agents: every day is there in order, empty ones too, and they add up to the total", () => {
+Deno.test("days of agents: every day is listed in order, including empty days, and days add up to the total", () => {
   const days = ["2026-11-19", "2026-11-20", "2026-11-21"];
   const rows = [row("b", days[2]!, 5, 4), row("a", days[1]!, 2, 1), row("a", days[2]!, 3, 3)];
   const found = daysOfAgents(rows, ["a", "b", "c"], days);
@@ -20,7 +20,7 @@ Deno.test("days of agents: every day is there in order, empty ones too, and they
   assertEquals([...found.keys()], ["a", "b", "c"]);
 });
 
-Deno.test("cost per success: all cost over what succeeded, half a picodollar up, nothing for none", () => {
+Deno.test("cost per success: total cost over successful runs, half a picodollar rounded up, null without success", () => {
   const of = (cost: bigint, succeeded: number) =>
     costPerSuccess({ ...EMPTY_MEASURES, cost, succeeded });
   assertEquals([of(10n, 4), of(9n, 4), of(10n, 3), of(11n, 3), of(5n, 0)], [3n, 2n, 3n, 4n, null]);

@@ -56,7 +56,7 @@ const run: fc.Arbitrary<Contribution> = fc.record({
   })
 );
 
-Deno.test("daily spend: days and groups add up to the answer, and each group's days to the group", async () => {
+Deno.test("daily spend: days and groups add up to the total, and each group's days to the group", async () => {
   const query = fc.record({
     groupBy: fc.constantFrom(...GROUPINGS),
     filters: fc.constantFrom({}, { agent: "name-1" }, { model: "name-2" }),
@@ -79,7 +79,7 @@ Deno.test("daily spend: days and groups add up to the answer, and each group's d
   }));
 });
 
-Deno.test("daily spend: what belongs to no model is a group day by day", async () => {
+Deno.test("daily spend: cost without a model is a group day by day", async () => {
   const models = [{ ...LINE, cost: 5n }];
   const runs = [
     aContribution({ day: "2026-02-27", models, cost: 7n }),
@@ -92,7 +92,7 @@ Deno.test("daily spend: what belongs to no model is a group day by day", async (
   ]);
 });
 
-Deno.test("daily spend: beyond the costliest groups all are one, last", async () => {
+Deno.test("daily spend: beyond the costliest groups all others are one group, listed last", async () => {
   const runs = Array.from({ length: 11 }, (_, n) =>
     aContribution({
       day: "2026-02-28",
@@ -105,7 +105,7 @@ Deno.test("daily spend: beyond the costliest groups all are one, last", async ()
   assertEquals(groups.at(-1), { group: null, costs: [0n, 6n, 0n] });
 });
 
-Deno.test("daily spend: what was seen of a reading that is repeated does not count", async () => {
+Deno.test("daily spend: rows of a repeated read do not count twice", async () => {
   const run = aContribution({ day: "2026-02-28", models: [{ ...LINE, cost: 3n }] });
   let readings = 0;
   // The whole grows once, after the first look at it.

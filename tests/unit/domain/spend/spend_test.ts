@@ -137,7 +137,7 @@ function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery)
   return groups;
 }
 
-Deno.test("spend: any question is answered as adding up its runs one by one would", async () => {
+Deno.test("spend: any query equals adding up its runs one by one", async () => {
   const question = fc.record({ groupBy: fc.constantFrom(...GROUPINGS), filters });
   await fc.assert(
     fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, asked) => {
@@ -161,7 +161,7 @@ Deno.test("spend: any question is answered as adding up its runs one by one woul
   );
 });
 
-Deno.test("spend: by model, totals are those of the whole runs", async () => {
+Deno.test("spend: by model, totals are those of the complete runs", async () => {
   await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 8 }), async (runs) => {
     const read = reader(rowsOf(runs));
     const byModel = await spend({ ...RANGE, groupBy: "model", filters: {} }, read);
@@ -179,13 +179,13 @@ function agentRow(value: string, cost: bigint): RollupRow {
   return { day: "2026-02-28", group: { kind: "agent", value }, measures };
 }
 
-Deno.test("spend: groups come by falling cost, those of equal cost by name", async () => {
+Deno.test("spend: groups are ordered by falling cost, equal costs by name", async () => {
   const rows = [agentRow("b", 5n), agentRow("z", 9n), agentRow("a", 5n), agentRow("c", 0n)];
   const { groups } = await spend({ ...RANGE, groupBy: "agent", filters: {} }, reader(rows));
   assertEquals(groups.map(({ key }) => key), ["z", "a", "b", "c"]);
 });
 
-Deno.test("spend: beyond the most groups the cheapest are one last group, and nothing is lost", async () => {
+Deno.test("spend: beyond the group limit the cheapest are merged into one last group, and nothing is lost", async () => {
   for (const [count, folded] of [[SPEND_GROUPS_MAX, null], [SPEND_GROUPS_MAX + 1, 2]] as const) {
     const rows = Array.from({ length: count }, (_, i) => agentRow(`a${i}`, BigInt(i + 1)));
     const query: SpendQuery = { ...RANGE, groupBy: "agent", filters: {} };
@@ -198,7 +198,7 @@ Deno.test("spend: beyond the most groups the cheapest are one last group, and no
   }
 });
 
-Deno.test("spend: every day of the range is there, in order, whether or not anything ran", async () => {
+Deno.test("spend: every day of the range is listed in order, with or without runs", async () => {
   const row: RollupRow = { ...agentRow("a", 3n), group: { kind: "total" } };
   const { groups } = await spend({ ...RANGE, groupBy: "day", filters: {} }, reader([row]));
   assertEquals(groups.map(({ key, measures }) => [key, measures.cost]), [
@@ -231,7 +231,7 @@ function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
   };
 }
 
-Deno.test("spend: by model, runs that change between the readings are read again", async () => {
+Deno.test("spend: by model, runs that change between the reads are read again", async () => {
   const kinds: RollupKind[] = [];
   const query: SpendQuery = { ...RANGE, groupBy: "model", filters: {} };
   const { totals, groups } = await spend(query, changing([9n, 10n, 10n], kinds));
@@ -240,7 +240,7 @@ Deno.test("spend: by model, runs that change between the readings are read again
   assertEquals(totals.cost, 10n);
 });
 
-Deno.test("spend: by model, runs that never rest still give groups that add up, none negative", async () => {
+Deno.test("spend: by model, constantly changing runs still give groups that add up, none negative", async () => {
   for (const last of [4n, 13n]) {
     const kinds: RollupKind[] = [];
     const query: SpendQuery = { ...RANGE, groupBy: "model", filters: {} };
@@ -252,7 +252,7 @@ Deno.test("spend: by model, runs that never rest still give groups that add up, 
   }
 });
 
-Deno.test("spend: a question that takes too many rows is refused with what to do", async () => {
+Deno.test("spend: a query that needs too many rows is refused with advice", async () => {
   const row = agentRow("a", 1n);
   let given = 0;
   const read = (count: number): ReadRows =>
@@ -268,7 +268,7 @@ Deno.test("spend: a question that takes too many rows is refused with what to do
   assertEquals(given, SPEND_ROWS_MAX);
 });
 
-Deno.test("spend: by model, runs that did nothing but run are no group of their own", async () => {
+Deno.test("spend: by model, runs without calls or cost are not a separate group", async () => {
   const labels = { agent: "a", customer: null, feature: null, status: "success" } as const;
   const none = { events: 0, calls: 0, inputTokens: 0n, outputTokens: 0n, cachedInputTokens: 0n };
   const idle = { day: "2026-02-28", labels, ...none, cost: 0n, models: [] };
@@ -277,7 +277,7 @@ Deno.test("spend: by model, runs that did nothing but run are no group of their 
   assertEquals([totals.runs, groups], [1, []]);
 });
 
-Deno.test("spend: groups whose names take too many bytes are refused, however few rows they are", async () => {
+Deno.test("spend: groups whose names need too many bytes are refused, however few rows there are", async () => {
   const name = "n".repeat(10_000);
   let given = 0;
   const read: ReadRows = async function* () {
@@ -290,7 +290,7 @@ Deno.test("spend: groups whose names take too many bytes are refused, however fe
   assert(given < 2 * SPEND_BYTES_MAX / (4 * name.length), `${given} rows`);
 });
 
-Deno.test("first of many: the same as of all in order, whatever the order and the ties", () => {
+Deno.test("first of many: equals the beginning of the sorted list, whatever the order and the ties", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20)), fc.integer({ min: 1, max: 8 }), (all, max) => {
       const inOrder = all.toSorted((a, b) => a - b);

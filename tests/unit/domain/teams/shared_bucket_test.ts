@@ -87,7 +87,7 @@ function excess({ rate, admitted }: World): number {
 
 const stories = fc.array(happening, { minLength: 300, maxLength: 600, size: "max" });
 
-Deno.test("shared: never more than the burst, the sustained rate and a slice for each instance", () => {
+Deno.test("shared: never admits more than the burst, the sustained rate and one slice per instance", () => {
   let lost = 0;
   fc.assert(
     fc.property(rates, fc.integer({ min: 1, max: 8 }), stories, (rate, count, story) => {
@@ -100,7 +100,7 @@ Deno.test("shared: never more than the burst, the sustained rate and a slice for
   assert(lost > 100, `only ${lost} checks were lost`);
 });
 
-Deno.test("shared: clocks that differ add what comes back in the difference, and no more", () => {
+Deno.test("shared: clocks that differ add at most the refill of the difference", () => {
   const clocks = fc.array(fc.integer({ min: -3_000, max: 3_000 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(rates, clocks, stories, (rate, aheadMs, story) => {
@@ -126,7 +126,7 @@ function askEvenly(world: World, instances: readonly SharedInstance[], load: num
   return { asked, taken };
 }
 
-Deno.test("shared: who asks for more gets the sustained rate, however many instances there are", () => {
+Deno.test("shared: a team above its rate gets the sustained rate, however many instances there are", () => {
   for (const rate of [FREE, { sustained: 2_000, burst: 5_000 }, { sustained: 20, burst: 1 }]) {
     for (const count of [1, 2, 3, 8]) {
       for (const load of [1, 3]) {
@@ -139,7 +139,7 @@ Deno.test("shared: who asks for more gets the sustained rate, however many insta
   }
 });
 
-Deno.test("shared: a team that keeps to its rate is not refused, however many instances there are", () => {
+Deno.test("shared: a team within its rate is not refused, however many instances there are", () => {
   for (const rate of [FREE, { sustained: 2_000, burst: 5_000 }]) {
     for (const count of [1, 2, 3, 8]) {
       const world = newWorld(rate);
@@ -165,7 +165,7 @@ Deno.test("shared: the first requests at an instance wait for no lease, and then
   assertEquals([slow.ask(3), slow.bucket.remaining, slow.bucket.moreAfterSeconds], [2, 0, 1]);
 });
 
-Deno.test("shared: an instance tells what is left as of its last lease, others' requests included", () => {
+Deno.test("shared: an instance reports the remaining tokens as of its last lease, including other instances' requests", () => {
   const world = newWorld(FREE);
   const [one, other] = [new SharedInstance(world), new SharedInstance(world)];
   for (let n = 0; n < 10; n++, one.finish()) one.ask(10);
@@ -176,7 +176,7 @@ Deno.test("shared: an instance tells what is left as of its last lease, others' 
   assertEquals(other.bucket.remaining, 90);
 });
 
-Deno.test("shared: after everybody asked for far too much, a second of rest is enough", () => {
+Deno.test("shared: after an overload from all instances, one second of rest is enough", () => {
   const world = newWorld(FREE);
   const instances = Array.from({ length: 4 }, () => new SharedInstance(world));
   for (let n = 0; n < 100; n++, pass(world, instances, 10)) {
@@ -186,7 +186,7 @@ Deno.test("shared: after everybody asked for far too much, a second of rest is e
   for (const instance of instances) assertEquals(instance.ask(10), 10);
 });
 
-Deno.test("shared: what an instance gave out beyond the row's is part of the wait it tells", () => {
+Deno.test("shared: tokens admitted beyond the row are part of the reported wait", () => {
   const world = newWorld({ sustained: 1, burst: 100 });
   const instances = Array.from({ length: 8 }, () => new SharedInstance(world));
   // Nobody knows of the others yet: ten each are through, and the row had 60.
@@ -201,7 +201,7 @@ Deno.test("shared: what an instance gave out beyond the row's is part of the wai
   assertEquals(instances[7]?.ask(), 1);
 });
 
-Deno.test("shared: a clock that is ahead by less than a second mints nothing when it comes", () => {
+Deno.test("shared: a clock ahead by less than a second mints no tokens", () => {
   for (const aheadMs of [0, 500, 999]) {
     const world = newWorld(FREE);
     const first = new SharedInstance(world);
@@ -213,7 +213,7 @@ Deno.test("shared: a clock that is ahead by less than a second mints nothing whe
   }
 });
 
-Deno.test("shared: a clock an hour ahead brings one full bucket, and nobody stops when it is gone", () => {
+Deno.test("shared: a clock an hour ahead adds one full bucket, and no instance stalls once it is corrected", () => {
   const world = newWorld(FREE);
   const first = new SharedInstance(world);
   for (let n = 0; n < 40; n++, first.finish()) first.ask(5);
@@ -229,7 +229,7 @@ Deno.test("shared: a clock an hour ahead brings one full bucket, and nobody stop
   assert(after.taken + late.taken <= 2_000 + 2 * sliceOf(FREE));
 });
 
-Deno.test("shared: while the store hangs or fails an instance goes by its own bucket", () => {
+Deno.test("shared: while the store hangs or fails an instance uses its own bucket", () => {
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(500), sliceOf(FREE));
@@ -253,7 +253,7 @@ Deno.test("shared: while the store hangs or fails an instance goes by its own bu
   assertEquals(instance.ask(500), sliceOf(FREE));
 });
 
-Deno.test("shared: a changed plan goes for the slice too", () => {
+Deno.test("shared: a changed plan applies to the slice too", () => {
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(15), 15);
@@ -267,7 +267,7 @@ Deno.test("shared: a changed plan goes for the slice too", () => {
   assertEquals(instance.ask(30), 20);
 });
 
-Deno.test("a debit beyond the slice is bought back from the row before anything is given out", () => {
+Deno.test("a debit beyond the slice is repaid from the row before any token is admitted", () => {
   let row: BucketRow | null = null;
   const bucket = new SharedBucket(FREE, 0, 0, () => {});
   const lease = (nowMs: number) => {
@@ -285,7 +285,7 @@ Deno.test("a debit beyond the slice is bought back from the row before anything 
   assertEquals(bucket.take(3_100), true);
 });
 
-Deno.test("a bucket in debt has nothing until the refill has paid it", () => {
+Deno.test("a bucket in debt admits nothing until the refill has repaid it", () => {
   const bucket = new TokenBucket(FREE, 0);
   bucket.debit(250.5, 0);
   assertEquals([bucket.remaining, bucket.debtMs(0), bucket.take(0)], [0, 505, false]);
