@@ -101,7 +101,7 @@ function codeOf({ text }: Refusal): string {
   return /"error":"(\w+)"/.exec(text)?.[1] ?? text.split(" ", 1)[0] ?? "";
 }
 
-Deno.test("every route refuses who is nobody with the same bytes, and lets in whom its row names", async () => {
+Deno.test("every route refuses unknown credentials with the same bytes, and admits those its row names", async () => {
   await using h = await openWithOperator();
   const names = await nameThings(h);
   const revoked = (await h.post("/v1/keys", { kind: "api_key", name: "revoked" })).json;
@@ -140,7 +140,7 @@ Deno.test("every route refuses who is nobody with the same bytes, and lets in wh
   }
 });
 
-Deno.test("every route with a name in its path answers for another team's as for one that never was", async () => {
+Deno.test("every route with a name in its path answers for another team's name as for an unknown one", async () => {
   await using h = await openWithOperator();
   const names = await nameThings(h);
   const before = (await h.dump()).filter((line) => line.includes("theirs")).length;
@@ -160,7 +160,7 @@ Deno.test("every route with a name in its path answers for another team's as for
   assertEquals((await h.dump()).filter((line) => line.includes("theirs")).length, before);
 });
 
-Deno.test("without an operator's key its routes are refused as for anybody, whatever is sent", async () => {
+Deno.test("without an operator key its routes are refused for everyone, whatever is sent", async () => {
   await using h = await Harness.open();
   const names = { "/v1/teams/": ["0".repeat(26), h.team.id] } as const;
   for (const route of guarded().filter(({ access }) => access.scope === null)) {

@@ -31,7 +31,7 @@ async function isExact(h: Harness): Promise<void> {
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 }
 
-Deno.test("agents: a new name keeps the slug and all history, and can be taken back", async () => {
+Deno.test("agents: a new name keeps the slug and all history, and can be reverted", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -63,12 +63,12 @@ Deno.test("agents: notes at the limit are kept, beyond it refused", async () => 
   assertEquals((await patch(h, "a", { notes })).json.notes, notes);
 });
 
-Deno.test("agents: only so many can be archived", () => {
+Deno.test("agents: the number of archived agents is limited", () => {
   assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX - 1), null);
   assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX)?.code, "agent_cap_reached");
 });
 
-Deno.test("agents: an archived one is hidden from the list, frees its place, and keeps its runs", async () => {
+Deno.test("agents: an archived agent is hidden from the list, frees its slot, and keeps its runs", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   assertEquals((await beat(h, "new")).status, 403);
@@ -90,7 +90,7 @@ Deno.test("agents: an archived one is hidden from the list, frees its place, and
   await isExact(h);
 });
 
-Deno.test("agents: pages with the archived among them hold each once, in the order of bytes", async () => {
+Deno.test("agents: pages that include archived agents contain each once, in byte order", async () => {
   await using h = await Harness.open();
   const order = ["Z", "a", "a b", "b", "\u00e9", "\uff5e", "🦉", "🦉a"];
   for (const agent of order) {
@@ -117,7 +117,7 @@ Deno.test("agents: pages with the archived among them hold each once, in the ord
   assertEquals(await slugsOf(h, "sort=agent&limit=1000"), used);
 });
 
-Deno.test("agents: an archived one that sends again comes back with its words, where the cap allows", async () => {
+Deno.test("agents: an archived agent that sends again is restored with its name and notes, if the cap allows", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   const first = (await h.getSettled("/v1/agents/agent-1")).json.first_seen;
@@ -153,7 +153,7 @@ Deno.test("agents: an archived one that sends again comes back with its words, w
   await isExact(h);
 });
 
-Deno.test("agents: retries and calls that name no agent bring nobody back", async () => {
+Deno.test("agents: retries and calls that name no agent restore none", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await patch(h, "researcher", { archived: true });
@@ -165,7 +165,7 @@ Deno.test("agents: retries and calls that name no agent bring nobody back", asyn
   await isExact(h);
 });
 
-Deno.test("agents: of many at once that want the last place, new or archived, one gets it", async () => {
+Deno.test("agents: of many calls racing for the last slot, new or archived, one gets it", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   for (const n of [1, 2, 3]) {
@@ -185,7 +185,7 @@ Deno.test("agents: of many at once that want the last place, new or archived, on
   await isExact(h);
 });
 
-Deno.test("agents: archiving and sending at once always end in a count that is right", async () => {
+Deno.test("agents: concurrent archiving and sending always end with a correct count", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   for (let round = 0; round < 10; round++) {

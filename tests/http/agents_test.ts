@@ -31,7 +31,7 @@ function seen({ status, headers, text }: Answer): unknown {
   return { status, text, headers: kept };
 }
 
-Deno.test("agents: every status counts where it belongs, and one that ends counts there instead", async () => {
+Deno.test("agents: every status has its count, and a run that ends moves to its final status", async () => {
   await using h = await Harness.open();
   const send = (n: number, fields: Record<string, unknown>) =>
     h.post("/v1/heartbeats", aHeartbeat(n, fields));
@@ -102,7 +102,7 @@ Deno.test("agents: the last run is the one that started last, then the one with 
   assertEquals(await last(), [runId(1), "success", at(1)]);
 });
 
-Deno.test("agents: first seen is the first arrival, last seen the latest of an opening or a close", async () => {
+Deno.test("agents: first seen is the first arrival, last seen the latest opening or close", async () => {
   await using h = await Harness.open();
   const times = async () => {
     const { first_seen, last_seen } = await agentOf(h, "researcher");
@@ -122,7 +122,7 @@ Deno.test("agents: first seen is the first arrival, last seen the latest of an o
   assertEquals(await times(), [at(), at(2_000)]);
 });
 
-Deno.test("agents: any slug can be asked for by its percent-encoded UTF-8", async () => {
+Deno.test("agents: any slug can be requested in percent-encoded UTF-8", async () => {
   await using h = await Harness.open();
   const slugs = ["a/b", "a b", "a+b", "a%2Fb", "a%b", "100%", "naïve 🦉", "?#&=", "/", "A", "a"];
   slugs.push("%41", "...", "a.", "__proto__", "字".repeat(128), "🦉".repeat(128), ":slug", "*");
@@ -138,7 +138,7 @@ Deno.test("agents: any slug can be asked for by its percent-encoded UTF-8", asyn
   assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
 });
 
-Deno.test("agents: unknown, foreign and impossible slugs are 404 in the same bytes", async () => {
+Deno.test("agents: unknown, foreign and impossible slugs are 404 with the same bytes", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/heartbeats", { agent: "theirs" }, other);
@@ -156,7 +156,7 @@ Deno.test("agents: unknown, foreign and impossible slugs are 404 in the same byt
   assertEquals((await h.get("/v1/agents/theirs", other)).status, 200);
 });
 
-Deno.test("agents: each team has its own, also under one slug, and after a restart", async () => {
+Deno.test("agents: each team has its own agents, also under one slug, and after a restart", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");
   for (const n of [1, 2]) await h.post("/v1/heartbeats", aHeartbeat(n));
@@ -202,7 +202,7 @@ Deno.test("agents: reading needs the scope read", async () => {
   assertEquals((await h.get("/v1/agents", { key: read })).status, 200);
 });
 
-Deno.test("agents: the last seen come first, or all by slug, and pages of any size hold each once", async () => {
+Deno.test("agents: sorted by last seen or by slug, pages of any size contain each once", async () => {
   await using h = await Harness.open();
   assertEquals(await pagesOf(h, ""), [[]]);
   // Two are seen at one moment: the slug decides. By slug means by its bytes, as keys sort.
@@ -228,7 +228,7 @@ Deno.test("agents: the last seen come first, or all by slug, and pages of any si
   }
 });
 
-Deno.test("agents: each bad parameter is refused by its name, also a cursor of the other order", async () => {
+Deno.test("agents: each bad parameter is refused by name, also a cursor of the other order", async () => {
   await using h = await Harness.open();
   for (const agent of ["a", "b"]) await h.post("/v1/heartbeats", { agent });
   const cursorOf = async (sort: string): Promise<string> =>
@@ -258,7 +258,7 @@ Deno.test("agents: each bad parameter is refused by its name, also a cursor of t
   }
 });
 
-Deno.test("decision 38: every call that takes metadata tells what it drops, also when it is repeated", async () => {
+Deno.test("decision 38: every call with metadata reports what it drops, also on a retry", async () => {
   await using h = await Harness.open({ tier: "free" });
   const metadata = { a: 1, b: 2 };
   const note = "/v1/ping?agent=nightly&metadata=note&id=";
@@ -280,7 +280,7 @@ Deno.test("decision 38: every call that takes metadata tells what it drops, also
   }
 });
 
-Deno.test("decision 38: a refused call and one that takes no metadata tell of none", async () => {
+Deno.test("decision 38: a refused call and a call without metadata report no dropped labels", async () => {
   await using h = await Harness.open({ tier: "free" });
   const metadata = { a: 1 };
   await h.post("/v1/runs", aRun(1));

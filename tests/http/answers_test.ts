@@ -129,12 +129,12 @@ async function readAll(h: Harness, names: ReadonlyMap<string, string>, t: Deno.T
   await t.step("exports", () => readExports(h));
 }
 
-Deno.test("each read of a run of each shape answers what the document says", async (t) => {
+Deno.test("each read of each shape of run matches the OpenAPI document", async (t) => {
   await using h = await openWithOperator({ tier: "team" });
   const old = await storeShapes(h, 1);
   await t.step("as it was stored", (t) => readAll(h, old, t));
 
-  await t.step("priced anew", async (t) => {
+  await t.step("repriced", async (t) => {
     await putPrice(h, { tiers: [{ ...TIER, above_input_tokens: 500 }] });
     await putPrice(h, { provider: "in-house", effective_from: "2026-01-01T00:00:00Z", note: "x" });
     await reprice(h, { dry_run: true });
@@ -175,7 +175,7 @@ const TIER = { input_usd_per_million: 1, output_usd_per_million: 2 };
 /** Shapes that go as a whole: they never had an opening. */
 const SWEPT = ["without an opening", "a finish alone", "a score alone"];
 
-Deno.test("a live stream's events have the data that the document says", async () => {
+Deno.test("a live stream's events match the OpenAPI document", async () => {
   await using h = await openWithOperator();
   await using listener = await Listener.open(h.url, h.key);
   await h.post("/v1/runs", { id: runId(1), agent: "a", started_at: "2026-11-21T12:00:00Z" });

@@ -24,7 +24,7 @@ async function actionsOf(h: Harness, key = h.key): Promise<string[]> {
   return (await entriesOf(h, "", key)).map(({ action }) => action);
 }
 
-Deno.test("every kind of change is in the log once, newest first, with the credential that did it", async () => {
+Deno.test("every kind of change is in the log once, newest first, with its credential", async () => {
   await using h = await Harness.open();
   const [started] = await entriesOf(h);
   const key = (await h.post("/v1/keys", { ...API_KEY, scopes: ["admin"] })).json;
@@ -65,7 +65,7 @@ Deno.test("every kind of change is in the log once, newest first, with the crede
   ]);
 });
 
-Deno.test("the details tell what was and what is, and no secret", async () => {
+Deno.test("the details show the old and new values, and no secret", async () => {
   await using h = await Harness.open();
   const first = await put(h, PRICE);
   const second = (await put(h, { ...PRICE, input_usd_per_million: 3 })).json;
@@ -94,7 +94,7 @@ Deno.test("the details tell what was and what is, and no secret", async () => {
   }
 });
 
-Deno.test("what is refused or changes nothing is not in the log", async () => {
+Deno.test("refused calls and calls that change nothing are not in the log", async () => {
   await using h = await Harness.open();
   const { id } = (await h.post("/v1/keys", API_KEY)).json;
   await h.request("DELETE", `/v1/keys/${id}`);
@@ -107,7 +107,7 @@ Deno.test("what is refused or changes nothing is not in the log", async () => {
   assertEquals(await entriesOf(h), before);
 });
 
-Deno.test("pages of the log go on where they ended, whatever is done meanwhile", async () => {
+Deno.test("pages of the log continue where they ended, whatever happens meanwhile", async () => {
   await using h = await Harness.open();
   const made: string[] = [];
   // Several in one millisecond: their order is that in which they were done.
@@ -148,7 +148,7 @@ Deno.test("from and to bound the log, from inclusive and to exclusive", async ()
   }
 });
 
-Deno.test("what the operator does is in the team's log and in its own, which shows no team's own changes", async () => {
+Deno.test("the operator's changes are in the team's log and in the operator's, which omits the team's own changes", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   await h.post("/v1/keys", API_KEY, { key: key.secret });
@@ -175,7 +175,7 @@ Deno.test("what the operator does is in the team's log and in its own, which sho
   assertEquals(theirs.length, own.length + 1);
 });
 
-Deno.test("decision 32: a team reads its own log and nothing of another's", async () => {
+Deno.test("decision 32: a team reads only its own log", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   await h.post("/v1/keys", API_KEY);
@@ -185,7 +185,7 @@ Deno.test("decision 32: a team reads its own log and nothing of another's", asyn
   ]);
 });
 
-Deno.test("erasing a customer leaves its id in no entry of the log", async () => {
+Deno.test("erasing a customer removes its id from every entry of the log", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { customer_id: "a-person" }));
   const { id } = (await h.request("DELETE", "/v1/customers/a-person")).json;

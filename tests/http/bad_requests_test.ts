@@ -142,8 +142,8 @@ Deno.test("decisions, section 2: every bad request is refused as named and chang
   for (const [file, rows] of readRows()) {
     await t.step(file, async () => assertEquals(await deviations(h, secrets, rows), []));
   }
-  await t.step("no route is left out", () => assertEquals(neglected(h), []));
-  await t.step("the same service takes good requests after all that", async () => {
+  await t.step("every route is covered", () => assertEquals(neglected(h), []));
+  await t.step("the same service still accepts good requests", async () => {
     assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
     assertEquals((await h.post("/v1/runs", aRun(100))).status, 202);
     assertEquals((await h.get("/v1/ping?agent=nightly", { key: secrets.token })).status, 200);
@@ -151,13 +151,13 @@ Deno.test("decisions, section 2: every bad request is refused as named and chang
   });
 });
 
-Deno.test("the rows of bad requests are many and each has its own name", () => {
+Deno.test("there are many rows of bad requests, each with a unique name", () => {
   const names = [...readRows().values()].flat().map(({ name }) => name);
   assert(names.length >= ROWS_MIN, `only ${names.length} rows`);
   assertEquals(names.length, new Set(names).size);
 });
 
-Deno.test("a row differs from a good request by what its name says: the good ones are taken", async () => {
+Deno.test("a row differs from a good request only as named: the good requests are accepted", async () => {
   await using h = await Harness.open();
   await seed(h);
   const good: [path: string, body: unknown][] = [

@@ -38,7 +38,7 @@ Deno.test("R12: a call in a batch costs half at OpenAI, Anthropic and Google", a
   }
 });
 
-Deno.test("R12: the lines of a call in a batch are at its batch rates", async () => {
+Deno.test("R12: the lines of a batch call use its batch rates", async () => {
   await using h = await Harness.open();
   const { lines } = await storeCall(h, { model: "gpt-4o", mode: "batch" });
   assertEquals(lines, [
@@ -47,7 +47,7 @@ Deno.test("R12: the lines of a call in a batch are at its batch rates", async ()
   ]);
 });
 
-Deno.test("R12: without a batch rate a call pays the full one, and its run says so", async () => {
+Deno.test("R12: without a batch rate a call pays the full rate, and its run is flagged", async () => {
   await using h = await Harness.open();
   await put(h, {});
   const full = await storeCall(h, { model: "atlas-70b", mode: "batch" });
@@ -55,7 +55,7 @@ Deno.test("R12: without a batch rate a call pays the full one, and its run says 
   assertEquals((await h.get("/v1/runs")).json.runs[0].flags, ["batch_rate_missing"]);
 });
 
-Deno.test("R12: repricing gives a call the batch rate that its row has by then", async () => {
+Deno.test("R12: repricing uses the row's current batch rate", async () => {
   await using h = await Harness.open();
   await put(h, {});
   await storeCall(h, { model: "atlas-70b", mode: "batch" });
@@ -71,7 +71,7 @@ Deno.test("R12: repricing gives a call the batch rate that its row has by then",
   assertEquals([plain.cost, plain.flags], [0.001, ["batch_rate_missing"]]);
 });
 
-Deno.test("R12: a batch rate leaves whole picodollars, tiers included, and replays", async () => {
+Deno.test("R12: a batch rate gives integer picodollars, tiers included, and replays", async () => {
   await using h = await Harness.open();
   const tiers = [{ above_input_tokens: 10, ...ATLAS, model: undefined, input_usd_per_million: 1 }];
   for (const status of [202, 200]) {

@@ -58,7 +58,7 @@ async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<
   }
 }
 
-Deno.test("H3: 64 connections that announce bodies and send nothing refuse nobody", async () => {
+Deno.test("H3: 64 connections that announce bodies and send nothing cause no refusals", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const { key } = await h.addTeam("free");
   using _team = await stall(h, 32, { key });
@@ -74,7 +74,7 @@ Deno.test("H3: 64 connections that announce bodies and send nothing refuse nobod
   }
 });
 
-Deno.test("H3: a team that fills its part is refused; others get what it holds when they need it", async () => {
+Deno.test("H3: a team at its share is refused; other teams reclaim its bytes when needed", async () => {
   await using h = await Harness.open({ tier: "enterprise", memory: new Memory(MEMORY_MB) });
   // Four teams send all but the end of as much as each may have: together that is everything.
   const teams = await Promise.all([0, 1, 2, 3].map(() => h.addTeam("enterprise")));
@@ -93,7 +93,7 @@ Deno.test("H3: a team that fills its part is refused; others get what it holds w
   await untilHeld(h, (bytes) => bytes === 0);
 });
 
-Deno.test("H3: bytes of a body are held until its answer, also of one that is refused or inflated", async () => {
+Deno.test("H3: a body's bytes are held until its response, also for a refused or inflated body", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const plain = aLargeRun(1, 500_000);
   const gzip = { "Content-Encoding": "gzip" };
@@ -111,7 +111,7 @@ Deno.test("H3: bytes of a body are held until its answer, also of one that is re
   }
 });
 
-Deno.test("a form has a limit of its own", async () => {
+Deno.test("a form has its own limit", async () => {
   await using h = await Harness.open();
   const send = (bytes: number) =>
     h.post("/dashboard/sign-in", "x".repeat(bytes), {
@@ -122,7 +122,7 @@ Deno.test("a form has a limit of its own", async () => {
   assertEquals((await send(FORM_BYTES_MAX + 1)).status, 413);
 });
 
-Deno.test("few requests with a large body are worked on at once, and teams take turns", async () => {
+Deno.test("few requests with large bodies are processed concurrently, and teams take turns", async () => {
   const gates: PromiseWithResolvers<void>[] = [];
   const agents: string[] = [];
   const began: (() => void)[] = [];
@@ -160,7 +160,7 @@ Deno.test("few requests with a large body are worked on at once, and teams take 
   assertEquals(answers.map(({ status }) => status), Array(5).fill(409));
 });
 
-Deno.test("a body in chunks of a byte is refused after some hundred of them", async () => {
+Deno.test("a body in one-byte chunks is refused after a few hundred of them", async () => {
   await using h = await Harness.open();
   const { hostname, port } = new URL(h.url);
   const socket = await Deno.connect({ hostname, port: Number(port) });
@@ -193,7 +193,7 @@ Deno.test("a body in chunks of a byte is refused after some hundred of them", as
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
 
-Deno.test("few bodies without a length of a team are read at once, and others' do not wait", async () => {
+Deno.test("few of a team's bodies without a length are read concurrently, and other teams do not wait", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");
   const post = (key: string, n: number) => {

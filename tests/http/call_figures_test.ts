@@ -17,7 +17,7 @@ async function storeCalls(h: Harness, ...datas: Record<string, unknown>[]) {
   return (await h.get(RUN)).json;
 }
 
-Deno.test("R3: an unreadable figure is ignored, and named on the event and the run", async () => {
+Deno.test("R3: an unreadable metric is ignored, and named on the event and the run", async () => {
   await using h = await Harness.open();
   const data = { ...GPT, input_tokens: "1000", output_tokens: -1, latency_ms: "soon" };
   const run = await storeCalls(h, data, { ...GPT, input_tokens: 1, output_tokens: 1 });
@@ -30,7 +30,7 @@ Deno.test("R3: an unreadable figure is ignored, and named on the event and the r
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R3: data of any other type of event may hold anything", async () => {
+Deno.test("R3: data of any other event type may contain anything", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const events = [anEvent(1, { data: { message: 7 } }), anEvent(2, { data: { message: {} } })];
@@ -53,7 +53,7 @@ Deno.test("R5: a call without token counts is flagged and explained, and not unp
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R8: a long name of a model is cut, and the run says so", async () => {
+Deno.test("R8: a long model name is cut, and the run is flagged", async () => {
   await using h = await Harness.open();
   const data = { model: "m".repeat(300), provider: 7, input_tokens: 1, output_tokens: 1 };
   const run = await storeCalls(h, data);
@@ -63,7 +63,7 @@ Deno.test("R8: a long name of a model is cut, and the run says so", async () => 
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R4: what the contract's fields leave out is read from the provider's answer", async () => {
+Deno.test("R4: fields missing from the contract's names are read from the provider's response", async () => {
   await using h = await Harness.open();
   const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
   const run = await storeCalls(

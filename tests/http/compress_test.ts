@@ -37,7 +37,7 @@ async function openWithRun(): Promise<Harness> {
   return h;
 }
 
-Deno.test("a read is compressed for who takes gzip, and is the same inside", async () => {
+Deno.test("a read is compressed for a client that accepts gzip, with the same content", async () => {
   await using h = await openWithRun();
   const path = `/v1/runs/${RUN}`;
   const plain = await wire(h, path, {});
@@ -55,7 +55,7 @@ Deno.test("a read is compressed for who takes gzip, and is the same inside", asy
   }
 });
 
-Deno.test("who does not take gzip, or not now, gets a read as it is", async () => {
+Deno.test("a client that does not accept gzip gets an uncompressed read", async () => {
   await using h = await openWithRun();
   for (const accepted of ["identity", "br", "gzip;q=0", "gzip; q=0.000, br", "*", ""]) {
     const { headers, bytes } = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": accepted });
@@ -64,7 +64,7 @@ Deno.test("who does not take gzip, or not now, gets a read as it is", async () =
   }
 });
 
-Deno.test("small answers, refusals and all answers to ingest calls are never compressed", async () => {
+Deno.test("small responses, refusals and all responses to ingest calls are never compressed", async () => {
   await using h = await openWithRun();
   const accepts = { "Accept-Encoding": "gzip" };
   const small = await wire(h, "/healthz", accepts);
@@ -87,7 +87,7 @@ Deno.test("small answers, refusals and all answers to ingest calls are never com
   assertEquals([ping.status, ping.headers.vary], [200, "Authorization, X-AgentPing-Key"]);
 });
 
-Deno.test("the tag of compressed bytes is a weak one, and both name the record", async () => {
+Deno.test("the ETag of compressed bytes is weak, and both name the record", async () => {
   await using h = await Harness.open();
   const plain = await wire(h, "/openapi.json", {});
   const small = await wire(h, "/openapi.json", { "Accept-Encoding": "gzip" });
@@ -101,7 +101,7 @@ Deno.test("the tag of compressed bytes is a weak one, and both name the record",
   }
 });
 
-Deno.test("what is the same for everybody is compressed once, not for each request", async () => {
+Deno.test("a response that is the same for everyone is compressed once, not per request", async () => {
   await using h = await Harness.open();
   /** Milliseconds that so many answers take. */
   const time = async (coding: string) => {
@@ -115,14 +115,14 @@ Deno.test("what is the same for everybody is compressed once, not for each reque
   assert(gzip < 1.5 * plain, `${gzip} ms compressed, ${plain} ms plain`);
 });
 
-Deno.test("HEAD tells the headers of the read, without its bytes", async () => {
+Deno.test("HEAD returns the headers of the read, without its body", async () => {
   await using h = await openWithRun();
   const head = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": "gzip" }, { method: "HEAD" });
   assertEquals([head.status, head.headers["content-encoding"]], [200, "gzip"]);
   assertEquals(head.bytes.length, 0);
 });
 
-Deno.test("a stream passes as it is: nothing of it waits", async () => {
+Deno.test("a stream is not buffered by compression", async () => {
   const headers = { "Content-Type": "text/event-stream" };
   const stream = new ReadableStream({ start: (controller) => controller.close() });
   const response = new Response(stream, { headers });

@@ -57,7 +57,7 @@ function assertClosed(ms: number, limitMs: number): void {
   assert(ms >= limitMs - 20 && ms <= limitMs + SLACK_MS, `${ms} ms, not ${limitMs}`);
 }
 
-Deno.test("connections: one that sends no whole head is closed, also after an answer", async () => {
+Deno.test("connections: a connection with an incomplete request head is closed, also after a response", async () => {
   await using server = new Server();
   const get = head("GET / HTTP/1.1", "Host: x");
   const [silent, half, idle, second] = await Promise.all(
@@ -73,7 +73,7 @@ Deno.test("connections: one that sends no whole head is closed, also after an an
   }
 });
 
-Deno.test("connections: one whose body was refused is closed soon after the answer", async () => {
+Deno.test("connections: a connection whose body was refused is closed soon after the response", async () => {
   await using server = new Server();
   const length = head("POST /refused HTTP/1.1", "Host: x", "Content-Length: 9") + "{";
   const chunks = head("POST /refused HTTP/1.1", "Host: x", "Transfer-Encoding: chunked") +
@@ -85,7 +85,7 @@ Deno.test("connections: one whose body was refused is closed soon after the answ
   }));
 });
 
-Deno.test("connections: an answer under way, each request and a whole stream keep one open", async () => {
+Deno.test("connections: a running response, each request and a complete stream keep a connection open", async () => {
   await using server = new Server();
   const get = (path: string) => head(`GET ${path} HTTP/1.1`, "Host: x");
   const stays = async () => {

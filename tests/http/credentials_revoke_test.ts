@@ -40,7 +40,7 @@ Deno.test("decision 4: in the same process the next request is refused", async (
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 4: requests racing the revocation cannot bring the key back", async () => {
+Deno.test("decision 4: requests racing with the revocation cannot restore the key", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   const racing = Array.from(
@@ -68,7 +68,7 @@ Deno.test("decision 4: another instance refuses a revoked key within 10 s", asyn
   assertEquals([after.status, after.json.error], [401, "invalid_credential"]);
 });
 
-Deno.test("decision 4: using a key does not lengthen how long it is remembered", async () => {
+Deno.test("decision 4: using a key does not extend its time in the cache", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
@@ -81,7 +81,7 @@ Deno.test("decision 4: using a key does not lengthen how long it is remembered",
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 401);
 });
 
-Deno.test("decision 4: a key made by another instance works here at once", async () => {
+Deno.test("decision 4: a key created by another instance works here immediately", async () => {
   await using h = await Harness.open();
   const spec = { name: "new", grant: { kind: "api_key", scopes: ["read"] } } as const;
   const { secret } = await anotherInstance(h).create(h.team, spec, "test");

@@ -72,7 +72,7 @@ Deno.test("decision 1: every route refuses an absent and an unknown credential a
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 2: a text that is no credential is invalid_credential", async () => {
+Deno.test("decision 2: a text that is not a credential is invalid_credential", async () => {
   await using h = await Harness.open();
   const malformed = [
     "",
@@ -98,7 +98,7 @@ Deno.test("decision 2: a text that is no credential is invalid_credential", asyn
   }
 });
 
-Deno.test("decision 1: another region is told from the text alone, without a read", async () => {
+Deno.test("decision 1: another region is recognized from the text alone, without a read", async () => {
   const find = (): never => {
     throw new Error("the store was asked");
   };
@@ -122,7 +122,7 @@ Deno.test("decision 1: the message of a mismatch names both regions", async () =
   assertEquals((await h.get("/v1/keys")).status, 200);
 });
 
-Deno.test("decision 1: a revoked credential answers as one that never was", async () => {
+Deno.test("decision 1: a revoked credential is answered like an unknown one", async () => {
   await using h = await Harness.open();
   const make = { kind: "ping_token", name: "backup", agent: "nightly" };
   const { id, secret } = (await h.post("/v1/keys", make)).json;
@@ -151,7 +151,7 @@ Deno.test("decision 2: a ping token may call only ping and heartbeats", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("contract 8: a ping token cannot speak for another agent", async () => {
+Deno.test("contract 8: a ping token cannot report for another agent", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const before = await h.dump();
@@ -175,7 +175,7 @@ Deno.test("decision 2: a ping's agent defaults to the token's, a heartbeat's doe
   assertEquals([heartbeat.status, heartbeat.json.error], [400, "missing_field"]);
 });
 
-Deno.test("decision 7: a key without the route's scope is forbidden, with it it is not", async () => {
+Deno.test("decision 7: a key without the route's scope is forbidden, with it it is allowed", async () => {
   await using h = await Harness.open();
   for (const scope of SCOPES) {
     const key = await h.addKey({ kind: "api_key", scopes: [scope] });
@@ -194,7 +194,7 @@ Deno.test("decision 7: a key without the route's scope is forbidden, with it it 
   }
 });
 
-Deno.test("a refused secret is unknown even where the store has it", async () => {
+Deno.test("a refused secret is unknown even if the store has it", async () => {
   const shared = developmentKey("eu");
   await using h = await Harness.open({ refusedSecret: shared });
   const environment = {

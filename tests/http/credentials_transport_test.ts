@@ -7,7 +7,7 @@ import { Harness, KEY } from "../support/harness/harness.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
 
-Deno.test("decision 3: Bearer and Basic work in any case, so does the alias header", async () => {
+Deno.test("decision 3: Bearer and Basic work in any case, and so does the alias header", async () => {
   await using h = await Harness.open();
   const accepted: Record<string, string>[] = [
     { Authorization: `Bearer ${KEY}` },
@@ -46,7 +46,7 @@ Deno.test("decision 3: other schemes and broken headers are invalid_credential",
   }
 });
 
-Deno.test("decision 3: ?key= works on GET /v1/ping and nowhere else", async () => {
+Deno.test("decision 3: ?key= works only on GET /v1/ping", async () => {
   await using h = await Harness.open();
   const ping = await h.get(`/v1/ping?agent=nightly&key=${KEY}&id=${runId(1)}`, { key: null });
   assertEquals([ping.status, ping.text], [200, "OK\n"]);
@@ -67,7 +67,7 @@ Deno.test("decision 3: ?key= works on GET /v1/ping and nowhere else", async () =
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 3: no transport brings a secret into the log or an answer", async () => {
+Deno.test("decision 3: no transport puts a secret into the log or a response", async () => {
   await using h = await Harness.open();
   const unknown = `apk_eu_${"d".repeat(32)}`;
   const foreign = `apk_us_${"c".repeat(32)}`;
@@ -93,7 +93,7 @@ Deno.test("decision 3: no transport brings a secret into the log or an answer", 
   }
 });
 
-Deno.test("decision 3: a failure inside a request does not bring its secret into the log", async () => {
+Deno.test("decision 3: a failure inside a request does not put its secret into the log", async () => {
   const fails = (): never => {
     throw new Error("broken");
   };
@@ -116,7 +116,7 @@ async function bytesOnDisk(h: Harness): Promise<string> {
   return files.join("\n");
 }
 
-Deno.test("decision 2: the store has the SHA-256 of a secret and nowhere the secret", async () => {
+Deno.test("decision 2: the store has only the SHA-256 of a secret", async () => {
   await using h = await Harness.open();
   const make = { kind: "api_key", name: "laptop", scopes: ["read"] };
   const made = (await h.post("/v1/keys", make)).json;
@@ -136,7 +136,7 @@ Deno.test("decision 2: the store has the SHA-256 of a secret and nowhere the sec
   }
 });
 
-Deno.test("decision 2: secrets have their kind, the region and 32 fresh hex digits", async () => {
+Deno.test("decision 2: secrets have their kind, the region and 32 random hex digits", async () => {
   for (const region of ["eu", "us"] as const) {
     await using h = await Harness.open({ region });
     const key = { kind: "api_key", name: "k" };

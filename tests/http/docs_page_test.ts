@@ -16,7 +16,7 @@ async function page() {
   return await h.get("/docs", { key: null });
 }
 
-Deno.test("the page allows its own style by its hash, and nothing else", async () => {
+Deno.test("the page allows only its own style, by its hash", async () => {
   const { headers, text } = await page();
   assertEquals(headers.get("content-type"), "text/html; charset=UTF-8");
   const styles = [...text.matchAll(/<style>([^<]*)<\/style>/g)].map(([, style = ""]) => style);
@@ -27,7 +27,7 @@ Deno.test("the page allows its own style by its hash, and nothing else", async (
   assert(!/ style=| on\w+=|<script|<link|<img|<iframe|@import|url\(/i.test(text));
 });
 
-Deno.test("the page leads nowhere but to itself and the document", async () => {
+Deno.test("the page links only to itself and the document", async () => {
   const { text } = await page();
   const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
   const targets = [...text.matchAll(/(?:href|src|action)="([^"]+)"/g)].map(([, to = ""]) => to);
@@ -37,7 +37,7 @@ Deno.test("the page leads nowhere but to itself and the document", async () => {
   }
 });
 
-Deno.test("the page has each call with its line for the shell, each error, header and schema", async () => {
+Deno.test("the page has each call with its shell line, each error, header and schema", async () => {
   const { text } = await page();
   const document = describedApi();
   const plain = text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
@@ -56,7 +56,7 @@ Deno.test("the page has each call with its line for the shell, each error, heade
   assert(!/undefined|\[object|<td>anything/.test(text));
 });
 
-Deno.test("a shell reads each line as the call that it shows", async () => {
+Deno.test("a shell parses each line as the call that it shows", async () => {
   for (const placed of documentedCalls(describedApi())) {
     const script = `curl() { printf '%s\\0' "$@"; }; U=http://host K=key; ${curlOf(placed)}`;
     const { code, stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
@@ -74,7 +74,7 @@ Deno.test("a shell reads each line as the call that it shows", async () => {
   }
 });
 
-Deno.test("the page fits a phone and follows its light and dark", async (t) => {
+Deno.test("the page fits a phone and follows its light and dark mode", async (t) => {
   const { text } = await page();
   assert(text.includes('<meta name="viewport" content="width=device-width, initial-scale=1"/>'));
   assert(text.includes("@media(prefers-color-scheme:dark)"));

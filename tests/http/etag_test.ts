@@ -42,7 +42,7 @@ for (const [path, change] of Object.entries(RECORDS)) {
   });
 }
 
-Deno.test("ETag: HEAD has the tag that GET has, and a page of events its own", async () => {
+Deno.test("ETag: HEAD has the tag of GET, and a page of events its own", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/events`, { events: [anEvent(1), anEvent(2)] });
@@ -53,7 +53,7 @@ Deno.test("ETag: HEAD has the tag that GET has, and a page of events its own", a
   assertNotEquals(await tagOf("GET", "?events_limit=1"), await tagOf("GET"));
 });
 
-Deno.test("ETag: a refusal has none, and knowing a tag lets nobody in", async () => {
+Deno.test("ETag: a refusal has none, and knowing a tag gives no access", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const tag = (await h.getSettled(RUN)).headers.get("etag") ?? "";

@@ -65,7 +65,7 @@ function inOrder(sent: readonly Sent[]): string[] {
     .map(({ id }) => id);
 }
 
-Deno.test("section 6: 1,203 events sent out of order are read in order, whatever the page", async () => {
+Deno.test("section 6: 1,203 events sent out of order are read in order, whatever the page size", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   // Seven events share each instant, and batches lie across each other.
@@ -84,7 +84,7 @@ Deno.test("section 6: 1,203 events sent out of order are read in order, whatever
   assertEquals((await h.get(PATH)).json.usage.events, 1_203);
 });
 
-Deno.test("section 6: one event a page walks through ties in the order of arrival", async () => {
+Deno.test("section 6: pages of one event return ties in the order of arrival", async () => {
   await using h = await Harness.open();
   const sent = [5, 3, 9, 1, 7].map((n) => anEvent(n, { ts: at() }));
   const halves = [sent.slice(0, 2), sent.slice(2)];
@@ -111,7 +111,7 @@ Deno.test("section 6: a run without events has an empty page and a null cursor",
   assertEquals(await page(h, 10, null), { ids: [], cursor: null });
 });
 
-Deno.test("section 6: a cursor keeps its place while events arrive before and behind it", async () => {
+Deno.test("section 6: a cursor keeps its position while events arrive before and after it", async () => {
   await using h = await Harness.open();
   const original = shuffled(300).map((n) => anEvent(n, { ts: at(1_000 + n * 10) }));
   await sendInBatches(h, original);
@@ -134,7 +134,7 @@ Deno.test("section 6: a cursor keeps its place while events arrive before and be
   assertEquals(whole, inOrder([...original, ...behind, same, ...before]));
 });
 
-Deno.test("section 6: walking while events are appended misses none and repeats none", async () => {
+Deno.test("section 6: paging while events are appended misses none and repeats none", async () => {
   await using h = await Harness.open();
   await sendInBatches(h, events(0, 199));
   const read: string[] = [];
@@ -151,7 +151,7 @@ Deno.test("section 6: walking while events are appended misses none and repeats 
   assertEquals(read, stored);
 });
 
-Deno.test("section 6: events of all possible instants keep their order", async () => {
+Deno.test("section 6: events across the range of instants keep their order", async () => {
   await using h = await Harness.open();
   const instants = [
     "9999-12-31T23:59:59.999Z",
@@ -176,7 +176,7 @@ Deno.test("section 6: events_limit is an integer from 1 to 1000", async () => {
   assertEquals((await page(h, 1_000, null)).ids.length, 3);
 });
 
-Deno.test("section 6: a text that is no cursor is refused, and a cursor reveals no other run", async () => {
+Deno.test("section 6: a text that is not a cursor is refused, and a cursor reveals no other run", async () => {
   await using h = await Harness.open();
   await h.post(`${PATH}/events`, { events: events(1, 3) });
   const { cursor } = await page(h, 2, null);

@@ -31,7 +31,7 @@ function withOutput(body: unknown, output: string): string {
   return `${JSON.stringify(body).slice(0, -1)},"output":${output}}`;
 }
 
-Deno.test("payloads of every type of event are kept as the text that was sent", async () => {
+Deno.test("payloads of every event type are kept as the exact text sent", async () => {
   await using h = await Harness.open();
   const sent = Object.values(PAYLOADS).flatMap((data) =>
     ["log", "tool_call", "llm_call", "custom"].map((type) => ({ type, data }))
@@ -50,7 +50,7 @@ Deno.test("payloads of every type of event are kept as the text that was sent", 
   }
 });
 
-Deno.test("output is kept as the text that was sent, in the answer and on reading", async () => {
+Deno.test("output is kept as the exact text sent, in the response and in reads", async () => {
   await using h = await Harness.open();
   for (const [n, output] of Object.values(PAYLOADS).entries()) {
     const path = `/v1/runs/${runId(n)}`;
@@ -82,7 +82,7 @@ Deno.test("of a repeated member around a payload the last one counts", async () 
   assertStringIncludes(text, '"data":{"last":2.0}');
 });
 
-Deno.test("pricing rule 4: a cost that an llm_call claims is not its cost", async () => {
+Deno.test("pricing rule 4: the cost reported by an llm_call is not its cost", async () => {
   await using h = await Harness.open();
   const data = { model: "no-such-model", provider: "p", input_tokens: 10, cost_usd: 99 };
   await h.post(`${PATH}/events`, { events: [anEvent(1, { type: "llm_call", data })] });
@@ -91,7 +91,7 @@ Deno.test("pricing rule 4: a cost that an llm_call claims is not its cost", asyn
   assertEquals(run.cost.unpriced_models, ["no-such-model"]);
 });
 
-Deno.test("section 6: usage sums the llm_calls and counts what failed", async () => {
+Deno.test("section 6: usage adds up the llm_calls and counts failures", async () => {
   await using h = await Harness.open();
   const call = (n: number, data: Record<string, unknown>) => anEvent(n, { type: "llm_call", data });
   const batch = [
@@ -117,7 +117,7 @@ Deno.test("section 6: usage sums the llm_calls and counts what failed", async ()
   });
 });
 
-Deno.test("R3: tokens of an llm_call that are no integers from 0 to 2^53-1 count nothing", async () => {
+Deno.test("R3: llm_call tokens that are not integers from 0 to 2^53-1 are not counted", async () => {
   await using h = await Harness.open();
   const send = (n: number, input_tokens: unknown) =>
     h.post(`${PATH}/events`, {

@@ -23,7 +23,7 @@ async function idsOf(h: Harness, n = 1): Promise<string[]> {
   return run.events.map(({ id }: { id: string }) => id);
 }
 
-Deno.test("contract 3: a batch is 202 with its counts and read back whole", async () => {
+Deno.test("contract 3: a batch is 202 with its counts and is read back completely", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   h.nowMs += 400;
@@ -47,7 +47,7 @@ Deno.test("contract 3: a batch is 202 with its counts and read back whole", asyn
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is", async () => {
+Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is stored", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const refused = await send(h, events(1, 51));
@@ -117,7 +117,7 @@ Deno.test("decision 20: repeats inside a batch count as duplicates, the first is
   assertEquals([run.usage.events, await h.usage()], [2, 2]);
 });
 
-Deno.test("decision 21: repeats in later batches are dropped and counted, whatever they say", async () => {
+Deno.test("decision 21: repeats in later batches are dropped and counted, whatever their content", async () => {
   await using h = await Harness.open();
   await send(h, events(1, 3));
   const before = await h.dump();
@@ -134,7 +134,7 @@ Deno.test("decision 21: repeats in later batches are dropped and counted, whatev
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("decision 21: repeats are known among a thousand ids, also after a restart", async () => {
+Deno.test("decision 21: repeats are detected among a thousand ids, also after a restart", async () => {
   await using h = await Harness.open();
   for (let from = 0; from < 1_000; from += 50) await send(h, events(from, from + 49));
   await h.restart();
@@ -144,7 +144,7 @@ Deno.test("decision 21: repeats are known among a thousand ids, also after a res
   assertEquals([(await h.get(PATH)).json.usage.events, await h.usage()], [1_005, 1_005]);
 });
 
-Deno.test("decision 19: an event id is unique within its run, not beyond", async () => {
+Deno.test("decision 19: an event id is unique only within its run", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   for (const [n, key] of [[1, h.key], [2, h.key], [1, other.key]] as const) {
@@ -157,7 +157,7 @@ Deno.test("decision 19: an event id is unique within its run, not beyond", async
   assertEquals([await h.usage(), await h.usage(other.team)], [5, 2]);
 });
 
-Deno.test("decision 19: external_id stands in for an absent id, and id wins", async () => {
+Deno.test("decision 19: external_id replaces an absent id, and id wins", async () => {
   await using h = await Harness.open();
   const batch = [
     anEvent(1, { id: undefined, external_id: eventId(1) }),
@@ -203,7 +203,7 @@ Deno.test("decision 17: events after the finish are stored, each batch a revisio
   assertEquals([run.usage.events, run.finished_at, run.updated_at], [4, at(5_000), at(3_000)]);
 });
 
-Deno.test("contract 3: overlapping batches at once store each event exactly once", async () => {
+Deno.test("contract 3: concurrent overlapping batches store each event exactly once", async () => {
   await using h = await Harness.open();
   const batches = Array.from({ length: 20 }, (_, i) => events(i * 10, i * 10 + 29));
   const answers = await Promise.all(batches.map((batch) => send(h, batch)));

@@ -38,7 +38,7 @@ Deno.test("R16: groups of spend add up to the total, to the last digit", async (
   ]);
 });
 
-Deno.test("R16: tokens and the cost of a run are exact beyond 2^53, in each answer", async () => {
+Deno.test("R16: tokens and the cost of a run are exact beyond 2^53, in each response", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const data = { model: "gpt-4o", input_tokens: MAX, output_tokens: MAX };

@@ -23,7 +23,7 @@ Deno.test("money: dollars as text are exact to the picodollar, however many ther
   for (const [amount, text] of texts) assertEquals(dollarsText(amount), text);
 });
 
-Deno.test("export: both forms say the same of a run, and money to the picodollar", () => {
+Deno.test("export: both formats agree on each run, with money exact to the picodollar", () => {
   const amount = 9_007_199_254_740_993_000_001n;
   const row = aRow(1, {
     agent: '=HYPERLINK("evil")',
@@ -54,7 +54,7 @@ Deno.test("export: both forms say the same of a run, and money to the picodollar
   }
 });
 
-Deno.test("export: a run without an opening has empty cells, not words", () => {
+Deno.test("export: a run without an opening has empty cells", () => {
   const row = aRow(1, { agent: null, startedAt: null, durationMs: null, flags: ["no_opening"] });
   const csv = csvOf(row);
   assertEquals([csv["agent"], csv["started_at"], csv["duration_ms"]], ["", "", ""]);

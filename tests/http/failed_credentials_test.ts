@@ -18,7 +18,7 @@ async function askWith(h: Harness, key: string): Promise<number> {
   return (await h.get(`/v1/runs/${runId(99)}`, { key })).status;
 }
 
-Deno.test("R15: every way to fail is 401 with the same bytes, however often within one instant", async () => {
+Deno.test("R15: every failure is 401 with the same bytes, however often within one instant", async () => {
   await using h = await Harness.open({ deps: { limits: createRequestLimits(() => 0) } });
   const revoked = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { json } = await h.get("/v1/keys");
@@ -40,7 +40,7 @@ Deno.test("R15: every way to fail is 401 with the same bytes, however often with
   assertMatch(ping.text, /^invalid_credential .*\n$/);
 });
 
-Deno.test("a credential that is refused again and again is looked for once", async () => {
+Deno.test("a credential that is refused repeatedly is looked up once", async () => {
   await using h = await Harness.open();
   const revoked = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { json } = await h.get("/v1/keys");
@@ -58,7 +58,7 @@ Deno.test("a credential that is refused again and again is looked for once", asy
   }
 });
 
-Deno.test("of many requests at once with a key that is not in memory a few look for it", async () => {
+Deno.test("of many concurrent requests with an uncached key a few look it up", async () => {
   await using h = await Harness.open();
   const fresh = await h.addKey({ kind: "api_key", scopes: ["read"] });
   using reads = new ReadsOf(h.store, "credential");
@@ -67,7 +67,7 @@ Deno.test("of many requests at once with a key that is not in memory a few look 
   assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
 });
 
-Deno.test("made-up credentials of one address take a few slots, and nobody else waits for them", async () => {
+Deno.test("made-up credentials from one address take a few slots, and other clients do not wait", async () => {
   await using h = await Harness.open();
   const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];
   assertEquals(await askWith(h, known), 404);
@@ -90,7 +90,7 @@ Deno.test("made-up credentials of one address take a few slots, and nobody else 
   assert(reads.most <= 4, `${reads.most} look-ups at once`);
 });
 
-Deno.test("another address does not wait for the look-ups of one that floods", async () => {
+Deno.test("another address does not wait for the lookups of a flooding address", async () => {
   await using h = await Harness.open();
   const fresh = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const release = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ Deno.test("another address does not wait for the look-ups of one that floods", a
   assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
 });
 
-Deno.test("a key that works is looked up again in the line of its team, not behind its address", async () => {
+Deno.test("a valid key is looked up again in its team's queue, not after its address", async () => {
   await using h = await Harness.open();
   const find = (key: string, from: string) => Promise.resolve(h.credentials.find(key, () => from));
   assert(await find(h.key, "flooded") !== null);
@@ -132,7 +132,7 @@ Deno.test("a key that works is looked up again in the line of its team, not behi
   assertEquals((await Promise.all(flood)).filter((each) => each !== null), []);
 });
 
-Deno.test("a credential that works keeps its own answer where it may not ask", async () => {
+Deno.test("a valid credential without permission keeps its own error", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
   const scope = await h.get("/v1/keys", { key: token });
@@ -140,7 +140,7 @@ Deno.test("a credential that works keeps its own answer where it may not ask", a
   assertEquals((await h.get(`/v1/ping?id=${runId(2)}`, { key: token })).status, 200);
 });
 
-Deno.test("a new or rotated key of one team leaves the keys of others in memory", async () => {
+Deno.test("a new or rotated key of one team leaves other teams' keys in the cache", async () => {
   await using h = await Harness.open();
   const { key: other } = await h.addTeam("free");
   await askWith(h, other);

@@ -133,7 +133,7 @@ Deno.test("a generated TypeScript client compiles strictly, and performs the REA
       });
     });
 
-    await t.step("what is wrong is refused", async () => {
+    await t.step("wrong types are rejected", async () => {
       const files = await Promise.all(
         Object.entries(WRONG).map(([name, text]) => {
           const wrong = `import type { components } from "./api.ts";\n${text}\n`;

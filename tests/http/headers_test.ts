@@ -18,7 +18,7 @@ async function headersOf(
   return answer;
 }
 
-Deno.test("every answer says who may keep it, and that its type is meant", async () => {
+Deno.test("every response has its caching policy and nosniff", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2]) await h.post("/v1/runs", aRun(n));
   const seen = new Map<number, number>();

@@ -55,7 +55,7 @@ Deno.test("decision 25: a sent duration or end wins over the span since the star
   assertEquals([measured.status, measured.json.duration_ms], [202, 5]);
 });
 
-Deno.test("decision 25: what the close says wins, field by field", async () => {
+Deno.test("decision 25: the close's fields win, field by field", async () => {
   await using h = await Harness.open();
   await beat(h, {
     status: "start",
@@ -84,7 +84,7 @@ Deno.test("decision 25: what the close says wins, field by field", async () => {
   assertEquals([run.metadata.stage, run.metadata.job], ["close", "a"]);
 });
 
-Deno.test("decision 25: what the close leaves out stays the start's", async () => {
+Deno.test("decision 25: fields absent from the close keep the start's values", async () => {
   await using h = await Harness.open();
   const metadata = { job: "a" };
   await beat(h, { status: "start", cost_usd: 1.5, input_tokens: 10, metadata, feature: "f" });
@@ -95,14 +95,14 @@ Deno.test("decision 25: what the close leaves out stays the start's", async () =
   assertEquals([run.metadata, run.feature], [metadata, "f"]);
 });
 
-Deno.test("decision 25: model of the start and tokens of the close are priced together", async () => {
+Deno.test("decision 25: the start's model and the close's tokens are priced together", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start", model: "m-1" });
   await beat(h, { input_tokens: 3 });
   assertEquals((await recordOf(h)).cost.unpriced_models, ["m-1"]);
 });
 
-Deno.test("decision 25: a close that claims another start or agent is a conflict", async () => {
+Deno.test("decision 25: a close that names another start or agent is a conflict", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const stored = await h.dump();
@@ -127,7 +127,7 @@ Deno.test("decision 26: after the close nothing reopens it and no other close ch
   assertEquals((await recordOf(h)).status, "failed");
 });
 
-Deno.test("decision 26: a start repeated after its close answers the closed record", async () => {
+Deno.test("decision 26: a start repeated after its close returns the closed record", async () => {
   await using h = await Harness.open();
   const started = await beat(h, { status: "start" });
   assertEquals((await beat(h, { status: "start" })).text, started.text);
@@ -137,7 +137,7 @@ Deno.test("decision 26: a start repeated after its close answers the closed reco
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 26: racing closes of a start: one is stored, all answer the same", async () => {
+Deno.test("decision 26: of racing closes of a start one is stored, and all return it", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const words = ["ok", "fail", "timeout", "ok", "fail", "timeout"];
@@ -187,7 +187,7 @@ Deno.test("decision 27: start on a run that is open is a replay of it", async ()
   assertEquals(await h.dump(), stored);
 });
 
-Deno.test("R18: POST /v1/runs on a heartbeat's id is a replay in run words, and opens its run", async () => {
+Deno.test("R18: POST /v1/runs on a heartbeat's id is a replay in run vocabulary, and opens its run", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const running = await open(h);

@@ -47,7 +47,7 @@ Deno.test("decision 32: answers are the same bytes with and without another team
   assertEquals((await tell(h, KEY, "nightly")).map(seen), alone);
 });
 
-Deno.test("decision 32: two teams live through the same ids side by side", async () => {
+Deno.test("decision 32: two teams use the same ids independently", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   const [ours, theirs] = await Promise.all([
@@ -71,7 +71,7 @@ Deno.test("decision 32: two teams live through the same ids side by side", async
   assertEquals(await h.usage(), await h.usage(other.team));
 });
 
-Deno.test("decision 32: a team's writes leave the other team's record and count alone", async () => {
+Deno.test("decision 32: a team's writes leave the other team's record and count unchanged", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await tell(h, KEY, "nightly");

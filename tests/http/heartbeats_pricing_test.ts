@@ -20,7 +20,7 @@ for (const cost_usd of [0, 0.1, 12.34, 1e-12, 0.000001234567, 1e6, 1e-7]) {
   });
 }
 
-Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is remembered", async () => {
+Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is listed as unpriced", async () => {
   await using h = await Harness.open();
   const sent = await h.post(
     "/v1/heartbeats",
@@ -51,7 +51,7 @@ Deno.test("pricing rule 2: a model without tokens, and tokens without a model, p
   }
 });
 
-Deno.test("decisions, section 5: more cached than input tokens are taken and flagged", async () => {
+Deno.test("decisions, section 5: more cached than input tokens are accepted and flagged", async () => {
   await using h = await Harness.open();
   const tokens = { model: "m-1", input_tokens: 1, cached_input_tokens: 2 };
   assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1, tokens))).status, 202);

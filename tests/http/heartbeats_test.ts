@@ -3,7 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
-Deno.test("contract 5: only agent is required; every default is the server's", async () => {
+Deno.test("contract 5: only agent is required; the server sets every default", async () => {
   await using h = await Harness.open();
   const sent = await h.post("/v1/heartbeats", { agent: "nightly" });
   assertEquals(sent.status, 202);
@@ -73,7 +73,7 @@ Deno.test("decisions 28 and 29: start reads as running and has no end, span or c
   assertEquals(run.cost.state, "pending");
 });
 
-Deno.test("decision 28: other words are refused, also those of finish", async () => {
+Deno.test("decision 28: other status words are refused, also those of finish", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const status of ["success", "failed", "cancelled", "running", "error", "OK", "", 1, {}]) {
@@ -83,7 +83,7 @@ Deno.test("decision 28: other words are refused, also those of finish", async ()
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 8: null in every optional field is as absent", async () => {
+Deno.test("decision 8: null in every optional field counts as absent", async () => {
   await using h = await Harness.open();
   const optional = [
     ..."id status started_at finished_at cost_usd model provider input_tokens".split(" "),
@@ -151,7 +151,7 @@ for (const { name, fields, skew } of SKEWS) {
   });
 }
 
-Deno.test("decision 12: instants come back in one form, whatever form they were sent in", async () => {
+Deno.test("decision 12: instants are returned in one format, whatever format was sent", async () => {
   await using h = await Harness.open();
   const sent = await h.post(
     "/v1/heartbeats",
@@ -208,7 +208,7 @@ Deno.test("decision 24: a retry after a restart of the service is still a replay
   assertEquals([again.status, again.text], [200, first.text]);
 });
 
-Deno.test("decision 24: of twenty racing retries one is stored and all answer alike", async () => {
+Deno.test("decision 24: of twenty racing retries one is stored and all get the same response", async () => {
   await using h = await Harness.open();
   const all = await Promise.all(
     Array.from({ length: 20 }, () => h.post("/v1/heartbeats", aHeartbeat(1))),

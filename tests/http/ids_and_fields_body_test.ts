@@ -40,7 +40,7 @@ Deno.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", async 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R10: it is bytes that count, not characters", async () => {
+Deno.test("R10: the limit counts bytes, not characters", async () => {
   await using h = await Harness.open();
   const open = `${JSON.stringify(aRun(1)).slice(0, -1)},"pad":"`;
   const room = BODY_BYTES_MAX - open.length - 2;
@@ -106,7 +106,7 @@ Deno.test("decision 10: identity and gzip in any case are read, everything else 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 10: gzip is inflated under the limit of the body", async () => {
+Deno.test("decision 10: gzip is inflated up to the limit of the body", async () => {
   await using h = await Harness.open();
   const send = (body: Uint8Array) => h.post("/v1/runs", body, { headers: GZIP });
   assertEquals(code(await send(gzipSync(aRunOfBytes(1, BODY_BYTES_MAX)))), [...STORED]);
@@ -152,7 +152,7 @@ Deno.test("decision 10: broken gzip is invalid_json", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
 });
 
-Deno.test("R7: a field that nobody reads may nest as deep as it likes", async () => {
+Deno.test("R7: a field that is not read may nest to any depth", async () => {
   await using h = await Harness.open();
   for (const [n, depth] of [[1, JSON_DEPTH_MAX], [2, JSON_DEPTH_MAX + 1], [3, 500_000]] as const) {
     const answer = await h.post("/v1/runs", aRunOfDepth(n, depth));
@@ -194,7 +194,7 @@ Deno.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async
   }
 });
 
-Deno.test("R7: nesting in other fields is never more than a malformed field", async () => {
+Deno.test("R7: nesting in other fields is only a malformed field", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   const run = (field: string, n: number) =>
@@ -219,7 +219,7 @@ Deno.test("decision 11: brackets inside texts do not nest", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.goal, text);
 });
 
-Deno.test("decision 7: what is no JSON object is invalid_json, on every write call", async () => {
+Deno.test("decision 7: a body that is not a JSON object is invalid_json, on every write call", async () => {
   await using h = await Harness.open();
   const run = JSON.stringify(aRun(1));
   const latin1 = Uint8Array.from(run.replace("researcher", "r\u00e9"), (c) => c.charCodeAt(0));

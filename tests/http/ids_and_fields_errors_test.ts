@@ -120,7 +120,7 @@ async function runKeys(h: Harness): Promise<string[]> {
   return (await h.dump()).filter((line) => /^\[\s+"(run|agent)/.test(line));
 }
 
-Deno.test("contract 10: every 503 says when to come back, 1 to 5 seconds", async () => {
+Deno.test("contract 10: every 503 has a Retry-After of 1 to 5 seconds", async () => {
   for (const code of ["storage_unavailable", "shutting_down"] as const) {
     const provocation = PROVOCATIONS[code];
     assert(typeof provocation === "object");
@@ -132,7 +132,7 @@ Deno.test("contract 10: every 503 says when to come back, 1 to 5 seconds", async
   }
 });
 
-Deno.test("a 500 tells the cause to the log and not to the client", async () => {
+Deno.test("a 500 writes the cause to the log and not to the client", async () => {
   await using h = await Harness.open(storeThatFails(new Error("secret detail")));
   const answer = await h.post("/v1/runs", aRun(1));
   assertEquals(answer.status, 500);
@@ -140,7 +140,7 @@ Deno.test("a 500 tells the cause to the log and not to the client", async () => 
   assert(h.log.some((line) => line.includes("secret detail")));
 });
 
-Deno.test("decision 7: 405 lists the path's methods in Allow, OPTIONS answers them", async () => {
+Deno.test("decision 7: 405 lists the path's methods in Allow, and OPTIONS returns them", async () => {
   await using h = await Harness.open();
   for (
     const [path, wrong, allow] of [

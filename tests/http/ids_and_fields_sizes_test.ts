@@ -92,7 +92,7 @@ Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated"
   }
 });
 
-Deno.test("decision 11: a batch of 1 MiB that nothing compresses is stored and read whole", async () => {
+Deno.test("decision 11: an incompressible batch of 1 MiB is stored and read completely", async () => {
   await using h = await Harness.open();
   const sent: string[] = [];
   const shapes = [[4, 262_000], [50, 20_900]] as const;
@@ -115,7 +115,7 @@ Deno.test("decision 11: a batch of 1 MiB that nothing compresses is stored and r
   assertEquals(again.json, { accepted: 0, duplicates: 4 });
 });
 
-Deno.test("decision 11: two batches of 1 MiB at once on one run are both stored whole", async () => {
+Deno.test("decision 11: two concurrent batches of 1 MiB on one run are both stored completely", async () => {
   await using h = await Harness.open();
   const batches = [0, 4].map((from) =>
     Array.from({ length: 4 }, (_, i) => anEventOfBytes(from + i, 262_000))
@@ -128,7 +128,7 @@ Deno.test("decision 11: two batches of 1 MiB at once on one run are both stored 
   for (const event of batches.flat()) assert(text.includes(dataOf(event)));
 });
 
-Deno.test("decision 11: the largest finish of all is stored and read whole", async () => {
+Deno.test("decision 11: the largest possible finish is stored and read completely", async () => {
   await using h = await Harness.open();
   const name = (n: number) => `${String.fromCodePoint(0x20000 + n).repeat(124)}${1_000 + n}`;
   const scores = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [name(n), n / 7]));
@@ -141,7 +141,7 @@ Deno.test("decision 11: the largest finish of all is stored and read whole", asy
   assertEquals(Object.fromEntries(read), scores);
 });
 
-Deno.test("decision 11: the longest texts of a run are stored and read whole", async () => {
+Deno.test("decision 11: the longest texts of a run are stored and read completely", async () => {
   await using h = await Harness.open();
   const wide = (length: number) => "\u{1f600}".repeat(length);
   const fields = {
@@ -178,7 +178,7 @@ Deno.test("decision 38: a plan without a limit on metadata keeps a body full of 
   assertEquals((await h.post("/v1/runs", body)).status, 200);
 });
 
-Deno.test("decision 38: such metadata and the largest output fit one close together", async () => {
+Deno.test("decision 38: such metadata and the largest output together fit one close", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const metadata = manyLabels(6_000);
   const output = objectOfBytes(OUTPUT_BYTES_MAX);

@@ -38,7 +38,7 @@ function refusal({ status, json }: Answer): [number, string, string | undefined]
   return [status, json.error, json.field];
 }
 
-Deno.test("decision 5: a body's run id is judged by its pattern, then by its region", async () => {
+Deno.test("decision 5: a body's run id is checked by its pattern, then by its region", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const [id, code] of BAD_RUN_IDS) {
@@ -52,7 +52,7 @@ Deno.test("decision 5: a body's run id is judged by its pattern, then by its reg
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 5: a path's run id is judged the same way on every route", async () => {
+Deno.test("decision 5: a path's run id is checked the same way on every route", async () => {
   await using h = await Harness.open();
   for (const [id, code] of BAD_RUN_IDS) {
     if (typeof id !== "string" || id === "") continue;
@@ -67,7 +67,7 @@ Deno.test("decision 5: a path's run id is judged the same way on every route", a
   }
 });
 
-Deno.test("decision 5: an event id is judged the same way, its message naming the index", async () => {
+Deno.test("decision 5: an event id is checked the same way, and its message names the index", async () => {
   await using h = await Harness.open();
   for (const [run, code] of BAD_RUN_IDS) {
     const id = typeof run === "string"
@@ -138,7 +138,7 @@ Deno.test("decisions, section 2: the first bad field in the order of the tables 
   }
 });
 
-Deno.test("decision 6: an event's refusal names index and field", async () => {
+Deno.test("decision 6: the refusal of an event names index and field", async () => {
   await using h = await Harness.open();
   for (
     const [fields, code, field, place] of [
@@ -163,7 +163,7 @@ Deno.test("decision 6: an event's refusal names index and field", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
 });
 
-Deno.test("decision 8: null is as absent in an optional field and missing in a required one", async () => {
+Deno.test("decision 8: null counts as absent in an optional field and missing in a required one", async () => {
   await using h = await Harness.open();
   const required: Record<string, readonly string[]> = {
     "/v1/runs": ["id", "agent", "started_at"],
@@ -189,7 +189,7 @@ Deno.test("decision 8: null is as absent in an optional field and missing in a r
   assertEquals([scores, links.parent], [[], null]);
 });
 
-Deno.test("decision 9: unknown fields are ignored, whatever they are called", async () => {
+Deno.test("decision 9: unknown fields are ignored, whatever their names", async () => {
   await using h = await Harness.open();
   const extra = `"__proto__":{"agent":"x"},"constructor":1,"toString":null,"":[],"sdk":{"v":"1"}`;
   const body = `{${extra},${JSON.stringify(aRun(1)).slice(1)}`;

@@ -53,7 +53,7 @@ const BAD_INSTANTS: readonly unknown[] = [
   {},
 ];
 
-Deno.test("decision 12: every form of an instant is echoed and read to the millisecond", async () => {
+Deno.test("decision 12: every format of an instant is echoed and read to the millisecond", async () => {
   await using h = await Harness.open();
   for (const [n, [sent, echoed]] of GOOD_INSTANTS.entries()) {
     const opened = await h.post("/v1/runs", aRun(n, { started_at: sent }));
@@ -70,7 +70,7 @@ Deno.test("decision 12: every form of an instant is echoed and read to the milli
   }
 });
 
-Deno.test("decision 12: everything else is invalid_field in every field of time", async () => {
+Deno.test("decision 12: any other text is invalid_field in every time field", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const sent of BAD_INSTANTS) {
@@ -142,7 +142,7 @@ const BAD_AGENTS: readonly unknown[] = [
   {},
 ];
 
-Deno.test("decision 13: an agent slug is kept and answered as it was sent", async () => {
+Deno.test("decision 13: an agent slug is stored and returned as sent", async () => {
   await using h = await Harness.open();
   for (const [n, agent] of GOOD_AGENTS.entries()) {
     const opened = await h.post("/v1/runs", aRun(n, { agent }));
@@ -156,7 +156,7 @@ Deno.test("decision 13: an agent slug is kept and answered as it was sent", asyn
   assertEquals(value, GOOD_AGENTS.length);
 });
 
-Deno.test("decision 13: everything else is invalid_field and creates no agent", async () => {
+Deno.test("decision 13: any other slug is invalid_field and creates no agent", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const agent of BAD_AGENTS) {
@@ -173,7 +173,7 @@ Deno.test("decision 13: everything else is invalid_field and creates no agent", 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 13: agents that differ in case are two, and a retry must name the same", async () => {
+Deno.test("decision 13: agents that differ in case are two agents, and a retry must name the same one", async () => {
   await using h = await Harness.open();
   assertEquals((await h.post("/v1/runs", aRun(1, { agent: "Nightly" }))).status, 202);
   const other = await h.post("/v1/runs", aRun(1, { agent: "nightly" }));

@@ -97,7 +97,7 @@ const KINDS: Record<string, { readonly send: Send; readonly count?: number }> = 
 
 type Send = (h: Harness, n: number) => ReturnType<Harness["post"]>;
 
-Deno.test("no cache keeps the bodies or URLs of the requests that filled it", async () => {
+Deno.test("no cache retains the bodies or URLs of the requests that filled it", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   let n = 1;
   const kept: Record<string, number> = {};

@@ -59,7 +59,7 @@ async function readEvents(h: Harness): Promise<{ ids: string[]; text: string }> 
   }
 }
 
-Deno.test("R10: 50 events of 256 KiB that nothing compresses are stored whole, and once", async () => {
+Deno.test("R10: 50 incompressible events of 256 KiB are stored completely, and once", async () => {
   await using h = await Harness.open();
   const events = largeEvents(EVENTS_PER_BATCH_MAX, EVENT_BYTES_MAX);
   const body = `{"events":[${events}]}`;
@@ -76,7 +76,7 @@ Deno.test("R10: 50 events of 256 KiB that nothing compresses are stored whole, a
   for (const event of events) assert(text.includes(event.slice(event.indexOf('"data":'), -1)));
 });
 
-Deno.test("R10: a large batch that was stored in part is completed by its retry", async () => {
+Deno.test("R10: a retry completes a partially stored large batch", async () => {
   await using h = await Harness.open();
   const events = largeEvents(12, EVENT_BYTES_MAX);
   assertEquals((await h.post(`${PATH}/events`, `{"events":[${events.slice(0, 5)}]}`)).status, 202);
@@ -107,7 +107,7 @@ Deno.test("R10: one bad event refuses a large batch, and nothing of it is stored
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R7: an event of 16 MiB is stored with its price, and priced again from what is kept", async () => {
+Deno.test("R7: an event of 16 MiB is stored with its price, and repriced from the stored part", async () => {
   await using h = await Harness.open();
   const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
   const small = anEvent(1, { type: "llm_call", data: call });
@@ -157,7 +157,7 @@ Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output t
   assertEquals([scores[0]?.value, cost_usd], [1, 0.5]);
 });
 
-Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left out is told", async () => {
+Deno.test("R10: a body with 2 MiB of other fields opens the run, and dropped fields are reported", async () => {
   await using h = await Harness.open();
   const rest = JSON.stringify(aRun(1)).slice(0, -1);
   const opened = await h.post("/v1/runs", `${rest},"more":${wide(2_000_000)}}`);
@@ -186,7 +186,7 @@ Deno.test("R1, R10: empty lists are empty objects in a large body too", async ()
   assertEquals([metadata, output], [{}, {}]);
 });
 
-Deno.test("R10: a field that is left out is told once, and refused where it is required", async () => {
+Deno.test("R10: a dropped field is reported once, and refused if it is required", async () => {
   await using h = await Harness.open();
   const deep = "[".repeat(70) + "]".repeat(70);
   const large = wide(WHOLE_BODY_BYTES_MAX);
@@ -214,14 +214,14 @@ Deno.test("R10: a field that is left out is told once, and refused where it is r
   }
 });
 
-Deno.test("R10: the control API takes no more than it did", async () => {
+Deno.test("R10: the control API's body limit is unchanged", async () => {
   await using h = await Harness.open();
   const key = (bytes: number) => JSON.stringify({ kind: "api_key", name: "a" }).padEnd(bytes);
   assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX))).status, 201);
   assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX + 1))).status, 413);
 });
 
-Deno.test("R10: a body of 16 MiB never holds the event loop for 50 ms", async () => {
+Deno.test("R10: a body of 16 MiB never blocks the event loop for 50 ms", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const event = (n: number, bytes: number) =>
     JSON.stringify(anEvent(n)).replace(/"data":.*\}/, () => `"data":${wide(bytes)}}`);
@@ -266,7 +266,7 @@ async function whileWatched<T>(work: () => Promise<T>): Promise<{ longestMs: num
   }
 }
 
-Deno.test("R7: an output of any kind may be too large", async () => {
+Deno.test("R7: an output of any type may be too large", async () => {
   await using h = await Harness.open();
   const outputs = [`"${"é".repeat(OUTPUT_BYTES_MAX)}"`, `[${"1,".repeat(OUTPUT_BYTES_MAX)}1]`];
   for (const [n, output] of outputs.entries()) {

@@ -162,7 +162,7 @@ for (const edge of EDGES) {
   });
 }
 
-Deno.test("decision 34: whole numbers from 0 to 2^53 - 1 are tokens and durations, however written", async () => {
+Deno.test("decision 34: integers from 0 to 2^53 - 1 are tokens and durations, however written", async () => {
   await using h = await Harness.open();
   const most = String(Number.MAX_SAFE_INTEGER);
   const fields = ["input_tokens", "output_tokens", "cached_input_tokens", "duration_ms"];
@@ -178,7 +178,7 @@ Deno.test("decision 34: whole numbers from 0 to 2^53 - 1 are tokens and duration
   }
 });
 
-Deno.test("every limit of the service has its edge here, or is known to be met elsewhere", () => {
+Deno.test("every limit of the service is tested here or listed as tested elsewhere", () => {
   /** In `limits_told_test.ts`. */
   const told = [
     "METADATA_KEY_CHARS_MAX",

@@ -45,7 +45,7 @@ async function read(h: Harness, n: number, key = h.key) {
 
 const ids = (...numbers: number[]) => numbers.map((n) => runId(n));
 
-Deno.test("links: children are on their parent, the latest start first, whoever came first", async () => {
+Deno.test("links: children are listed on their parent, latest start first, in any order of arrival", async () => {
   await using h = await Harness.open();
   await start(h, 2, 1);
   await start(h, 3, 1);
@@ -58,7 +58,7 @@ Deno.test("links: children are on their parent, the latest start first, whoever 
   await assertClean(h.store);
 });
 
-Deno.test("links: a run costs what it costs, and with its descendants what all of them do", async () => {
+Deno.test("links: a run has its own cost, and a cost including its descendants", async () => {
   await using h = await Harness.open();
   await price(h);
   // 1 → 2 → 4 → 5, and 1 → 3.
@@ -84,7 +84,7 @@ Deno.test("links: a run costs what it costs, and with its descendants what all o
   await assertClean(h.store);
 });
 
-Deno.test("links: a run of its own, and a circle, count everybody once", async () => {
+Deno.test("links: self-references and cycles count each run once", async () => {
   await using h = await Harness.open();
   await price(h);
   for (const [n, parent] of [[1, 3], [2, 1], [3, 2], [7, 7]] as const) {
@@ -97,7 +97,7 @@ Deno.test("links: a run of its own, and a circle, count everybody once", async (
   assertEquals(cost_with_children_usd, 7);
 });
 
-Deno.test("links: a parent of another team is an id like one that never was", async () => {
+Deno.test("links: a parent of another team is answered like an unknown id", async () => {
   await using h = await Harness.open();
   await price(h);
   const other = await h.addTeam("business");
@@ -116,7 +116,7 @@ Deno.test("links: a parent of another team is an id like one that never was", as
   assertEquals((await read(h, 1, other.key)).links.children, []);
 });
 
-Deno.test("links: of very many children the latest are listed, and what is left out is told", async () => {
+Deno.test("links: of very many children the latest are listed, and the omission is reported", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await price(h);
   const opened = async (from: number, to: number) => {
@@ -139,7 +139,7 @@ Deno.test("links: of very many children the latest are listed, and what is left 
   assertEquals([cut.links.cost_cut, cut.cost_with_children_usd], [true, DESCENDANTS.max]);
 });
 
-Deno.test("links: generations beyond the last that is looked at are told", async () => {
+Deno.test("links: generations beyond the limit are reported as omitted", async () => {
   await using h = await Harness.open();
   await price(h);
   const last = 1 + DESCENDANTS.generations;
@@ -155,7 +155,7 @@ Deno.test("links: generations beyond the last that is looked at are told", async
   assertEquals([cut.links.cost_cut, cut.cost_with_children_usd], [true, last]);
 });
 
-Deno.test("links: a valid traceparent is kept with the opening, an invalid one is as not sent", async () => {
+Deno.test("links: a valid traceparent is stored with the opening, an invalid one is ignored", async () => {
   await using h = await Harness.open();
   const linkOf = async (n: number) => (await read(h, n)).links;
   const traced = { parent: null, children: [], trace_id: TRACE, parent_span_id: SPAN };

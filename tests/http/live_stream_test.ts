@@ -59,7 +59,7 @@ function pagesOf(all: readonly RunChange[]): ReadPage {
   };
 }
 
-Deno.test("stream: a client that does not take what it is sent is left, and nothing is kept for it", async () => {
+Deno.test("stream: a client that stops reading is disconnected, and nothing is buffered for it", async () => {
   const all = await changes(1, 2_000);
   const { stream, waiting } = aStream();
   let isLeft = false;
@@ -80,7 +80,7 @@ Deno.test("stream: a client that does not take what it is sent is left, and noth
   assertEquals([waiting.bytes, await new Response(stream.body).text()], [0, ""]);
 });
 
-Deno.test("stream: a text that streams share counts once, and one team has a quarter of all", async () => {
+Deno.test("stream: a text shared by streams counts once, and one team has a quarter of the total", async () => {
   const all = await changes(1, 200);
   const { stream: first, waiting } = aStream();
   const streams = [first, ...Array.from({ length: 49 }, () => aStream(waiting).stream)];
@@ -101,7 +101,7 @@ Deno.test("stream: a text that streams share counts once, and one team has a qua
   assertEquals(waiting.bytes, 0);
 });
 
-Deno.test("stream: what was handed over before it began is read from the feed, what is known is not told", async () => {
+Deno.test("stream: changes before its start are read from the feed, and known changes are not repeated", async () => {
   const all = await changes(1, 8);
   const { stream } = aStream();
   stream.take(batchOf(all.slice(2, 4)));
@@ -117,7 +117,7 @@ Deno.test("stream: what was handed over before it began is read from the feed, w
   assert(!(await text).includes("skipped"));
 });
 
-Deno.test("stream: one that begins behind has a page of it in memory, until its client takes that", async () => {
+Deno.test("stream: a stream that starts in the past buffers one page until its client reads it", async () => {
   const all = await changes(1, 20);
   const { stream, waiting } = aStream();
   stream.begin(0);
@@ -143,7 +143,7 @@ Deno.test("stream: one that begins behind has a page of it in memory, until its 
   assert((await reader.read()).done);
 });
 
-Deno.test("stream: what is left out is told with the places between which the feed has it", async () => {
+Deno.test("stream: dropped changes are reported with the feed positions between which they are", async () => {
   const { stream } = aStream();
   stream.begin(3);
   await stream.catchUp(3, pagesOf([]));
@@ -157,7 +157,7 @@ Deno.test("stream: what is left out is told with the places between which the fe
   assert(text.includes(`event: run.opened\nid: ${changeCursor(2_001)}\n`));
 });
 
-Deno.test("stream: a quiet one says every 15 seconds that it lives, and where its client is", async () => {
+Deno.test("stream: a quiet stream sends a keep-alive with its position every 15 seconds", async () => {
   const { setInterval } = globalThis;
   let tick = () => Promise.resolve();
   globalThis.setInterval = ((look: () => Promise<void>) => {
@@ -182,7 +182,7 @@ Deno.test("stream: a quiet one says every 15 seconds that it lives, and where it
   assertEquals(kept, Array(2).fill(`id: ${changeCursor(5)}\n\n`));
 });
 
-Deno.test("reader: it hands on every change in order, and leaves out what is too much", async () => {
+Deno.test("reader: it delivers every change in order, and drops the excess", async () => {
   const all = await changes(1, 3_000);
   let [last, waits] = [0, 0];
   const rung = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
 import { briefly, follow, type Listener, type Told } from "../support/harness/live.ts";
 
-Deno.test("live: a run is told as it opens, ends and costs, each with the run as lists show it", async () => {
+Deno.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async () => {
   await using h = await Harness.open();
   await using listener = await follow(h);
   await h.post("/v1/runs", aRun(1));
@@ -26,7 +26,7 @@ Deno.test("live: a run is told as it opens, ends and costs, each with the run as
   assertEquals([again?.event, again?.data.cost.revision], ["run.cost_final", 2]);
 });
 
-Deno.test("live: it begins now, and its places are cursors of the feed", async () => {
+Deno.test("live: it starts with the present, and its event ids are cursors of the feed", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -41,7 +41,7 @@ Deno.test("live: it begins now, and its places are cursors of the feed", async (
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, told[2]?.id);
 });
 
-Deno.test("live: whoever comes back with the last place misses nothing and hears nothing twice", async () => {
+Deno.test("live: a client that reconnects with its last event id misses and repeats nothing", async () => {
   await using h = await Harness.open();
   const heard: string[] = [];
   let place: string | undefined;
@@ -76,7 +76,7 @@ async function beginning(h: Harness): Promise<string> {
   return (await h.get("/v1/changes", { key })).json.next_cursor;
 }
 
-Deno.test("live: filters leave out what they do not name, and other teams are never heard of", async () => {
+Deno.test("live: filters leave out other runs, and other teams' runs are never sent", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("business");
   await using failed = await follow(h, { query: "?status=failed" });
@@ -95,7 +95,7 @@ Deno.test("live: filters leave out what they do not name, and other teams are ne
   assertEquals(await finished(nobody, 1), ["run.finished 4"]);
 });
 
-Deno.test("live: a stream ends within a second or so when its credential is revoked", async () => {
+Deno.test("live: a stream ends within about a second when its credential is revoked", async () => {
   await using h = await Harness.open();
   const made = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
   await using listener = await follow(h, { key: made.secret });
@@ -106,7 +106,7 @@ Deno.test("live: a stream ends within a second or so when its credential is revo
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
 });
 
-Deno.test("live: a stream ends within a second or so when its team is suspended, others go on", async () => {
+Deno.test("live: a stream ends within about a second when its team is suspended, others continue", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   await using listener = await follow(h, { key: key.secret });
@@ -118,7 +118,7 @@ Deno.test("live: a stream ends within a second or so when its team is suspended,
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
 });
 
-Deno.test("live: a stop of the service ends every stream at once and as a whole", async () => {
+Deno.test("live: stopping the service ends every stream immediately and completely", async () => {
   await using h = await Harness.open();
   const listeners = await Promise.all(Array.from({ length: 20 }, () => follow(h)));
   await h.post("/v1/runs", aRun(1));
@@ -131,7 +131,7 @@ Deno.test("live: a stop of the service ends every stream at once and as a whole"
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-Deno.test("live: a team has so many streams at once, one that ends makes room, others are not concerned", async () => {
+Deno.test("live: a team's concurrent streams are limited, an ended stream frees a slot, other teams are not affected", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("team");
   const listeners: Listener[] = [];
@@ -154,7 +154,7 @@ Deno.test("live: a team has so many streams at once, one that ends makes room, o
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-Deno.test("live: HEAD answers the headers and opens nothing; the log has a line when a stream begins", async () => {
+Deno.test("live: HEAD returns the headers and opens nothing; a stream's start is logged", async () => {
   await using h = await Harness.open();
   h.log.length = 0;
   const head = await h.request("HEAD", "/v1/live");

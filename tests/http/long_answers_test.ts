@@ -29,7 +29,7 @@ async function until(isSo: () => boolean, what: () => string): Promise<void> {
   }
 }
 
-Deno.test("long answers: the same bytes with their length and tag, whole or compressed, or none", async () => {
+Deno.test("long responses: the same bytes with length and tag, complete or compressed, or none", async () => {
   await using h = await Harness.open();
   await storeLong(h, 409_600);
   const plain = await h.get(RUN);
@@ -59,7 +59,7 @@ Deno.test("long answers: the same bytes with their length and tag, whole or comp
   assertEquals(held(h), 0);
 });
 
-Deno.test("H10: what is not read is counted; its team is refused more, others are answered", async () => {
+Deno.test("H10: unread bytes are counted; their team is refused more, others are answered", async () => {
   // Two answers fill a team's part of all.
   const memory = new Memory(60);
   assert(Math.floor(memory.bytesMax("answers") / 4 / 512_000) === 2);

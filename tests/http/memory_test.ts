@@ -88,7 +88,7 @@ const OF_PROCESS: readonly MemoryShare[] = ["log"];
 /** Caches that are filled beyond what they may hold. */
 const FILLED: readonly MemoryShare[] = ["rollup_days", "agents", "rate_cards", "refusals"];
 
-Deno.test("every cache of the service has its share of memory, and keeps to it", async () => {
+Deno.test("every cache of the service stays within its memory share", async () => {
   await using h = await Harness.open({ memory: new Memory(MEMORY_MB), tier: "business" });
   const usesNow = () => {
     const uses = new Map(h.store.memory.uses().map((use) => [use.share, use]));

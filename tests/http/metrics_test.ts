@@ -64,7 +64,7 @@ Deno.test("metrics: a known series of calls is counted exactly, by route and sta
   assertEquals(told.value("runledger_quota_included_events"), 25_000_000);
 });
 
-Deno.test("metrics: a team sees its own figures and none of another's or of the process", async () => {
+Deno.test("metrics: a team sees only its own metrics, not another's or the process's", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("enterprise");
   for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
@@ -87,7 +87,7 @@ Deno.test("metrics: a team sees its own figures and none of another's or of the 
   );
 });
 
-Deno.test("metrics: the scope read is needed, and the figures take a token of the control bucket", async () => {
+Deno.test("metrics: the scope read is required, and a read takes a token of the control bucket", async () => {
   await using h = await Harness.open();
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
@@ -122,7 +122,7 @@ Deno.test("metrics: the operator sees all requests, the store and the worker", a
   assert((told.value("runledger_kv_wal_bytes") ?? 0) > 0);
 });
 
-Deno.test("metrics: no label and no text comes from a request, whatever it sends", async () => {
+Deno.test("metrics: no label or text is taken from a request, whatever it sends", async () => {
   await using h = await openWithOperator();
   const marks = ["EVIL", KEY, OPERATOR_KEY, h.team.id, "researcher"];
   await h.post("/v1/runs", aRun(1, { customer_id: "EVIL" }));
@@ -139,7 +139,7 @@ Deno.test("metrics: no label and no text comes from a request, whatever it sends
   assertEquals([told["other other 404"], told["other other 405"]], [1, 2]);
 });
 
-Deno.test("metrics: figures are read while there is no room for other requests", async () => {
+Deno.test("metrics: they stay readable while other requests are refused for overload", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-Deno.test("agents that no path can hold are refused on every call", async () => {
+Deno.test("agent names that no path can contain are refused on every call", async () => {
   await using h = await Harness.open();
   const calls = { "/v1/runs": aRun(1), "/v1/heartbeats": aHeartbeat(1) };
   for (const [path, body] of Object.entries(calls)) {
@@ -29,7 +29,7 @@ Deno.test("agents that no path can hold are refused on every call", async () => 
   assertEquals(await h.usage(), 3);
 });
 
-Deno.test("R8: a customer that no path can hold is dropped and told, and the call is stored", async () => {
+Deno.test("R8: a customer name that no path can contain is dropped and reported, and the call is stored", async () => {
   await using h = await Harness.open();
   let n = 0;
   for (const [path, bodyOf] of [["/v1/runs", aRun], ["/v1/heartbeats", aHeartbeat]] as const) {

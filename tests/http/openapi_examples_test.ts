@@ -89,7 +89,7 @@ function schemaOf({ method, path }: Endpoint, status: number, type: string): str
   return [...responses, String(status), "content", type, "schema"];
 }
 
-Deno.test("every example is answered as it is shown, and every field of the answer is described", async (t) => {
+Deno.test("every example returns the shown response, and every field of the response is described", async (t) => {
   await using h = await openWithOperator();
   for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
@@ -175,7 +175,7 @@ function assertHeaders(operation: Endpoint, { headers, status }: Answer): void {
   assert(headers.has("x-request-id"), operation.id);
 }
 
-Deno.test("a ping that asks for JSON gets what is described", async () => {
+Deno.test("a ping that requests JSON gets the described response", async () => {
   await using h = await openWithOperator();
   const headers = { Accept: "application/json" };
   const at = schemaOf(operationOf("ping"), 200, "application/json");
@@ -186,7 +186,7 @@ Deno.test("a ping that asks for JSON gets what is described", async () => {
   }
 });
 
-Deno.test("an example that is sent again is answered as its class says", async (t) => {
+Deno.test("a repeated example is answered as its retry class says", async (t) => {
   await using h = await openWithOperator();
   for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
@@ -248,7 +248,7 @@ const PROVOKED = [
   "unsupported_encoding",
 ];
 
-Deno.test("refusals are those that are described: credential, scope, path, body", async (t) => {
+Deno.test("refusals match their descriptions: credential, scope, path, body", async (t) => {
   await using h = await openWithOperator();
   const noScope = await h.addKey({ kind: "api_key", scopes: [] });
   const token = await h.addKey({ kind: "ping_token", agent: "another" });
@@ -292,7 +292,7 @@ const LENIENT: ReadonlySet<string> = new Set([
 ]);
 const INGEST: ReadonlySet<string> = new Set(["openRun", "finishRun", "sendHeartbeat"]);
 
-Deno.test("a body that the server takes is one that its schema takes, but for payload that it mends", async (t) => {
+Deno.test("a body that the server accepts matches its schema, except for payload that it repairs", async (t) => {
   await using h = await openWithOperator();
   const odd = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "x".repeat(300), [], ["ingest"], {}];
   for (const operation of ENDPOINTS.filter(({ body }) => body !== undefined)) {

@@ -29,7 +29,7 @@ function isNamed(at: readonly string[]): boolean {
   return at.length === 3 && at[0] === "components" && at[1] === "schemas";
 }
 
-Deno.test("every object and every list of words is a named schema", () => {
+Deno.test("every object and every enumeration is a named schema", () => {
   const unnamed = [...partsOf(document)]
     .filter(([at, { type, enum: words }]) =>
       !isNamed(at) && ([type].flat().includes("object") || Array.isArray(words))
@@ -45,7 +45,7 @@ Deno.test("alternatives are named, or one of them is null", () => {
   }
 });
 
-Deno.test("there are few enough named schemas, and each is used", () => {
+Deno.test("the number of named schemas is limited, and each is used", () => {
   const { schemas } = document.components;
   const names = Object.keys(schemas);
   assert(names.length <= SCHEMAS_MAX, `${names.length}`);
@@ -55,7 +55,7 @@ Deno.test("there are few enough named schemas, and each is used", () => {
   }
 });
 
-Deno.test("each refusal in JSON is the one schema of errors", () => {
+Deno.test("each JSON error uses the one error schema", () => {
   const { responses } = document.components as unknown as {
     responses: Record<string, { content: Record<string, { schema: DocumentedSchema }> }>;
   };
@@ -66,14 +66,14 @@ Deno.test("each refusal in JSON is the one schema of errors", () => {
   }
 });
 
-Deno.test("an object without fields says that it takes any", () => {
+Deno.test("an object without fields allows any field", () => {
   for (const [at, { type, properties, additionalProperties }] of partsOf(document)) {
     if (type !== "object" || !isNamed(at)) continue;
     assert(properties !== undefined || additionalProperties !== undefined, at.join(" "));
   }
 });
 
-Deno.test("instants, days and cursors say how they are written", () => {
+Deno.test("instants, days and cursors declare their format", () => {
   const byName: Record<string, RegExp> = {
     cursor: /"pattern"/,
     after: /"pattern"/,
@@ -88,7 +88,7 @@ Deno.test("instants, days and cursors say how they are written", () => {
   }
 });
 
-Deno.test("links lead to calls, by a parameter of their path", () => {
+Deno.test("links point to calls, by a parameter of their path", () => {
   const calls = documentedCalls(document);
   let links = 0;
   for (const { call: { responses, operationId } } of calls) {
@@ -105,7 +105,7 @@ Deno.test("links lead to calls, by a parameter of their path", () => {
   assert(links > 10);
 });
 
-Deno.test("patterns of names take what the checks take", () => {
+Deno.test("patterns of names accept what the checks accept", () => {
   const texts = [
     ...["a", "a b", "é", "日本", "a/b", "..a", "...", ".a", "😀", "a\u00adb"],
     ...["", " a", "a ", "a\n", "\ta", "a\u0000b", "a\u0085b", "\u00a0a", "a\ufeff", " ", ".", ".."],

@@ -41,7 +41,7 @@ Deno.test("every route is described, and nothing else is", () => {
   assertEquals(calls.sort(), [...table.map(pathTemplate), "HEAD /v1/ping"].sort());
 });
 
-Deno.test("what a call needs is what the table of routes asks of a credential", () => {
+Deno.test("each call's security matches the credentials in the table of routes", () => {
   const calls = documentedCalls(describedApi());
   for (const { method, path, access } of ENDPOINTS) {
     const call = calls.find((each) => each.method === method && each.path === pathTemplate(path))
@@ -52,7 +52,7 @@ Deno.test("what a call needs is what the table of routes asks of a credential", 
   }
 });
 
-Deno.test("calls have names of their own, a resource, and a class of what repeating them does", () => {
+Deno.test("calls have unique names, a resource, and a retry class", () => {
   const document = describedApi();
   const calls = documentedCalls(document).map(({ call }) => call);
   assertEquals(new Set(calls.map(({ operationId }) => operationId)).size, calls.length);
@@ -65,7 +65,7 @@ Deno.test("calls have names of their own, a resource, and a class of what repeat
   }
 });
 
-Deno.test("every parameter of a path is described, and none besides", () => {
+Deno.test("exactly the parameters of each path are described", () => {
   for (const { path, call } of documentedCalls(describedApi())) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
     const told = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
@@ -73,7 +73,7 @@ Deno.test("every parameter of a path is described, and none besides", () => {
   }
 });
 
-Deno.test("every error code is in the document, with its status, and some call gives it", () => {
+Deno.test("every error code is in the document with its status, and at least one call returns it", () => {
   const document = describedApi();
   const table = document["x-errors"].map(({ code, status, retry }) => [code, { status, retry }]);
   assertEquals(Object.fromEntries(table), ERRORS);
@@ -93,14 +93,14 @@ Deno.test("every error code is in the document, with its status, and some call g
   assertEquals([...given].sort(), Object.keys(ERRORS).sort());
 });
 
-Deno.test("every header that is described is one that some answer has", () => {
+Deno.test("every described header occurs in some response", () => {
   const text = JSON.stringify(describedApi());
   for (const name of Object.keys(HEADERS)) {
     assert(text.includes(`"#/components/headers/${name}"`), name);
   }
 });
 
-Deno.test("the document is the same text each time, from one start to the next", async () => {
+Deno.test("the document is the same text each time, also across restarts", async () => {
   assertEquals(JSON.stringify(describedApi()), JSON.stringify(describedApi()));
   await using h = await Harness.open();
   const before = await h.get("/openapi.json");
@@ -111,7 +111,7 @@ Deno.test("the document is the same text each time, from one start to the next",
   assertEquals(before.json, describedApi());
 });
 
-Deno.test("the document needs no credential, may be kept, and is 304 while it is the same", async () => {
+Deno.test("the document needs no credential, may be cached, and is 304 while unchanged", async () => {
   await using h = await Harness.open();
   for (const path of ["/openapi.json", "/docs"]) {
     const first = await h.get(path, { key: null });

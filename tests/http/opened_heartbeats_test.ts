@@ -50,7 +50,7 @@ async function spent(h: Harness) {
   return [totals.runs, totals.cost_usd, totals.input_tokens];
 }
 
-Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, ends in one record", async () => {
+Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, gives one record", async () => {
   await using h = await Harness.open();
   await send(h, 0, ["open", "events", "finish"]);
   const record = await finalRecord(h, 0);
@@ -77,7 +77,7 @@ Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, en
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: calls at once end in the same record", async () => {
+Deno.test("R18: concurrent calls give the same record", async () => {
   await using h = await Harness.open();
   await send(h, 0, ["open", "events", "finish"]);
   const record = await finalRecord(h, 0);
@@ -91,7 +91,7 @@ Deno.test("R18: calls at once end in the same record", async () => {
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: an opening after a heartbeat is stored once, takes its start and the cost away", async () => {
+Deno.test("R18: an opening after a heartbeat is stored once, replaces its start and removes the cost", async () => {
   await using h = await Harness.open();
   await send(h, 1, ["ok"]);
   assertEquals(await spent(h), [1, 7, 1_000]);
@@ -113,7 +113,7 @@ Deno.test("R18: an opening after a heartbeat is stored once, takes its start and
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: a heartbeat that says when the run started is contradicted by another start", async () => {
+Deno.test("R18: another start conflicts with a heartbeat that states the run's start", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT, started_at: at() }));
   const other = await h.post("/v1/runs", aRun(1, { started_at: at(1) }));
@@ -121,7 +121,7 @@ Deno.test("R18: a heartbeat that says when the run started is contradicted by an
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
 
-Deno.test("R18: the pieces of a large output go with the opening that had it", async () => {
+Deno.test("R18: the pieces of a large output are removed with their opening", async () => {
   await using h = await Harness.open();
   // Random bytes do not compress to fewer than they are.
   const noise = [1, 2, 3].map(() => crypto.getRandomValues(new Uint8Array(60_000)).toHex());

@@ -90,7 +90,7 @@ Deno.test("section 2: shutting down before credential", async () => {
   assertEquals(refusal(await h.post("/v1/runs", aRun(1), options)), [401, "invalid_credential"]);
 });
 
-Deno.test("section 2: credential before body size, which is told from the announced length", async () => {
+Deno.test("section 2: credential before body size, which is judged by the announced length", async () => {
   await using h = await Harness.open();
   const lines = ["POST /v1/runs HTTP/1.1", GOOD_HOST, `Content-Length: ${BODY_BYTES_MAX + 1}`];
   assertEquals(await raw(h, lines), [401, "invalid_credential"]);

@@ -88,7 +88,7 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-Deno.test("decisions, section 1: all 120 orders of a run's five calls end in one record and usage", async () => {
+Deno.test("decisions, section 1: all 120 orders of a run's five calls give one record and usage", async () => {
   await using h = await Harness.open();
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
@@ -108,7 +108,7 @@ Deno.test("decisions, section 1: all 120 orders of a run's five calls end in one
   }
 });
 
-Deno.test("decisions, section 1: any order with any duplicates ends in the same record and usage", async () => {
+Deno.test("decisions, section 1: any order with any duplicates gives the same record and usage", async () => {
   await using h = await Harness.open();
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
@@ -124,7 +124,7 @@ Deno.test("decisions, section 1: any order with any duplicates ends in the same 
   await fc.assert(property, { numRuns: 60 });
 });
 
-Deno.test("decisions, section 1: calls sent at once, without waiting, end in the same record", async () => {
+Deno.test("decisions, section 1: concurrent calls give the same record", async () => {
   await using h = await Harness.open();
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
@@ -143,7 +143,7 @@ Deno.test("decisions, section 1: calls sent at once, without waiting, end in the
   await fc.assert(property, { numRuns: 30 });
 });
 
-Deno.test("decision 17: events after the finish revise the cost once a batch", async () => {
+Deno.test("decision 17: events after the finish revise the cost once per batch", async () => {
   await using h = await Harness.open();
   // Batches that come faster than the worker looks are one revision; here it looks after each.
   await sendAll(h, 1, [FINISH, ...EVENTS, ...EVENTS, OPEN], () => h.worker.idle());
@@ -151,7 +151,7 @@ Deno.test("decision 17: events after the finish revise the cost once a batch", a
   assertEquals([revision, record.cost.state], [1 + EVENTS.length, "final"]);
 });
 
-Deno.test("decision 17: events that come together after the finish revise the cost at least once", async () => {
+Deno.test("decision 17: concurrent events after the finish revise the cost at least once", async () => {
   await using h = await Harness.open();
   await sendAll(h, 1, [OPEN, FINISH], () => h.worker.idle());
   await Promise.all(EVENTS.map((batch) => batch.send(h, 1)));

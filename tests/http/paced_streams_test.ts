@@ -32,7 +32,7 @@ function skip(ms: number): Disposable {
   };
 }
 
-Deno.test("streams: nothing is made before it is asked for, one part for each time", async () => {
+Deno.test("streams: each part is generated on demand, one per pull", async () => {
   const lines = new Lines();
   let ended = 0;
   const reader = new PacedStreams().begin(lines, () => ended++).body.getReader();
@@ -47,7 +47,7 @@ Deno.test("streams: nothing is made before it is asked for, one part for each ti
   assertEquals(ended, 1);
 });
 
-Deno.test("streams: one whose client takes nothing for 30 seconds breaks off, the others go on", async () => {
+Deno.test("streams: a client that reads nothing for 30 seconds is disconnected, the others continue", async () => {
   const streams = new PacedStreams();
   const [still, busy] = [new Lines(), new Lines()];
   const ended: Lines[] = [];
@@ -70,7 +70,7 @@ Deno.test("streams: one whose client takes nothing for 30 seconds breaks off, th
   assertEquals(ended, [still, busy]);
 });
 
-Deno.test("streams: empty parts are passed by, and one without an end stops when its client goes", async () => {
+Deno.test("streams: empty parts are skipped, and an endless stream stops when its client disconnects", async () => {
   const streams = new PacedStreams();
   let made = 0;
   const parts: AsyncIterator<Uint8Array> = {

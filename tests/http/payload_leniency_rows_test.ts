@@ -16,7 +16,7 @@ const ROWS_MIN = 70;
 /** Ids of runs in rows: each row has a run of its own. */
 const SENT_ID = /run_eu_0{28}(?:0064|0001)/;
 
-Deno.test("R1 to R9, R19: no odd payload loses a call, and every loss is told and flagged", async () => {
+Deno.test("R1 to R9, R19: no odd payload loses a call, and every loss is reported and flagged", async () => {
   const rows = readFile<OddRow>(new URL("odd_payloads.jsonl", import.meta.url));
   assert(rows.length >= ROWS_MIN, `only ${rows.length} rows`);
   await using h = await Harness.open();

@@ -22,7 +22,7 @@ const ignored = ({ headers }: Answer) => headers.get("runledger-ignored");
 /** Headers of an official SDK. */
 const SDK = { headers: { "User-Agent": "agentping-laravel/0.1.0" } };
 
-Deno.test("R1: PHP's empty arrays are stored as empty objects, from anybody", async () => {
+Deno.test("R1: PHP's empty arrays are stored as empty objects, from any client", async () => {
   await using h = await Harness.open();
   for (const [n, options] of [[1, SDK], [2, {}]] as const) {
     const path = `/v1/runs/${runId(n)}`;
@@ -41,7 +41,7 @@ Deno.test("R1: PHP's empty arrays are stored as empty objects, from anybody", as
   }
 });
 
-Deno.test("R2: any JSON value is an output, answered, read and listed on the page as sent", async () => {
+Deno.test("R2: any JSON value is an output, returned, read and listed on the page as sent", async () => {
   await using h = await Harness.open();
   const values = [["a", "b"], "it is done", 7, 1.5, false, true, [[]], { a: [] }, "", 0];
   for (const [n, output] of values.entries()) {
@@ -55,7 +55,7 @@ Deno.test("R2: any JSON value is an output, answered, read and listed on the pag
   }
 });
 
-Deno.test("R3: a log's message of any type is stored as sent, and turns that are none are dropped", async () => {
+Deno.test("R3: a log's message of any type is stored as sent, and invalid turns are dropped", async () => {
   await using h = await Harness.open();
   const messages = [{ a: 1 }, 5, null, ["x"], true];
   const sent = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
@@ -66,7 +66,7 @@ Deno.test("R3: a log's message of any type is stored as sent, and turns that are
   assertEquals(events.map(({ turn = null }) => turn), [null, null, 1, 2, 3]);
 });
 
-Deno.test("R6: a finish with a score that is none closes its run", async () => {
+Deno.test("R6: a finish with an invalid score closes its run", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const scores = { quality: 0.5, missing: null, text: "high", good: true };
@@ -94,7 +94,7 @@ Deno.test("R8, R9: an opening with odd labels and links is stored and priced for
   assertEquals((await h.get("/v1/runs?customer_id=12345")).json.runs.length, 1);
 });
 
-Deno.test("R11: unknown fields of every ingest call are stored nowhere and told", async () => {
+Deno.test("R11: unknown fields of every ingest call are reported and not stored", async () => {
   await using h = await Harness.open();
   const answers = [
     await h.post("/v1/runs", aRun(1, { statuss: "x", goal: "g" })),
@@ -112,7 +112,7 @@ Deno.test("R11: unknown fields of every ingest call are stored nowhere and told"
   assert(!/statuss|turns|"sdk"|comment/.test(text));
 });
 
-Deno.test("R11: the names that official SDKs send are known", async () => {
+Deno.test("R11: the field names of the official SDKs are known", async () => {
   await using h = await Harness.open();
   const { id, ...event } = anEvent(1, { turn: 1 });
   const answers = [
@@ -125,7 +125,7 @@ Deno.test("R11: the names that official SDKs send are known", async () => {
   assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202]);
 });
 
-Deno.test("R14: a run that starts far in the future is flagged and has its place by its arrival", async () => {
+Deno.test("R14: a run that starts far in the future is flagged and listed by its arrival", async () => {
   await using h = await Harness.open();
   const future = at(400 * DAY_MS);
   await h.post("/v1/runs", aRun(1, { started_at: future }));
@@ -189,7 +189,7 @@ Deno.test("R17: score events are scores of the run, stored and counted once", as
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: scores beyond the most of a run stay events, and are told and flagged", async () => {
+Deno.test("R17: scores beyond a run's limit stay events, and are reported and flagged", async () => {
   await using h = await Harness.open();
   const batch = (from: number, count: number) =>
     Array.from(
@@ -207,7 +207,7 @@ Deno.test("R17: scores beyond the most of a run stay events, and are told and fl
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: a batch is stored with its scores or not at all, whatever repeats at once", async () => {
+Deno.test("R17: a batch is stored with its scores or not at all, with any concurrent repeats", async () => {
   await using h = await Harness.open();
   const events = Array.from(
     { length: 20 },
@@ -223,7 +223,7 @@ Deno.test("R17: a batch is stored with its scores or not at all, whatever repeat
   assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
 });
 
-Deno.test("R19: instants with offsets are stored and answered in UTC", async () => {
+Deno.test("R19: instants with offsets are stored and returned in UTC", async () => {
   await using h = await Harness.open();
   const sent = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
   const opened = await h.post("/v1/runs", aRun(1, { started_at: sent }));
@@ -238,7 +238,7 @@ Deno.test("R19: instants with offsets are stored and answered in UTC", async () 
   assertEquals((await h.get(`/v1/runs?from=${from}`)).json.runs.length, 2);
 });
 
-Deno.test("structure stays strict: what the contract calls malformed is refused", async () => {
+Deno.test("structure stays strict: bodies that the contract calls malformed are refused", async () => {
   await using h = await Harness.open();
   const refusals = [
     await h.post("/v1/runs", aRun(1, { agent: 5 })),

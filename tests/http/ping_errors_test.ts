@@ -79,7 +79,7 @@ Deno.test("section 3: the message of a refusal names the parameter", async () =>
   }
 });
 
-Deno.test("section 3: what was sent never breaks the line of a refusal", async () => {
+Deno.test("section 3: request text never breaks the line of a refusal", async () => {
   await using h = await Harness.open();
   for (const value of ["a%0D%0Ab", "a%E2%80%A8b", "a%00b", "%1B%5B31m"]) {
     for (const name of ["status", "started_at", "id"]) {
@@ -122,7 +122,7 @@ Deno.test("section 3: a conflict is 409 in text", async () => {
   }
 });
 
-Deno.test("section 3: a full plan is 403 agent_cap_reached in text", async () => {
+Deno.test("section 3: a plan at its agent cap is 403 agent_cap_reached in text", async () => {
   await using h = await Harness.open({ tier: "free" });
   await Promise.all(Array.from({ length: 10 }, (_, i) => h.get(`/v1/ping?agent=a${i}`)));
   checkRefusal(await h.get("/v1/ping?agent=b"), 403, "agent_cap_reached");
@@ -137,7 +137,7 @@ Deno.test("section 3: another method on the path is 405 in text", async () => {
   assertEquals(await h.usage(), 0);
 });
 
-Deno.test("section 3: a path that is not quite the ping's is 404 in the envelope", async () => {
+Deno.test("section 3: a path similar to the ping's is 404 in the envelope", async () => {
   await using h = await Harness.open();
   for (const path of ["/v1/ping/", "/v1/pings", "/v1/ping/x", "/v1/Ping"]) {
     const sent = await h.get(`${path}?agent=cron`);
@@ -169,7 +169,7 @@ for (
   });
 }
 
-Deno.test("decision 3: a broken parameter does not take away the key of the same query", async () => {
+Deno.test("decision 3: a broken parameter does not discard the key of the same query", async () => {
   await using h = await Harness.open();
   const sent = await h.get(`/v1/ping?key=${KEY}&agent=cron&metadata=100%`, { key: null });
   checkRefusal(sent, 400, "invalid_field");

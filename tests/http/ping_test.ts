@@ -14,7 +14,7 @@ async function recordOf(h: Harness, sent: Answer) {
   return (await h.get(`/v1/runs/${sent.headers.get("x-run-id")}`)).json;
 }
 
-Deno.test("section 3: a ping answers 200 OK in text, never cached, and names its run", async () => {
+Deno.test("section 3: a ping returns 200 OK in text, never cached, and names its run", async () => {
   await using h = await Harness.open();
   const sent = await ping(h, "agent=cron");
   assertEquals([sent.status, sent.text], [200, "OK\n"]);
@@ -27,7 +27,7 @@ Deno.test("section 3: a ping answers 200 OK in text, never cached, and names its
   assertEquals([run.note, run.metadata, await h.usage()], [null, null, 1]);
 });
 
-Deno.test("section 3: with Accept application/json a ping answers its record", async () => {
+Deno.test("section 3: with Accept application/json a ping returns its record", async () => {
   await using h = await Harness.open();
   for (const accept of ["application/json", "application/json, text/plain;q=0.5"]) {
     const sent = await ping(h, "agent=cron&status=fail", { headers: { Accept: accept } });
@@ -74,7 +74,7 @@ Deno.test("section 3: every parameter of a ping reaches the record", async () =>
   assertEquals([run.note, run.metadata], ["ü = 100 % & more", null]);
 });
 
-Deno.test("section 3: model and tokens of a ping are priced as a heartbeat's", async () => {
+Deno.test("section 3: model and tokens of a ping are priced like a heartbeat's", async () => {
   await using h = await Harness.open();
   const sent = await ping(h, "agent=cron&model=m-1&provider=p&input_tokens=5");
   const run = await recordOf(h, sent);
@@ -137,7 +137,7 @@ Deno.test("section 3: names and values are percent-decoded, plus is a space", as
   assertEquals([run.agent, run.note], ["naïve 🦉+&=", "a=b=c"]);
 });
 
-Deno.test("section 3: a note may have 256 characters; R7: a longer one is cut and told", async () => {
+Deno.test("section 3: a note may have 256 characters; R7: a longer one is cut and reported", async () => {
   await using h = await Harness.open();
   const most = "🦉".repeat(256);
   const kept = await ping(h, `agent=cron&metadata=${encodeURIComponent(most)}`);
@@ -169,7 +169,7 @@ for (
   });
 }
 
-Deno.test("section 3: a replay answers as the first write, and says that it is one", async () => {
+Deno.test("section 3: a replay answers like the first write, and is marked as a replay", async () => {
   await using h = await Harness.open();
   const query = `agent=cron&id=${runId(1)}`;
   const first = await ping(h, query, JSON_WANTED);
@@ -194,7 +194,7 @@ Deno.test("section 3: a start and the ping that closes it are one run", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("section 3: a ping and a heartbeat are the same thing to each other", async () => {
+Deno.test("section 3: a ping and a heartbeat are interchangeable", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals((await ping(h, `agent=nightly&id=${runId(1)}`)).status, 200);

@@ -39,7 +39,7 @@ Deno.test("pricing rule 4: each call of a run carries its cost and the row that 
   assertEquals([run.cost.state, run.cost.revision], ["final", 1]);
 });
 
-Deno.test("pricing rule 2: a heartbeat and a ping with tokens answer their cost at once", async () => {
+Deno.test("pricing rule 2: a heartbeat and a ping with tokens return their cost immediately", async () => {
   await using h = await Harness.open();
   const beat = aHeartbeat(1, { ...GPT, ...TOKENS });
   for (const status of [202, 200]) {
@@ -55,7 +55,7 @@ Deno.test("pricing rule 2: a heartbeat and a ping with tokens answer their cost 
   for (const n of [1, 2]) assertEquals((await recordOf(h, n)).cost_usd, COST);
 });
 
-Deno.test("decision 25: a start and its close are priced by what they report together", async () => {
+Deno.test("decision 25: a start and its close are priced by their combined reports", async () => {
   await using h = await Harness.open();
   const start = await h.post("/v1/heartbeats", aHeartbeat(1, { ...GPT, status: "start" }));
   assertEquals(start.json.cost_usd, 0);
@@ -106,7 +106,7 @@ Deno.test("decisions, section 5: a heartbeat is priced by the row in force at it
   assertEquals(costs, [2.5, 1, 2]);
 });
 
-Deno.test("a changed card prices what comes after it, and nothing that is stored", async () => {
+Deno.test("a changed card prices later calls, and no stored call", async () => {
   await using h = await Harness.open();
   const send = (n: number) => h.post(`/v1/runs/${runId(1)}/events`, { events: [aCall(n, TOKENS)] });
   await send(1);
@@ -120,7 +120,7 @@ Deno.test("a changed card prices what comes after it, and nothing that is stored
   assertEquals([costs, run.cost_usd], [[COST, 0.0001], 0.0036]);
 });
 
-Deno.test("decision 17: a late call is priced, and the cost is final once more", async () => {
+Deno.test("decision 17: a late call is priced, and the cost becomes final again", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());

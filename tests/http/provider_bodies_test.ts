@@ -88,7 +88,7 @@ const BODIES: Readonly<Record<string, Priced>> = {
 };
 
 for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES)) {
-  Deno.test(`R4: the answer of ${name} is priced exactly`, async () => {
+  Deno.test(`R4: the response of ${name} is priced exactly`, async () => {
     await using h = await Harness.open();
     await h.post("/v1/runs", aRun(1));
     const events = [anEvent(1, { type: "llm_call", data: body })];
@@ -113,7 +113,7 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
   });
 }
 
-Deno.test("R4: what an Anthropic answer cost in a batch, it costs half", async () => {
+Deno.test("R4: an Anthropic response costs half in a batch", async () => {
   await using h = await Harness.open();
   const usage = { ...ANTHROPIC_MESSAGES.usage, service_tier: "batch" };
   const data = { ...ANTHROPIC_MESSAGES, usage };

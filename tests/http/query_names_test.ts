@@ -16,7 +16,7 @@ function addressOf({ path, access }: (typeof READS)[number]) {
   return { asked, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
 }
 
-Deno.test("R11: each read takes the parameters that the document tells, and no others", () => {
+Deno.test("R11: each read accepts exactly the parameters that the document lists", () => {
   for (const route of ENDPOINTS) {
     const told = Object.keys(route.query ?? {}).sort();
     const names = queryNamesOf(route);
@@ -25,7 +25,7 @@ Deno.test("R11: each read takes the parameters that the document tells, and no o
   }
 });
 
-Deno.test("R11: every read refuses a parameter that it does not know", async () => {
+Deno.test("R11: every read refuses an unknown parameter", async () => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
   for (const route of READS) {
     const { asked, options } = addressOf(route);
@@ -48,7 +48,7 @@ Deno.test("R20: every read refuses a parameter without a value", async () => {
   }
 });
 
-Deno.test("R11: the refusal names the nearest parameter, and all that are known", async () => {
+Deno.test("R11: the refusal names the nearest parameter, and all known ones", async () => {
   await using h = await Harness.open();
   const cases = [
     ["/v1/runs?statuss=failed", "statuss", 'Did you mean "status"?'],
@@ -69,7 +69,7 @@ Deno.test("R11: the refusal names the nearest parameter, and all that are known"
   assert(json.message.length < 300, json.message);
 });
 
-Deno.test("R11: the first parameter at fault is named, whatever stands before it", async () => {
+Deno.test("R11: the first invalid parameter is named, whatever precedes it", async () => {
   await using h = await Harness.open();
   const { json } = await h.get("/v1/runs?limit=5&&status=&agnet=x");
   assertEquals(json.field, "status");
@@ -79,7 +79,7 @@ Deno.test("R11: the first parameter at fault is named, whatever stands before it
   assertEquals((await h.request("HEAD", "/v1/runs?agnet=x")).status, 400);
 });
 
-Deno.test("R11: who may ask is settled before what is asked", async () => {
+Deno.test("R11: the credential is checked before the query", async () => {
   await using h = await Harness.open();
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   assertEquals((await h.get("/v1/runs?agnet=x", { key: null })).status, 401);
@@ -89,7 +89,7 @@ Deno.test("R11: who may ask is settled before what is asked", async () => {
   assertEquals((await h.get(`/v1/runs?key=${h.key}`)).status, 200);
 });
 
-Deno.test("R11: calls of agents and probes take any parameter", async () => {
+Deno.test("R11: ingest calls and probes accept any parameter", async () => {
   await using h = await Harness.open();
   assertEquals((await h.get("/v1/ping?agent=a&exit_code=0&nonsense=1&model=")).status, 200);
   assertEquals((await h.post("/v1/runs?nonsense=1", aRun(1))).status, 202);
@@ -98,7 +98,7 @@ Deno.test("R11: calls of agents and probes take any parameter", async () => {
   }
 });
 
-Deno.test("R11: nothing is waited for where the query is refused", async () => {
+Deno.test("R11: a refused query does not wait", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const wrong = [

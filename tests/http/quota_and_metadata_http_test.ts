@@ -52,7 +52,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-Deno.test("decision 43: the table of routes here is the table of the service", () => {
+Deno.test("decision 43: the table of routes here matches the service", () => {
   const patterns = ROUTES.map(([path]) =>
     path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
       .replace("agents/nightly", "agents/:slug")
@@ -69,7 +69,7 @@ function allowed(sent: Answer): string[] {
 }
 
 for (const [path, methods] of ROUTES) {
-  Deno.test(`decision 43: OPTIONS ${path} answers 204 and Allow, to everybody`, async () => {
+  Deno.test(`decision 43: OPTIONS ${path} returns 204 and Allow, without a credential`, async () => {
     await using h = await Harness.open();
     for (const key of [null, h.key]) {
       const sent = await h.request("OPTIONS", path, {
@@ -142,7 +142,7 @@ for (const [name, send] of CALLS) {
     assertEquals(await h.usage(), 0);
   });
 
-  Deno.test(`decision 7: ${name} on a bug of ours is 500 and tells nothing of it`, async () => {
+  Deno.test(`decision 7: ${name} on an internal error is 500 without details`, async () => {
     await using h = await Harness.open({ deps: { runs: failing(new TypeError("inner secret")) } });
     const sent = await send(h);
     assertEquals([sent.status, codeOf(sent)], [500, "internal_error"]);
@@ -163,7 +163,7 @@ Deno.test("decision 42: without the store of credentials every call is 503", asy
   }
 });
 
-Deno.test("decision 42: a service that is not ready says so with Retry-After, and lives", async () => {
+Deno.test("decision 42: a service that is not ready says so with Retry-After, and is live", async () => {
   await using h = await Harness.open({ deps: { ready: () => Promise.resolve(false) } });
   const codes: string[] = [];
   for (const draining of [false, true]) {
@@ -177,7 +177,7 @@ Deno.test("decision 42: a service that is not ready says so with Retry-After, an
   assertEquals(codes, ["storage_unavailable", "shutting_down"]);
 });
 
-Deno.test("decision 42: the waits are spread, so that clients do not come back at once", async () => {
+Deno.test("decision 42: the delays are spread, so that clients do not return together", async () => {
   await using h = await Harness.open();
   h.draining = true;
   const waits = new Set<string | null>();

@@ -159,7 +159,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-Deno.test("decision 35: every stored thing counts once, a refusal and a replay never", async () => {
+Deno.test("decision 35: every stored item counts once, a refusal and a replay never", async () => {
   await using h = await Harness.open();
   for (const { call, counts, status, send } of ROWS) {
     const before = await h.usage();
@@ -202,7 +202,7 @@ Deno.test("decision 35: the last millisecond of a month in UTC counts in it, the
   assertEquals(await months(h), [2, 5]);
 });
 
-Deno.test("decision 35: the month is that of arrival, whatever the client's clock says", async () => {
+Deno.test("decision 35: the month follows the arrival, whatever the client's clock", async () => {
   await using h = await Harness.open();
   h.nowMs = MONTH_ENDS;
   const longAgo = "2020-02-29T00:00:00Z";

@@ -5,7 +5,7 @@ import { RATES_PER_PAGE } from "../../domain/core/limits.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { CARD, put, refusalOf } from "../support/builders/rate_cards.ts";
 
-Deno.test("GET /v1/rate-card: own rows whole, default rows in pages, each row once", async () => {
+Deno.test("GET /v1/rate-card: all own rows, default rows in pages, each row once", async () => {
   await using h = await Harness.open();
   const own = [(await put(h)).json, (await put(h, { model: "b", provider: "x" })).json];
   const first = (await h.get(CARD)).json;
@@ -43,7 +43,7 @@ Deno.test("GET /v1/rate-card: a default row shows its rates as dollars per milli
   assertEquals(["created_at" in shown, "note" in shown], [false, false]);
 });
 
-Deno.test("GET /v1/rate-card: provider and a part of the model filter own and default rows", async () => {
+Deno.test("GET /v1/rate-card: provider and a substring of the model filter own and default rows", async () => {
   await using h = await Harness.open();
   await put(h, { provider: "OpenAI", model: "GPT-4o-ours" });
   await put(h, { provider: "anthropic", model: "gpt-4o-theirs" });
@@ -59,7 +59,7 @@ Deno.test("GET /v1/rate-card: provider and a part of the model filter own and de
   assertEquals((await h.get(`${CARD}?source=own&model=atlas`)).json.own.length, 1);
 });
 
-Deno.test("GET /v1/rate-card: each bad parameter is refused by its name", async () => {
+Deno.test("GET /v1/rate-card: each bad parameter is refused by name", async () => {
   await using h = await Harness.open();
   for (
     const [query, field] of [

@@ -39,7 +39,7 @@ async function open() {
   };
 }
 
-Deno.test("shared: the fields tell what this instance knows, and a refusal when to come back", async () => {
+Deno.test("shared: the header fields report this instance's state, and a refusal its Retry-After", async () => {
   await using t = await open();
   const ask = async () => {
     const { status, headers, text } = await t.h.get("/v1/ping?agent=a");
@@ -61,7 +61,7 @@ Deno.test("shared: the fields tell what this instance knows, and a refusal when 
   assertEquals((await ask()).status, 200);
 });
 
-Deno.test("one process over a file keeps its buckets in memory", async () => {
+Deno.test("one process on a file keeps its buckets in memory", async () => {
   await withFolder(async (folder) => {
     const settings = {
       RUNLEDGER_KV: `${folder}/test.kv`,

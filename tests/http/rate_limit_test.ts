@@ -43,7 +43,7 @@ function told({ headers }: Answer) {
 const ask = (h: Harness, key = h.key) => h.get(`/v1/ping?agent=a&id=${runId(1)}`, { key });
 const wait = ({ headers }: Answer) => headers.get("retry-after");
 
-Deno.test("decision 37: every authenticated answer tells its policy and what is left", async () => {
+Deno.test("decision 37: every authenticated response reports its policy and the remaining tokens", async () => {
   await using t = await open("business");
   const answers = [
     await t.h.post("/v1/runs", aRun(1)),
@@ -61,7 +61,7 @@ Deno.test("decision 37: every authenticated answer tells its policy and what is 
   }
 });
 
-Deno.test("decision 36: the control API has a bucket of its own, twice as large and as fast", async () => {
+Deno.test("decision 36: the control API has its own bucket, twice as large and as fast", async () => {
   await using t = await open();
   const read = await t.h.get(`/v1/runs/${runId(1)}`);
   const left = { name: "control", r: 399, t: 1 };
@@ -106,7 +106,7 @@ Deno.test("decision 36: 200, 400, 403 and 409 spend a token, 401, 404, 405 and 5
   assertEquals(await spent(() => h.post("/v1/runs", aRun(2)), 503), 0);
 });
 
-Deno.test("decision 36: a batch is one token whatever it holds, and all keys share the team's", async () => {
+Deno.test("decision 36: a batch is one token whatever its size, and all keys share the team's bucket", async () => {
   await using t = await open();
   const events = Array.from({ length: 50 }, (_, n) => ({
     ...{ id: `evt_eu_${n.toString(16).padStart(32, "0")}`, type: "log" },
@@ -148,7 +148,7 @@ Deno.test("section 2: 429 does not wait for the body, stores nothing and counts 
   assertEquals([await t.h.dump(), await t.h.usage()], [before, 0]);
 });
 
-Deno.test("decision 37: after a spike 429 says when to come back, and then there is a token", async () => {
+Deno.test("decision 37: after a spike 429 has a Retry-After, after which there is a token", async () => {
   await using t = await open();
   t.take(200);
   const refused = await ask(t.h);
@@ -162,7 +162,7 @@ Deno.test("decision 37: after a spike 429 says when to come back, and then there
   assertEquals(answers.map(({ status }) => status), [200, 200]);
 });
 
-Deno.test("decision 37: who asks too much for ten seconds gets no Retry-After until it slows down", async () => {
+Deno.test("decision 37: a client over its limit for ten seconds gets no Retry-After until it slows down", async () => {
   await using t = await open();
   for (; t.clock.ms < 10_000; t.clock.ms += 100) t.take(11);
   t.take(200);
@@ -178,7 +178,7 @@ Deno.test("decision 37: who asks too much for ten seconds gets no Retry-After un
   assertMatch(spike.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
 });
 
-Deno.test("decision 37: where tokens are slow, Retry-After is the true wait, as RateLimit tells it", async () => {
+Deno.test("decision 37: with a slow refill Retry-After is the real wait, the same as in RateLimit", async () => {
   await using t = await open();
   await setTeamRate(t.h.store, t.h.team.id, { sustained: 0.2, burst: 1 });
   await t.h.restart();
@@ -193,7 +193,7 @@ Deno.test("decision 37: where tokens are slow, Retry-After is the true wait, as 
   assertEquals((await ask(t.h)).status, 200);
 });
 
-Deno.test("decision 36: one team's flood does not hurt another", async () => {
+Deno.test("decision 36: one team's flood does not affect another", async () => {
   await using t = await open();
   const other = await t.h.addTeam("free");
   t.take(100_000);
@@ -202,7 +202,7 @@ Deno.test("decision 36: one team's flood does not hurt another", async () => {
   assertEquals([answer.status, told(answer)?.[1]], [200, { name: "ingest", r: 199, t: 1 }]);
 });
 
-Deno.test("decision 36: Enterprise is told nothing and never refused, unless a rate is set", async () => {
+Deno.test("decision 36: Enterprise has no rate headers and is never refused, unless a rate is set", async () => {
   await using t = await open("enterprise");
   const free = await ask(t.h);
   assertEquals([free.status, told(free)], [200, null]);
@@ -235,7 +235,7 @@ Deno.test("decision 37: a refused ping is one line of text, also for HEAD", asyn
   }
 });
 
-Deno.test("decision 36: on the real clock a free team gets its burst, what came back, and no more", async () => {
+Deno.test("decision 36: on the real clock a free team gets exactly its burst and its refill", async () => {
   const limits = createRequestLimits(() => performance.now());
   await using h = await Harness.open({ tier: "free", deps: { limits } });
   const startedMs = performance.now();

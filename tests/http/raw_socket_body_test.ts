@@ -89,7 +89,7 @@ Deno.test("Expect: 100-continue is answered before the body, or refused without 
   assertEquals((await socket.answer())?.status, 202);
 });
 
-Deno.test("decision 11: 413 for an announced 100 MB comes at once, before or while it is sent", async () => {
+Deno.test("decision 11: 413 for an announced 100 MB is sent immediately, before or during the upload", async () => {
   await using h = await Harness.open();
   const announced = post(["Content-Length: 100000000"]);
   await unharmed(h, async () => {
@@ -104,7 +104,7 @@ Deno.test("decision 11: 413 for an announced 100 MB comes at once, before or whi
   });
 });
 
-Deno.test("decision 11: a chunked body is 413 once it is over the limit, whatever follows", async () => {
+Deno.test("decision 11: a chunked body is 413 once it exceeds the limit, whatever follows", async () => {
   await using h = await Harness.open();
   await unharmed(h, async () => {
     using socket = await RawSocket.open(h.url);
@@ -162,7 +162,7 @@ Deno.test("a body that never ends is 408 after the deadline, silent or dripping"
   });
 });
 
-Deno.test("a body in pieces that ends before the deadline is taken", async () => {
+Deno.test("a body in pieces that ends before the deadline is accepted", async () => {
   await withDeadline(ANSWER_MS_MAX, async (url) => {
     using socket = await RawSocket.open(url);
     await socket.send(head("POST / HTTP/1.1", "Host: x", "Content-Length: 7"));

@@ -27,7 +27,7 @@ const MISLEADING = [
   "Referer: http://x/v1/keys",
 ];
 
-Deno.test("decisions, section 2: no header but Host has a say in the route, and Host only refuses", async () => {
+Deno.test("decisions, section 2: only Host affects routing, and only by refusing", async () => {
   await using h = await Harness.open();
   await unharmed(h, async () => {
     for (const header of MISLEADING) {
@@ -86,7 +86,7 @@ function isStart(target: string): boolean {
   return /^http:\/\/[^/]*$/.test(target.split(/[?#]/, 1)[0] ?? "");
 }
 
-Deno.test("decisions, section 2: a path written in another way is not that path", async () => {
+Deno.test("decisions, section 2: another spelling of a path is not that path", async () => {
   await using h = await Harness.open();
   const whole = (target: string) =>
     head(`POST ${target} HTTP/1.1`, "Host: x", AUTH, LENGTH, "Connection: close") + BODY;
@@ -107,7 +107,7 @@ Deno.test("decisions, section 2: a path written in another way is not that path"
   });
 });
 
-Deno.test("a target that names the path in full is that path, whoever the authority and whatever the query", async () => {
+Deno.test("an absolute-form target is routed by its path, whatever the authority and the query", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const path = `/v1/runs/${runId(1)}`;

@@ -22,7 +22,7 @@ async function open(tier: Tier = "free") {
 const refusal = ({ status, json, headers }: Answer) =>
   [status, json.error, headers.get("retry-after")] as const;
 
-Deno.test("cost of a read: 1 token, and 1 for each 100 rows", async () => {
+Deno.test("cost of a read: 1 token, plus 1 per 100 rows", async () => {
   await using t = await open("business");
   for (let n = 1; n <= 300; n++) await t.h.post("/v1/heartbeats", aHeartbeat(n));
   await t.h.worker.idle();
@@ -33,7 +33,7 @@ Deno.test("cost of a read: 1 token, and 1 for each 100 rows", async () => {
   assert(cost >= 7 && cost < 20, `${cost} tokens`);
 });
 
-Deno.test("cost of a read: a team in debt waits, and pages have a reserve of their own", async () => {
+Deno.test("cost of a read: a team in debt waits, and pages have their own reserve", async () => {
   await using t = await open();
   t.left("control").debit(400 + 200, 0);
   const refused = await t.h.get("/v1/usage");
@@ -48,7 +48,7 @@ Deno.test("cost of a read: a team in debt waits, and pages have a reserve of the
   assertEquals((await t.h.get("/v1/usage")).status, 200);
 });
 
-Deno.test("cost of a read: reads end with their client, and are debited all the same", async () => {
+Deno.test("cost of a read: reads end when their client disconnects, and are still debited", async () => {
   await using t = await open();
   const gone = new AbortController();
   const asked = fetch(`${t.h.url}/v1/runs?limit=1000`, {
@@ -84,7 +84,7 @@ Deno.test("rate of bytes: refused bodies count, enterprise has no such limit", a
   assertEquals(free.limits.bytes.bucketOf(free.h.team, 0), null);
 });
 
-Deno.test("R10: a body that inflates to too much is debited as far as it was read", async () => {
+Deno.test("R10: a body that inflates beyond its limit is debited as far as it was read", async () => {
   await using t = await open();
   const bomb = await gzip(" ".repeat(20_000_000));
   const headers = { "Content-Encoding": "gzip" };

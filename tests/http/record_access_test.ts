@@ -19,7 +19,7 @@ function seen({ status, headers, text }: Answer): unknown {
   return { status, text, headers: kept };
 }
 
-Deno.test("section 6: an unknown and a foreign id are 404 in the same bytes", async () => {
+Deno.test("section 6: an unknown and a foreign id are 404 with the same bytes", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/runs", aRun(1), { key: other.key });
@@ -35,7 +35,7 @@ Deno.test("section 6: an unknown and a foreign id are 404 in the same bytes", as
   assertEquals([json.error, Object.keys(json)], ["not_found", ["error", "message"]]);
 });
 
-Deno.test("section 6: HEAD answers as GET does, without the body", async () => {
+Deno.test("section 6: HEAD answers like GET, without the body", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const head = await h.request("HEAD", PATH);
@@ -61,7 +61,7 @@ Deno.test("section 6: reading needs the scope read, whether the run exists or no
   assertEquals([write.status, write.json.error], [403, "forbidden"]);
 });
 
-Deno.test("decision 5: a bad id in the path is refused before anything is looked up", async () => {
+Deno.test("decision 5: a bad id in the path is refused before any lookup", async () => {
   await using h = await Harness.open();
   const bad: readonly (readonly [string, string])[] = [
     ["run_eu_1", "invalid_id"],
@@ -80,7 +80,7 @@ async function revisionOf(h: Harness): Promise<[string, number]> {
   return [cost.state, cost.revision];
 }
 
-Deno.test("decision 17: each batch after the close finalises the cost once more", async () => {
+Deno.test("decision 17: each batch after the close finalizes the cost again", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/events`, { events: events(1, 2) });
@@ -101,7 +101,7 @@ Deno.test("decision 17: each batch after the close finalises the cost once more"
   assertEquals([run.usage.events, run.updated_at, run.status], [4, at(3_000), "success"]);
 });
 
-Deno.test("decision 17: a batch in the very millisecond of the close, but after it, is late", async () => {
+Deno.test("decision 17: a batch in the same millisecond as the close, but after it, is late", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish());
@@ -124,7 +124,7 @@ for (
   });
 }
 
-Deno.test("decision 30: a run that ended before it began took no time and is flagged", async () => {
+Deno.test("decision 30: a run that ended before it began has no duration and is flagged", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish({ finished_at: at(-1) }));
@@ -132,7 +132,7 @@ Deno.test("decision 30: a run that ended before it began took no time and is fla
   assertEquals([run.duration_ms, run.flags], [0, ["negative_duration"]]);
 });
 
-Deno.test("section 6: fifty events a page, at most a thousand, each once and in order", async () => {
+Deno.test("section 6: fifty events per page, at most a thousand, each once and in order", async () => {
   await using h = await Harness.open();
   for (const from of [101, 1, 51]) {
     await h.post(`${PATH}/events`, { events: events(from, from + 49) });

@@ -145,7 +145,7 @@ async function check(h: Harness, item: Case): Promise<void> {
   assert(typeof ms === "number" && ms >= 0 && ms < 60_000);
 }
 
-Deno.test("decision 3: every answer has one line with id, team, route, status and time, and nothing sent", async () => {
+Deno.test("decision 3: every response has one line with id, team, route, status and time, and no request text", async () => {
   await using h = await Harness.open();
   for (const item of [...SUCCESSES, ...REFUSALS]) await check(h, item);
   assertNothingSent(h, (await h.post("/v1/keys", { kind: "api_key", name: "x" })).json.secret);
@@ -153,7 +153,7 @@ Deno.test("decision 3: every answer has one line with id, team, route, status an
   assertEquals(new Set(ids).size, ids.length);
 });
 
-Deno.test("a ping token and a narrow key are refused with their team and without their text", async () => {
+Deno.test("a refused ping token and a refused narrow key are logged with their team and without their text", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const narrow = await h.addKey({ kind: "api_key", scopes: ["read"] });
@@ -219,7 +219,7 @@ function assertFailureLines(h: Harness, status: number, error: ErrorCode, count:
   assertEquals(lines.length, 2 * count);
 }
 
-Deno.test("a failure of ours is one line and its reason, both without what was sent", async () => {
+Deno.test("an internal error is one line plus its reason, both without request text", async () => {
   const broken = () => {
     throw new TypeError("A part of the program is broken");
   };
@@ -230,7 +230,7 @@ Deno.test("a failure of ours is one line and its reason, both without what was s
   assertNothingSent(h);
 });
 
-Deno.test("a store that does not answer is one line and its reason, both without what was sent", async () => {
+Deno.test("a store that does not answer is one line plus its reason, both without request text", async () => {
   const down = () => Promise.reject(new StorageUnavailable("Cannot commit: disk is full"));
   const runs = { open: down, append: down, finish: down, heartbeat: down, read: down };
   await using h = await Harness.open({ deps: { runs } });
@@ -239,7 +239,7 @@ Deno.test("a store that does not answer is one line and its reason, both without
   assertNothingSent(h);
 });
 
-Deno.test("a write that loses every time is told in the log without the run's id", async () => {
+Deno.test("a write that loses every attempt is logged without the run's id", async () => {
   const losing = () => {
     const writer = { ...h.store.writer, commit: () => Promise.resolve(null) };
     return runStoreOf({ ...h.store, writer });

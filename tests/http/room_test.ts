@@ -6,7 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const REQUESTS_MAX = 500;
 
-Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits again when they are done", async () => {
+Deno.test("request 501 in progress is 503 after a moment, and is accepted when others finish", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;
@@ -40,7 +40,7 @@ Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits 
   assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
 });
 
-Deno.test("beyond 400 requests of one team at work its next is 503, and other teams are served", async () => {
+Deno.test("request 401 of one team in progress is 503, and other teams are served", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;
@@ -62,7 +62,7 @@ Deno.test("beyond 400 requests of one team at work its next is 503, and other te
   assertEquals(new Set((await Promise.all(under)).map(({ status }) => status)), new Set([409]));
 });
 
-Deno.test("requests whose bodies never come take no room from others", async () => {
+Deno.test("requests whose bodies never arrive take no capacity from others", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const { hostname, port } = new URL(h.url);
   const head = `POST /v1/runs HTTP/1.1\r\nHost: ${hostname}:${port}\r\n` +

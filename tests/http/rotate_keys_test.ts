@@ -35,7 +35,7 @@ async function listed(h: Harness, id: string): Promise<Record<string, unknown>> 
   return keys.find((key: { id: string }) => key.id === id);
 }
 
-Deno.test("decision 4: a rotated key works beside its successor for a day, and then no longer", async () => {
+Deno.test("decision 4: a rotated key works along with its successor for a day, and then no longer", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   assertEquals(await statusOf(h, old.secret), 404);
@@ -62,7 +62,7 @@ Deno.test("decision 4: a rotated key works beside its successor for a day, and t
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-Deno.test("decision 4: with an overlap of 0 the old secret stops with the answer", async () => {
+Deno.test("decision 4: with an overlap of 0 the old secret stops with the response", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   assertEquals(await statusOf(h, old.secret), 404);
@@ -84,7 +84,7 @@ async function marked(h: Harness, secret: string): Promise<void> {
 
 const keyOf = (secret: string) => keys.credential(hashOf(secret));
 
-Deno.test("a rotated key that has ended stays ended when the clock is set back", async () => {
+Deno.test("an expired rotated key stays expired when the clock is set back", async () => {
   await using h = await Harness.open();
   await sweepOnce(h);
   const old = await makeKey(h);
@@ -104,7 +104,7 @@ Deno.test("a rotated key that has ended stays ended when the clock is set back",
   assertEquals([record.revoked_at, record.ends_at], [null, at(HOUR_MS)]);
 });
 
-Deno.test("the end of a rotated key is noted with one write, however often it is refused", async () => {
+Deno.test("the end of a rotated key is stored with one write, however often it is refused", async () => {
   await using h = await Harness.open();
   await sweepOnce(h);
   const old = await makeKey(h);
@@ -120,7 +120,7 @@ Deno.test("the end of a rotated key is noted with one write, however often it is
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("a clock that is far ahead for a minute refuses a rotated key, and ends it for good no earlier", async () => {
+Deno.test("a clock far ahead for a minute refuses a rotated key, but does not end it permanently", async () => {
   await using h = await Harness.open();
   await sweepOnce(h);
   const old = await makeKey(h);
@@ -133,7 +133,7 @@ Deno.test("a clock that is far ahead for a minute refuses a rotated key, and end
   assertEquals(await statusOf(h, old.secret), 404);
 });
 
-Deno.test("a key that rotates itself does not end at once: a lost answer would leave no secret that works", async () => {
+Deno.test("a key that rotates itself does not end immediately: a lost response would leave no working secret", async () => {
   await using h = await Harness.open();
   const own = await makeKey(h, { scopes: ["admin"] });
   const rotateOwn = (overlap_hours: number, key = own.secret) =>
@@ -160,7 +160,7 @@ Deno.test("a key that rotates itself does not end at once: a lost answer would l
   assertEquals((await h.get("/v1/keys", { key: secret })).status, 200);
 });
 
-Deno.test("a rotation that is sent again makes no other secret and says which key there is", async () => {
+Deno.test("a repeated rotation creates no other secret and names the existing key", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   const first = (await rotate(h, old.id)).json;
@@ -175,7 +175,7 @@ Deno.test("a rotation that is sent again makes no other secret and says which ke
   assertEquals(await statusOf(h, first.secret), 401);
 });
 
-Deno.test("of many rotations of one key at once one makes a secret", async () => {
+Deno.test("of many concurrent rotations of one key one creates a secret", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(h, old.id)));
@@ -184,7 +184,7 @@ Deno.test("of many rotations of one key at once one makes a secret", async () =>
   assertEquals((await h.get("/v1/keys")).json.keys.length, 3);
 });
 
-Deno.test("a revoked key is not rotated, and a rotated one can still be revoked at once", async () => {
+Deno.test("a revoked key is not rotated, and a rotated one can still be revoked immediately", async () => {
   await using h = await Harness.open();
   const [gone, old] = [await makeKey(h), await makeKey(h)];
   await h.request("DELETE", `/v1/keys/${gone.id}`);
@@ -194,7 +194,7 @@ Deno.test("a revoked key is not rotated, and a rotated one can still be revoked 
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-Deno.test("a rotated ping token goes on for its agent", async () => {
+Deno.test("a rotated ping token keeps its agent", async () => {
   await using h = await Harness.open();
   const made = await makeKey(h, { kind: "ping_token", agent: "nightly" });
   const { secret, agent } = (await rotate(h, made.id)).json;
@@ -205,7 +205,7 @@ Deno.test("a rotated ping token goes on for its agent", async () => {
   }
 });
 
-Deno.test("overlap_hours is a whole number of hours of at most a week", async () => {
+Deno.test("overlap_hours is an integer number of hours up to one week", async () => {
   await using h = await Harness.open();
   const { id } = await makeKey(h);
   for (const overlap_hours of [-1, 169, 1.5, "1", true]) {
@@ -247,7 +247,7 @@ Deno.test("GET /v1/keys lists the tokens of one agent, page by page, each once",
   }
 });
 
-Deno.test("last_used_at tells of a use without a write for it", async () => {
+Deno.test("last_used_at shows a use without a write for it", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   assertEquals((await listed(h, id)).last_used_at, null);
@@ -258,7 +258,7 @@ Deno.test("last_used_at tells of a use without a write for it", async () => {
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("last_used_at is written once an hour for a key, survives a restart, and never goes back", async () => {
+Deno.test("last_used_at is written once an hour per key, survives a restart, and never moves back", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   const rows = async () =>

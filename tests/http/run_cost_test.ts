@@ -79,7 +79,7 @@ Deno.test("cost of a run: each kind of token is a line at the rate of the row th
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: a call beyond a tier names the tier whose rates it pays", async () => {
+Deno.test("cost of a run: a call beyond a tier names the tier whose rates apply", async () => {
   await using h = await Harness.open();
   const row = await putPrice(h, TIERED);
   await sendEvents(
@@ -117,7 +117,7 @@ Deno.test("cost of a run: a default row and the step that found it are named", a
   assert(call.cost_usd > 0);
 });
 
-Deno.test("cost of a run: a price that changed since is not what stored calls are explained by", async () => {
+Deno.test("cost of a run: a later price change does not alter the explanation of stored calls", async () => {
   await using h = await Harness.open();
   const row = await putPrice(h, ATLAS);
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 1_000 }));
@@ -127,7 +127,7 @@ Deno.test("cost of a run: a price that changed since is not what stored calls ar
   assertEquals(before.row.id, row);
 });
 
-Deno.test("cost of a run: calls priced anew are explained by the row they have now", async () => {
+Deno.test("cost of a run: repriced calls are explained by their current row", async () => {
   await using h = await Harness.open();
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 4 }), aCall(2, { model: "x" }));
   const tokens = { model: "atlas", input_tokens: 6 };
@@ -184,7 +184,7 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: its pages are those of the run, and their calls add up", async () => {
+Deno.test("cost of a run: its pages match those of the run, and their calls add up", async () => {
   await using h = await Harness.open();
   await putPrice(h, ATLAS);
   await putPrice(h, TIERED);
@@ -212,7 +212,7 @@ Deno.test("cost of a run: its pages are those of the run, and their calls add up
   assertEquals(more.calls[0].event_id, eventId(4));
 });
 
-Deno.test("cost of a run: what a closing heartbeat reports of a full run is not a call", async () => {
+Deno.test("cost of a run: tokens reported by the heartbeat that closes a full run are not a call", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "researcher", cost_usd: 5 }));
@@ -226,7 +226,7 @@ function seen({ status, headers, text }: Answer): unknown {
   return { status, text, headers: kept };
 }
 
-Deno.test("cost of a run: an unknown and a foreign id are 404 in the same bytes", async () => {
+Deno.test("cost of a run: an unknown and a foreign id are 404 with the same bytes", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/runs", aRun(1), { key: other.key });

@@ -18,7 +18,7 @@ function aCall(n: number, model: string, input_tokens: number) {
   return anEvent(n, { type: "llm_call", data: { provider: "acme", model, input_tokens } });
 }
 
-Deno.test("run list: a row says what the run's record says, and what it can be looked for by", async () => {
+Deno.test("run list: a row agrees with the run's record and its filterable fields", async () => {
   await using h = await Harness.open();
   await put(h, {
     provider: "acme",
@@ -64,7 +64,7 @@ Deno.test("run list: a row says what the run's record says, and what it can be l
   });
 });
 
-Deno.test("run list: each filter finds its runs, and they can be combined", async () => {
+Deno.test("run list: each filter finds its runs, and filters combine", async () => {
   await using h = await Harness.open();
   await put(h, {
     provider: "acme",
@@ -127,7 +127,7 @@ Deno.test("run list: each filter finds its runs, and they can be combined", asyn
   for (const [query, numbers] of expected) assertEquals(await numbersOf(h, query), numbers, query);
 });
 
-Deno.test("run list: pages go on where the one before ended, and a default window stays where it began", async () => {
+Deno.test("run list: pages continue where the previous one ended, and a default window stays fixed", async () => {
   await using h = await Harness.open();
   for (let n = 1; n <= 7; n++) {
     await h.post("/v1/runs", aRun(n, { started_at: at(n < 3 ? 0 : n) }));
@@ -152,7 +152,7 @@ Deno.test("run list: pages go on where the one before ended, and a default windo
   ]);
 });
 
-Deno.test("run list: another team's runs are never on it, and only a key that may read gets it", async () => {
+Deno.test("run list: another team's runs are never listed, and the scope read is required", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");
   for (const key of [h.key, other.key]) {

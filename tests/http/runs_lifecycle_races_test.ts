@@ -29,7 +29,7 @@ async function record(h: Harness, n: number): Promise<string> {
   return text.replaceAll(runId(n), "ID").replace(/"revision":\d+/, '"revision":0');
 }
 
-Deno.test("section 1: every order of the calls, each sent twice, ends in one record", async () => {
+Deno.test("section 1: every order of the calls, each sent twice, gives one record", async () => {
   await using h = await Harness.open();
   const orders = permutations(STEPS);
   assertEquals(orders.length, 24);
@@ -47,7 +47,7 @@ Deno.test("section 1: every order of the calls, each sent twice, ends in one rec
   assertEquals([run.status, run.usage.events, run.duration_ms], ["success", 5, 5_000]);
 });
 
-Deno.test("contract 6: all calls of a run may be sent at once, each several times", async () => {
+Deno.test("contract 6: all calls of a run may be concurrent, each several times", async () => {
   await using h = await Harness.open();
   for (const step of STEPS) await step(h, 1);
   const calls = Array.from({ length: 8 }, (_, i) => STEPS[i % STEPS.length]!);
@@ -71,7 +71,7 @@ function comparable(text: string) {
   return { ...run, events: run.events.length, distinct: ids.size };
 }
 
-Deno.test("contract 6: of identical openings at once one is 202, the others replay it", async () => {
+Deno.test("contract 6: of identical concurrent openings one is 202, the others replay it", async () => {
   await using h = await Harness.open();
   const answers = await Promise.all(Array.from({ length: 12 }, () => h.post("/v1/runs", aRun(1))));
   const statuses = answers.map(({ status }) => status).sort();
@@ -81,7 +81,7 @@ Deno.test("contract 6: of identical openings at once one is 202, the others repl
   assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 1);
 });
 
-Deno.test("contract 6: of different openings at once one is 202, the others conflict", async () => {
+Deno.test("contract 6: of different concurrent openings one is 202, the others conflict", async () => {
   await using h = await Harness.open();
   const bodies = Array.from({ length: 8 }, (_, n) => aRun(1, { agent: `agent ${n}` }));
   const answers = await Promise.all(bodies.map((body) => h.post("/v1/runs", body)));
@@ -92,7 +92,7 @@ Deno.test("contract 6: of different openings at once one is 202, the others conf
   assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 1);
 });
 
-Deno.test("contract 6: of different finishes at once one is 202 and all answer it", async () => {
+Deno.test("contract 6: of different concurrent finishes one is 202 and all return it", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const bodies = [...FINISH_STATUSES, ...FINISH_STATUSES].map((status, n) =>
@@ -107,7 +107,7 @@ Deno.test("contract 6: of different finishes at once one is 202 and all answer i
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 32: one id is a run of its own in each team", async () => {
+Deno.test("decision 32: one id is a separate run in each team", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const as = { key: other.key };
@@ -126,7 +126,7 @@ Deno.test("decision 32: one id is a run of its own in each team", async () => {
   assertEquals([await h.usage(), await h.usage(other.team)], [7, 4]);
 });
 
-Deno.test("decision 32: another team's run is the same 404 as one that never was", async () => {
+Deno.test("decision 32: another team's run is the same 404 as an unknown one", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("team");
   for (const step of STEPS) await step(h, 1);

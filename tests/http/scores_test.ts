@@ -35,7 +35,7 @@ Deno.test("scores: a source at the limit is kept, beyond it refused", async () =
   assertEquals([taken.status, taken.json.source], [202, source]);
 });
 
-Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 when it says something else", async () => {
+Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other content", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const before = await h.usage();
@@ -58,7 +58,7 @@ Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 when it say
   assertEquals(await h.usage(), before, "a score counts toward nothing");
 });
 
-Deno.test("scores: every order of a run's parts ends in one record, its own scores first", async () => {
+Deno.test("scores: every order of a run's parts gives one record, its own scores first", async () => {
   await using h = await Harness.open();
   const calls: [path: string, body: unknown][] = [
     ["", aRun(1)],
@@ -89,7 +89,7 @@ Deno.test("scores: every order of a run's parts ends in one record, its own scor
   await assertClean(h.store);
 });
 
-Deno.test("scores: a score changes no cost and makes none pending, but moves updated_at", async () => {
+Deno.test("scores: a score changes no cost and makes none pending, but updates updated_at", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/finish`, aFinish());
@@ -104,7 +104,7 @@ Deno.test("scores: a score changes no cost and makes none pending, but moves upd
   assertEquals((await h.getSettled("/v1/runs?has=late")).json.runs, []);
 });
 
-Deno.test("scores: one alone is a run that is not open yet, and goes after 7 days", async () => {
+Deno.test("scores: a score alone is a run that is not open yet, and expires after 7 days", async () => {
   await using h = await Harness.open();
   await h.post(PATH, aScore(1));
   await h.worker.idle();
@@ -122,7 +122,7 @@ Deno.test("scores: one alone is a run that is not open yet, and goes after 7 day
   await assertClean(h.store);
 });
 
-Deno.test("scores: they stay when payloads go by age, and go with the record", async () => {
+Deno.test("scores: they stay when payloads expire, and are removed with the record", async () => {
   await using h = await Harness.open({ tier: "free" });
   await h.post("/v1/runs", aRun(1, { goal: "to be removed" }));
   await h.post(`${RUN}/events`, { events: events(1, 3) });
@@ -140,7 +140,7 @@ Deno.test("scores: they stay when payloads go by age, and go with the record", a
   await assertClean(h.store);
 });
 
-Deno.test("scores: a deleted run refuses them, and nothing of them is left", async () => {
+Deno.test("scores: a deleted run refuses them, and none of them is left", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   for (let n = 1; n <= 3; n++) await h.post(PATH, aScore(n));
@@ -155,7 +155,7 @@ Deno.test("scores: a deleted run refuses them, and nothing of them is left", asy
   await assertClean(h.store);
 });
 
-Deno.test("scores: of many at once, beside events of the run, none is lost and none passes the most", async () => {
+Deno.test("scores: of many concurrent scores and events of a run, none is lost and the limit holds", async () => {
   await using h = await Harness.open();
   const numbers = Array.from({ length: ADDED_SCORES_MAX + 20 }, (_, n) => n + 1);
   const answers: Answer[] = [];
@@ -181,7 +181,7 @@ Deno.test("scores: of many at once, beside events of the run, none is lost and n
   await assertClean(h.store);
 });
 
-Deno.test("scores: the audit finds one that is lost, and one that nobody counted", async () => {
+Deno.test("scores: verify finds a lost score and an uncounted one", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(PATH, aScore(1));
@@ -200,7 +200,7 @@ Deno.test("scores: the audit finds one that is lost, and one that nobody counted
   assertEquals(await differences(), [`scores of ${runId(1)} scores 3`]);
 });
 
-Deno.test("scores: one id names another score in each run, and in each team", async () => {
+Deno.test("scores: one id names a different score in each run and each team", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const post = (n: number, value: number, key = h.key) =>

@@ -53,7 +53,7 @@ for (const seconds of [60, 61, 86_399, 86_400]) {
 }
 
 for (const seconds of [0, 59, 86_401, -60, 60.5, "60", true]) {
-  Deno.test(`R9: idle_timeout_seconds ${JSON.stringify(seconds)} is dropped and told`, async () => {
+  Deno.test(`R9: idle_timeout_seconds ${JSON.stringify(seconds)} is dropped and reported`, async () => {
     await using h = await Harness.open();
     const answer = await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: seconds }));
     const told = answer.headers.get("runledger-dropped");
@@ -62,7 +62,7 @@ for (const seconds of [0, 59, 86_401, -60, 60.5, "60", true]) {
   });
 }
 
-Deno.test("section 4: metadata of a wrong kind is refused by name", async () => {
+Deno.test("section 4: metadata of a wrong type is refused by name", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const { status, json } = await h.post(`${PATH}/finish`, aFinish({ metadata: "text" }));
@@ -87,7 +87,7 @@ Deno.test("section 4: a heartbeat keeps customer, feature and output", async () 
   assertEquals([run.customer_id, run.feature, run.output], ["acme", "backup", output]);
 });
 
-Deno.test("decision 19: external_id takes the place of an absent id", async () => {
+Deno.test("decision 19: external_id replaces an absent id", async () => {
   await using h = await Harness.open();
   const { id: _, ...rest } = anEvent(1);
   const sent = await append(
@@ -116,7 +116,7 @@ Deno.test("decision 19: id wins over external_id, also when it is wrong", async 
   ]);
 });
 
-Deno.test("section 4: an event keeps its turn, and one without has none", async () => {
+Deno.test("section 4: an event keeps its turn, and one without a turn has none", async () => {
   await using h = await Harness.open();
   await append(h, anEvent(1, { turn: 1 }), anEvent(2, { turn: 40 }), anEvent(3, { turn: null }));
   const turns = (await recordOf(h)).events.map((event: { turn?: number }) => event.turn);
@@ -180,7 +180,7 @@ Deno.test("section 4: an SDK's failed is a heartbeat's fail, its error a finish'
   assertEquals((await h.get(path)).json.status, "failed");
 });
 
-Deno.test("section 4: every other word is as strict for an SDK as for everybody", async () => {
+Deno.test("section 4: every other word is as strict for an SDK as for any client", async () => {
   await using h = await Harness.open();
   for (const status of ["error", "success", "FAILED", "failed "]) {
     const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { status }), SDK);

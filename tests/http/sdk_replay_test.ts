@@ -82,7 +82,7 @@ Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", a
   assertEquals(run.scores[0].value, 0.93);
 });
 
-Deno.test("SDK: a run with all options, six events in turns and a failure is whole", async () => {
+Deno.test("SDK: a run with all options, six events in turns and a failure is complete", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(9);
@@ -149,7 +149,7 @@ Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", 
   );
 });
 
-Deno.test("SDK: a conversation opens its run in each process, and goes on after its end", async () => {
+Deno.test("SDK: a conversation opens its run in each process, and continues after its end", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   for (const turn of [1, 2, 3]) {
@@ -166,7 +166,7 @@ Deno.test("SDK: a conversation opens its run in each process, and goes on after 
   assertEquals([run.status, run.usage.llm_calls, run.cost_usd], ["success", 4, 0.031008]);
 });
 
-Deno.test("SDK: a script's 230 events come in batches and are stored in order", async () => {
+Deno.test("SDK: a script's 230 events are sent in batches and stored in order", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
@@ -211,7 +211,7 @@ Deno.test("SDK: Laravel's status word and the old name of an event's id are unde
   assertEquals([run.status, run.events.length], ["failed", 1]);
 });
 
-Deno.test("SDK: odd details of a payload cost no event of the batch", async () => {
+Deno.test("SDK: odd details of a payload lose no event of the batch", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
@@ -269,7 +269,7 @@ Deno.test("SDK: no odd detail loses an opening or leaves a run open", async () =
   assertEquals([truncated.output.truncated, truncated.output.bytes], [true, 600_011]);
 });
 
-Deno.test("SDK: a batch of large events is stored, and one that is too large takes none along", async () => {
+Deno.test("SDK: a batch of large events is stored, and an event that is too large affects no other", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);

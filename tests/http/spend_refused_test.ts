@@ -5,7 +5,7 @@ import type { AppDeps } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aContribution, LINE, NOTHING, storeSpend, UNPRICED } from "../support/builders/spend.ts";
 
-Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () => {
+Deno.test("GET /v1/spend: each bad parameter is refused by name", async () => {
   await using h = await Harness.open();
   const range = [
     ["from=yesterday", "from"],
@@ -57,7 +57,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () =
   assertEquals(longest.status, 200);
 });
 
-Deno.test("GET /v1/spend: only keys with the scope read may ask, and see their own team alone", async () => {
+Deno.test("GET /v1/spend: the scope read is required, and a team sees only its own spend", async () => {
   await using h = await Harness.open();
   await storeSpend(h, [aContribution({ models: [LINE, UNPRICED] })]);
   const other = await h.addTeam("team");
@@ -80,7 +80,7 @@ Deno.test("GET /v1/spend: only keys with the scope read may ask, and see their o
   assertEquals((await h.get("/v1/spend")).json.totals.unpriced.llm_calls, 1);
 });
 
-Deno.test("GET /v1/spend: a store that fails is 503, and tells nothing of it", async () => {
+Deno.test("GET /v1/spend: a failing store is 503 without details", async () => {
   const spend: AppDeps["spend"] = {
     // deno-lint-ignore require-yield -- it fails before there is anything
     async *rows() {

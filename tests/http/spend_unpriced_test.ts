@@ -89,7 +89,7 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
   }
 });
 
-Deno.test("GET /v1/spend/unpriced: cached tokens are as input without a rate, and apart beyond it", async () => {
+Deno.test("GET /v1/spend/unpriced: cached tokens are priced as input without a rate, and separately beyond it", async () => {
   const plain = { ...ROW, rates: { ...ROW.rates, cachedInput: null } };
   await using h = await withRates(plain, { ...ROW, model: "apart-old" });
   await storeSpend(h, [
@@ -109,7 +109,7 @@ Deno.test("GET /v1/spend/unpriced: cached tokens are as input without a rate, an
   assertEquals(estimate_total_usd, 0.00303);
 });
 
-Deno.test("GET /v1/spend/unpriced: beyond the most models those with the fewest tokens are left out", async () => {
+Deno.test("GET /v1/spend/unpriced: beyond the model limit those with the fewest tokens are left out", async () => {
   await using h = await Harness.open();
   const runs = Array.from(
     { length: 1_003 },

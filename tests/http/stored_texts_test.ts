@@ -53,7 +53,7 @@ const NOTES = ["/v1/ping query metadata"];
 /** Parts of a path that only name what is stored under them already. */
 const NAMES = ["/v1/rate-card/{id} path id"];
 
-Deno.test("every text of a path, and of a query that is stored, has a bound", () => {
+Deno.test("every text of a path, and of a stored query, has a bound", () => {
   const document = describedApi();
   const found = documentedCalls(document).flatMap(({ path, call }) =>
     call.parameters
