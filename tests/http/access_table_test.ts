@@ -1,4 +1,4 @@
-/** Who may call what: every route of the table with every kind of credential. */
+/** Access control: every route of the table with every kind of credential. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SCOPES } from "../../domain/teams/credentials.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
@@ -8,7 +8,7 @@ import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
-/** Bodies and queries with which a route does something; the rest is sent an empty object. */
+/** Bodies and queries that make a route take effect; other routes get an empty object. */
 const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: string }>> = {
   "POST /v1/runs": { body: aRun(1) },
   "POST /v1/runs/:id/events": { body: { events: [anEvent(1)] } },
@@ -18,10 +18,10 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "POST /v1/rate-card/reprice": { body: { model: "m", dry_run: true } },
 };
 
-/** A name that never was, and another team's, for the part behind each beginning of a path. */
+/** An unknown name and another team's name, by the path prefix before it. */
 type Names = Readonly<Record<string, readonly [never: string, theirs: string]>>;
 
-/** What of a refusal is the same for everybody. */
+/** The part of a refusal that is the same for every caller. */
 interface Refusal {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
@@ -32,19 +32,19 @@ function named({ method, path }: RouteRule): string {
   return `${method} ${path}`;
 }
 
-/** Routes that ask for a credential. Building the table calls nothing of what the handlers need. */
+/** Routes that need a credential. Building the table calls no dependency of the handlers. */
 function guarded(): (RouteRule & { readonly access: NonNullable<RouteRule["access"]> })[] {
   return ENDPOINTS.flatMap((route) =>
     route.access === null ? [] : [{ ...route, access: route.access }]
   );
 }
 
-/** The part of a path in front of a name: `/v1/runs/:id/events` is behind `/v1/runs/`. */
+/** Returns the path before a name: `/v1/runs/` for `/v1/runs/:id/events`. */
 function beginningOf(path: string): string {
   return path.slice(0, path.indexOf(":"));
 }
 
-/** Stores one of everything that has a name, for a team that nobody here asks for. */
+/** Stores one of everything that has a name, for another team. */
 async function nameThings(h: Harness): Promise<Names> {
   const { key, team } = await h.addTeam("business");
   const labels = { agent: "theirs", customer_id: "acme" };
@@ -67,7 +67,9 @@ async function nameThings(h: Harness): Promise<Names> {
   };
 }
 
-/** Asks for a route under a name; only a refusal is read to its end, since some answers have none. */
+/**
+ * Requests a route under a name; reads only refusals to the end, since some responses are endless.
+ */
 async function ask(
   h: Harness,
   route: RouteRule,

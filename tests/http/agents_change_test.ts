@@ -16,7 +16,6 @@ function beat(h: Harness, agent: string) {
   return h.post("/v1/heartbeats", { agent });
 }
 
-/** Agents `agent-0` and so on. */
 async function fill(h: Harness, count: number): Promise<void> {
   for (let n = 0; n < count; n++) assertEquals((await beat(h, `agent-${n}`)).status, 202);
 }
@@ -41,7 +40,7 @@ Deno.test("agents: a new name keeps the slug and all history, and can be reverte
   const named = await patch(h, "nightly", words);
   assertEquals([named.status, named.json], [200, { ...before, ...words }]);
   assertEquals((await h.get("/v1/agents/nightly")).json, named.json);
-  // What is not sent, or null, stays.
+  // Absent and null fields keep their values.
   const again = await patch(h, "nightly", { name: null });
   assertEquals(again.text, named.text);
   await h.post("/v1/heartbeats", aHeartbeat(2));
@@ -84,7 +83,7 @@ Deno.test("agents: an archived agent is hidden from the list, frees its slot, an
     const all = await slugsOf(h, `sort=${sort}&archived=true`);
     assertEquals(all.toSorted(), [...await slugsOf(h, "sort=agent"), "agent-3"].toSorted());
   }
-  // Again changes nothing, and its words can still be changed.
+  // Repeating it changes nothing, and its texts can still be changed.
   assertEquals((await patch(h, "agent-3", { archived: true })).json, json);
   assertEquals((await patch(h, "agent-3", { name: "Old" })).json, { ...json, name: "Old" });
   await isExact(h);
@@ -95,7 +94,7 @@ Deno.test("agents: pages that include archived agents contain each once, in byte
   const order = ["Z", "a", "a b", "b", "\u00e9", "\uff5e", "🦉", "🦉a"];
   for (const agent of order) {
     await beat(h, agent);
-    // So that the order of slugs is the order of sights, too.
+    // Makes the order of slugs equal to the order of arrival.
     h.nowMs -= 1;
   }
   for (const agent of ["a", "🦉", "b"]) await patch(h, agent, { archived: true });

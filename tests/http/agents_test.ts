@@ -1,17 +1,17 @@
-/** Agents read back, their order, and who may see them; what is told of dropped metadata. */
+/** Reading agents, their order and access; reports of dropped metadata. */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { put } from "../support/builders/rate_cards.ts";
 
-/** An agent as it is read once everything is summed up. */
+/** Reads an agent once everything is aggregated. */
 async function agentOf(h: Harness, slug: string) {
   const { status, json } = await h.getSettled(`/v1/agents/${encodeURIComponent(slug)}`);
   assertEquals(status, 200, slug);
   return json;
 }
 
-/** The slugs of a list, page by page. */
+/** Lists slugs page by page. */
 async function pagesOf(h: Harness, query: string): Promise<string[][]> {
   const pages: string[][] = [];
   let cursor: string | null = null;
@@ -25,7 +25,7 @@ async function pagesOf(h: Harness, query: string): Promise<string[][]> {
   return pages;
 }
 
-/** Everything of an answer but the names of this one exchange. */
+/** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
   const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
   return { status, text, headers: kept };
@@ -205,7 +205,7 @@ Deno.test("agents: reading needs the scope read", async () => {
 Deno.test("agents: sorted by last seen or by slug, pages of any size contain each once", async () => {
   await using h = await Harness.open();
   assertEquals(await pagesOf(h, ""), [[]]);
-  // Two are seen at one moment: the slug decides. By slug means by its bytes, as keys sort.
+  // Two are seen at the same time: the slug decides. Slugs sort by their bytes, like keys.
   const arrivals: [string, number][] = [["b", 30], ["é", 10], ["a b", 20], ["a", 30], ["Z", 40]];
   arrivals.push(["🦉", 25], ["\uff5e", 26]);
   const noon = h.nowMs;

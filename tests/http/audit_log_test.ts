@@ -1,4 +1,4 @@
-/** `GET /v1/audit`: every change once, with who did it, for the team and for the operator. */
+/** `GET /v1/audit`: every change once, with its author, for the team and for the operator. */
 import { assert, assertEquals } from "@std/assert";
 import { aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -50,7 +50,7 @@ Deno.test("every kind of change is in the log once, newest first, with its crede
     const [latest] = await entriesOf(h);
     assertEquals([latest?.action, latest?.actor], [action, { id: key.id, name: "ci" }]);
     assertEquals([latest?.at, latest?.team], [new Date(h.nowMs).toISOString(), h.team.id]);
-    // Said again it changes nothing, and nothing is added.
+    // A repeat changes nothing and adds no entry.
     const before = (await actionsOf(h)).length;
     if (action === "rate.put" || action === "agent.changed" || action === "run.deleted") {
       await call();
@@ -110,7 +110,7 @@ Deno.test("refused calls and calls that change nothing are not in the log", asyn
 Deno.test("pages of the log continue where they ended, whatever happens meanwhile", async () => {
   await using h = await Harness.open();
   const made: string[] = [];
-  // Several in one millisecond: their order is that in which they were done.
+  // Several in one millisecond keep their order.
   for (let n = 0; n < 7; n++) {
     if (n === 4) h.nowMs += 1;
     made.unshift((await h.post("/v1/keys", { ...API_KEY, name: `key ${n}` })).json.id);

@@ -12,17 +12,17 @@ import { REPRICE } from "../support/builders/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "./bad_requests/rows.ts";
 
 const ROWS_MIN = 300;
-/** Bad requests of each route that asks for a credential. */
+/** Minimum of bad requests per route that needs a credential. */
 const ROWS_OF_ROUTE_MIN = 7;
 const ANSWER_MS_MAX = 1_000;
 /** Agents of the plan `free` (decision 39). */
 const FREE_AGENTS_MAX = 10;
-/** What a message may not have: it must stay on one line of a terminal or a log. */
+/** Characters not allowed in a message: it must stay on one line of a terminal or a log. */
 const NOT_ONE_LINE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 type Secrets = Readonly<Record<CredentialName, string | null>>;
 
-/** Stores what the rows collide with. */
+/** Stores the data that the rows conflict with. */
 async function seed(h: Harness): Promise<Secrets> {
   const stored: [path: string, body: unknown, key?: string][] = [
     ["/v1/runs", aRun(1)],
@@ -59,7 +59,7 @@ async function addCredentials(h: Harness): Promise<Omit<Secrets, "other" | "full
   };
 }
 
-/** What the contract says of an answer's form, whatever its code. */
+/** Checks the contract's form of a response, whatever its code. */
 function checkForm(row: Row, answer: Answer): void {
   const { status, headers } = answer;
   assertEquals(status, row.status, answer.text);
@@ -68,7 +68,7 @@ function checkForm(row: Row, answer: Answer): void {
   assertEquals(headers.has("allow"), status === 405);
 }
 
-/** The code, the message and the field of an envelope. */
+/** Returns the code, message and field of an envelope. */
 function checkEnvelope(row: Row, answer: Answer): void {
   assertEquals(answer.headers.get("content-type"), "application/json");
   if (row.method === "HEAD") return assertEquals(answer.text, "");
@@ -111,7 +111,7 @@ async function run(h: Harness, secrets: Secrets, row: Row): Promise<void> {
   else checkEnvelope(row, answer);
 }
 
-/** Runs rows one after the other; answers what is wrong, all of it rather than the first. */
+/** Runs rows in sequence; returns every deviation, not only the first. */
 async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): Promise<string[]> {
   const found: string[] = [];
   const before = (await h.dump()).join("\n");
@@ -126,7 +126,7 @@ async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): P
   return found;
 }
 
-/** Routes that the log tells of fewer refusals of than there should be. */
+/** Routes with fewer logged refusals than required. */
 function neglected({ log }: Harness): string[] {
   const refused = Map.groupBy(log.map((line) => JSON.parse(line)), ({ route }) => route);
   return ENDPOINTS

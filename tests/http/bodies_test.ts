@@ -1,4 +1,4 @@
-/** Bodies are counted as they arrive: what is announced and never sent takes nothing from anybody. */
+/** Bodies are counted as they arrive: announced but unsent bytes take no memory. */
 import type { RunStore } from "../../domain/runs/store.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -7,16 +7,16 @@ import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** The smallest budget, so that little is enough to fill it: 20 MB for bodies, a quarter for a team. */
+/** The smallest budget, which fills quickly: 20 MB for bodies, a quarter per team. */
 const MEMORY_MB = 256;
 
-/** A run whose body is so long. */
+/** A run with a body of the given length. */
 function aLargeRun(n: number, bytes: number): string {
   const body = JSON.stringify(aRun(n));
   return `${body.slice(0, -1)},"more":"${"x".repeat(bytes - body.length - 10)}"}`;
 }
 
-/** Opens connections that announce a body, send the beginning of it, and then nothing. */
+/** Opens connections that announce a body, send its beginning, and then stall. */
 async function stall(
   h: Harness,
   count: number,
@@ -44,12 +44,12 @@ async function stall(
   };
 }
 
-/** Bytes that bodies hold. */
+/** Bytes currently held by bodies. */
 function held(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "bodies")?.bytes ?? 0;
 }
 
-/** Waits until bodies hold so much: what was written may not have been read yet. */
+/** Waits until bodies hold this many bytes: written bytes may not have been read yet. */
 async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<void> {
   const endMs = performance.now() + 5_000;
   while (!isSo(held(h))) {
@@ -76,7 +76,7 @@ Deno.test("H3: 64 connections that announce bodies and send nothing cause no ref
 
 Deno.test("H3: a team at its share is refused; other teams reclaim its bytes when needed", async () => {
   await using h = await Harness.open({ tier: "enterprise", memory: new Memory(MEMORY_MB) });
-  // Four teams send all but the end of as much as each may have: together that is everything.
+  // Four teams each send nearly their share: together that is the entire budget.
   const teams = await Promise.all([0, 1, 2, 3].map(() => h.addTeam("enterprise")));
   const sent = 1_048_575;
   const stalls = await Promise.all(teams.map(({ key }) => stall(h, 4, { key, sent })));
@@ -147,7 +147,7 @@ Deno.test("few requests with large bodies are processed concurrently, and teams 
   const second = next();
   const theirs = open(1, "other", other);
   await second;
-  // Small bodies need no slot, and the two others of the team wait.
+  // Small bodies need no slot, and the team's two others wait.
   const third = next();
   const small = h.post("/v1/runs", aRun(9, { agent: "small" }));
   await third;
@@ -177,7 +177,7 @@ Deno.test("a body in one-byte chunks is refused after a few hundred of them", as
   assert(answer.includes("chunks of less than 32 bytes"), answer);
   socket.close();
   await sending;
-  // Its bodies without a length are not read for a while; others are.
+  // The team's bodies without a length are paused; other teams' are read.
   const stream = () => new Blob([JSON.stringify(aRun(1))]).stream();
   const chunked = (key: string) =>
     fetch(`${h.url}/v1/runs`, {

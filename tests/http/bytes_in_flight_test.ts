@@ -1,8 +1,8 @@
-/** Bytes on their way: what one team may hold, and who gives up what for whom. */
+/** Bytes in flight: limits per team, and which body is dropped for another. */
 import { assert, assertEquals } from "@std/assert";
 import { BytesInFlight, type Flight } from "../../routes/http/bytes_in_flight.ts";
 
-/** Begins flights, and remembers which were given up. */
+/** Starts flights, and records which were dropped. */
 function flights(bytesMax: number) {
   const all = new BytesInFlight(bytesMax);
   const givenUp: string[] = [];
@@ -42,7 +42,7 @@ Deno.test("bytes in flight: the oldest body of the largest team is dropped for a
   assert(small.take(100));
   assertEquals([all.bytes, givenUp], [975, ["a1"]]);
   assertEquals([teams[0]?.isGivenUp, teams[0]?.take(1)], [true, false]);
-  // Whoever holds the most itself gets nothing from those who hold less.
+  // The largest holder gets nothing from smaller ones.
   assert(small.take(25));
   assertEquals(begin("f", "f1", 100).isGivenUp, false);
   assertEquals([all.bytes, givenUp], [975, ["a1", "c1"]]);

@@ -6,7 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 // deno-lint-ignore no-explicit-any -- what an answer shows
 type Shown = any;
 
-/** The feed from a cursor to its end, page by page. */
+/** Reads the feed from a cursor to its end, page by page. */
 async function readAll(h: Harness, limit: number, after?: string): Promise<Shown[]> {
   const found: Shown[] = [];
   for (let cursor = after;;) {

@@ -1,4 +1,7 @@
-/** Answers of reads are compressed for those who take it; ingest answers and streams never are. */
+/**
+ * Responses to reads are compressed for clients that accept it; ingest responses and streams never
+ * are.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
@@ -12,7 +15,7 @@ const VARY = "Authorization, X-AgentPing-Key, Accept-Encoding";
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
 
-/** An answer as it is on the wire: other clients inflate by themselves. */
+/** The response as sent on the wire: other clients inflate it automatically. */
 async function wire(
   h: Harness,
   path: string,
@@ -28,7 +31,7 @@ async function wire(
   return { status: message.statusCode, headers: message.headers, bytes: Buffer.concat(chunks) };
 }
 
-/** A service with one run whose record is some kilobytes. */
+/** A service with one run whose record is several kilobytes. */
 async function openWithRun(): Promise<Harness> {
   const h = await Harness.open();
   const started_at = "2026-11-21T12:00:00Z";
@@ -103,7 +106,7 @@ Deno.test("the ETag of compressed bytes is weak, and both name the record", asyn
 
 Deno.test("a response that is the same for everyone is compressed once, not per request", async () => {
   await using h = await Harness.open();
-  /** Milliseconds that so many answers take. */
+  /** Measures the milliseconds of a number of responses. */
   const time = async (coding: string) => {
     const startMs = performance.now();
     for (let n = 0; n < 20; n++) await wire(h, "/openapi.json", { "Accept-Encoding": coding });

@@ -1,4 +1,4 @@
-/** Who gets in, who does not, and what they are told (decisions 1 and 2). */
+/** Accepted and refused credentials, and the refusals (decisions 1 and 2). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey, type Scope, SCOPES } from "../../domain/teams/credentials.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
@@ -9,7 +9,7 @@ import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
 const HEX = "0123456789abcdef0123456789abcdef";
 
-/** Every route that asks for a credential, with a valid body and the scope it needs. */
+/** Every route that needs a credential, with a valid body and its scope. */
 const ROUTES: readonly {
   readonly method: string;
   readonly path: string;
@@ -47,14 +47,14 @@ const ROUTES: readonly {
   { method: "DELETE", path: `/v1/runs/${runId(1)}`, scope: "admin" },
 ];
 
-/** Status, machine code - in either of its two forms - and the challenge of a refusal. */
+/** Status, error code - in either of its two forms - and challenge of a refusal. */
 function refusalOf(answer: Answer): [number, string, string | null] {
   const plain = answer.headers.get("content-type")?.startsWith("text/plain") ?? false;
   const code = plain ? answer.text.slice(0, answer.text.indexOf(" ")) : answer.json.error;
   return [answer.status, code, answer.headers.get("www-authenticate")];
 }
 
-/** Everything of an answer but what differs between any two requests. */
+/** A response without the parts that differ between any two requests. */
 function comparable({ status, headers, text }: Answer) {
   const kept = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
   return { status, headers: kept, text };
@@ -110,7 +110,7 @@ Deno.test("decision 1: another region is recognized from the text alone, without
       assertEquals(refusalOf(answer), [401, "region_mismatch", "Bearer"], `${secret} ${path}`);
     }
   }
-  // A credential of this region does reach the store, so the answers above came without it.
+  // A credential of this region does reach the store, so the responses above needed no read.
   assertEquals((await h.get("/v1/keys")).status, 500);
 });
 
@@ -155,7 +155,7 @@ Deno.test("contract 8: a ping token cannot report for another agent", async () =
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const before = await h.dump();
-  // The id is bad too: the credential is judged before the fields (decisions, section 2).
+  // The id is bad too: the credential is checked before the fields (decisions, section 2).
   const body = { id: "bad", agent: "Nightly", status: "bad" };
   const heartbeat = await h.post("/v1/heartbeats", body, { key: token });
   assertEquals(refusalOf(heartbeat), [401, "scope_violation", "Bearer"]);

@@ -1,4 +1,4 @@
-/** How a credential travels, and where it must never be seen (decisions 2 and 3). */
+/** Transport of credentials, and places where they must never appear (decisions 2 and 3). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
@@ -105,7 +105,7 @@ Deno.test("decision 3: a failure inside a request does not put its secret into t
   assert(!h.log.join("\n").includes(KEY.slice(-32)));
 });
 
-/** Every byte the store keeps on disk, one character a byte. */
+/** Every byte the store keeps on disk, one character per byte. */
 async function bytesOnDisk(h: Harness): Promise<string> {
   const folder = h.path.slice(0, h.path.lastIndexOf("/"));
   const files: string[] = [];

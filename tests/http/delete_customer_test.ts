@@ -34,7 +34,7 @@ async function store(
   assertEquals((await h.post(`${path}/finish`, aFinish(), { key })).status, 202);
 }
 
-/** What is answered about spend of a customer, in each grouping. */
+/** Returns the spend of a customer in each grouping. */
 async function spendOf(h: Harness, customer: string): Promise<Record<string, Answer["json"]>> {
   const answers: Record<string, Answer["json"]> = {};
   for (const group of ["day", "agent", "customer", "feature", "status", "model"]) {
@@ -168,7 +168,7 @@ Deno.test("DELETE a customer: two equal concurrent requests are one job, which s
   await using h = await Harness.open();
   await Promise.all(Array.from({ length: 60 }, (_, n) => store(h, n, "acme")));
   await h.worker.idle();
-  // A mark that nobody settles: the job waits for it, as it would for runs that are not summed up.
+  // A mark that is never acknowledged: the job waits for it as for pending runs.
   await h.worker.stop();
   const mark = keys.pending("open", UNKNOWN);
   await h.store.writer.commit({ sets: [{ key: mark, value: `${h.team.id} ${runId(999)}` }] });

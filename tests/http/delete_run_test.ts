@@ -1,4 +1,4 @@
-/** `DELETE /v1/runs/{id}`: its receipt, what it leaves, and what every later call of the run is told. */
+/** `DELETE /v1/runs/{id}`: its receipt, the remaining data, and the answers to later calls. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DAY_MS } from "../support/harness/retention_harness.ts";
 import {
@@ -27,7 +27,7 @@ async function store(h: Harness, n = 1): Promise<void> {
   assertEquals((await h.post(`/v1/runs/${runId(n)}/finish`, aFinish())).status, 202);
 }
 
-/** Every kind of call of run 1, as it was sent before and with other fields. */
+/** Every kind of call of run 1, as sent before and with other fields. */
 const CALLS: Record<string, (h: Harness) => Promise<Answer>> = {
   "the same open": (h) => h.post("/v1/runs", aRun(1, { agent: "nightly" })),
   "another open": (h) => h.post("/v1/runs", aRun(1, { agent: "other", started_at: at(9) })),
@@ -118,7 +118,7 @@ Deno.test("DELETE a run: every later call is 409 id_conflict on id and stores no
     const ping = await h.get(`/v1/ping?agent=nightly&id=${runId(1)}`);
     assertEquals([ping.status, ping.headers.get("X-Error-Code")], [409, "id_conflict"]);
     assert(ping.text.startsWith("id_conflict "));
-    // The second round is that of a process which remembers nothing.
+    // The second round uses a process with an empty cache.
     if (round === 0) await h.restart();
   }
   assertEquals(await h.dump(), before);
@@ -173,7 +173,7 @@ Deno.test("DELETE a run: racing calls are stored and deleted, or refused; nothin
   };
   for (let n = 1; n <= 25; n++) {
     const path = `/v1/runs/${runId(n)}`;
-    // Half of them exist before.
+    // Half of them exist beforehand.
     if (n % 2 > 0) check(await h.post("/v1/runs", aRun(n)));
     let done = false;
     const send = async () => {
@@ -189,7 +189,7 @@ Deno.test("DELETE a run: racing calls are stored and deleted, or refused; nothin
     done = true;
     for (const answer of await Promise.all(calls)) check(answer);
     await Promise.all(sending);
-    // Whatever the race came to, now it is deleted, and stays so.
+    // Whatever the outcome of the race, now it is deleted, and stays so.
     assertEquals((await remove(h, n)).status, 200);
     for (const { status, text } of deleted) assert(status === 200 || status === 404, text);
     assertEquals((await h.post(`${path}/events`, { events: [anEvent(event++)] })).status, 409);

@@ -1,4 +1,4 @@
-/** `GET /docs`: a page that needs nothing but itself. */
+/** `GET /docs`: a self-contained page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
@@ -8,7 +8,7 @@ import { ERRORS } from "../../domain/core/errors.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
-/** Bytes of the page on its way, compressed. */
+/** Maximum size of the compressed page in bytes. */
 const PAGE_BYTES_MAX = 60_000;
 
 async function page() {
@@ -52,7 +52,7 @@ Deno.test("the page has each call with its shell line, each error, header and sc
   for (const name of Object.keys(document.components.schemas)) {
     assert(text.includes(`id="schema-${name}"`), name);
   }
-  // A field whose schema says nothing.
+  // A field with an empty schema.
   assert(!/undefined|\[object|<td>anything/.test(text));
 });
 

@@ -1,4 +1,4 @@
-/** `ETag` and `If-None-Match`: a record that did not change is not sent again. */
+/** `ETag` and `If-None-Match`: an unchanged record is not sent again. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -6,7 +6,7 @@ import { put } from "../support/builders/rate_cards.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 
-/** Each record that has a tag, and what changes it. */
+/** Each record with a tag, and a change to it. */
 const RECORDS: Readonly<Record<string, (h: Harness) => Promise<unknown>>> = {
   [RUN]: (h) => h.post(`${RUN}/events`, { events: [anEvent(9)] }),
   [`${RUN}/cost`]: (h) => h.post(`${RUN}/finish`, aFinish()),

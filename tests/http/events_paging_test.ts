@@ -24,7 +24,7 @@ async function page(h: Harness, limit: number | null, cursor: string | null): Pr
   return { ids: json.events.map(({ id }: Sent) => id), cursor: json.events_cursor };
 }
 
-/** Pages from a cursor to the end; each but the last must be full. */
+/** Reads pages from a cursor to the end; each but the last must be full. */
 async function pages(h: Harness, limit: number, from: string | null = null): Promise<string[][]> {
   const read: string[][] = [];
   let cursor = from;
@@ -37,7 +37,7 @@ async function pages(h: Harness, limit: number, from: string | null = null): Pro
   return read;
 }
 
-/** Numbers from 0 to `count` in an order that looks random and is always the same. */
+/** Numbers from 0 to `count` in a deterministic pseudorandom order. */
 function shuffled(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i)
     .map((n) => [Math.imul(n + 1, 0x9e3779b1) >>> 0, n] as const)
@@ -45,7 +45,7 @@ function shuffled(count: number): number[] {
     .map(([, n]) => n);
 }
 
-/** Sends events as batches of changing size, in this order. */
+/** Sends events in this order, in batches of varying size. */
 async function sendInBatches(h: Harness, all: readonly Sent[]): Promise<number> {
   let batches = 0;
   for (let from = 0; from < all.length; batches++) {
@@ -58,7 +58,7 @@ async function sendInBatches(h: Harness, all: readonly Sent[]): Promise<number> 
   return batches;
 }
 
-/** What a reader must see: by instant, and within one instant as they arrived. */
+/** The expected order: by instant, and within one instant by arrival. */
 function inOrder(sent: readonly Sent[]): string[] {
   return sent.map(({ id, ts }, i) => ({ id, ts, i }))
     .sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || a.i - b.i)
@@ -68,7 +68,7 @@ function inOrder(sent: readonly Sent[]): string[] {
 Deno.test("section 6: 1,203 events sent out of order are read in order, whatever the page size", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  // Seven events share each instant, and batches lie across each other.
+  // Seven events share each instant, and batches overlap in time.
   const sent = shuffled(1_203).map((n) => anEvent(n, { ts: at(Math.floor(n / 7) * 10) }));
   const batches = await sendInBatches(h, sent);
   assert(batches > 40, "many batches, so that pages cut through them");
@@ -120,7 +120,7 @@ Deno.test("section 6: a cursor keeps its position while events arrive before and
   assertEquals(first.ids, expected.slice(0, 120));
 
   const before = [anEvent(900, { ts: at(0) }), anEvent(901, { ts: at(1_005) })];
-  // The instant of the cursor itself: arrived later, so it stands behind it.
+  // The cursor's own instant, but a later arrival, so it follows the cursor.
   const same = anEvent(902, { ts: at(1_000 + 119 * 10) });
   const behind = [anEvent(903, { ts: at(3_333) }), anEvent(904, { ts: at(90_000) })];
   await h.post(`${PATH}/events`, { events: [...behind, same, ...before] });

@@ -1,11 +1,11 @@
-/** Payloads come back as the very text that was sent, and what counts in them is counted. */
+/** Payloads are returned as the exact text sent, and their metrics are counted. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, eventId, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** Objects that a parser and a writer would not give back as they are. */
+/** Objects that parsing and rewriting would change. */
 const PAYLOADS: Readonly<Record<string, string>> = {
   "big integers": '{"n":12345678901234567890,"m":-9007199254740993}',
   "trailing zeros and exponents": '{"a":1.0,"b":1e2,"c":1E+2,"d":-0,"e":0.10}',
@@ -127,7 +127,7 @@ Deno.test("R3: llm_call tokens that are not integers from 0 to 2^53-1 are not co
   for (const [n, tokens] of [...unreadable, 0, 2 ** 53 - 1, null].entries()) {
     assertEquals((await send(n + 10, tokens)).status, 202);
   }
-  // Only an llm_call's payload is looked into.
+  // Only the payload of an llm_call is parsed.
   const free = anEvent(9, { type: "custom", data: { input_tokens: "many", model: 7 } });
   assertEquals((await h.post(`${PATH}/events`, { events: [free] })).status, 202);
   assertEquals((await h.get(PATH)).json.usage.input_tokens, 2 ** 53 - 1);

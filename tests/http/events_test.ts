@@ -17,7 +17,7 @@ function send(h: Harness, batch: unknown, n = 1, key = h.key) {
   return h.post(`/v1/runs/${runId(n)}/events`, { events: batch }, { key });
 }
 
-/** Ids of the events of a run, in the order they are read. */
+/** Ids of a run's events, in reading order. */
 async function idsOf(h: Harness, n = 1): Promise<string[]> {
   const run = (await h.get(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
   return run.events.map(({ id }: { id: string }) => id);
@@ -53,7 +53,7 @@ Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is
   const refused = await send(h, events(1, 51));
   const { error, field } = refused.json;
   assertEquals([refused.status, error, field], [400, "batch_too_large", "events"]);
-  // The size is judged before what is in the batch.
+  // The size is checked before the contents of the batch.
   assertEquals((await send(h, Array(51).fill(null))).json.error, "batch_too_large");
   assertEquals(await h.dump(), before);
   const most = await send(h, events(1, 50));

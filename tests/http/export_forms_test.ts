@@ -5,7 +5,7 @@ import { dollarsText, type Picodollars } from "../../domain/pricing/money.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
 import { aRow } from "../support/builders/exports.ts";
 
-/** A run as CSV, read as a table with names. */
+/** Reads a run's CSV as a table with named columns. */
 function csvOf(row: RunListRow): Record<string, string> {
   const { head, line } = EXPORT_FORMS.csv;
   const [only = {}] = parse<Record<string, string>>(head + line(row), { columns: true });

@@ -1,4 +1,4 @@
-/** Exports: everything asked for, made while it is taken, and never an end that is none. */
+/** Exports: complete, generated at the client's pace, and never ended early without an error. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parse } from "csv-parse";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
@@ -120,13 +120,13 @@ Deno.test("exports: pages are read at the client's pace, and not after it discon
   const { body } = await begin(h, "/v1/runs.ndjson");
   const reader = body?.getReader();
   await reader?.read();
-  // Buffers of sockets take some of it: of 2,000 pages these are few.
+  // Socket buffers accept some of it: a few of 2,000 pages.
   await untilStill(() => runList.asked.length);
   assert(runList.asked.length < 200, String(runList.asked.length));
   await reader?.cancel();
   await untilStill(() => runList.asked.length);
   assert(runList.asked.length < 200, String(runList.asked.length));
-  // Whoever left holds no place: four at once are a team's most.
+  // A disconnected client uses no slot: a team may have four concurrent exports.
   for (let n = 0; n < 5; n++) {
     const next = await begin(h, "/v1/runs.csv");
     await next.body?.cancel();
@@ -151,7 +151,7 @@ Deno.test("exports: a team has four concurrent exports, the fifth must retry; ot
   assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
   assert(refused.headers.has("retry-after"));
   open.push(await begin(h, "/v1/runs.csv", other.key));
-  // They take no place among the requests at work.
+  // They do not count against the concurrency limit.
   assertEquals((await h.get("/v1/usage")).status, 200);
   for (const { body } of open) await body?.cancel();
 });
@@ -191,7 +191,7 @@ Deno.test("exports: they abort when the service shuts down", async () => {
   });
 });
 
-/** Ways to take an export, and to take the right to it away. */
+/** Ways to start an export, and to revoke access to it. */
 const REVOCATIONS: Readonly<
   Record<
     string,
@@ -236,7 +236,7 @@ for (const [what, begun] of Object.entries(REVOCATIONS)) {
     await assertRejects(async () => {
       while (!(await reader?.read())?.done);
     });
-    // One that was being read when it happened.
+    // An export in progress at that moment.
     assert(runList.asked.length <= before + 1);
     assertEquals(h.log.filter((line) => line.includes("failure")), []);
   });

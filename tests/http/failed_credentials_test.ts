@@ -1,4 +1,7 @@
-/** Failed credentials are 401 however many there are, cost little, and hurt nobody at the same address. */
+/**
+ * Failed credentials are 401 however many there are, cost little, and do not affect other clients
+ * at the same address.
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
@@ -8,12 +11,12 @@ import { Gate } from "../support/harness/worker_harness.ts";
 
 const WRONG = `apk_eu_${"0".repeat(32)}`;
 
-/** A secret that nobody has. */
+/** A secret that does not exist. */
 function madeUp(n: number): string {
   return `apk_eu_${n.toString(16).padStart(32, "0")}`;
 }
 
-/** Asks for a run that is not there, which reads no credential but the caller's: 404 for one that works. */
+/** Requests an unknown run, which reads no credential but the caller's: 404 for a valid one. */
 async function askWith(h: Harness, key: string): Promise<number> {
   return (await h.get(`/v1/runs/${runId(99)}`, { key })).status;
 }
@@ -53,7 +56,7 @@ Deno.test("a credential that is refused repeatedly is looked up once", async () 
     );
     for (let n = 0; n < 20; n++) answers.push(await h.get("/v1/keys", { key }));
     assertEquals(new Set(answers.map(({ status }) => status)), new Set([401]));
-    // Those that came before the first was refused share the slots of their address.
+    // Requests before the first refusal share the slots of their address.
     assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
   }
 });
@@ -78,10 +81,10 @@ Deno.test("made-up credentials from one address take a few slots, and other clie
   });
   const flood = Array.from({ length: 40 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
   await gate.reached();
-  // A key in memory asks nobody.
+  // A cached key needs no lookup.
   assertEquals(await askWith(h, known), 404);
   assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
-  // A key that is not waits for its turn and is served, at the same address too.
+  // An uncached key waits for its turn and is served, at the same address too.
   const served = askWith(h, fresh);
   isOpen = true;
   gate.open();
@@ -97,7 +100,7 @@ Deno.test("another address does not wait for the lookups of a flooding address",
   const full = Promise.withResolvers<void>();
   let held = 0;
   using _reads = new ReadsOf(h.store, "credential", async () => {
-    // Those of the flood never end by themselves; the fifth is of the other address.
+    // The flood's lookups never end on their own; the fifth is from the other address.
     if (++held === 4) full.resolve();
     if (held <= 4) await release.promise;
   });
@@ -116,7 +119,7 @@ Deno.test("a valid key is looked up again in its team's queue, not after its add
   await using h = await Harness.open();
   const find = (key: string, from: string) => Promise.resolve(h.credentials.find(key, () => from));
   assert(await find(h.key, "flooded") !== null);
-  // As after some seconds: it is no longer fresh in memory.
+  // As after several seconds: its cache entry is stale.
   const realNow = performance.now;
   const release = Promise.withResolvers<void>();
   let held = 0;

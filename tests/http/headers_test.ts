@@ -1,11 +1,11 @@
-/** Headers that every answer has: what browsers and caches may do with it. */
+/** Headers of every response: instructions for browsers and caches. */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { dashboardRoutes } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** Asks and leaves the body: some have no end. */
+/** Sends a request and ignores the body: some are endless. */
 async function headersOf(
   h: Harness,
   method: string,
@@ -34,7 +34,7 @@ Deno.test("every response has its caching policy and nosniff", async () => {
     const mayBeForAll = method === "GET" &&
       /^\/(docs|openapi\.json|dashboard\/assets\/.*\.css)$/.test(path);
     assertEquals(isForAll, mayBeForAll, what);
-    // Whoever keeps it by its address alone must not hand it to somebody else.
+    // A cache keyed by URL alone must not share it between callers.
     const vary = answered.get("vary") ?? "";
     const isRead = method === "GET" && path.startsWith("/v1/");
     if (isRead) assert(vary.includes("Authorization, X-AgentPing-Key"), `${what} ${vary}`);

@@ -1,4 +1,4 @@
-/** Starts, closes and their order: every way heartbeats and runs can share an id. */
+/** Starts, closes and their order: every way that heartbeats and runs can share an id. */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";

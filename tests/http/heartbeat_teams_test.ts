@@ -1,9 +1,9 @@
-/** One id in two teams: nothing one team does changes a byte of what the other is told. */
+/** One id in two teams: no call of one team changes a byte of the other's responses. */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
 
-/** A team's story on one id: every call, some of them refused or replayed. */
+/** A team's calls on one id, of every kind, some of them refused or replayed. */
 async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {
   const path = `/v1/runs/${runId(1)}`;
   const options = { key };
@@ -26,7 +26,7 @@ async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {
   ];
 }
 
-/** Everything a client can see of an answer but the names of this one exchange. */
+/** Everything a client sees of a response except the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
   const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
   return { status, text, headers: kept };

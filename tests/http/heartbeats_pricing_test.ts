@@ -1,4 +1,4 @@
-/** What a heartbeat costs (pricing rules 1 to 4, decision 34). */
+/** Cost of a heartbeat (pricing rules 1 to 4, decision 34). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";

@@ -1,4 +1,4 @@
-/** What one heartbeat says: its answer, its fields, its price, its times. */
+/** One heartbeat: its response, fields, price and times. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";

@@ -1,4 +1,4 @@
-/** The body as bytes: encodings, sizes, depth, and what is JSON (decisions 7, 10 and 11). */
+/** The body as bytes: encodings, sizes, depth, and JSON syntax (decisions 7, 10 and 11). */
 import { assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/core/limits.ts";
@@ -8,13 +8,13 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 const encoder = new TextEncoder();
 const GZIP = { "Content-Encoding": "gzip" };
 
-/** A valid `POST /v1/runs` of exactly so many bytes. */
+/** A valid `POST /v1/runs` body of exactly this many bytes. */
 function aRunOfBytes(n: number, bytes: number): string {
   const open = `${JSON.stringify(aRun(n)).slice(0, -1)},"pad":"`;
   return `${open}${"x".repeat(bytes - open.length - 2)}"}`;
 }
 
-/** A valid `POST /v1/runs` whose deepest array is at this level. */
+/** A valid `POST /v1/runs` body whose deepest array is at this level. */
 function aRunOfDepth(n: number, depth: number): string {
   const nested = "[".repeat(depth - 1) + "]".repeat(depth - 1);
   return `${JSON.stringify(aRun(n)).slice(0, -1)},"nested":${nested}}`;
@@ -160,7 +160,7 @@ Deno.test("R7: a field that is not read may nest to any depth", async () => {
     assertEquals(answer.headers.get("runledger-ignored"), "nested");
     assertEquals((await h.get(`/v1/runs/${runId(n)}`)).json.agent, "researcher");
   }
-  // The control API takes no such body.
+  // The control API does not accept such a body.
   const key = `{"kind":"api_key","name":"a","nested":${"[".repeat(64)}${"]".repeat(64)}}`;
   assertEquals(code(await h.post("/v1/keys", key)), [...TOO_LARGE]);
 });

@@ -1,4 +1,6 @@
-/** Large values: the limits to the byte, and everything below them stored whole (decision 11). */
+/**
+ * Large values: the limits to the byte, and anything below them stored completely (decision 11).
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   EVENT_BYTES_MAX,
@@ -13,7 +15,7 @@ import { Harness } from "../support/harness/harness.ts";
 const PATH = `/v1/runs/${runId(1)}`;
 const encoder = new TextEncoder();
 
-/** Random printable ASCII, the same in every run of the tests; no compression saves a fifth of it. */
+/** Deterministic random printable ASCII; no compression saves a fifth of it. */
 function noise(length: number, seed = 1): string {
   const letters = new Uint8Array(length);
   let state = seed;
@@ -25,14 +27,14 @@ function noise(length: number, seed = 1): string {
   return new TextDecoder().decode(letters);
 }
 
-/** An event of exactly so many bytes, as text. */
+/** An event of exactly this many bytes, as text. */
 function anEventOfBytes(n: number, bytes: number): string {
   const empty = JSON.stringify(anEvent(n, { data: { noise: "" } }));
-  // A function, because noise may hold what `replace` takes for a pattern.
+  // A function, because noise may contain replacement patterns of `replace`.
   return empty.replace('""', () => `"${noise(bytes - empty.length, n)}"`);
 }
 
-/** An object of exactly so many bytes, as text. */
+/** An object of exactly this many bytes, as text. */
 function objectOfBytes(bytes: number): string {
   return `{"noise":"${noise(bytes - '{"noise":""}'.length)}"}`;
 }
@@ -87,7 +89,7 @@ Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated"
     assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "output=1"]);
     const { output, flags } = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([output, flags.includes("truncated")], [cut, true], path);
-    // The retry finds what is stored.
+    // The retry finds the stored record.
     assertEquals((await h.post(path, withOutput(body, over))).status, 200);
   }
 });
@@ -105,7 +107,7 @@ Deno.test("decision 11: an incompressible batch of 1 MiB is stored and read comp
     assertEquals([answer.status, answer.json], [202, { accepted: count, duplicates: 0 }]);
     sent.push(...batch);
   }
-  // Read by a process that has none of it in memory.
+  // Read by a process with an empty cache.
   await h.restart();
   const { text, count } = await readEvents(h);
   assertEquals(count, sent.length);
@@ -155,7 +157,7 @@ Deno.test("decision 11: the longest texts of a run are stored and read completel
   assertEquals({ agent, customer_id, feature, goal }, fields);
 });
 
-/** So many labels that nothing compresses; 1,000 are about 80 kB of JSON. */
+/** Incompressible labels; 1,000 are about 80 kB of JSON. */
 function manyLabels(count: number): Record<string, string> {
   return Object.fromEntries(
     Array.from(
@@ -208,7 +210,7 @@ Deno.test("decision 11: neither long model names nor many batches outgrow the ev
         input_tokens: 2 ** 53 - 1,
       },
     });
-  // Batches of one event fill a page of the ledger with the most entries it can have.
+  // Batches of one event fill a ledger page with the maximum number of entries.
   for (let n = 0; n < 260; n++) {
     const answer = await h.post(`${PATH}/events`, { events: [call(n)] });
     assertEquals(answer.status, 202, `batch ${n}: ${answer.text}`);
@@ -218,7 +220,7 @@ Deno.test("decision 11: neither long model names nor many batches outgrow the ev
   assert(cost.unpriced_models.length > 0);
 });
 
-/** Reads all events of the run; a page of them is 1 MiB at most. */
+/** Reads all events of the run; a page of them is at most 1 MiB. */
 async function readEvents(h: Harness): Promise<{ text: string; count: number }> {
   let [text, count, cursor] = ["", 0, ""];
   for (;;) {

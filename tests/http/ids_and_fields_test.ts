@@ -1,11 +1,11 @@
-/** Identifiers, and which field a refusal names (decisions 5, 6, 8 and 9). */
+/** Identifiers, and the field named by a refusal (decisions 5, 6, 8 and 9). */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef";
 
-/** Texts that are no run id, and those that are one but of no region. */
+/** Texts that are not a run id, and run ids of an unknown region. */
 const BAD_RUN_IDS: readonly (readonly [id: unknown, code: string])[] = [
   ["", "invalid_id"],
   ["run", "invalid_id"],
@@ -125,7 +125,7 @@ const TABLES = {
 Deno.test("decisions, section 2: the first bad field in the order of the tables is named", async () => {
   await using h = await Harness.open();
   for (const [path, fields] of Object.entries(TABLES)) {
-    // Sent in reverse, so that it is the table's order that decides and not the body's.
+    // Sent in reverse, so that the table's order decides and not the body's.
     const sent = new Map<string, unknown>(fields.toReversed().map(([name, bad]) => [name, bad]));
     for (const [name, , good] of fields) {
       const answer = await h.post(path, Object.fromEntries(sent));
@@ -202,7 +202,7 @@ Deno.test("decision 9: unknown fields are ignored, whatever their names", async 
   assertEquals((await h.post("/v1/heartbeats", heartbeat)).status, 202);
   const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
   assertEquals([run.agent, run.status, run.usage.events], ["researcher", "success", 1]);
-  // What makes a member required is the body's own, never what every object inherits.
+  // Only the body's own members satisfy a required field, never inherited ones.
   const inherited = `{"__proto__":${JSON.stringify(aRun(3))}}`;
   assertEquals(refusal(await h.post("/v1/runs", inherited)), [400, "missing_field", "id"]);
 });

@@ -1,4 +1,4 @@
-/** Instants and agent slugs: what is accepted, as what it is kept (decisions 12 and 13). */
+/** Instants and agent slugs: accepted forms and stored values (decisions 12 and 13). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";

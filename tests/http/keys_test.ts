@@ -1,4 +1,4 @@
-/** `/v1/keys`: making, listing and revoking a team's credentials. */
+/** `/v1/keys`: creating, listing and revoking a team's credentials. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";

@@ -1,4 +1,7 @@
-/** Bodies that are larger than is parsed whole: what is stored of them, and what they leave to others (R7, R10). */
+/**
+ * Bodies too large to be parsed completely: the stored parts, and their effect on other requests
+ * (R7, R10).
+ */
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import {
@@ -21,7 +24,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** Random letters, the same in every run of the tests. */
+/** Deterministic random letters. */
 function noise(length: number, seed: number): string {
   const letters = new Uint8Array(length);
   let state = seed;
@@ -32,7 +35,7 @@ function noise(length: number, seed: number): string {
   return new TextDecoder().decode(letters);
 }
 
-/** Events of exactly so many bytes each that nothing compresses. */
+/** Incompressible events of exactly this many bytes each. */
 function largeEvents(count: number, bytes: number): string[] {
   return Array.from({ length: count }, (_, n) => {
     const empty = JSON.stringify(anEvent(n, { data: { n: 1, noise: "" } }));
@@ -40,12 +43,12 @@ function largeEvents(count: number, bytes: number): string[] {
   });
 }
 
-/** An object of so many bytes that a parser takes longest for. */
+/** An object of this many bytes that is slowest to parse. */
 function wide(bytes: number): string {
   return `{"a":[${"{},".repeat((bytes - 10) / 3)}{}]}`;
 }
 
-/** Ids of all events of the run, and the text they stand in. */
+/** Ids of all events of the run, and the text that contains them. */
 async function readEvents(h: Harness): Promise<{ ids: string[]; text: string }> {
   const ids: string[] = [];
   let [text, cursor] = ["", ""];
@@ -125,7 +128,7 @@ Deno.test("R7: an event of 16 MiB is stored with its price, and repriced from th
   const { truncated, bytes, preview, ...figures } = events[1].data;
   assertEquals([truncated, figures], [true, call]);
   assert(bytes > 15_000_000 && preview.startsWith('{"answer":{"a":[{},'));
-  // The explanation of the cost reads what is stored.
+  // The explanation of the cost reads the stored data.
   const cost = (await h.get(`${PATH}/cost`)).json;
   assertEquals(cost.calls[0].cost_usd, cost.calls[1].cost_usd);
 });
@@ -251,7 +254,7 @@ Deno.test("R10: a body of 16 MiB never blocks the event loop for 50 ms", async (
   }
 });
 
-/** Does work and finds the longest time that nothing else could go on. */
+/** Runs work and measures the longest time that the event loop was blocked. */
 async function whileWatched<T>(work: () => Promise<T>): Promise<{ longestMs: number; value: T }> {
   let [longestMs, lastMs] = [0, performance.now()];
   const timer = setInterval(() => {

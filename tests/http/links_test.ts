@@ -1,4 +1,4 @@
-/** Parents, children and traces of runs, and what a run costs with those it started. */
+/** Parents, children and traces of runs, and a run's cost including its descendants. */
 import { assertEquals } from "@std/assert";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
@@ -9,14 +9,17 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 const TRACED = { headers: { traceparent: `00-${TRACE}-${SPAN}-01` } };
 
-/** Opens run `n`, started `n` milliseconds after noon by `parent`, and lets it cost `n` dollars. */
+/**
+ * Opens run `n` as a child of `parent`, started `n` milliseconds after noon, at a cost of `n`
+ * dollars.
+ */
 async function start(h: Harness, n: number, parent: number | null, key = h.key): Promise<void> {
   const link = parent === null ? {} : { parent_run_id: runId(parent) };
   const opened = await h.post("/v1/runs", aRun(n, { started_at: at(n), ...link }), { key });
   assertEquals(opened.status, 202, opened.text);
 }
 
-/** The same as one call of a model that costs a dollar a token. */
+/** The same as one call of a model that costs a dollar per token. */
 async function spend(h: Harness, n: number, tokens = n, key = h.key): Promise<void> {
   const event = {
     id: runId(n).replace("run", "evt"),
@@ -79,7 +82,7 @@ Deno.test("links: a run has its own cost, and a cost including its descendants",
   assertEquals((await h.request("DELETE", `/v1/runs/${runId(4)}`)).status, 200);
   assertEquals(await costs(1), [1, 6]);
   assertEquals((await read(h, 2)).links.children, []);
-  // The run that is gone is still what its child was started by.
+  // The deleted run is still the parent of its child.
   assertEquals((await read(h, 5)).links.parent, runId(4));
   await assertClean(h.store);
 });
@@ -161,7 +164,7 @@ Deno.test("links: a valid traceparent is stored with the opening, an invalid one
   const traced = { parent: null, children: [], trace_id: TRACE, parent_span_id: SPAN };
   await h.post("/v1/runs", aRun(1), TRACED);
   assertEquals(await linkOf(1), traced);
-  // The first opening is kept, whatever a retry says.
+  // The first opening is kept, whatever a retry sends.
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
   assertEquals(await linkOf(1), traced);
   await h.post("/v1/heartbeats", aHeartbeat(2), TRACED);

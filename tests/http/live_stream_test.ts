@@ -1,4 +1,4 @@
-/** One live stream, and the reader behind those of a team, where no socket helps to see it. */
+/** One live stream and its team's reader, tested without a socket. */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
@@ -43,14 +43,14 @@ function batchOf(all: readonly RunChange[]): LiveBatch {
 
 const TEXT_BYTES_MAX = 1_000_000;
 
-/** A stream of everything, and the text that waits for its client. */
+/** A stream of all changes, and the text queued for its client. */
 function aStream(waiting = new BytesInFlight(4 * TEXT_BYTES_MAX)) {
   const mayGoOn = () => Promise.resolve(true);
   const stream = new LiveStream({ team: TEAM.id, filters: {}, waiting, mayGoOn });
   return { stream, waiting };
 }
 
-/** Reads a feed that holds these changes. */
+/** Reads a feed that has these changes. */
 function pagesOf(all: readonly RunChange[]): ReadPage {
   return (after) => {
     const changes = all.filter(({ number }) => number > after).slice(0, 2);
@@ -93,7 +93,7 @@ Deno.test("stream: a text shared by streams counts once, and one team has a quar
   for (const stream of streams) stream.take(batch);
   const once = waiting.bytes - begun;
   assert(once < 100_000, `${once} bytes for one text`);
-  // Streams of which each has texts of its own.
+  // Streams with separate texts.
   for (const stream of streams) stream.take(batchOf(all.slice(50)));
   assert(waiting.bytes > begun + 2 * once && waiting.bytes <= TEXT_BYTES_MAX);
   for (const stream of streams) stream.end();

@@ -20,7 +20,7 @@ Deno.test("live: a run is sent when it opens, ends and gets its cost, each time 
   ]);
   assertEquals([opened?.data.status, finished?.data.status], ["running", "success"]);
   assertEquals(final?.data, (await h.get("/v1/runs")).json.runs[0]);
-  // A cost that changed since is final once more.
+  // A changed cost becomes final again.
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   const [again] = await listener.events(1);
   assertEquals([again?.event, again?.data.cost.revision], ["run.cost_final", 2]);
@@ -36,7 +36,7 @@ Deno.test("live: it starts with the present, and its event ids are cursors of th
   await h.post("/v1/heartbeats", aHeartbeat(2));
   const told = await listener.events(3);
   assertEquals(told.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
-  // Who is cut off between them gets all of them again.
+  // A client disconnected between them receives all of them again.
   assertEquals(told.map(({ id }) => id !== null), [false, false, true]);
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, told[2]?.id);
 });
@@ -140,12 +140,12 @@ Deno.test("live: a team's concurrent streams are limited, an ended stream frees 
   assertEquals([refused.status, refused.json.error], [429, "rate_limit"]);
   assertEquals(refused.headers.get("retry-after"), "1");
   assertEquals((await h.get("/v1/changes?wait=1")).status, 429);
-  // Nothing is waited for here.
+  // This call does not wait.
   assertEquals((await h.get("/v1/changes")).status, 200);
   await using _other = await follow(h, { key });
   await listeners.pop()?.[Symbol.asyncDispose]();
   for (;;) {
-    // The service hears of it a moment later.
+    // The service notices a moment later.
     const last = await follow(h).catch(() => null);
     if (last === null) continue;
     listeners.push(last);

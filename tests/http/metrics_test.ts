@@ -1,4 +1,4 @@
-/** Figures for Prometheus: exact, bounded, and each team's own. */
+/** Prometheus metrics: exact, bounded, and per team. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
@@ -8,7 +8,7 @@ import { RawSocket } from "../support/harness/raw_socket.ts";
 
 const TOTAL = "runledger_http_requests_total";
 
-/** Reads and checks the figures that a key sees. */
+/** Reads and checks the metrics visible to a key. */
 async function scrape(h: Harness, key: string = h.key): Promise<Scrape> {
   const answer = await h.get("/metrics", { key });
   assertEquals(answer.status, 200, answer.text);
@@ -115,7 +115,7 @@ Deno.test("metrics: the operator sees all requests, the store and the worker", a
   assertEquals(told.value("runledger_store_up"), 1);
   assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 0);
   assertEquals(told.value("runledger_writer_writes_waiting"), 0);
-  // This request is the one that is under way.
+  // This request is the one in progress.
   assertEquals(told.value("runledger_http_requests_in_flight"), 1);
   const bytes = await Deno.stat(h.path);
   assertEquals(told.value("runledger_kv_file_bytes"), bytes.size);
@@ -153,7 +153,7 @@ Deno.test("metrics: they stay readable while other requests are refused for over
     notices: () => Promise.resolve([]),
   };
   await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
-  // A team alone has no more than 400 of them.
+  // One team may have at most 400 of them.
   const { key: other } = await h.addTeam("enterprise");
   const under = Array.from(
     { length: 500 },

@@ -1,4 +1,4 @@
-/** Names that no path can hold are stored nowhere: nobody could ask for them or erase them. */
+/** Names that no path can contain are not stored: they could be neither read nor erased. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -8,7 +8,7 @@ Deno.test("agent names that no path can contain are refused on every call", asyn
   const calls = { "/v1/runs": aRun(1), "/v1/heartbeats": aHeartbeat(1) };
   for (const [path, body] of Object.entries(calls)) {
     for (const agent of ["", ".", ".."]) {
-      // Also where the quick check does not look.
+      // Also where the fast path does not check.
       for (const more of [{}, { goal: "g" }]) {
         const { status, json } = await h.post(path, { ...body, ...more, agent });
         assertEquals([status, json.error, json.field], [400, "invalid_field", "agent"], agent);
@@ -22,7 +22,7 @@ Deno.test("agent names that no path can contain are refused on every call", asyn
     const token = await h.post("/v1/keys", { kind: "ping_token", name: "t", agent });
     assertEquals([token.status, token.json.field], [400, "agent"]);
   }
-  // Absent is still absent, and dots among other characters are a name.
+  // Absent is still absent, and dots among other characters are allowed.
   assertEquals((await h.post("/v1/runs", { ...aRun(2), customer_id: null })).status, 202);
   assertEquals((await h.post("/v1/runs", { ...aRun(3), customer_id: "..." })).status, 202);
   assertEquals((await h.get("/v1/ping?agent=a..b")).status, 200);

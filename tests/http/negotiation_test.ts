@@ -1,4 +1,4 @@
-/** What answers say of themselves: their length, their tags, what was preferred, what else may be sent. */
+/** Response metadata: length, tags, content negotiation and allowed methods. */
 import { assert, assertEquals } from "@std/assert";
 import { Deadlines } from "../../domain/core/deadlines.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
@@ -10,7 +10,7 @@ import { ask, head, RawSocket } from "../support/harness/raw_socket.ts";
 
 const CREDENTIAL = `Authorization: Bearer ${KEY}`;
 
-/** An answer without its body, as it is on the wire. */
+/** A response without its body, as sent on the wire. */
 async function headOf(h: Harness, path: string, ...headers: string[]) {
   using socket = await RawSocket.open(h.url);
   await socket.send(head(`HEAD ${path} HTTP/1.1`, "Host: x", CREDENTIAL, ...headers));

@@ -1,4 +1,4 @@
-/** What the API's description shows and says is what a real server does. */
+/** The API description's examples and statements match a real server. */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import {
@@ -15,7 +15,7 @@ import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
 
 const document = describedApi();
 const judge = judgeBy(document);
-/** Refuses fields that are not told, too. */
+/** Also refuses undescribed fields. */
 const judgeClosed = judgeBy(closed(document));
 const calls = documentedCalls(document);
 function callOf({ id }: Endpoint): CallOfGroup {
@@ -30,25 +30,25 @@ function operationOf(id: string): Endpoint {
   return found;
 }
 
-/** The key that a call is sent with: the operator's where no team's will do. */
+/** The key for a call: the operator's where no team key is accepted. */
 function keyFor({ method, path }: Endpoint, key: string): string {
   const { access } = ENDPOINTS.find((each) => each.method === method && each.path === path) ?? {};
   return access?.scope === null ? OPERATOR_KEY : key;
 }
 
-/** What a team has sent. */
+/** State of a team's requests. */
 class Story {
   readonly sent = new Set<string>();
-  /** Ids that the examples show, and those that the server made in their place. */
+  /** Ids in the examples, and the server's actual ids for them. */
   readonly names = new Map<string, string>();
 
-  /** A text with the ids that are real. */
+  /** Replaces example ids in a text by the actual ids. */
   told(text: string): string {
     return [...this.names].reduce((told, [shown, real]) => told.replaceAll(shown, real), text);
   }
 }
 
-/** Sends an example, the ones that it needs before it. */
+/** Sends an example after the examples it depends on. */
 async function send(
   h: Harness,
   key: string,
@@ -69,7 +69,7 @@ async function send(
   assertEquals(answer.status, example.status, `${operation.id}: ${answer.text}`);
   const shown = (example.answer as { id?: string }).id;
   if (shown !== undefined && shown !== answer.json.id) story.names.set(shown, answer.json.id);
-  // What is summed up behind the answer is there for the next example.
+  // Waits for the aggregates, which the next example reads.
   await h.worker.idle();
   return answer;
 }
@@ -83,7 +83,7 @@ function urlOf({ path, example }: Endpoint): string {
   return query === "" ? filled : `${filled}?${query}`;
 }
 
-/** Where in the document an answer's schema is. */
+/** Path of a response schema in the document. */
 function schemaOf({ method, path }: Endpoint, status: number, type: string): string[] {
   const responses = ["paths", pathTemplate(path), method.toLowerCase(), "responses"];
   return [...responses, String(status), "content", type, "schema"];
@@ -109,7 +109,7 @@ Deno.test("every example returns the shown response, and every field of the resp
   }
 });
 
-/** Fails unless a stream begins as it is described; it is left at once. */
+/** Fails unless a stream begins as described; disconnects immediately. */
 async function assertBegins(
   h: Harness,
   key: string,
@@ -125,7 +125,7 @@ async function assertBegins(
   assert(type in (callOf(operation).call.responses[status]?.content ?? {}), type);
 }
 
-/** Names and instants, which differ from one team or moment to another. */
+/** Names and instants that vary by team or time. */
 const DIFFERENT =
   /^(id|team|target|replaces|created_by|deleted_by|secret|at|\w+_at|\w+_seen|id_refused_until)$/;
 
@@ -157,7 +157,7 @@ function difference(shown: unknown, real: unknown, where = ""): string | null {
   return null;
 }
 
-/** Headers that the platform sets, and those of the page's own. */
+/** Headers set by the platform, and those of the page. */
 const NOT_OURS = new Set([
   ...["content-type", "content-length", "transfer-encoding", "date", "vary"],
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
@@ -212,14 +212,14 @@ Deno.test("a repeated example is answered as its retry class says", async (t) =>
   }
 });
 
-/** A retry needs an id: that of the first answer where the example sends none. */
+/** Adds an id for a retry: that of the first response if the example sends none. */
 function withId(example: Example, { json }: Answer): Example {
   const { body } = example;
   if (typeof body !== "object" || body === null || !("agent" in body)) return example;
   return "kind" in body ? example : { ...example, body: { id: json.id, ...body } };
 }
 
-/** Fails unless a refusal's status, code, body and headers are among those that are told. */
+/** Fails unless a refusal's status, code, body and headers are among the described ones. */
 function assertRefusal(operation: Endpoint, answer: Answer): void {
   const { call } = callOf(operation);
   const where = `${operation.id} ${answer.status} ${answer.text}`;
@@ -233,7 +233,7 @@ function assertRefusal(operation: Endpoint, answer: Answer): void {
   assert(schemaName(ref).split(".").includes(code), where);
 }
 
-/** Codes that the tries below lead to. */
+/** Codes provoked by the attempts below. */
 const PROVOKED = [
   "forbidden",
   "invalid_credential",
@@ -285,7 +285,7 @@ Deno.test("refusals match their descriptions: credential, scope, path, body", as
   assertEquals([...seen].sort(), PROVOKED);
 });
 
-/** Payload fields of ingest calls: what does not fit is stored as well as it can be (R1 to R9). */
+/** Payload fields of ingest calls: invalid values are repaired as far as possible (R1 to R9). */
 const LENIENT: ReadonlySet<string> = new Set([
   ..."customer_id feature metadata goal parent_run_id idle_timeout_seconds".split(" "),
   ..."idle_timeout_status scores model provider".split(" "),
@@ -315,7 +315,7 @@ Deno.test("a body that the server accepts matches its schema, except for payload
           const isMended = INGEST.has(operation.id) && LENIENT.has(name);
           const told = `${name} ${value}: ${wrong}`;
           assert(answer.status >= 400 || isMended || wrong === null, told);
-          // What the schema takes is stored as it was sent.
+          // A value that matches the schema is stored as sent.
           const isLost = answer.headers.has("runledger-dropped");
           assert(answer.status >= 400 || wrong !== null || !isLost, told);
         }));

@@ -1,19 +1,19 @@
-/** Schemas of the document as generators of clients see them. */
+/** Schemas of the document as seen by client generators. */
 import { assert, assertEquals } from "@std/assert";
 import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { isAgent, isName } from "../../domain/core/rules.ts";
 import { documentedCalls, type DocumentedSchema } from "../../routes/docs/document.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
-/** Named schemas at most: each is a class in the clients of some languages. */
+/** Maximum of named schemas: each is a class in clients of some languages. */
 const SCHEMAS_MAX = 150;
 
 const document = describedApi();
 
-/** Keys whose values are no schemas, whatever they look like. */
+/** Keys whose values are not schemas, whatever they look like. */
 const LITERAL = new Set(["example", "x-errors"]);
 
-/** Each part of the document that is an object with the path to it. */
+/** Lists each object of the document with its path. */
 function* partsOf(
   value: unknown,
   at: readonly string[] = [],

@@ -1,4 +1,4 @@
-/** `GET /openapi.json`: valid, whole, and the same for everybody. */
+/** `GET /openapi.json`: valid, complete, and the same for every caller. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ERRORS } from "../../domain/core/errors.ts";
@@ -88,7 +88,7 @@ Deno.test("every error code is in the document with its status, and at least one
       }
     }
   }
-  // The answer to a method that no call has.
+  // The response to an unsupported method.
   given.add("method_not_allowed");
   assertEquals([...given].sort(), Object.keys(ERRORS).sort());
 });

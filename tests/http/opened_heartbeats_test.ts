@@ -1,4 +1,4 @@
-/** Whether a heartbeat's cost counts follows from whether `POST /v1/runs` opened its run, in any order. */
+/** A heartbeat's cost counts unless `POST /v1/runs` opened its run, in any order of arrival. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -9,7 +9,7 @@ const AGENT = { agent: "researcher" };
 const GPT = { provider: "openai", model: "gpt-4o" };
 const STATED = { cost_usd: 7, input_tokens: 1_000, output_tokens: 10, finished_at: at(5_000) };
 
-/** Calls of one run by their names; none that closes says otherwise than the others. */
+/** Calls of one run by name; all closing calls agree. */
 const CALLS: Readonly<Record<string, (h: Harness, run: number) => Promise<Answer>>> = {
   open: (h, run) => h.post("/v1/runs", aRun(run, { goal: "g", metadata: { a: 1 } })),
   start: (h, run) =>
@@ -25,7 +25,7 @@ const CALLS: Readonly<Record<string, (h: Harness, run: number) => Promise<Answer
 };
 const NAMES = Object.keys(CALLS);
 
-/** A run as it is in the end, but for its id and what tells of the order of arrival. */
+/** The final run without its id and the fields that depend on the order of arrival. */
 async function finalRecord(h: Harness, run: number) {
   const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
   const { id: _, received_at: __, updated_at: ___, clock_skew_ms: ____, ...record } = json;
@@ -123,7 +123,7 @@ Deno.test("R18: another start conflicts with a heartbeat that states the run's s
 
 Deno.test("R18: the pieces of a large output are removed with their opening", async () => {
   await using h = await Harness.open();
-  // Random bytes do not compress to fewer than they are.
+  // Random bytes do not compress.
   const noise = [1, 2, 3].map(() => crypto.getRandomValues(new Uint8Array(60_000)).toHex());
   const large = { noise };
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT, status: "start", output: large }));

@@ -23,7 +23,7 @@ function refusal({ status, headers, text }: Pick<Answer, "status" | "headers" | 
 async function raw(h: Harness, lines: readonly string[]): Promise<Refused> {
   const { hostname, port } = new URL(h.url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
-  // A read has no deadline: closing ends it with an error where the service says nothing.
+  // A read has no deadline: closing ends it with an error if the service sends nothing.
   const deadline = AbortSignal.timeout(5_000);
   const close = () => connection.close();
   deadline.addEventListener("abort", close);
@@ -113,7 +113,7 @@ Deno.test("section 2: every kind of refused credential before the body", async (
   assertEquals(refusal(await h.post("/v1/runs", "{not json")), [400, "invalid_json"]);
 });
 
-/** A body one byte over the limit that begins with a byte no UTF-8 text has. */
+/** A body one byte over the limit that begins with invalid UTF-8. */
 function tooLarge(): Uint8Array {
   return new Uint8Array(EVENTS_BODY_BYTES_MAX + 1).fill(0xff);
 }
@@ -158,7 +158,7 @@ for (const [path, good] of TABLES) {
   Deno.test(`section 2: fields of ${path.split("/").at(-1)} in the order of the table`, async () => {
     await using h = await Harness.open();
     const names = Object.keys(good);
-    // Sent last to first, so that the order of the body cannot be the one that counts.
+    // Sent last to first, so that the order of the body cannot decide.
     const body = Object.fromEntries(names.toReversed().map((name) => [name, ["wrong"] as unknown]));
     for (const name of names) {
       const sent = await h.post(path, body);
@@ -211,7 +211,7 @@ Deno.test("section 2: id conflict and replay before the agent cap", async () => 
     (_, i) => h.post("/v1/heartbeats", { agent: `a-${i + 1}` }),
   );
   assertEquals((await Promise.all(fill)).every(({ status }) => status === 202), true);
-  // A restarted service has forgotten which agents it has seen.
+  // A restarted service has an empty cache of agents.
   for (const restart of [false, true]) {
     if (restart) await h.restart();
     const before = await h.dump();

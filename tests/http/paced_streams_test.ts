@@ -1,4 +1,4 @@
-/** Streams that are made as they are taken: what bounds them, without a server around. */
+/** Streams generated on demand: their limits, without a server. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { BrokenOff, PacedStreams } from "../../routes/http/paced_streams.ts";
 
@@ -6,7 +6,7 @@ const STANDSTILL_MS = 30_000;
 
 const ENCODER = new TextEncoder();
 
-/** Lines without an end, and whether they were told that nobody wants more. */
+/** Endless lines, recording whether they were cancelled. */
 class Lines implements AsyncIterator<Uint8Array> {
   made = 0;
   left = false;
@@ -21,7 +21,7 @@ class Lines implements AsyncIterator<Uint8Array> {
   }
 }
 
-/** Moves the monotonic clock on until disposed. */
+/** Advances the monotonic clock until disposed. */
 function skip(ms: number): Disposable {
   const real = performance.now;
   performance.now = () => real.call(performance) + ms;
@@ -75,7 +75,7 @@ Deno.test("streams: empty parts are skipped, and an endless stream stops when it
   let made = 0;
   const parts: AsyncIterator<Uint8Array> = {
     async next() {
-      // Lets the client in between.
+      // Lets the client run.
       await new Promise((resolve) => setTimeout(resolve));
       return { done: false, value: ENCODER.encode(++made === 5 ? "five" : "") };
     },

@@ -1,4 +1,7 @@
-/** Payload is lenient: official SDKs' and careless clients' calls are stored, and every loss is shown. */
+/**
+ * Payload is lenient: calls of official SDKs and careless clients are stored, and every loss is
+ * shown.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import {
@@ -143,7 +146,7 @@ Deno.test("R14: a run that starts far in the future is flagged and listed by its
   const order = [3, 4, 5, 2, 1].map((n) => runId(n));
   assertEquals(rows.map(({ id }) => id), order);
   assertEquals(rows.map(({ flags }) => flags.length), [0, 0, 2, 0, 1]);
-  // What a range holds is what the list and the spend of that day have.
+  // The range agrees with the list and the spend of that day.
   const day = `from=${at(-1)}&to=${at(3_000)}`;
   const inRange = (await h.get(`/v1/runs?${day}`)).json.runs;
   assertEquals(inRange.map(({ id }: { id: string }) => id), order.slice(1));

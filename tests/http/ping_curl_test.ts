@@ -1,4 +1,4 @@
-/** The documented command line, run by the very curl that cron would run (section 3). */
+/** The documented command line, run by the same curl that cron would use (section 3). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 
@@ -65,7 +65,7 @@ Deno.test("decision 43: curl -I is a ping too", async () => {
 Deno.test("decision 42: curl --retry retries after 503 and the ping counts once", async () => {
   await using h = await Harness.open();
   h.draining = true;
-  // The service recovers as soon as it has refused once: curl waits as long as it was told.
+  // The service recovers after its first refusal: curl waits for Retry-After.
   const push = h.log.push.bind(h.log);
   h.log.push = (...lines) => {
     h.draining = false;

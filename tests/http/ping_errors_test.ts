@@ -5,7 +5,7 @@ import type { RunStore } from "../../domain/runs/store.ts";
 import { at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness/harness.ts";
 
-/** What every refusal on this path looks like, with GET and with HEAD. */
+/** Common form of every refusal on this path, with GET and with HEAD. */
 function checkRefusal(sent: Answer, status: number, code: string, hasBody = true): void {
   assertEquals([sent.status, sent.headers.get("x-error-code")], [status, code]);
   assertEquals(sent.headers.get("cache-control"), "no-store");
@@ -17,7 +17,7 @@ function checkRefusal(sent: Answer, status: number, code: string, hasBody = true
   } else assertEquals(sent.text, "");
 }
 
-/** A refusal of a query, the same with GET and HEAD, and nothing stored. */
+/** Asserts that a query is refused the same with GET and HEAD, and that nothing is stored. */
 async function refuse(
   query: string,
   status: number,

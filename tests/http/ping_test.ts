@@ -1,4 +1,4 @@
-/** `GET /v1/ping`: every parameter, and the answer of a ping that is taken (section 3). */
+/** `GET /v1/ping`: every parameter, and the response to an accepted ping (section 3). */
 import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";

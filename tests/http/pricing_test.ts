@@ -1,9 +1,9 @@
-/** What calls cost by the rate card: in events, heartbeats and pings (pricing rules 2 and 4). */
+/** Cost of calls by the rate card: in events, heartbeats and pings (pricing rules 2 and 4). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** $2.50 and $10 a million, cached at $1.25: the default card. */
+/** $2.50 and $10 per million, cached at $1.25: the default card. */
 const GPT = { provider: "openai", model: "gpt-4o" };
 const TOKENS = { input_tokens: 1_000, output_tokens: 100 };
 const COST = 0.0035;
@@ -61,7 +61,7 @@ Deno.test("decision 25: a start and its close are priced by their combined repor
   assertEquals(start.json.cost_usd, 0);
   const close = await h.post("/v1/heartbeats", aHeartbeat(1, TOKENS));
   assertEquals(close.json.cost_usd, COST);
-  // A finish reports nothing: what the start reported is the cost.
+  // A finish reports nothing: the start's report determines the cost.
   await h.post("/v1/heartbeats", aHeartbeat(2, { ...GPT, ...TOKENS, status: "start" }));
   await h.post(`/v1/runs/${runId(2)}/finish`, aFinish());
   // Out of order: the finish first, then the heartbeat that opens the run.
@@ -96,7 +96,7 @@ Deno.test("decisions, section 5: a heartbeat is priced by the row in force at it
     const rates = { input_usd_per_million: usd, output_usd_per_million: usd };
     await h.request("PUT", "/v1/rate-card", { body: { ...GPT, effective_from, ...rates } });
   }
-  // All of them arrive after both rows have come into force.
+  // All of them arrive after both rows are in force.
   h.nowMs += 60_000;
   const costs: number[] = [];
   for (const [n, started_at] of [at(-1), at(9), at(10)].entries()) {
@@ -113,7 +113,7 @@ Deno.test("a changed card prices later calls, and no stored call", async () => {
   const body = { ...GPT, input_usd_per_million: 0, output_usd_per_million: 1 };
   await h.request("PUT", "/v1/rate-card", { body });
   await send(2);
-  // A retry of the first is a duplicate, whatever the card says now.
+  // A retry of the first is a duplicate, whatever the card contains now.
   await send(1);
   const run = await recordOf(h);
   const costs = run.events.map((event: { cost_usd: number }) => event.cost_usd);

@@ -1,4 +1,4 @@
-/** Answers of providers, sent unchanged as the data of a model call, are priced to the picodollar. */
+/** Provider responses, sent unchanged as the data of a model call, are priced to the picodollar. */
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -101,7 +101,7 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
     assertEquals([usage.input_tokens, usage.output_tokens, usage.cached_input_tokens], tokens);
     const cost = BigInt(Math.round(event.cost_usd * 1e12));
     assertEquals([cost, run.cost_usd], [picodollars, event.cost_usd]);
-    // What is read again from the stored payload is the same.
+    // Reading the stored payload again gives the same result.
     const { json } = await h.get(`/v1/runs/${runId(1)}/cost`);
     const lines = json.calls[0].lines.map((line: { cost_usd: number }) => line.cost_usd * 1e12);
     const sum = lines.reduce((a: number, b: number) => a + Math.round(b), 0);

@@ -7,10 +7,10 @@ import { Harness } from "../support/harness/harness.ts";
 
 const OPERATOR_KEY = `opk_eu_${"0".repeat(31)}1`;
 
-/** Reads of the API that refuse names they do not know. */
+/** Reads of the API that refuse unknown names. */
 const READS = ENDPOINTS.filter((route) => queryNamesOf(route) !== null);
 
-/** A path that leads to a route, and who may ask. */
+/** A path that matches a route, and its credential. */
 function addressOf({ path, access }: (typeof READS)[number]) {
   const asked = path.replace(":id", runId(1)).replace(":slug", "researcher");
   return { asked, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
@@ -84,7 +84,7 @@ Deno.test("R11: the credential is checked before the query", async () => {
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   assertEquals((await h.get("/v1/runs?agnet=x", { key: null })).status, 401);
   assertEquals((await h.get("/v1/runs?agnet=x", { key: ingest })).status, 403);
-  // A key in the query is no credential but on pings, and no filter either.
+  // A key in the query is a credential only on pings, and is not a filter either.
   assertEquals((await h.get(`/v1/runs?key=${h.key}`, { key: null })).status, 401);
   assertEquals((await h.get(`/v1/runs?key=${h.key}`)).status, 200);
 });

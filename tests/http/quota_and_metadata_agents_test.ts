@@ -7,7 +7,7 @@ import type { RunId } from "../../domain/core/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;
 
-/** Sends the first heartbeats of agents `agent-0` to `agent-<count - 1>` side by side. */
+/** Sends the first heartbeats of agents `agent-0` to `agent-<count - 1>` concurrently. */
 function fill(h: Harness, count: number): Promise<Answer[]> {
   return Promise.all(
     Array.from({ length: count }, (_, i) => h.post("/v1/heartbeats", { agent: `agent-${i}` })),
@@ -92,7 +92,7 @@ Deno.test("decision 39: twelve racing runs of one new agent take one slot", asyn
 
 Deno.test("decision 39: two processes on one store never exceed the cap together", async () => {
   await using h = await Harness.open({ tier: "free" });
-  // Each store keeps its own memory of agents, as another process would.
+  // Each store has its own cache of agents, like another process.
   const stores = [runStoreOf(h.store), runStoreOf(h.store)];
   const outcomes = await Promise.all(
     Array.from({ length: 24 }, (_, i) => {

@@ -1,4 +1,4 @@
-/** Methods on every route, and what a caller is told when the service cannot (42, 43). */
+/** Methods of every route, and responses when the service is unavailable (42, 43). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
@@ -9,7 +9,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const ID = runId(1);
 
-/** Every route of the contract: its path and the methods it has. */
+/** Every route of the contract: its path and methods. */
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ["/v1/runs", ["GET", "HEAD", "POST"]],
   [`/v1/runs/${ID}`, ["GET", "HEAD", "DELETE"]],
@@ -29,7 +29,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   [`/v1/teams/${"0".repeat(26)}`, ["GET", "HEAD", "PATCH"]],
   [`/v1/teams/${"0".repeat(26)}/keys`, ["POST"]],
   ["/v1/rate-card", ["GET", "HEAD", "PUT"]],
-  // A word may also be read as the id of a row, which DELETE takes.
+  // A fixed path segment may also be read as a row's id, which DELETE accepts.
   ["/v1/rate-card/match", ["DELETE", "GET", "HEAD"]],
   [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
   ["/v1/rate-card/reprice", ["DELETE", "GET", "HEAD", "POST"]],
@@ -59,7 +59,7 @@ Deno.test("decision 43: the table of routes here matches the service", () => {
       .replace("customers/acme", "customers/:customer_id")
       .replace(/(deletions|teams)\/0+/, "$1/:id")
   );
-  // Building the table calls nothing of what the handlers need.
+  // Building the table calls no dependency of the handlers.
   const served = ENDPOINTS.map(({ path }) => path);
   assertEquals(new Set(patterns), new Set(served));
 });
@@ -106,7 +106,7 @@ Deno.test("decision 43: HEAD on ping is a ping, with X-Run-Id and no body", asyn
   assertEquals([run.agent, run.status], ["cron", "failed"]);
 });
 
-/** Every call that may be told to come back later. */
+/** Every call that may be answered with Retry-After. */
 const CALLS: readonly (readonly [name: string, send: (h: Harness) => Promise<Answer>])[] = [
   ["POST /v1/runs", (h) => h.post("/v1/runs", aRun(1))],
   ["GET run", (h) => h.get(`/v1/runs/${ID}`)],
@@ -181,7 +181,7 @@ Deno.test("decision 42: the delays are spread, so that clients do not return tog
   await using h = await Harness.open();
   h.draining = true;
   const waits = new Set<string | null>();
-  // Sixty answers of five equally likely waits are alike once in 5^59.
+  // Sixty responses with five equally likely delays are all equal once in 5^59.
   for (let i = 0; i < 60; i++) {
     waits.add((await h.get("/v1/ping?agent=cron")).headers.get("retry-after"));
   }

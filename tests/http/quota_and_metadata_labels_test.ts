@@ -1,4 +1,4 @@
-/** Metadata by plan: what is kept, in which order, and what is told of the rest (decision 38). */
+/** Metadata by plan: kept labels, their order, and the report of dropped ones (decision 38). */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -23,7 +23,7 @@ function dropped(sent: Answer): string | null {
 for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
   Deno.test(`decision 38: of fifteen labels the plan ${tier} keeps the first ${kept}`, async () => {
     await using h = await Harness.open({ tier });
-    // Named z, y, x …: neither sorting nor anything but the sent order gives this answer.
+    // Named z, y, x …: only the sent order gives this response.
     const names = Array.from({ length: 15 }, (_, i) => String.fromCharCode(122 - i));
     const metadata = Object.fromEntries(names.map((name, i) => [name, `v${i}`]));
     const calls: [number, string, Record<string, unknown>][] = [

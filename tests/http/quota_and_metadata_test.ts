@@ -1,4 +1,4 @@
-/** What counts as one event, and in which month (contract 13, decision 35). */
+/** Definition of one event, and the month it counts in (contract 13, decision 35). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -20,7 +20,7 @@ interface Row {
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** One after the other on one service: each row says what it adds to the month. */
+/** Run in sequence on one service: each row states what it adds to the month. */
 const ROWS: readonly Row[] = [
   { call: "open", counts: 1, status: 202, send: (h) => h.post("/v1/runs", aRun(1)) },
   { call: "the open again", counts: 0, status: 200, send: (h) => h.post("/v1/runs", aRun(1)) },
@@ -179,7 +179,7 @@ Deno.test("decision 35: thirty racing batches of one event count one", async () 
 
 const MONTH_ENDS = Date.UTC(2026, 11, 1);
 
-/** Counts of the two months around the edge. */
+/** Counts of the months before and after the boundary. */
 async function months(h: Harness): Promise<number[]> {
   const counted: number[] = [];
   for (const ms of [MONTH_ENDS - 1, MONTH_ENDS]) {

@@ -1,4 +1,4 @@
-/** Identical and competing requests at the same moment, over the whole stack. */
+/** Identical and competing concurrent requests, over the complete stack. */
 import { assert, assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -12,19 +12,19 @@ import {
 } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
-/** Sends requests at once. */
+/** Sends requests concurrently. */
 async function atOnce(times: number, send: (n: number) => Promise<Answer>): Promise<Answer[]> {
   return await Promise.all(Array.from({ length: times }, (_, n) => send(n)));
 }
 
-/** How often each status came, as `202x1 200x49`. */
+/** Counts each status, as `202x1 200x49`. */
 function tally(answers: readonly Answer[]): string {
   const counts = new Map<number, number>();
   for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => b - a).map(([status, n]) => `${status}x${n}`).join(" ");
 }
 
-/** One stored, all others told the same as a replay. */
+/** Asserts that one is stored and all others are replays of it. */
 function assertOneStored(answers: readonly Answer[]): void {
   assertEquals(tally(answers), `202x1 200x${answers.length - 1}`);
   assertEquals(new Set(answers.map(({ text }) => text)).size, 1);
@@ -35,7 +35,7 @@ function assertOneStored(answers: readonly Answer[]): void {
 
 Deno.test("50 identical concurrent opens: one 202, 49 replays, counted once", async () => {
   await using h = await Harness.open();
-  // Also with an agent that is known already, which takes another path.
+  // Also with a known agent, which takes another code path.
   for (const n of [1, 2]) {
     assertOneStored(await atOnce(50, () => h.post("/v1/runs", aRun(n))));
     assertEquals(await h.usage(), n);
@@ -102,7 +102,7 @@ Deno.test("decision 33: 50 concurrent heartbeats without an id are 50 runs", asy
 
 Deno.test("50 overlapping concurrent batches on one run: every event is stored exactly once", async () => {
   await using h = await Harness.open();
-  // Batch n holds events 5n to 5n+24: neighbours overlap, and one is repeated inside the batch.
+  // Batch n has events 5n to 5n+24: neighbors overlap, and one is repeated inside the batch.
   const sent = (n: number) => [...events(5 * n, 5 * n + 24), anEvent(5 * n)];
   const answers = await atOnce(
     50,
@@ -151,7 +151,7 @@ Deno.test("decision 26: different concurrent ends: the first wins permanently", 
   assertEquals(await h.usage(), 1);
 });
 
-/** Calls that may all meet on one id (decision 27). */
+/** Calls that may all use one id (decision 27). */
 const CROSS: readonly ((h: Harness, n: number) => Promise<Answer>)[] = [
   (h, n) => h.post("/v1/runs", aRun(n, { agent: "x" })),
   (h, n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: "x", status: "fail" })),

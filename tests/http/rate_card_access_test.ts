@@ -1,4 +1,4 @@
-/** `/v1/rate-card`: whose rows they are, who may touch them, and what races and restarts leave. */
+/** `/v1/rate-card`: ownership and access of rows, and the result of races and restarts. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { RATE_ROWS_MAX } from "../../domain/core/limits.ts";
@@ -113,7 +113,7 @@ Deno.test("a restart keeps the card", async () => {
 
 Deno.test("a row put by another process prices here within 10 s", async () => {
   await using h = await Harness.open();
-  // This request makes the serving process remember the card.
+  // This request puts the card into the serving process's cache.
   assertEquals((await match(h, { model: MODEL })).row, null);
   const outcome = await cardsOf(h.store).put(h.team, aSpec(), "key_elsewhere");
   assert(outcome.kind === "stored");

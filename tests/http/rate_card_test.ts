@@ -1,4 +1,4 @@
-/** `/v1/rate-card`: a team's own prices over those that come with the service. */
+/** `/v1/rate-card`: a team's own prices, which override the service's defaults. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";

@@ -1,4 +1,4 @@
-/** What a team is told where several instances share its request-rate bucket (decisions 36, 37). */
+/** Rate headers when several instances share a team's bucket (decisions 36, 37). */
 import { Memory } from "../../domain/core/memory.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
@@ -23,7 +23,7 @@ async function open() {
     h,
     timers,
     settle,
-    /** Requests at the other instance, until so many are through. */
+    /** Sends requests to the other instance until this many are admitted. */
     async askThere(count: number) {
       for (let n = 0; n < count; n++) {
         const taken = others!.ingest.bucketOf(h.team, timers.nowMs)?.take(timers.nowMs);
@@ -49,7 +49,7 @@ Deno.test("shared: the header fields report this instance's state, and a refusal
   };
   const policy = '"ingest";q=200;w=2';
   await t.askThere(180);
-  // Nothing is leased yet, and nobody waits for it.
+  // Nothing is leased yet, and no request waits for it.
   assertEquals((await ask()).told, [policy, '"ingest";r=199;t=1']);
   for (let n = 0; n < 9; n++) assertEquals((await ask()).status, 200);
   assertEquals((await ask()).told, [policy, '"ingest";r=9;t=1']);

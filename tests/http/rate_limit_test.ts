@@ -1,4 +1,4 @@
-/** The request rate over sockets, on a clock that the test moves (decisions 36 and 37). */
+/** The request rate over sockets, on a test clock (decisions 36 and 37). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
@@ -10,7 +10,7 @@ import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { get, RawSocket } from "../support/harness/raw_socket.ts";
 
-/** A service whose rate has a clock of its own, and how to look into its buckets. */
+/** A service whose rate limit has its own clock, with access to its buckets. */
 async function open(tier: Tier = "free") {
   const clock = { ms: 0 };
   const limits = createRequestLimits(() => clock.ms);
@@ -27,7 +27,7 @@ async function open(tier: Tier = "free") {
   return { h, clock, bucket, take, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
 }
 
-/** Both headers as any client reads them; `null` where there are none. */
+/** Both headers as any client reads them; `null` if absent. */
 function told({ headers }: Answer) {
   const [policy, rate] = ["ratelimit-policy", "ratelimit"].map((name) => headers.get(name));
   if (policy === null && rate === null) return null;
@@ -169,7 +169,7 @@ Deno.test("decision 37: a client over its limit for ten seconds gets no Retry-Af
   const constant = await ask(t.h);
   assertEquals([constant.status, wait(constant)], [429, null]);
   assertMatch(constant.text, /100 requests\/s with bursts of 200.* slow down.* 1 s/);
-  // It still hears of the rate, and the wait is in the structured field as well.
+  // It still gets the rate, and the structured field has the wait as well.
   assertEquals(told(constant)?.[1], { name: "ingest", r: 0, t: 1 });
   t.clock.ms += 10_000;
   t.take(200);

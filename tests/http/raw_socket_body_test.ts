@@ -1,4 +1,4 @@
-/** Bodies that lie about their length, break off, are too large or never end. */
+/** Bodies with a wrong length, interrupted, too large or endless. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
 import type { Team } from "../../domain/teams/team.ts";
@@ -52,7 +52,7 @@ Deno.test("a body that ends early is invalid_json and stores nothing", async () 
   await using h = await Harness.open();
   await unharmed(h, async () => {
     const half = BODY.slice(0, BODY.length / 2);
-    // A cut-off text that happens to be whole JSON must not pass for the body that was announced.
+    // A truncated body that happens to be valid JSON must not count as the announced body.
     const whole = post([`Content-Length: ${BODY.length + 1}`]) + BODY;
     const chunks = chunked(SIZE, BODY);
     for (const bytes of [post([LENGTH]) + half, post([LENGTH]), whole, chunks]) {
@@ -65,7 +65,10 @@ Deno.test("a body that ends early is invalid_json and stores nothing", async () 
   });
 });
 
-/** The answer to a request whose body is never sent; the runtime may invite the body first. */
+/**
+ * Reads the response to a request whose body is never sent; the runtime may send 100 Continue
+ * first.
+ */
 async function finalAnswer(url: string, bytes: string): Promise<RawAnswer | null> {
   using socket = await RawSocket.open(url);
   await socket.send(bytes);
@@ -98,7 +101,7 @@ Deno.test("decision 11: 413 for an announced 100 MB is sent immediately, before 
     assert(performance.now() - startedMs < ANSWER_MS_MAX);
     using socket = await RawSocket.open(h.url);
     await socket.send(announced);
-    // Many times what the sockets' buffers hold: a server that closed now would reset this.
+    // Far more than the sockets' buffers: a server that closed now would reset the connection.
     await socket.send(new Uint8Array(16 * BODY_BYTES_MAX));
     assertEquals(refusal(await socket.answer()), [413, "payload_too_large"]);
   });
@@ -111,12 +114,12 @@ Deno.test("decision 11: a chunked body is 413 once it exceeds the limit, whateve
     await socket.send(post(["Transfer-Encoding: chunked"]));
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
     await socket.send(chunk.repeat(BODY_BYTES_MAX / 0x10000 + 1));
-    // The last chunk never comes, so the answer cannot have waited for the end.
+    // The last chunk is never sent, so the response cannot have waited for the end.
     assertEquals(refusal(await socket.answer()), [413, "payload_too_large"]);
   });
 });
 
-/** The service's own body guard with a deadline that a test can wait for. */
+/** The service's own body guard with a deadline short enough for a test. */
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Env>();
   using deadlines = new Deadlines(ms, TIMERS);
@@ -149,7 +152,7 @@ Deno.test("a body that never ends is 408 after the deadline, silent or dripping"
     assertEquals(refusal(answer), [408, "body_timeout"]);
     assertStringIncludes(answer?.body ?? "", "100 ms");
     assert(performance.now() - startedMs >= 99, "before the deadline");
-    // Said by the answer, and by the server where the body is unread.
+    // Announced by the response, and by the server if the body is unread.
     assertStringIncludes(answer?.headers.get("connection") ?? "", "close");
     await silent.endSending();
     assert(await silent.ended());

@@ -1,10 +1,10 @@
-/** Nothing but the path of the target chooses the route, however else a path is named or written. */
+/** Only the path of the request target chooses the route, whatever other paths a request names. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { ask, AUTH, BODY, get, head, LENGTH, unharmed } from "../support/harness/raw_socket.ts";
 
-/** Headers by which proxies and frameworks let themselves be told another path, host or method. */
+/** Headers by which proxies and frameworks override path, host or method. */
 const MISLEADING = [
   "X-Forwarded-Host: other",
   "X-Forwarded-Host: x/v1/keys?",
@@ -41,7 +41,7 @@ Deno.test("decisions, section 2: only Host affects routing, and only by refusing
   });
 });
 
-/** Other ways to write a path of the API; each is the path of nothing. */
+/** Other spellings of an API path; none of them is routed. */
 function disguises(path: string): string[] {
   const [, version = "", rest = ""] = path.split(/^\/(v1)\//);
   return [
@@ -81,7 +81,7 @@ function disguises(path: string): string[] {
   ];
 }
 
-/** Whether a target names a host and no path: the start page is there, and leads on. */
+/** True if a target names a host and no path: that is the start page, which redirects. */
 function isStart(target: string): boolean {
   return /^http:\/\/[^/]*$/.test(target.split(/[?#]/, 1)[0] ?? "");
 }
@@ -93,7 +93,7 @@ Deno.test("decisions, section 2: another spelling of a path is not that path", a
   await unharmed(h, async () => {
     for (const path of ["/v1/runs", "/v1/heartbeats"]) {
       for (const target of disguises(path)) {
-        // A target that names no path is the start page's, which takes no POST.
+        // A target without a path is the start page's, which accepts no POST.
         const status = (await ask(h.url, whole(target)))?.status;
         assertEquals(status, isStart(target) ? 405 : 404, target);
       }

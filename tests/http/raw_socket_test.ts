@@ -1,4 +1,7 @@
-/** Requests that no HTTP client would send: none may choose a route, be two, hang or break a thing. */
+/**
+ * Requests that no HTTP client would send: none may choose a route, count twice, hang or cause
+ * damage.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -137,7 +140,7 @@ Deno.test("a message that is not HTTP/1.1 is refused or cut off, and the service
     assertEquals(refusal(twice), [401, "invalid_credential"]);
     const latin = await ask(h.url, get("/v1/keys", "Host: x", `${AUTH}\u00e9`));
     assertEquals(refusal(latin), [401, "invalid_credential"]);
-    // Said and gone, with nobody left to answer.
+    // The client sends and disconnects before a response.
     for (const bytes of ["GET /heal", "POST /v1/runs HTTP/1.1\r\nHost", post([LENGTH]), ""]) {
       using socket = await RawSocket.open(h.url);
       await socket.send(bytes);

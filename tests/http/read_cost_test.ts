@@ -29,7 +29,7 @@ Deno.test("cost of a read: 1 token, plus 1 per 100 rows", async () => {
   const before = t.left("control").remaining;
   assertEquals((await t.h.get("/v1/runs?limit=300")).json.runs.length, 300);
   const cost = before - t.left("control").remaining;
-  // 300 rows of the index and as many summaries are 6 tokens at least.
+  // 300 index rows and as many summaries are at least 6 tokens.
   assert(cost >= 7 && cost < 20, `${cost} tokens`);
 });
 
@@ -99,7 +99,7 @@ async function gzip(text: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Signs in with the first team's key and returns the session's cookie. */
+/** Signs in with the first team's key and returns the session cookie. */
 async function signIn(h: Harness): Promise<string> {
   const answer = await h.request("POST", "/dashboard/sign-in", {
     key: null,

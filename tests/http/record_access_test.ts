@@ -1,4 +1,4 @@
-/** Who may read a record, and how it tells of what came late (decisions 17, 31, 32; section 6). */
+/** Access to a record, and its report of late data (decisions 17, 31, 32; section 6). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -13,7 +13,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** Everything of an answer but the names of this one exchange. */
+/** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
   const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
   return { status, text, headers: kept };

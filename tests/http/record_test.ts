@@ -13,7 +13,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** A run of which nothing but the opening is known: what the others differ from. */
+/** A run with only an opening: the base of the other records. */
 const OPEN = {
   id: runId(1),
   kind: "run",
@@ -55,7 +55,7 @@ const OPEN = {
 
 const FINAL = { state: "final", revision: 1, unpriced_models: [], flags: [] };
 
-/** The stages of a closed run, whose cost is final since then. */
+/** Stages of a closed run whose cost is final. */
 function processed(ms = 0) {
   const skipped = { state: "skipped", attempts: 0, at: at(ms) };
   return [

@@ -1,4 +1,4 @@
-/** `GET /v1/refusals`: what a team's clients send wrong (R13). */
+/** `GET /v1/refusals`: wrong requests of a team's clients (R13). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -9,9 +9,9 @@ const PATH = "/v1/refusals";
 const HOUR_MS = 3_600_000;
 
 /** Code, field, agent and count of each group. */
-// deno-lint-ignore no-explicit-any -- an answer
+// deno-lint-ignore no-explicit-any -- a response
 const rowsOf = (json: any) =>
-  // deno-lint-ignore no-explicit-any -- an answer
+  // deno-lint-ignore no-explicit-any -- a response
   json.groups.map(({ code, field, agent, count }: any) => [code, field, agent, count]);
 
 Deno.test("R13: a refused call is listed immediately, with its code, field, agent, client and message", async () => {
@@ -75,7 +75,7 @@ Deno.test("R13: each refused call of a team counts, whatever the reason", async 
   assertEquals(agents.toReversed().slice(1), [
     "other",
     null,
-    // The body is not read before the scope.
+    // The scope is checked before the body is read.
     null,
     "nightly",
     "nightly",

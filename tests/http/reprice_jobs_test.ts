@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: jobs, whose they are, and what a second request meets. */
+/** `/v1/rate-card/reprice`: jobs, their ownership, and repeated requests. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/core/jobs.ts";
 import { newJob } from "../../domain/repricing/job.ts";
@@ -20,7 +20,9 @@ import {
 
 const UNKNOWN = "0".repeat(26);
 
-/** Makes a mark that nobody settles, so that jobs wait; the answer takes it away. */
+/**
+ * Creates a mark that is never acknowledged, so that jobs wait; returns a function that removes it.
+ */
 async function blocked(h: Harness): Promise<() => Promise<void>> {
   await h.worker.stop();
   const key = keys.pending("open", UNKNOWN);
@@ -219,7 +221,7 @@ Deno.test("a team has at most 10 running jobs, and other teams have their own li
   const refused = await h.post(REPRICE, { model: "one more" });
   assertEquals(refusalOf(refused), [429, "rate_limit", undefined]);
   assertStringIncludes(refused.text, "wait until one is done");
-  // The same job as one under way is no further one.
+  // A request equal to a running job's creates no further job.
   const allowed = await Promise.all([
     h.post(REPRICE, { model: "m3" }),
     h.post(REPRICE, { model: "m" }, { key: other.key }),
@@ -231,7 +233,7 @@ Deno.test("a team has at most 10 running jobs, and other teams have their own li
   assertEquals((await h.post(REPRICE, { model: "one more" })).status, 202);
 });
 
-/** A job that waits, as the call stores it. */
+/** A waiting job, as the call stores it. */
 function activeJob(h: Harness, n: number) {
   const spec = { model: `m${n}`, provider: null, from: null, to: null };
   const job = newJob(newRowName(), spec, false, "key", NOON);

@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: which calls get which price, and what follows from it everywhere. */
+/** `/v1/rate-card/reprice`: the new price of each call, and its effect on all aggregates. */
 import { assert, assertEquals } from "@std/assert";
 import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -19,7 +19,7 @@ import {
   spent,
 } from "../support/builders/reprice.ts";
 
-/** Whether a line of a dump is a job, the version of a team's jobs, or the entry that tells of one. */
+/** True for a dump line of a job, the version of a team's jobs, or a job's audit log entry. */
 function isJob(line: string): boolean {
   return /^\[\s*"(reprice|audit_log)"/.test(line);
 }
@@ -28,7 +28,7 @@ function isNoJob(line: string): boolean {
   return !isJob(line);
 }
 
-/** Fails unless everything that was made of the runs is what their parts say. */
+/** Fails unless all derived data agrees with the runs' parts. */
 async function assertExact(h: Harness): Promise<void> {
   await h.worker.idle();
   assertEquals((await verifyStore(h.store)).differences, []);
@@ -86,9 +86,9 @@ Deno.test("heartbeats and pings priced by tokens are repriced, those with a stat
     ...Object.fromEntries(Object.entries(tokens).map(([name, value]) => [name, `${value}`])),
   });
   assertEquals((await h.get(`/v1/ping?${query}`)).status < 300, true);
-  // Whatever a run claims of itself, its events are what it costs.
+  // Whatever a run reports, its events determine its cost.
   await h.post("/v1/runs", { ...aRun(5), ...tokens, cost_usd: 9 });
-  // The calls inside a heartbeat that states its cost are covered by it.
+  // A heartbeat's stated cost covers the calls inside it.
   await sendEvents(h, 2, aModelCall(1));
   const stated = await Promise.all([runOf(h, 2), runOf(h, 3), runOf(h, 5)]);
   await putPrice(h);
@@ -166,7 +166,7 @@ Deno.test("the model is matched exactly as calls named it, and other models of a
   const names = ["atlas-70b", "ATLAS-70B", "atlas-70b-2026-01-01", "neighbour"];
   await aClosedRun(h, 1, names.map((model, n) => aModelCall(n, { model })));
   await putPrice(h);
-  // Another price for the neighbour, which nobody asks to apply.
+  // Another price for the neighboring model, which no job applies.
   await putPrice(h, { model: "neighbour", input_usd_per_million: 50 });
   assertEquals(resultOf(await reprice(h)), [1, 1, 1, 0, 0.003]);
   const { events, cost } = await runOf(h, 1);

@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: what stored calls cost by the card as it is now. */
+/** `/v1/rate-card/reprice`: cost of stored calls by the current card. */
 import { assertEquals } from "@std/assert";
 import { anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";

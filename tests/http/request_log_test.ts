@@ -1,4 +1,4 @@
-/** The request log: one line a request that says how it went and nothing of what was sent. */
+/** The request log: one line per request with its outcome and no request text. */
 import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
@@ -19,19 +19,19 @@ const PLANTED = "planted_secret";
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
 const HEX = "0123456789abcdef".repeat(2);
 
-/** A request and what its line must say. */
+/** A request and its expected log line. */
 type Case = readonly [
   request: string,
   status: number,
   error: ErrorCode | undefined,
   options?: RequestOptions & {
-    /** Where the line's route is not the request's method and path. */
+    /** Set if the line's route is not the request's method and path. */
     readonly route?: string | null;
     readonly stranger?: true;
   },
 ];
 
-/** One line as it is written. */
+/** One parsed line. */
 interface Line {
   readonly at: string;
   readonly id: string;
@@ -111,7 +111,7 @@ const REFUSALS: readonly Case[] = [
   }],
 ];
 
-/** Nothing of a request's body, query, credential or ids may be found in any line. */
+/** Asserts that no line contains any body, query, credential or id of a request. */
 function assertNothingSent(h: Harness, ...more: string[]): void {
   const ids = [1, 2, 3, 9].map((n) => runId(n));
   const sent = [PLANTED, btoa(PLANTED).slice(0, 16), "apk_", "ping_eu_", "Bearer", ...more];
@@ -183,7 +183,7 @@ Deno.test("a Host that is refused is not in its line", async () => {
   assertNothingSent(h);
 });
 
-/** Every call of the store of runs, done by what comes later. */
+/** Replaces every call of the run store with a stub. */
 function late(store: () => RunStore): RunStore {
   return {
     open: (...args) => store().open(...args),
@@ -206,7 +206,7 @@ async function sendWrites(h: Harness): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
-/** A failure of ours has its reason in a second line, found by the request's id. */
+/** An internal error has its reason in a second line, with the same request id. */
 function assertFailureLines(h: Harness, status: number, error: ErrorCode, count: number): void {
   const lines: Line[] = h.log.map((line) => JSON.parse(line));
   const requests = lines.filter(({ failure }) => failure === undefined);

@@ -1,4 +1,4 @@
-/** `POST /v1/keys/{id}/rotate`, and when keys were last used (decision 4). */
+/** `POST /v1/keys/{id}/rotate`, and the last use of keys (decision 4). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
@@ -25,7 +25,7 @@ function rotate(h: Harness, id: string, body: unknown = {}): Promise<Answer> {
   return h.post(`/v1/keys/${id}/rotate`, body);
 }
 
-/** What a secret is told on a route of its scope: 404 lets it in. */
+/** Status for a secret on a route of its scope: 404 means accepted. */
 async function statusOf(h: Harness, secret: string): Promise<number> {
   return (await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status;
 }
@@ -58,7 +58,7 @@ Deno.test("decision 4: a rotated key works along with its successor for a day, a
   h.nowMs += 24 * HOUR_MS - 1;
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [404, 404]);
   h.nowMs += 1;
-  // Both were answered from memory a moment ago.
+  // Both were answered from the cache a moment ago.
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
@@ -70,7 +70,7 @@ Deno.test("decision 4: with an overlap of 0 the old secret stops with the respon
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-/** Starts the clock of sweeps as a service does, which the tests' one does not do by itself. */
+/** Starts the sweep clock like a service, which the test harness does not do. */
 async function sweepOnce(h: Harness): Promise<void> {
   assertEquals(await h.sweep.sweepIfDue(), null);
 }
@@ -95,7 +95,7 @@ Deno.test("an expired rotated key stays expired when the clock is set back", asy
   await marked(h, old.secret);
   for (const backMs of [HOUR_MS, 24 * HOUR_MS, 300 * 24 * HOUR_MS]) {
     h.nowMs -= backMs;
-    // At first it may still be in memory.
+    // At first it may still be cached.
     if (backMs > HOUR_MS) h.credentials.forget();
     assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
     assertEquals((await session.get("/dashboard")).status, 303);
@@ -146,7 +146,7 @@ Deno.test("a key that rotates itself does not end immediately: a lost response w
     "overlap_hours",
   ]);
   assertEquals(await h.dump(), before);
-  // The answer of this one is lost: the old secret says which key there is and rotates that one.
+  // This response is lost: the old secret finds the existing key and rotates that one.
   assertEquals((await rotateOwn(1)).status, 201);
   const again = await rotateOwn(1);
   const successor = /"(key_eu_[0-9a-f]{32})"/.exec(again.json.message)?.[1] ?? "";
@@ -169,7 +169,7 @@ Deno.test("a repeated rotation creates no other secret and names the existing ke
   assertEquals([again.status, again.json.error], [409, "credential_ended"]);
   assertStringIncludes(again.json.message, first.id);
   assertEquals(await h.dump(), before);
-  // Whose answer was lost rotates the successor, and has one secret more than before.
+  // A client that lost the response rotates the successor, which adds one more secret.
   const second = (await rotate(h, first.id, { overlap_hours: 0 })).json;
   assertEquals(await statusOf(h, second.secret), 404);
   assertEquals(await statusOf(h, first.secret), 401);
@@ -234,7 +234,7 @@ Deno.test("GET /v1/keys lists the tokens of one agent, page by page, each once",
     assert(keys.length <= 2);
     seen.push(...keys.map(({ id }: Made) => id));
     cursor = page.json.cursor;
-    // One that is made meanwhile is behind all others and disturbs no page.
+    // A key created meanwhile is listed after all others and disturbs no page.
     if (seen.length === 2) {
       h.nowMs += 1;
       ids.push((await makeKey(h, { kind: "ping_token", agent: "nightly" })).id);

@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}/cost` of heartbeats: what they report is a call of its own. */
+/** `GET /v1/runs/{id}/cost` of heartbeats: their report is a separate call. */
 import { assertEquals } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";

@@ -97,7 +97,7 @@ Deno.test("cost of a run: a call beyond a tier names the tier whose rates apply"
   assertEquals(told, [
     [null, [2.5, 10], []],
     [100, [5, 20], []],
-    // More cached than input tokens are reported apart: 121 in all.
+    // More cached than input tokens are counted separately: 121 in total.
     [100, [5, 5], ["cached_exceeds_input"]],
   ]);
   const effective_from = TIERED.effective_from;
@@ -203,7 +203,7 @@ Deno.test("cost of a run: its pages match those of the run, and their calls add 
   const cost = (await h.get(`${PATH}?events_limit=7`)).json;
   assertEquals(cost.events_cursor, page.events_cursor);
   assertEquals(cost.calls.length, 6);
-  // The fourth event is no call: the page is empty and the cursor goes on.
+  // The fourth event is not a call: the page is empty and the cursor continues.
   const third = (await h.get(`${PATH}?events_limit=3`)).json;
   const fourth = (await h.get(`${PATH}?events_limit=1&events_cursor=${third.events_cursor}`)).json;
   assertEquals(fourth.calls, []);
@@ -220,7 +220,7 @@ Deno.test("cost of a run: tokens reported by the heartbeat that closes a full ru
   assertEquals([json.kind, json.cost_usd, json.calls, json.by_model], ["run", 0, [], []]);
 });
 
-/** Everything of an answer but the names of this one exchange. */
+/** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
   const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
   return { status, text, headers: kept };

@@ -1,4 +1,4 @@
-/** `GET /v1/runs`: what a row says, which runs a query finds, and where its pages go on. */
+/** `GET /v1/runs`: rows, filters and paging. */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
@@ -6,7 +6,6 @@ import { put } from "../support/builders/rate_cards.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Numbers of the runs that a query lists. */
 async function numbersOf(h: Harness, query: string): Promise<number[]> {
   const { status, json, text } = await h.getSettled(`/v1/runs?${query}`);
   assertEquals(status, 200, text);
@@ -119,7 +118,7 @@ Deno.test("run list: each filter finds its runs, and filters combine", async () 
     [`q=${runId(1)}&status=failed`, []],
     [`q=${runId(9)}`, []],
     ["q=0004", [4]],
-    // A part of an id is looked for in the last day, unless told otherwise.
+    // A partial id is searched in the last day by default.
     ["q=0001", []],
     ["q=0001&from=2026-11-01", [1]],
     ["limit=2", [4, 3]],
@@ -142,7 +141,7 @@ Deno.test("run list: pages continue where the previous one ended, and a default 
     pages.push(json.runs.map(({ id }: { id: string }) => Number(id.slice(-2))));
     windows.add(JSON.stringify(json.window));
     cursor = json.cursor;
-    // The clock goes on, and with it the end of the last 24 hours; so do the runs.
+    // The clock advances, and with it the end of the last 24 hours; so do the runs.
     h.nowMs += DAY_MS / 2;
     await h.post("/v1/runs", aRun(90 + pages.length, { started_at: at(h.nowMs - NOON) }));
   }

@@ -1,4 +1,4 @@
-/** Any order and any number of writers end in the same run (decisions, section 1; decision 32). */
+/** Any order and any number of writers give the same run (decisions, section 1; decision 32). */
 import { assertEquals } from "@std/assert";
 import { FINISH_STATUSES } from "../../domain/runs/run.ts";
 import { aFinish, aRun, at, events, runId } from "../support/builders/requests.ts";
@@ -8,7 +8,7 @@ const PATH = `/v1/runs/${runId(1)}`;
 
 type Step = (h: Harness, n: number) => Promise<Answer>;
 
-/** The four calls of one run: they share no order. */
+/** The four calls of one run, in no particular order. */
 const STEPS: readonly Step[] = [
   (h, n) => h.post("/v1/runs", aRun(n, { customer_id: "acme", metadata: { a: 1 } })),
   (h, n) => h.post(`/v1/runs/${runId(n)}/events`, { events: events(1, 3) }),
@@ -23,7 +23,7 @@ function permutations<T>(items: readonly T[]): T[][] {
   );
 }
 
-/** A run as read, but for its id and for how often its cost was final, which tells the order. */
+/** A run as read, without its id and the count of cost revisions, which depends on the order. */
 async function record(h: Harness, n: number): Promise<string> {
   const { text } = await h.getSettled(`/v1/runs/${runId(n)}`);
   return text.replaceAll(runId(n), "ID").replace(/"revision":\d+/, '"revision":0');
@@ -64,7 +64,7 @@ Deno.test("contract 6: all calls of a run may be concurrent, each several times"
   assertEquals(await h.usage(), 5 * 7);
 });
 
-/** A record and how many different events it shows. */
+/** A record and its number of different events. */
 function comparable(text: string) {
   const run = JSON.parse(text);
   const ids = new Set(run.events.map(({ id }: { id: string }) => id));

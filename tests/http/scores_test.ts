@@ -1,4 +1,4 @@
-/** `POST /v1/runs/{id}/scores`: any order, retries, races, and runs that are gone. */
+/** `POST /v1/runs/{id}/scores`: any order, retries, races, and deleted runs. */
 import { assert, assertEquals } from "@std/assert";
 import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -19,7 +19,7 @@ const RUN = `/v1/runs/${runId(1)}`;
 const PATH = `${RUN}/scores`;
 const DAY_MS = 86_400_000;
 
-/** The score number `n` as the record of its run shows it. */
+/** Score number `n` as shown in its run's record. */
 function shown(n: number, fields: Record<string, unknown> = {}) {
   const { id, name, value } = aScore(n);
   return { name, value, source: "api", id, received_at: at(), ...fields };
@@ -73,7 +73,7 @@ Deno.test("scores: every order of a run's parts gives one record, its own scores
     for (const [n, [path, body]] of order.entries()) {
       const where = path === "" ? "/v1/runs" : RUN + path;
       assertEquals((await h.post(where, body, { key })).status, 202, where);
-      // Summed up in between, too.
+      // Also aggregated in between.
       if (n === 2) await h.worker.idle();
     }
     const { cost, ...record } = (await h.getSettled(RUN, { key })).json;
@@ -174,7 +174,7 @@ Deno.test("scores: of many concurrent scores and events of a run, none is lost a
   assert(refused.every(({ json }) => json.error === "score_cap_reached"));
   const { scores, usage } = (await h.getSettled(RUN)).json;
   assertEquals([scores.length, usage.events], [ADDED_SCORES_MAX, 22]);
-  // What is stored is known for ever, also when there is room for nothing else.
+  // A stored score stays known, also when there is no space for another.
   const known = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
   assertEquals((await h.post(PATH, known)).status, 200);
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);

@@ -1,4 +1,4 @@
-/** What official SDKs send beyond the contract's tables (decisions, section 4). */
+/** Fields of the official SDKs beyond the contract's tables (decisions, section 4). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,

@@ -17,7 +17,7 @@ const LARAVEL = { "Content-Type": "application/json", "User-Agent": "agentping-l
 
 type Fields = Record<string, unknown>;
 
-/** An SDK that talks to a service: what it cannot deliver fails the test. */
+/** An SDK connected to a service: an undelivered call fails the test. */
 class Sdk {
   readonly #h: Harness;
   readonly #headers: Record<string, string>;
@@ -77,7 +77,7 @@ Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", a
   const run = await sdk.record(1);
   assertEquals(run.status, "success");
   assertEquals([run.usage.input_tokens, run.usage.output_tokens], [1_024, 312]);
-  // 1,024 × $3 and 312 × $15 a million.
+  // 1,024 × $3 and 312 × $15 per million.
   assertEquals(run.cost_usd, 0.007752);
   assertEquals(run.scores[0].value, 0.93);
 });

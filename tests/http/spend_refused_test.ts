@@ -1,4 +1,4 @@
-/** `/v1/spend` and `/v1/spend/unpriced`: who may ask, and what is no question. */
+/** `/v1/spend` and `/v1/spend/unpriced`: access and invalid queries. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
@@ -17,7 +17,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by name", async () => {
     ["to=2026-11-31", "to"],
     ["to=10000-01-01", "to"],
     ["from=2026-11-02&to=2026-11-01", "from"],
-    // Without "to" it is today.
+    // Without "to" the range ends today.
     ["from=2026-11-22", "from"],
     ["from=2023-01-01&to=2024-02-05", "from"],
     ["from=%FF", "from"],
@@ -82,7 +82,7 @@ Deno.test("GET /v1/spend: the scope read is required, and a team sees only its o
 
 Deno.test("GET /v1/spend: a failing store is 503 without details", async () => {
   const spend: AppDeps["spend"] = {
-    // deno-lint-ignore require-yield -- it fails before there is anything
+    // deno-lint-ignore require-yield -- it fails before the first row
     async *rows() {
       await Promise.resolve();
       throw new StorageUnavailable("Cannot list roll-ups: secret detail");

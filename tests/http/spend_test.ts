@@ -1,4 +1,4 @@
-/** `/v1/spend`: what runs cost, over roll-ups as the worker writes them. */
+/** `/v1/spend`: cost of runs, over roll-ups written by the worker. */
 import { assertEquals } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../support/builders/spend.ts";
 
 /** Keys and dollars of the groups of an answer. */
-// deno-lint-ignore no-explicit-any -- any answer
+// deno-lint-ignore no-explicit-any -- any response
 function costs(json: any): [string, number][] {
   return json.groups.map((group: { key: string; cost_usd: number }) => [group.key, group.cost_usd]);
 }
@@ -90,7 +90,7 @@ Deno.test("GET /v1/spend: each grouping lists its groups by falling cost, and th
     assertEquals(costs(json), groups as [string, number][], groupBy);
     assertEquals([json.totals.runs, json.totals.cost_usd], [3, 4.000000000001], groupBy);
     assertEquals(json.totals.successful_runs, 2);
-    // Half of it and half a picodollar, rounded up.
+    // Half of it plus half a picodollar, rounded up.
     assertEquals(json.totals.cost_per_successful_run, 2.000000000001);
   }
 });

@@ -1,4 +1,4 @@
-/** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
+/** `/v1/spend/unpriced`: models without a price, over roll-ups written by the worker. */
 import { assertEquals } from "@std/assert";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";

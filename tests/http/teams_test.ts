@@ -1,4 +1,4 @@
-/** `/v1/teams`: what the operator does with teams, and when it is felt. */
+/** `/v1/teams`: the operator's changes to teams, and when they take effect. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createTeamStore } from "../../kv/teams/teams.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
@@ -43,7 +43,7 @@ Deno.test("a team's id reveals nothing about another's", async () => {
   await using h = await openWithOperator();
   const ids: string[] = [];
   for (let n = 0; n < 20; n++) ids.push((await aTeam(h)).id);
-  // Names by time begin alike; these have half of all beginnings of a digit, or more.
+  // Time-ordered names begin alike; these use at least half of all leading digits.
   assert(new Set(ids.map((id) => id[0])).size > 8, ids.join());
   assert(new Set(ids.map((id) => id.slice(0, 4))).size === ids.length);
 });
@@ -81,7 +81,7 @@ Deno.test("PATCH /v1/teams/{id} changes only the fields sent", async () => {
   assertEquals(limited.rate, expected.rate);
   const cleared = (await change(h, id, { rate: null, owner_email: null, name: null })).json;
   assertEquals([cleared.rate, cleared.owner_email, cleared.name], [null, null, "Acme"]);
-  // Whoever leaves the plan leaves its limits behind.
+  // Leaving the plan removes its limits.
   assertEquals((await change(h, id, { tier: "team" })).json.limits, null);
   assertEquals((await change(h, id, { tier: "enterprise" })).json.limits, null);
 });
@@ -181,7 +181,7 @@ Deno.test("every call of a suspended team is refused and stores nothing; its dat
   const ping = await h.get("/v1/ping", { key: token });
   assertEquals([ping.status, ping.text.split(" ", 1)], [403, ["forbidden"]]);
   assertEquals(await h.dump(), before);
-  // Said again it is the first time that counts, and others are served all the while.
+  // A repeat keeps the first time, and other teams are served throughout.
   h.nowMs += 1_000;
   assertEquals((await change(h, id, { suspended: true })).json.suspended_at, at());
   assertEquals((await h.post("/v1/runs", aRun(2))).status, 202);

@@ -1,4 +1,4 @@
-/** `GET /v1/usage`, and that a quota never stands in the way. */
+/** `GET /v1/usage`, and that a quota never refuses a call. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -8,7 +8,7 @@ import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** Counts events for a team, as the calls of a month do. */
+/** Counts events for a team, like the calls of a month. */
 async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {
   const sums = [{ key: keys.usage(team.id, month), by: BigInt(by) }];
   await h.store.writer.commit({ team: team.id, sums });

@@ -88,7 +88,7 @@ Deno.test("settings: the development key is accepted only with --dev on a loopba
   for (const HOST of LOOPBACK) {
     assertEquals(config({ HOST }, "--dev").refusedKey, null, HOST);
     assertEquals(config({ HOST, RUNLEDGER_KEY }, "--dev").key, RUNLEDGER_KEY, HOST);
-    // A proxy on this machine is how others reach it.
+    // Other hosts reach it through a proxy on this machine.
     assertEquals(config({ HOST }).refusedKey, RUNLEDGER_KEY, HOST);
     assertStringIncludes(problems({ HOST, RUNLEDGER_KEY }).join(), "--dev is not given", HOST);
   }

@@ -1,4 +1,4 @@
-/** The figures of the process are those of this process. */
+/** Process metrics describe this process. */
 import { assert, assertEquals } from "@std/assert";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { ProcessMetrics } from "../../../app/process_metrics.ts";
@@ -11,7 +11,7 @@ Deno.test("process: memory, uptime, build and event loop delay are reported", as
     const before = scrape();
     const endMs = performance.now() + 800;
     while (performance.now() < endMs);
-    // The look that was due meanwhile comes first.
+    // The sample that became due meanwhile runs first.
     await new Promise((resolve) => setTimeout(resolve));
     const after = scrape();
     const grown = (name: string) => (after.value(name) ?? NaN) - (before.value(name) ?? NaN);

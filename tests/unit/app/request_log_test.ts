@@ -1,14 +1,14 @@
-/** The log over real pipes: bounded in bytes, and honest about what it dropped. */
+/** The log over real pipes: bounded in bytes, and exact about dropped lines. */
 import { assert, assertEquals } from "@std/assert";
 import { LineLog } from "../../../app/request_log.ts";
 import { run } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
 const BYTES_MAX = 500_000;
-/** Several times that, together. */
+/** Total of several such lines. */
 const LINES = 20_000;
 
-/** A pipe with both its ends. */
+/** A pipe with both ends. */
 async function withPipe(
   test: (writer: Deno.FsFile, reader: Deno.FsFile) => Promise<void>,
 ): Promise<void> {
@@ -27,7 +27,7 @@ function lineOf(n: number): string {
   return `line ${n} ${"é".repeat(50)}`;
 }
 
-/** What was written, by line, until the end of the pipe. */
+/** Reads the written lines until the end of the pipe. */
 async function readAll(reader: Deno.FsFile): Promise<string[]> {
   return (await new Response(reader.readable).text()).trimEnd().split("\n");
 }
@@ -88,7 +88,7 @@ Deno.test("log: a closed reader is counted and is not an error", async () => {
 Deno.test("log: a line cut off by a failure does not run into the next line", async () => {
   const written: number[] = [];
   let room = 10;
-  // A disk that takes what it has room for.
+  // Simulates a disk that accepts only part of a write.
   const disk = {
     write(bytes: Uint8Array): Promise<number> {
       const taken = bytes.subarray(0, room);

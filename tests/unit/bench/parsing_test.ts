@@ -1,4 +1,4 @@
-/** What the benchmark reads of the tools and of the system it runs on. */
+/** Parsing of tool output and system files by the benchmark. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { countSyncs } from "../../../bench/ingest.ts";
 import { fileSystemOf, parseUsage } from "../../../bench/process.ts";
@@ -45,7 +45,7 @@ Deno.test("mounts: the deepest mount that contains the folder determines the fil
 });
 
 Deno.test("a pause is adjusted by how much too long or too short a request took", () => {
-  // 64 connections at 8,000/s need 8 ms a request; 10,000/s took 6.4 ms.
+  // 64 connections at 8,000/s need 8 ms per request; 10,000/s took 6.4 ms.
   assertEquals(Math.round(10 * nextPause(5, 64, 10_000, 8_000)), 66);
   assertEquals(nextPause(5, 64, 1_000, 8_000), 0.5);
 });

@@ -1,4 +1,4 @@
-/** One short measurement for real: server, load generator and what is read of them. */
+/** One short real measurement: server, load generator and parsed results. */
 import { assert, assertEquals } from "@std/assert";
 import { isInstalled } from "../../../bench/process.ts";
 import { measure } from "../../../bench/load.ts";

@@ -1,4 +1,4 @@
-/** The documents say what the code does: nothing that users meet is missing from them. */
+/** The documents agree with the code and cover everything that users meet. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../../app/config.ts";
 import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../../domain/core/jobs.ts";
@@ -29,7 +29,7 @@ const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
 
 const tiers = Object.entries(TIERS);
 
-/** Lines of a document with table padding and digit separators taken out. */
+/** Lines of a document without table padding and digit separators. */
 const plain = (text: string) => text.replace(/(?<=\d),(?=\d{3})/g, "");
 
 Deno.test("every error code has a section with its status and retry advice", () => {
@@ -172,7 +172,7 @@ Deno.test("every link between the documents resolves to an existing file and hea
   }
 });
 
-/** What a heading is linked by: lower case, dashes for spaces, without punctuation. */
+/** Converts a heading to its anchor: lower case, dashes for spaces, without punctuation. */
 function anchorOf(heading: string): string {
   return heading.replace(/^#+ /, "").toLowerCase().replace(/[^\w -]/g, "").replaceAll(" ", "-");
 }

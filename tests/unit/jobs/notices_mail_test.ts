@@ -1,4 +1,4 @@
-/** Notices about quotas and mail servers that are slow, rude or want a password. */
+/** Quota notices with mail servers that are slow, misbehave or need a password. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   NOTICE_ATTEMPTS_MAX,
@@ -96,7 +96,7 @@ Deno.test("notices: a job that stops does not wait for a mail server", async () 
 Deno.test("notices: while a mail server is silent, calls are accepted and the worker aggregates", async () => {
   await using sink = await SmtpSink.start();
   await using h = await Harness.open({ tier: "free", mailer: createMailer(sink.url) });
-  // Its first look must not come between what follows.
+  // Its first check must not interfere with the following steps.
   await h.worker.stop();
   const key = keys.team(h.team.id);
   await h.store.writer.commit({
@@ -115,7 +115,7 @@ Deno.test("notices: while a mail server is silent, calls are accepted and the wo
 Deno.test("notices: no password is sent without TLS except to this machine", async () => {
   await using b = await Bench.open({ user: "ledger", pass: "s3cret" });
   await b.count(80_000);
-  // The same server by an address that is not known to be this machine's own.
+  // The same server by an address that is not recognized as local.
   await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"))).round();
   assertEquals([b.sink.logins, b.sink.received.length], [0, 0]);
   assertEquals(await b.states(), [[80, "pending"]]);

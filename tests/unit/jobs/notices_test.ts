@@ -1,4 +1,4 @@
-/** Notices about quotas: which are told, and that each is told once. */
+/** Quota notices: which are sent, and that each is sent once. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   newNotice,

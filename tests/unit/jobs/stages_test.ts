@@ -1,4 +1,4 @@
-/** The stages behind a close: their order, their tries, and giving up without holding others up. */
+/** Stages after a close: order, retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -9,7 +9,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
-/** A store that cannot sum up one run for as long as `broken` says so. */
+/** A store that cannot aggregate one run while `broken` returns true. */
 function breaking(bad: RunId, broken: () => boolean) {
   return (store: ProcessingStore): ProcessingStore => ({
     ...store,
@@ -20,7 +20,7 @@ function breaking(bad: RunId, broken: () => boolean) {
   });
 }
 
-/** All stages after the cost, of which each has work to do for every run. */
+/** All stages after the cost, each with work for every run. */
 function stagesOf(work: (stage: Stage, run: RunId) => Promise<void> | void): RunnableStage[] {
   return (["judge", "checks", "alerts"] as const).map((name) => ({
     name,
@@ -40,7 +40,7 @@ Deno.test("cost: a run that cannot be aggregated does not delay the others of it
   }
   assertEquals((await shop.stagesOf(run(3)))[0], "cost retrying 1");
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-  // The log has the team and the failure, and no run's id.
+  // The log has the team and the failure, but no run id.
   assert(shop.log.some((line) => line.includes(TEAM.id) && line.includes("this run is broken")));
   assert(!shop.log.join().includes("run_"), shop.log.join());
 });
@@ -52,7 +52,7 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
   await finish(shop.runs, 1);
   shop.worker.start();
   await shop.worker.idle();
-  // Its opening and its close are marks of their own and were tried at once.
+  // Its opening and close are separate marks and were attempted immediately.
   const [first = ""] = await shop.stagesOf(run(1));
   let attempts = Number(first.split(" ").at(-1));
   assert(attempts >= 1 && attempts <= 2, first);
@@ -102,7 +102,7 @@ Deno.test("cost: new data for a failing run does not shorten its backoff", async
   await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
   await shop.worker.idle();
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  // When the first pause would have ended the second one is not over.
+  // When the first backoff would have ended, the second has not.
   await shop.after(STAGE_BACKOFF_MS);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
   await shop.after(STAGE_BACKOFF_MS);
@@ -113,7 +113,7 @@ Deno.test("stages: cost, checks, alerts and judge run in sequence, each once", a
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
     stages: stagesOf(async (stage, id) => {
-      // The cost was final before, and so was every stage before this one.
+      // The cost and every earlier stage are already final.
       const before = (await shop.stagesOf(id)).filter((text) => text.includes("done")).length;
       ran.push(`${stage} after ${before}`);
     }),
@@ -263,7 +263,7 @@ for (const outcome of ["success", "failure"] as const) {
     await finish(shop.runs, 1);
     shop.worker.start();
     await gate.reached();
-    // Another worker sums up a late batch, in the very millisecond.
+    // Another worker aggregates a late batch in the same millisecond.
     await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
     await shop.pipeline.project(TEAM.id, [run(1)]);
     gate.open();

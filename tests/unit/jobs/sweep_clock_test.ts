@@ -1,4 +1,4 @@
-/** The clock of sweeps: a machine's clock that is wrong for a while removes next to nothing too early. */
+/** Sweep clock: a temporarily wrong machine clock removes almost nothing too early. */
 import { assert, assertEquals } from "@std/assert";
 import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/retention/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -9,15 +9,15 @@ import { Gate } from "../../support/harness/worker_harness.ts";
 
 const MINUTE_MS = 60_000;
 
-/** How far a wrong clock is ahead: everything is too old by it. */
+/** Offset of a wrong clock: enough to expire everything. */
 const WRONG_MS = 45 * DAY_MS;
 
-/** The clock of sweeps as stored. */
+/** The stored sweep clock. */
 async function clockOf({ sweeps }: RetentionHarness): Promise<number | undefined> {
   return (await sweeps.clock())?.atMs;
 }
 
-/** Whether the runs of yesterday are as they were. */
+/** True if yesterday's runs are unchanged. */
 async function assertYoung({ archive, team }: OldLedger): Promise<void> {
   for (let n = 20; n < 25; n++) {
     const page = await archive.runs.read(team, run(n), null, 9);
@@ -39,11 +39,11 @@ Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 h
   assertEquals(report?.clockAt, NOON - DAY_MS + SWEEP_CLOCK_STEP_MS);
   assertEquals(report?.counts, OLD_SWEPT);
   await assertYoung(ledger);
-  // A minute later, and in another process, it stays where it is.
+  // A minute later, and in another process, it has not moved.
   archive.nowMs += MINUTE_MS;
   archive.processMs += MINUTE_MS;
   assertEquals(await job.sweepIfDue(), null);
-  // The clock is right again: nothing moves before time has passed.
+  // The clock is right again: nothing moves before enough time has passed.
   archive.nowMs = NOON + 2 * MINUTE_MS;
   assertEquals(await job.sweepIfDue(), null);
   assertEquals(await archive.job().sweepIfDue(), null);
@@ -69,7 +69,7 @@ Deno.test("sweep clock: a clock that jumps ahead while the service runs has no e
   }
   assertEquals(await clockOf(archive), NOON);
   await assertYoung(ledger);
-  // It stays wrong: each 20 hours it moves 36.
+  // The clock stays wrong: the sweep clock moves 36 hours every 20 hours.
   for (let step = 1; step <= 3; step++) {
     archive.processMs += SWEEP_GAP_MS;
     archive.nowMs += DAY_MS;
@@ -87,7 +87,7 @@ Deno.test("sweep clock: two processes with the same wrong clock advance it once"
   const jobs = both.map((each) => each.job());
   const reports = await Promise.all(jobs.map((job) => job.sweepIfDue()));
   assertEquals(reports.flatMap((report) => report?.clockAt ?? []), [NOON + DAY_MS / 2]);
-  // By another night of the wrong clock nobody has a report, and still the other one does not begin.
+  // The wrong clock's next night has no report, and yet the other process does not begin.
   for (const [i, job] of jobs.entries()) {
     const archive = both[i] ?? ledger.archive;
     archive.nowMs += DAY_MS;
@@ -171,7 +171,7 @@ Deno.test("sweep clock: a ledger without one gets one and loses nothing, even wi
   assertEquals(await first.sweepIfDue(), null);
   assertEquals(await clockOf(archive), NOON + WRONG_MS);
   assertEquals(await archive.sweeps.reports(9), []);
-  // Right again: it comes back by a step each night, and what is swept is what is due by the right clock.
+  // Right again: it returns one step per night, and only data due by the right clock is removed.
   archive.nowMs = NOON;
   const job = archive.job();
   assertEquals(await job.sweepIfDue(), null);

@@ -1,4 +1,4 @@
-/** The nightly job: when it sweeps, that it is done once, and that calls go first. */
+/** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -25,7 +25,7 @@ import { Gate } from "../../support/harness/worker_harness.ts";
 
 const NIGHT = "2026-11-21";
 
-/** A store whose steps do something before they begin. */
+/** A store with a hook before each step. */
 function stepping(store: SweepStore, before: () => unknown): SweepStore {
   return {
     ...store,
@@ -36,7 +36,7 @@ function stepping(store: SweepStore, before: () => unknown): SweepStore {
   };
 }
 
-/** The reports that a job logged, in order. */
+/** Reports logged by a job, in order. */
 function told({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
@@ -114,7 +114,8 @@ Deno.test("sweep job: a silent process is taken over, and counts nothing when it
   second.nowMs++;
   const report = await second.job().sweepIfDue();
   assert(report?.finishedAt === second.nowMs);
-  // It never says how far it is before ten seconds are over: what it did is missing, nothing is twice.
+  // It reports no progress for ten seconds: its work is missing from the counts, but nothing is
+  // counted twice.
   assert(report.counts.events <= OLD_SWEPT.events);
   silent.nowMs = second.nowMs;
   gate.open();
@@ -167,7 +168,7 @@ Deno.test("sweep job: the next check finishes an interrupted delete, also if the
   assertEquals(await strayRows(temp.store), []);
 });
 
-/** Sweeps that remember reports and do nothing, in so many steps. */
+/** Sweeps that store reports but do no work, in a given number of steps. */
 class FakeSweeps implements SweepStore {
   readonly known = new Map<string, ReadReport>();
   failures = 0;
@@ -241,7 +242,7 @@ Deno.test("sweep job: under load it pauses nine times the duration of each step,
       log: () => {},
     });
     const report = await job.sweepIfDue();
-    // Of two teams: 25 steps of payloads, one of each other horizon; and one of sessions.
+    // For two teams: 25 steps of payloads, one per other class, and one of sessions.
     assertEquals(report?.counts.payloads, 56);
     assertEquals(time.waits, comeIn ? Array(57).fill(63) : []);
   }
@@ -260,7 +261,7 @@ Deno.test("sweep job: it starts with the current night, then runs at exactly 02:
   const job = new SweepJob({
     store,
     now: () => nowMs,
-    // Enough of it has always passed: this is about the nights.
+    // The pause has always passed: this test is about the nights.
     processMs: () => 60 * performance.now(),
     calls: () => 0,
     log: () => {},

@@ -1,4 +1,4 @@
-/** The worker over real files: what it does first, what it never loses, how it ends. */
+/** The worker on real files: priorities, durability and shutdown. */
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -42,7 +42,7 @@ Deno.test("worker: closed runs take priority over open ones that arrived earlier
       },
     }),
   });
-  // One commit each, so that they are more rows than one turn takes.
+  // One commit each, so that there are more rows than one turn reads.
   for (let n = 0; n < 10; n++) await open(shop.runs, n);
   for (let n = 20; n < 30; n++) await finish(shop.runs, n);
   shop.worker.start();
@@ -57,7 +57,7 @@ Deno.test("worker: a signal during its work is not lost", async () => {
   await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
-      // The last question before it goes to sleep: by then it has seen that nothing was dirty.
+      // The last read before it sleeps: it has already seen that nothing is pending.
       nextDueMs: async () => {
         if (++looked === 1) await gate.pass();
         return await store.nextDueMs();
@@ -106,7 +106,7 @@ Deno.test("worker: stop waits for running work, and nothing starts after it", as
   assertEquals(order, ["projected", "stopped"]);
   assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
   assertEquals((await shop.runs.read(TEAM, run(2), null, 1))?.summary, null);
-  // What came too late is still marked.
+  // Late writes are still marked.
   assertEquals((await shop.temp.keysBelow(["dirty", "closed"])).length, 1);
 });
 
@@ -147,7 +147,7 @@ Deno.test("worker: if the store fails the marks stay, and the worker resumes aft
       wrap: (store): ProcessingStore => ({
         ...store,
         [name]: fail(store[name] as never),
-        // It is the store that fails, and no run.
+        // The store fails, not a run.
         isAlive: () => Promise.resolve(failures < 0),
       }),
     });
@@ -159,7 +159,7 @@ Deno.test("worker: if the store fails the marks stay, and the worker resumes aft
     assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
     assertEquals([marks.length, (await shop.temp.keysBelow(["dirty"])).length], [1, 0]);
     assertEquals(shop.log.filter((line) => line.includes("disk I/O error")).length, 3);
-    // It is no fault of the run: that none of its tries were used up.
+    // The store's failure uses up none of the run's attempts.
     assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
   }
 });
@@ -206,7 +206,7 @@ Deno.test("worker: two workers on one file update every run once", async () => {
   assertEquals(await shop.sumsAddUp(), 200);
 });
 
-/** Marks runs that are not stored, in rows of ten, as a team with much to do leaves them. */
+/** Marks runs that are not stored, in rows of ten, like a busy team. */
 async function flood(shop: WorkerHarness, runs: number, team = TEAM.id): Promise<void> {
   const rows = Array.from({ length: runs / 10 }, (_, row) => {
     const names = Array.from(
@@ -220,7 +220,7 @@ async function flood(shop: WorkerHarness, runs: number, team = TEAM.id): Promise
   }
 }
 
-/** Runs in the order in which the worker took them, turn by turn. */
+/** Runs in the order in which the worker read them, turn by turn. */
 function turnsOf(taken: PendingRun[][]) {
   return (store: ProcessingStore): ProcessingStore => ({
     ...store,
@@ -278,7 +278,7 @@ Deno.test("worker: an unreadable run is deferred, and all others continue", asyn
   shop.worker.start();
   await shop.worker.idle();
   for (let n = 0; n < 20; n++) assertEquals(await revisionOf(n), n === 7 ? undefined : 1);
-  // What comes later is not held up. After three tries the run pauses, longer each time.
+  // Later runs are not delayed. After three attempts the run backs off.
   await finish(shop.runs, 30);
   await shop.worker.idle();
   assertEquals([await revisionOf(30), tries], [1, 3]);
@@ -287,7 +287,7 @@ Deno.test("worker: an unreadable run is deferred, and all others continue", asyn
   assertEquals(tries, 4);
   assert(shop.log.every((line) => line.includes(TEAM.id) && !line.includes("run_")));
   assertEquals(shop.log.length, 4);
-  // It used up no tries, and its mark waited.
+  // It used up no attempts, and its mark was kept.
   broken = false;
   await shop.after(1_000);
   assertEquals(await shop.stagesOf(run(7)), ["cost done 1", ...shop.skipped]);

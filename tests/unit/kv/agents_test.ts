@@ -1,4 +1,7 @@
-/** Rows of agents: any order, two projectors at once, lost answers, damage, and before they are there. */
+/**
+ * Agent rows: any order, two concurrent projectors, lost responses, damage, and agents without
+ * rows.
+ */
 import { agentStoreOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
@@ -27,7 +30,7 @@ import {
 } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** What the runs of the agent `a` come to. */
+/** Totals of the runs of agent `a`. */
 async function activityOf(store: Store, team = TEAM): Promise<AgentActivity | null> {
   return (await agentStoreOf(store).read(team, "a"))?.activity ?? null;
 }
@@ -69,7 +72,7 @@ Deno.test("agents: all 120 orders of a run's five calls, aggregated after each, 
   assertEquals((await verifyStore(store)).differences, []);
 });
 
-/** What happens to one of four runs, and when it arrives. */
+/** A call to one of four runs, with its arrival. */
 const steps = fc.array(
   fc.record({
     kind: fc.constantFrom("open", "success", "failed", "cancelled", "batch", "project"),
@@ -90,7 +93,7 @@ Deno.test("agents: any calls in any order, with two concurrent projectors, match
     const team = { ...TEAM, id: `team-${teams++}` as TeamId };
     const projectors = [pipelineOf(store), pipelineOf(store)];
     const underWay: Promise<unknown>[] = [];
-    // The model: what the first opening and the first close of each run were.
+    // The model: the first opening and the first close of each run.
     const opened = new Map<number, number>();
     const closed = new Map<number, { readonly ms: number; readonly status: string }>();
     for (const { kind, n, ms, by } of all) {
@@ -176,7 +179,7 @@ Deno.test("agents: runs of many agents, aggregated in several commits by two pro
   assertEquals((await verifyStore(store)).differences, []);
 });
 
-/** Each kind of damage to the row of `researcher`, and the difference that tells of it. */
+/** Each kind of damage to the row of `researcher`, and the difference that reports it. */
 const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Damage> }> = {
   "a count is one more": changed((row) => ({ ...row, failed: row.failed + 1 })),
   "a run is moved from one count to another": changed((row) => ({

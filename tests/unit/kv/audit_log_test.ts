@@ -1,4 +1,4 @@
-/** The audit log and what it tells of are one commit, and limits of a team hold in the sweep. */
+/** A change and its audit log entry are one commit, and the sweep applies a team's own limits. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { OPERATOR, SCOPES } from "../../../domain/teams/credentials.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -20,7 +20,7 @@ const environment = {
 const KEY = { name: "ci", grant: { kind: "api_key", scopes: SCOPES } } as const;
 const NO_CHANGE = { name: undefined, tier: undefined, suspended: undefined };
 
-/** Every way to change something that the log tells of, with the family of a row that it changes. */
+/** Every kind of logged change, with the key family that it changes. */
 async function changesOf(temp: TempStore) {
   const { store } = temp;
   const team = await insertTeam(store, "team");

@@ -8,7 +8,7 @@ import { noise } from "../../support/harness/temp_store.ts";
 const VALUE_BYTES_MAX = 65_536;
 const COMPRESS_FROM_BYTES = 2_048;
 
-/** Packs, checks what every blob must be, and reads it back as a reader does. */
+/** Packs a text, checks the blob's invariants, and reads it back like a reader. */
 function roundTrip(text: string): { text: string; blob: Blob } {
   const blob = packBlob(text, newRowName);
   const { name, count } = chunksOf(blob.head);

@@ -1,4 +1,4 @@
-/** Dead stages of one team, as people are told of them. */
+/** Dead stages of one team, as shown to people. */
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -17,7 +17,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 
-/** Lets the cost of run number `n` fail until it is given up. */
+/** Fails the cost of run number `n` until it is given up. */
 async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void> {
   const pipeline = pipelineOf(temp.store);
   for (let tries = 0; tries < 8; tries++) {

@@ -24,7 +24,7 @@ Deno.test("work that takes too long is unavailable, and its late failure is igno
   };
   globalThis.addEventListener("unhandledrejection", count);
   reject(new Error("late"));
-  // A rejection nobody handles is reported before the next task.
+  // The runtime reports an unhandled rejection before the next task.
   await new Promise((resolve) => setTimeout(resolve, 0));
   globalThis.removeEventListener("unhandledrejection", count);
   assertEquals(unhandled, 0);

@@ -1,4 +1,4 @@
-/** Deleting a customer: everything of it is gone, and nothing of anybody else. */
+/** Deleting a customer removes all of its data and no other customer's. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -12,7 +12,7 @@ import { aCall, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** Deletes a customer to the end; answers the receipt. */
+/** Deletes a customer completely; returns the receipt. */
 async function deleteCustomer(
   archive: RetentionHarness,
   team: Team,
@@ -30,7 +30,7 @@ function sumsOf({ runs, events, days, failed }: CustomerDeletion): number[] {
   return [runs, events, days, failed];
 }
 
-/** A run of somebody at some time, with calls of some models. */
+/** A run of a customer at a given time, with calls to several models. */
 interface Told {
   readonly customer: string | undefined;
   readonly day: number;
@@ -42,7 +42,7 @@ interface Told {
 
 const told: fc.Arbitrary<Told> = fc.record({
   customer: fc.constantFrom("acme", "acme", "globex", undefined),
-  // Those of the first days go by age before the customer is deleted.
+  // Runs of the first days expire before the customer is deleted.
   day: fc.constantFrom(0, 1, 50, 51),
   agent: fc.constantFrom("a", "b"),
   feature: fc.constantFrom("search", undefined),
@@ -50,7 +50,7 @@ const told: fc.Arbitrary<Told> = fc.record({
   closed: fc.boolean(),
 });
 
-/** Stores runs as they were told, lets those of the first days go by age, and sums everything up. */
+/** Stores the given runs, expires those of the first days, and aggregates everything. */
 async function live(
   archive: RetentionHarness,
   team: Team,
@@ -72,7 +72,7 @@ async function live(
   await archive.sweep();
 }
 
-/** What a team's spend is made of. */
+/** All rows of a team's spend. */
 async function spendOf({ store }: TempStore, team: Team): Promise<string[]> {
   const rows: string[] = [];
   for await (
@@ -112,7 +112,7 @@ Deno.test("delete a customer: for older runs any number of label combinations is
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  // As many as one step takes, and one more or less.
+  // As many as one step handles, and one more or less.
   const counts = [1, 29, 30, 31, 60, 61];
   let n = 0;
   for (const [day, count] of counts.entries()) {
@@ -169,7 +169,7 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
   assertEquals(stored, 400);
   rows = 0;
   assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
-  // Rows of the other customer come first. What a step leaves of a page is read again.
+  // The other customer's rows come first. Rows that a step leaves on a page are read again.
   assert(rows <= 2 * stored, `${rows} rows read of ${stored}`);
   await assertClean(temp.store);
 });

@@ -1,4 +1,4 @@
-/** Deleting one run: it counts for nothing any more, but for the quota and for when its agent was seen. */
+/** A deleted run counts only for the quota and for its agent's last-seen time. */
 import { agentStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -11,7 +11,7 @@ import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** What an agent's runs come to: runs, succeeded, and the number of the last. */
+/** Totals of an agent's runs: runs, succeeded, and the number of the last. */
 async function agentOf({ store }: RetentionHarness, team: Team, slug: string): Promise<unknown[]> {
   const activity = (await agentStoreOf(store).read(team, slug))?.activity;
   const last = activity?.lastRun?.id;
@@ -98,7 +98,7 @@ Deno.test("delete a run: its agent's last run is found again, also among expired
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  // Run 1 goes by age, and started after run 2.
+  // Run 1 expires, and started after run 2.
   await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
   await archive.settle();
   archive.nowMs += 31 * DAY_MS;
@@ -155,7 +155,7 @@ Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, a
   await archive.settle();
   await archive.deletions.deleteRun(team, run(1), "key");
   const sendAll = async () => {
-    // A process that knows the run, and one that does not.
+    // One process that has the run in its cache, and one that does not.
     for (const { runs } of [archive, new RetentionHarness(temp.store)]) {
       const request = { id: run(1), agent: "new", startedAt: NOON };
       const beat = { id: run(1), agent: "new", reported: {} };

@@ -1,4 +1,4 @@
-/** Stages that are due: teams take turns, and a backlog of one hides nothing of the others. */
+/** Due stages: teams take turns, and one team's backlog hides no other team's. */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -10,7 +10,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [BUSY, OTHER] = ["busy", "other"] as [TeamId, TeamId];
 
-/** Rows of a busy team, one a millisecond, and one of another team behind them. */
+/** Rows of a busy team, one per millisecond, followed by one of another team. */
 async function fill(temp: TempStore, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, n) => keys.dueStage(NOON + n, BUSY, run(n)));
   rows.push(keys.dueStage(NOON + count, OTHER, run(1)));

@@ -1,4 +1,4 @@
-/** How much of the store a page of the feed of changes reads, and how much of it is in memory. */
+/** Amount of data that a page of the change feed reads and holds in memory. */
 import { assert, assertEquals } from "@std/assert";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import {

@@ -1,4 +1,4 @@
-/** The feed of changes: nothing is missing from it and nothing is told twice, whoever writes meanwhile. */
+/** The change feed misses nothing and repeats nothing, whatever is written meanwhile. */
 import { processingOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as fc from "fast-check";
@@ -35,7 +35,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const RUNS = 6;
 const IDS = Array.from({ length: RUNS }, (_, n) => run(n));
 
-/** One thing that happens to run number `n`, or to the feed. */
+/** One step for run number `n` or for the feed. */
 interface Step {
   readonly what: "open" | "events" | "finish" | "delete" | "project" | "read" | "restart";
   readonly n: number;
@@ -59,7 +59,7 @@ function twoProcesses(store: Store): [RetentionHarness, RetentionHarness] {
   return [new RetentionHarness(store), new RetentionHarness(store)];
 }
 
-/** Plays steps as fast as they come, with two projectors and a reader beside the writes. */
+/** Plays steps at full speed, with two projectors and a reader running alongside the writes. */
 async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<void> {
   const follower = new Follower(team.id);
   let both = twoProcesses(temp.store);
@@ -184,7 +184,7 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
   await archive.sweep();
   assertEquals(await temp.keysBelow(keys.changes(team.id)), []);
   await assertClean(temp.store);
-  // Whoever was at the end goes on from there.
+  // A reader at the end continues from there.
   await open(archive.runs, 3, {}, team);
   await archive.settle();
   await follower.readOn(temp.store);
@@ -214,7 +214,7 @@ Deno.test("feed: a ledger from before the feed lists each run at its next change
   const runs = runsOf(store);
   await open(runs, 1);
   await projectAll(store);
-  // As it was left: the version held no number, and no run had any.
+  // The old format: the version has no number, and neither has any run.
   const head = await store.reader.get<Uint8Array>(keys.summary(TEAM.id, run(1)));
   assert(head.value !== null);
   const { changes: _, ...summary } = decodeSums<RunSummary>(head.value);
@@ -256,7 +256,7 @@ Deno.test("notifier: a commit of this process notifies its team and its runs, an
   using other = commits.notifier.watch(TEAM.id, run(2));
   await open(runsOf(store), 1);
   await processingOf(store, () => NOON, [], commits).project(TEAM.id, [run(1)]);
-  // They rang before anybody waited.
+  // The notification arrived before any wait.
   await Promise.all([team.next(over.signal), one.next(over.signal)]);
   const rung = other.next(over.signal).then(() => over.signal.aborted);
   over.abort();
@@ -271,9 +271,9 @@ Deno.test("notifier: a commit of another process notifies within about a second"
   await open(runsOf(store), 1);
   using team = notifier.watch(TEAM.id);
   using one = notifier.watch(TEAM.id, run(1));
-  // The first look rings: something may have changed before it.
+  // The first check notifies: something may have changed before it.
   await Promise.all([one.next(never), team.next(never)]);
-  // A run that is watched for its end changes its stages then.
+  // Waiters for a run's end also see its stages change.
   await finish(runsOf(store), 1);
   await pipelineOf(store).project(TEAM.id, [run(1)]);
   await Promise.all([one.next(never), team.next(never)]);

@@ -8,7 +8,7 @@ import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const ENTRY = { key: ["value"], value: 1 };
 
-/** What may happen to the files of a ledger, and how it is undone where it can be. */
+/** Faults of a ledger's files, with their reversal where possible. */
 const LOSSES: Record<string, (path: string) => Promise<(() => Promise<void>) | null>> = {
   "the file is deleted": async (path) => {
     await Deno.remove(path);

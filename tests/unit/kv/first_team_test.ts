@@ -25,7 +25,7 @@ async function listOf(credentials: CredentialStore, team: Team) {
   return (await credentials.list(team, query)).records;
 }
 
-/** What a start of the program does. */
+/** Start-up steps of the program. */
 async function start(store: OpenStore, key: string | null, tier: "free" | null = null) {
   const credentials = credentialsOf(store);
   const first = await ensureFirstTeam(store, credentials, environment, { region: "eu", key, tier });
@@ -128,7 +128,7 @@ Deno.test("decision 4: a revoked key stops working immediately, also where it wa
   const revoked = await credentials.revoke(team, record?.id ?? "", "test");
   await Promise.all(reads);
   assertEquals(await credentials.find(OWN_KEY), null);
-  // Repeating changes nothing, also many at once.
+  // Repeating changes nothing, also concurrently.
   const repeats = await Promise.all(
     Array.from({ length: 10 }, () => credentials.revoke(team, record?.id ?? "", "test")),
   );

@@ -1,4 +1,4 @@
-/** What rows of the index tell of their runs. */
+/** Filter details in index rows. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -43,7 +43,7 @@ Deno.test("index: a row excludes runs of another kind, with no label or nearly a
   assertEquals([is({ ...ALL, minCost: 5n }), is({ ...ALL, minCost: 6n })], [true, false]);
   const others = Array.from({ length: 1_000 }, (_, n) => is({ ...ALL, agent: `agent-${n}` }));
   assert(others.filter(Boolean).length < 12);
-  // Rows from before they told anything.
+  // Rows of the old format, without details.
   assert(maybeListed({ ...ALL, agent: "b" })(true));
 });
 

@@ -1,4 +1,4 @@
-/** Turns of jobs: no team keeps another's from going on, whatever it asks for and whatever fails. */
+/** Turns of jobs: no team starves another, whatever it creates and whatever fails. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -16,7 +16,7 @@ const [A, B] = ["a", "b"].map((id) => ({ ...TEAM, id: id as TeamId })) as [
   typeof TEAM,
 ];
 
-/** Turns over jobs of teams that take each step as told. */
+/** Turns over jobs of teams whose steps are scripted. */
 async function turnsOver(
   temp: TempStore,
   jobs: readonly [TeamId, string][],

@@ -3,7 +3,7 @@ import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { KeyedMutex } from "../../../kv/base/keyed_mutex.ts";
 
-/** Work that a test starts and ends by hand. */
+/** Work that a test starts and ends manually. */
 class Job {
   readonly #gate = Promise.withResolvers<void>();
   started = false;
@@ -137,7 +137,7 @@ Deno.test("keyed mutex: work whose deadline passes while it waits never runs and
   nowMs = 2_000;
   tick();
   await assertRejects(() => second, StorageUnavailable);
-  // Its place is free again, and the work that holds the lock still has it.
+  // Its queue slot is free again, and the work that holds the lock still has it.
   const third = mutex.take("run", next.run);
   assertEquals(next.started, false);
   slow.end();

@@ -1,4 +1,4 @@
-/** What is remembered of agents in use, and that every process notices when one is archived. */
+/** The cache of active agents, and that every process notices an archive. */
 import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
@@ -11,7 +11,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM_ID = "team" as TeamId;
 
-/** What one process has, with a clock that the test moves. */
+/** State of one process, with a test clock. */
 class Process {
   nowMs = 0;
   readonly known = new KnownAgents(new Memory(), () => this.nowMs);
@@ -88,7 +88,7 @@ Deno.test("known agents: a result read before an archive is not cached after it"
   known.saw(TEAM_ID, "02", 0);
   known.add(TEAM_ID, "a", before);
   assertEquals([known.has(TEAM_ID, "a"), known.hasOrAsk(TEAM_ID, "a")], [false, false]);
-  // An answer that comes late tells of the past, too.
+  // A late result is outdated, too.
   known.add(TEAM_ID, "a", known.saw(TEAM_ID, "01", 0));
   assertEquals(known.has(TEAM_ID, "a"), false);
   known.add(TEAM_ID, "a", known.saw(TEAM_ID, "02", 0));

@@ -56,7 +56,7 @@ Deno.test("ledger: over 2,000 events each is stored once, across pages and resta
   let accepted = 0, duplicates = 0, runs = runStoreOf(temp.store);
   for (let from = 0; from < total; from += 43) {
     if (from % 430 === 0) runs = runStoreOf(await temp.reopen());
-    // Half of each batch was sent before: just now, or long ago on a sealed page.
+    // Half of each batch was sent before: recently, or long ago on a sealed page.
     const repeated = [...range(Math.max(0, from - 3), Math.min(from, 3)), ...range(from >> 1, 2)];
     const sent = [...range(from, 43), ...repeated];
     const counts = storedCounts(await runs.append(TEAM, ID, sent, NOON));
@@ -108,7 +108,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
     event(Number(ts), JSON.stringify(noise(120_000, i + 1)), { id })
   );
   await runStoreOf(temp.store).append(TEAM, ID, [event(1)], NOON);
-  // A writer that has read nothing tries "no ledger yet" first, and loses that check.
+  // A writer with an empty cache tries "no ledger yet" first, and loses that check.
   const counts = await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
   assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0 });
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
@@ -135,7 +135,7 @@ Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no 
 Deno.test("decision 11: the maximum of unpriced models with the longest names fits a ledger", async () => {
   await using temp = await TempStore.open();
   const runs = runStoreOf(temp.store);
-  // 256 characters of four bytes each are what a provider and a model may have.
+  // A provider and a model may each have 256 characters of four bytes.
   const name = (n: number) => "😀".repeat(253) + String(n % 60).padStart(3, "0");
   const most = Number.MAX_SAFE_INTEGER;
   const tokens = {
@@ -149,7 +149,7 @@ Deno.test("decision 11: the maximum of unpriced models with the longest names fi
     const call = { model: name(n), provider: name(n), counted: true, ...tokens };
     const facts = { error: true, call };
     const sent = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
-    // One event a batch: no other way makes an open page larger.
+    // One event per batch: this makes the open page as large as possible.
     assertEquals(await runs.append(TEAM, ID, [sent], NOON), ONE_STORED);
   }
   const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
@@ -168,7 +168,7 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
   };
   const runs = runStoreOf({ ...temp.store, writer: { ...writer, commit } });
   let sent = 0;
-  // Far enough for pages to be sealed by commits of every outcome.
+  // Enough batches that commits of every outcome seal a page.
   for (let round = 0; round < 60; round++) {
     const batch = range(sent, 50);
     sent += batch.length;

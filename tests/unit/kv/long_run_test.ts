@@ -1,4 +1,7 @@
-/** Runs of very many events: appending, reading, removing and auditing them costs what it costs a small one. */
+/**
+ * Runs with very many events: appending, reading, removing and verifying cost as much as for a
+ * small run.
+ */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -35,16 +38,16 @@ const ON_PAGES = ID_PAGES_MAX * PAGE_IDS_MAX;
 /** Batches whose ids are rows, and how many of them arrived in the same week as those on pages. */
 const IN_ROWS = 2 * PAGE_BATCHES_MAX + 5, OLD_IN_ROWS = 100;
 
-/** When the other batches arrived. */
+/** Arrival of the other batches. */
 const LATER = NOON + 15 * DAY_MS;
 
-/** Events in all. */
+/** Total number of events. */
 const EVENTS = ON_PAGES + 2 * IN_ROWS;
 
-/** Numbers of events of a long run: on the first and the last page, in rows, and the last one. */
+/** Event numbers of a long run: on the first and the last page, in rows, and the last one. */
 const STORED = [0, ON_PAGES - 1, ON_PAGES, ON_PAGES + 900, EVENTS - 1];
 
-/** Batches that fill the pages with ids, one batch a page, and more. */
+/** Batches that fill the pages with ids, one batch per page, and more. */
 function longRun(): Batches {
   return [
     ...linesOf(0, ID_PAGES_MAX, PAGE_IDS_MAX, NOON),
@@ -55,7 +58,7 @@ function longRun(): Batches {
 
 let filled: Promise<{ readonly file: Uint8Array; readonly team: Team }> | undefined;
 
-/** Opens a store with a long run, and another one that lacks one page with ids of being long. */
+/** Opens a store with a long run, and a run that is one id page short of being long. */
 async function openFilled(): Promise<{ readonly temp: TempStore; readonly team: Team }> {
   filled ??= fill();
   const { file, team } = await filled;
@@ -76,14 +79,16 @@ async function fill() {
   return { file, team };
 }
 
-/** What some work reads. */
+/** Counts the reads of some work. */
 async function counted<T>(work: () => Promise<T>): Promise<{ rows: number; bytes: number; of: T }> {
   const scope = new ReadScope(new AbortController().signal);
   const of = await readScopes.run(scope, work);
   return { rows: scope.rows, bytes: scope.bytes, of };
 }
 
-/** What a batch of 50 new events costs a process that knows the run, and one that does not. */
+/**
+ * Cost of a batch of 50 new events for a process with the run in its cache, and for one without.
+ */
 async function appendCosts(store: Store, team: Team, run: RunId, from: number) {
   const runs = runsOf(store);
   const append = (n: number) =>
@@ -116,7 +121,7 @@ Deno.test("long run: from a certain length on, each batch reads the same amount"
   ];
   // Its 50 ids, by key.
   assertEquals([long.warm, short.warm], [50, 50]);
-  // Some numbers of pages have no open row of the directory.
+  // Some page numbers have no open directory row.
   assert(Math.abs(long.cold - short.cold) <= 1, `${short.cold} rows, then ${long.cold}`);
   assert(long.cold <= ID_PAGES_MAX + 120, `${long.cold} rows`);
 });
@@ -131,7 +136,7 @@ Deno.test("long run: runs that together do not fit memory read no more than thei
       const batch = [aLine(2_000_000 + round, NOON)];
       const { rows, of } = await counted(() => runs.append(team, id(n), batch, NOON));
       assertEquals(of, { kind: "stored", accepted: 1, duplicates: 0 });
-      // Without rows for ids one of them would read its later pages as well.
+      // Without id rows one of them would also read its later pages.
       assert(rows <= ID_PAGES_MAX + 10, `${rows} rows`);
     }
   }
@@ -153,7 +158,7 @@ Deno.test("long run: each event is stored once, also when another process resend
   };
   await send(known);
   await send(known);
-  // Two processes whose memories are of different states, then one that remembers nothing.
+  // Two processes with different cache states, then one with an empty cache.
   const other = runsOf(temp.store);
   for (const runs of [other, known, other]) await send(runs);
   await send(runsOf(await temp.reopen()));
@@ -224,7 +229,7 @@ Deno.test("long run: deleting it leaves no row, and is answered before all rows 
   const { temp, team } = await openFilled();
   await using _ = temp;
   const archive = new RetentionHarness(temp.store);
-  // As many rows as 20 commits remove, and more.
+  // At least as many rows as 20 commits remove.
   for (let from = 0; from < 6_000; from += 500) {
     const sets = Array.from({ length: 500 }, (_, i) => ({
       key: keys.eventId(team.id, id(1), packEventIds([aLine(9_000_000 + from + i, 0).id])),
@@ -306,7 +311,7 @@ Deno.test("section 6: the pages of a run with any batches contain all its events
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const runs = runsOf(temp.store);
   let n = 0;
-  // Instants from far apart to all the same; late batches; several pages of the ledger.
+  // Instants from far apart to all equal; late batches; several ledger pages.
   const spread = fc.constantFrom(1, 3, 40, 5_000);
   const seeds = fc.array(fc.nat(), { minLength: 5, maxLength: 5 });
   const options = { numRuns: 8 };

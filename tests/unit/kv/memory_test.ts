@@ -1,4 +1,4 @@
-/** Bytes that caches claim are the bytes that they take, and the shares of the budget add up. */
+/** Caches use the bytes that they claim, and the shares add up to the budget. */
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -20,7 +20,7 @@ import { runId } from "../../support/builders/requests.ts";
 import { rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
-/** How far what is claimed may be from what is taken. */
+/** Tolerance between claimed and measured bytes. */
 const FACTOR = 2;
 
 setFlagsFromString("--expose-gc");
@@ -33,12 +33,12 @@ function heapBytes(): number {
 
 const DAY = "2026-11-21";
 
-/** The longest name there is, of its own. */
+/** A unique name of maximum length. */
 const long = (n: number, chars = 256) => "\u{1F600}".repeat(chars - 6) + String(n).padStart(6, "0");
 
 const teamOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}` as TeamId;
 
-/** A row as it comes from the store. */
+/** A row as read from the store. */
 function stored(group: RollupGroup, n: number): RollupRow {
   const measures = {
     ...EMPTY_MEASURES,
@@ -58,7 +58,7 @@ function cell(n: number): RollupGroup {
   return { kind: "model_cell", labels: { ...labels, status: "success" }, value };
 }
 
-/** Fills days with rows of some groups. */
+/** Fills days with rows of several groups. */
 async function fillDays(memory: Memory, groupOf: (n: number) => RollupGroup): Promise<unknown> {
   const days = new RollupDays(memory);
   for (let team = 0; team < 30; team++) {
@@ -73,7 +73,7 @@ async function fillDays(memory: Memory, groupOf: (n: number) => RollupGroup): Pr
   return days;
 }
 
-/** Fills a holder of a share; what it returns is kept until the heap is measured. */
+/** Fills a cache; its return value is kept until the heap is measured. */
 type Fill = (store: Store) => Promise<unknown>;
 
 const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[] = [
@@ -158,7 +158,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
 Deno.test.each(FILLS)("memory: %s take the bytes that they claim", async (_, share, fill) => {
   const memory = new Memory(256);
   const store = await openStore(":memory:", memory);
-  // What another test held is let go of when its function has returned for good.
+  // Memory of another test is released only after its function has returned.
   await new Promise((resolve) => setTimeout(resolve));
   const before = heapBytes();
   const held = await fill(store);

@@ -7,7 +7,7 @@ import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/
 
 const KEY = ["value"];
 
-/** Refused, in one line that says what to do. */
+/** Asserts a refusal in one line with advice. */
 async function assertRefused(path: string, ...says: string[]): Promise<void> {
   const error = await assertRejects(() => openStore(path, new Memory()), StoreRefused);
   for (const part of says) assertStringIncludes(error.message, part);
@@ -41,12 +41,12 @@ Deno.test("open: :memory: is one database for writing and reading, and leaves no
 Deno.test("open: a second open in this process is refused with its own pid", async () => {
   await using temp = await TempStore.open();
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
-  // The refused opener took nothing away from the first.
+  // The refused open took nothing from the first.
   assert(await temp.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
 });
 
-/** The address of a module, as a program names it. */
+/** URL of a module, as a program imports it. */
 function hrefOf(path: string): string {
   return JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
 }
@@ -100,7 +100,7 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await withFolder(async (folder) => {
-      // The device that takes nothing because it is always full.
+      // The device that is always full.
       await Deno.symlink("/dev/full", `${folder}/test.kv.lock`);
       await assertRefused(`${folder}/test.kv`, "Cannot open", "check its disk");
     });
@@ -115,7 +115,7 @@ Deno.test("open: a damaged header is refused before any write is acknowledged", 
     bytes.fill(0x2a, 0, 100);
     await Deno.writeFile(path, bytes);
     await assertRefused(path, "is damaged", "restore a backup");
-    // Refusing gave the lock back and changed nothing.
+    // The refusal released the lock and changed nothing.
     await assertRefused(path, "is damaged");
     assertEquals(await Deno.readFile(path), bytes);
   });
@@ -239,7 +239,7 @@ Deno.test({
   },
 });
 
-/** Makes a file into a ledger whose format is `value`. */
+/** Turns a file into a ledger with format `value`. */
 async function writeFormat(path: string, value: number | undefined): Promise<void> {
   const store = await openStore(path, new Memory());
   const sets = [{ key: keys.firstTeam(), value: "team" }];
@@ -257,7 +257,7 @@ for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
       const start = `format ${LEDGER_FORMAT} only: start with a new file`;
       await assertRefused(path, words, start);
       await assertRejects(() => openBeside(path), StoreRefused, words);
-      // Refusing gave the lock back.
+      // The refusal released the lock.
       await assertRefused(path, words);
     });
   });

@@ -1,4 +1,4 @@
-/** Openings and closes in the store: large ones, races, and reading one's own writes. */
+/** Openings and closes in the store: large ones, races, and reading own writes. */
 import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -18,7 +18,7 @@ const opened: OpenRequest = { id: ID, agent: "a", startedAt: NOON };
 const finished: FinishRequest = { status: "success", finishedAt: NOON + 1 };
 const beat: HeartbeatRequest = { id: ID, agent: "a", status: "ok", reported: {} };
 
-/** As many labels as a body of 1 MiB has room for; an enterprise plan keeps them all. */
+/** As many labels as fit a body of 1 MiB; an enterprise plan keeps them all. */
 function manyLabels(): Metadata {
   return Array.from({ length: 15_000 }, (_, n) => {
     const text = noise(58, n + 1);

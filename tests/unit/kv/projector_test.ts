@@ -1,4 +1,6 @@
-/** Summaries and roll-ups under any interleaving, two workers, lost checks and lost answers. */
+/**
+ * Summaries and roll-ups under any interleaving, with two workers, lost checks and lost responses.
+ */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
@@ -31,7 +33,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const DAY_MS = 86_400_000;
 const RUNS = 4;
 
-/** One thing that happens to one of the runs. */
+/** One call to one of the runs. */
 type Step =
   | { readonly kind: "open" | "finish" }
   | { readonly kind: "batch"; readonly events: readonly number[] }
@@ -57,7 +59,7 @@ const steps: fc.Arbitrary<readonly (Step & { readonly n: number })[]> = fc.array
     fc.record({
       kind: fc.constant("batch" as const),
       n: fc.nat(RUNS - 1),
-      // Few numbers: most batches repeat some of an earlier one.
+      // Few numbers: most batches repeat events of an earlier one.
       events: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }),
     }),
     fc.record({
@@ -70,7 +72,7 @@ const steps: fc.Arbitrary<readonly (Step & { readonly n: number })[]> = fc.array
   { minLength: 1, maxLength: 30 },
 );
 
-/** Models by the number of the call: with a price, without, and by a provider. */
+/** Models by call number: with a price, without, and by a provider. */
 function callOf(n: number) {
   return aCall(n, n % 3 === 0 ? "new" : "known", n % 4 === 0 ? "p" : null);
 }
@@ -102,7 +104,7 @@ Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal 
   let teams = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
-      // A team of its own for each try: the runs of all tries stay and are all summed up again.
+      // A new team per attempt: the runs of all attempts stay and are aggregated again.
       const team = { ...TEAM, id: `team ${teams++}`.replace(" ", "-") as TeamId };
       const runs = runsOf(store);
       const workers = [pipelineOf(store), pipelineOf(store)];
@@ -174,7 +176,7 @@ Deno.test("roll-ups: a worker that lost a race reads again and adds to the curre
   const { store } = temp;
   const runs = runsOf(store);
   const [one, other] = [pipelineOf(store), pipelineOf(store)];
-  // Each remembers the roll-ups as it left them; the other changed them since.
+  // Each has its own roll-ups in its cache; the other changed them since.
   for (let n = 0; n < 6; n++) {
     await open(runs, n);
     await runs.append(TEAM, run(n), [aCall(n + 1)], NOON);
@@ -200,14 +202,14 @@ Deno.test("revision: increases each time the worker sees a changed cost after th
   await finish(runs, 1);
   await projectAll(store);
   assertEquals(await revision(), 1);
-  // Two batches that are seen together are one revision, a third one is the next.
+  // Two batches that are seen together are one revision, a third is the next.
   for (const n of [1, 2]) await runs.append(TEAM, run(1), [aCall(n)], NOON);
   await projectAll(store);
   assertEquals(await revision(), 2);
   await runs.append(TEAM, run(1), [aCall(3)], NOON);
   await projectAll(store);
   assertEquals(await revision(), 3);
-  // What repeats is no change.
+  // A repeat is no change.
   await runs.append(TEAM, run(1), [aCall(3)], NOON);
   await finish(runs, 1);
   await projectAll(store);

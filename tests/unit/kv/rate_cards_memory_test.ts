@@ -1,4 +1,4 @@
-/** Rate cards in memory: answered at once, changed at once, and looked at again in time. */
+/** Rate card cache: synchronous hits, immediate changes, and refreshes in time. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../support/builders/rate_cards.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** A store whose reads are counted, and of which one can be held back. */
+/** A store that counts reads and can delay one of them. */
 function watched(store: Store) {
   const seen = { lists: 0 };
   let held: Promise<void> | undefined;
@@ -39,7 +39,7 @@ function watched(store: Store) {
   return {
     store: { ...store, reader } as Store,
     seen,
-    /** The next read answers what is stored now, but not before it is let go. */
+    /** The next read returns the current state, but not before it is released. */
     holdNextRead() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -178,7 +178,7 @@ Deno.test("loads of a team's cards run in sequence, however often the card chang
   const cards = cardsOf({ ...temp.store, reader } as Store);
   await cards.put(TEAM, priced(1), "key_1");
   const asked = [cards.card(TEAM)];
-  // The first read of the rows is held back while the card changes and is asked for again.
+  // The first read of the rows is delayed while the card changes and is requested again.
   await began.promise;
   for (let n = 2; n <= 20; n++) {
     await cards.put(TEAM, priced(n), "key_1");

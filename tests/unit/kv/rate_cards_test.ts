@@ -1,4 +1,4 @@
-/** A team's own rows in the store, and what races leave of them. */
+/** A team's own rows in the store, and the result of races. */
 import { assert, assertEquals } from "@std/assert";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
 import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
@@ -168,7 +168,7 @@ Deno.test("of concurrent deletes exactly one returns the row", async () => {
 async function fill(temp: TempStore, room: number): Promise<void> {
   const cards = cardsOf(temp.store);
   const first = rateOf(await cards.put(TEAM, aSpec({ model: "filler" }), "key_1"));
-  // The other rows are written past the store, which would read for each of them.
+  // The other rows bypass the store, which would read for each of them.
   for (let from = 1; from < RATE_ROWS_MAX - room; from += 100) {
     const length = Math.min(100, RATE_ROWS_MAX - room - from);
     const sets = Array.from({ length }, (_, i) => ({
@@ -220,7 +220,7 @@ Deno.test("a list whose rows change during the read is read again", async () => 
       if (name !== "list") return method;
       return async function* (...args: unknown[]) {
         yield* method(...args);
-        // The rows just read are of a version that is no more.
+        // The rows just read are of an outdated version.
         if (changes-- > 0) await writing.put(TEAM, aSpec({ model: `after ${changes}` }), "key_1");
       };
     },

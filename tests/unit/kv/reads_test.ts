@@ -1,4 +1,4 @@
-/** Reads of requests: counted, bounded, fair, and ended by deadline and client. */
+/** Reads of requests: counted, bounded, fair, and ended by deadline and disconnect. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -37,7 +37,7 @@ Deno.test("reads: the next read of a disconnected request throws", async () => {
       }
     }));
   await assertRejects(() => work, Error, "gone");
-  // A slot is free once the work has ended, so this one's turn comes after it.
+  // A slot is free once the work has ended, so this read follows it.
   await store.reads.run("t", () => Promise.resolve());
   assertEquals(reads, 5);
 });

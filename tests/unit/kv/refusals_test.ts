@@ -1,4 +1,6 @@
-/** Refused calls in the store (R13): written once a minute, exact with several processes, bounded. */
+/**
+ * Refused calls in the store (R13): written once per minute, exact with several processes, bounded.
+ */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -20,7 +22,7 @@ const OTHER_TEAM = "01J00000000000000000000001" as TeamId;
 const HOUR_MS = 3_600_000, DAY_MS = 24 * HOUR_MS;
 const ALL_HOURS = REFUSAL_LIMITS.days * 24;
 
-/** How many refusals a report has, counted in each of two ways. */
+/** Counts the refusals of a report in two ways. */
 function totals({ hours, groups }: RefusalReport): [number, number] {
   const sum = (all: readonly { count: number }[]) => all.reduce((sum, { count }) => sum + count, 0);
   return [sum(hours), sum(groups)];
@@ -151,7 +153,7 @@ Deno.test("R13: refusals are kept for 7 days and then removed, by a write or the
   }
   await forgetRefusals(temp.store, TEAM, nowMs + 3 * DAY_MS);
   assertEquals((await temp.keysBelow(["refusal", TEAM])).length, 5);
-  // Read before the sweep came by, they are gone as well.
+  // A read before the sweep omits them as well.
   assertEquals((await refusals.read(TEAM, nowMs + 20 * DAY_MS, 24)).latest, []);
   await forgetRefusals(temp.store, TEAM, nowMs + 20 * DAY_MS);
   assertEquals(await temp.keysBelow(["refusal", TEAM]), []);

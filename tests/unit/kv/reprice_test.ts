@@ -1,4 +1,4 @@
-/** Jobs that price calls anew, step by step: stopped, doubled, disturbed, and over damaged runs. */
+/** Repricing jobs step by step: interrupted, duplicated, concurrent, and over damaged runs. */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
@@ -31,19 +31,19 @@ import {
 } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** What calls were stored by, and what they are priced by anew: tokens in, and one token out. */
+/** The stored price and the new price of calls: tokens in, and one token out. */
 const OLD = cardOf(rateRow("known", 3, 5));
 const NEW: RateCards = { card: () => cardOf(rateRow("known", 7, 11)) };
 
 const SPEC = { model: "known", provider: null, from: null, to: null };
 
-/** A call that can be read back: `n` names it and counts its tokens. */
+/** A readable call: `n` names it and is its token count. */
 function aReadableCall(n: number): RunEvent {
   const data = rawOf({ model: "known", input_tokens: n, output_tokens: 1 });
   return { ...aCall(n), data };
 }
 
-/** Stores closed runs, each with some batches of one call. */
+/** Stores closed runs, each with several batches of one call. */
 async function fill(store: Store, batchesOf: readonly number[]): Promise<RunStore> {
   const runs = runsOf(store, OLD);
   await Promise.all(batchesOf.map(async (batches, n) => {
@@ -59,7 +59,7 @@ function repricesOf(store: Store): RepriceStore {
   return createRepriceStore(store, NEW, { now: () => NOON });
 }
 
-/** The same file as another process would have it open. */
+/** The same file as opened by another process. */
 async function another(path: string): Promise<Disposable & { readonly store: Store }> {
   const kv = await Deno.openKv(path);
   const deadlines = new Deadlines(60_000, TIMERS);
@@ -80,7 +80,7 @@ async function toTheEnd(reprices: RepriceStore): Promise<void> {
   while (await reprices.work());
 }
 
-/** What a job came to, without what names it. By agent and by day it is the same. */
+/** A job's result without its identity. By agent and by day it is the same. */
 function resultOf(job: RepriceJob | null) {
   const { state, runs, changed, failed, sum, shares } = job ?? {};
   for (const parts of [shares?.agents, shares?.days]) {
@@ -89,7 +89,7 @@ function resultOf(job: RepriceJob | null) {
   return { state, runs, changed, failed, sum };
 }
 
-/** What a job over such runs must come to. */
+/** The expected result of a job over such runs. */
 function expected(batchesOf: readonly number[]) {
   const sum = { calls: 0, before: 0n, after: 0n };
   for (const batches of batchesOf) {
@@ -103,7 +103,7 @@ function expected(batchesOf: readonly number[]) {
   return { state: "done" as const, runs, changed: runs, failed: 0, sum };
 }
 
-/** Many short runs and some long ones. */
+/** Many short runs and a few long ones. */
 const RUNS = Array.from({ length: 200 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
 
 Deno.test("a job interrupted between any two steps resumes and gives the same result", async () => {
@@ -171,7 +171,7 @@ Deno.test("an unreadable run is counted and skipped, and the job continues", asy
   await using temp = await TempStore.open();
   const batches = [1, 1, 60, 1];
   await fill(temp.store, batches);
-  // One is damaged at once, one behind the first step that it takes.
+  // One run is damaged from the start, one after the job's first step.
   const damaged = [keys.batch(TEAM.id, run(1), 0), keys.batch(TEAM.id, run(2), 55)];
   await temp.store.writer.commit({
     sets: damaged.map((key) => ({ key, value: Uint8Array.of(1, 0, 9, 9, 9) })),
@@ -182,7 +182,7 @@ Deno.test("an unreadable run is counted and skipped, and the job continues", asy
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.failed, job?.runs, job?.changed], ["done", 2, 3, 3]);
   assertEquals(job?.sum.calls, 52);
-  // Also what was changed of the damaged run is summed up.
+  // The changed part of the damaged run is aggregated too.
   await projectAll(temp.store);
   await assertRollupsAddUp(temp.store);
 });
@@ -202,7 +202,7 @@ Deno.test("a job ends although the runs it visits constantly receive events", as
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   });
-  // Marks older than the job are gone, so it may begin whatever comes meanwhile.
+  // Marks older than the job are removed, so it may begin whatever arrives meanwhile.
   await toTheEnd(reprices);
   done = true;
   await Promise.all(load);
@@ -252,7 +252,7 @@ Deno.test("calls of many providers are found, each run once", async () => {
   await assertSumsAddUp(temp.store);
 });
 
-/** A store whose reads are counted: lists, and how many of them were under way at once. */
+/** A store that counts list reads and their maximum concurrency. */
 function countingLists(temp: TempStore) {
   const counts = { lists: 0, atOnceMax: 0 };
   let atOnce = 0;

@@ -1,4 +1,4 @@
-/** Days of roll-ups in memory: never anything but what the store holds, and read no more than once. */
+/** Cache of roll-up days: always equal to the store, and read no more than once. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -13,20 +13,20 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const DAYS = ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"] as const;
 const [FIRST, , , LAST] = DAYS;
 
-/** A difference: so many runs of an agent on a day. */
+/** A delta: a number of runs of an agent on a day. */
 function ran(agent: string, day: string, runs = 1): RollupRow {
   const group = { kind: "agent" as const, value: agent };
   return { day, group, measures: { ...EMPTY_MEASURES, runs } };
 }
 
-/** Adds differences as a worker does. */
+/** Adds deltas as a worker does. */
 async function change(store: Store, { id: team }: Team, rows: readonly RollupRow[]): Promise<void> {
   const cache = new RollupCache(store);
   const { checks, sets, deletes } = await cache.change(team, await cache.of(team), rows);
   assert(await store.writer.commit({ team, checks, sets, deletes }) !== null);
 }
 
-/** The same store, of which every range of roll-ups that is read is noted, by first and last day. */
+/** The same store, recording every range of roll-ups read, by first and last day. */
 function watched(store: Store, onRead: () => Promise<void> = () => Promise.resolve()) {
   const read: string[] = [];
   const list = (range: { start: Deno.KvKey; end: Deno.KvKey }, options: object) => {
@@ -79,7 +79,7 @@ Deno.test("days of roll-ups: unchanged days are read once, and only changed days
     text("a", DAYS[3], 1),
   ]);
   assertEquals(read.splice(0), [`${DAYS[1]} ${DAYS[2]}`]);
-  // The day that is empty now is known as such.
+  // The day that is now empty is cached as empty.
   await textsOf(spend, team);
   assertEquals(read, []);
 });
@@ -162,7 +162,7 @@ Deno.test("days of roll-ups: a day without a stored version is read each time", 
   assertEquals(read, [`${FIRST} ${LAST}`, `${DAYS[1]} ${DAYS[1]}`, `${LAST} ${LAST}`]);
   await put(ran("a", DAYS[1], 8));
   assertEquals(await textsOf(spend, team), expected(8));
-  // From its next change on it is like the others.
+  // From its next change on it is cached like the others.
   await change(store, team, [ran("a", DAYS[1])]);
   assertEquals(await textsOf(spend, team), expected(9));
   read.splice(0);
@@ -182,7 +182,7 @@ Deno.test("days of roll-ups: days with more rows than the cache holds are read c
   for (let time = 1; time <= 2; time++) {
     const first = [FIRST, FIRST] as const;
     assertEquals((await textsOf(spend, team, first)).length, rows.length);
-    // In batches of 500, of which the last is no whole one.
+    // In batches of 500, of which the last is partial.
     assertEquals(read.length, time * 11);
   }
 });

@@ -23,11 +23,11 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY = "2026-11-21";
 
-/** Bytes that the back end takes for a key and for a value. */
+/** The back end's limits of a key and a value, in bytes. */
 const KEY_BYTES_MAX = 2_048;
 const VALUE_BYTES_MAX = 65_536;
 
-/** A row of a day's total with so many runs. */
+/** A day's total row with a number of runs. */
 function total(day: string, runs: number): RollupRow {
   return { day, group: { kind: "total" }, measures: { ...EMPTY_MEASURES, runs } };
 }
@@ -61,7 +61,7 @@ async function runsByDay(store: Store, team: Team, from: string, to: string) {
   return read.map(({ day, measures }) => [day, measures.runs]);
 }
 
-/** Plain objects, as reading makes them. */
+/** Plain objects, as returned by reads. */
 const PLAIN = { noNullPrototype: true };
 
 const label = fc.option(fc.string({ unit: "binary" }), { nil: null });
@@ -110,7 +110,7 @@ Deno.test("roll-ups: rows with the longest labels fit the store and are distingu
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
-  // Four bytes a character in a key, and six in JSON text: the worst of both.
+  // Four bytes per character in a key, and six in JSON text: the worst case of both.
   for (const character of ["\u{1F600}", "\u0001", "字"]) {
     const long = (chars: number, last: string) => character.repeat(chars - 1) + last;
     const labels = {

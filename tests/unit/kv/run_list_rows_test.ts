@@ -1,4 +1,4 @@
-/** What lists show of runs, and how much of the index is read to find them. */
+/** Rows of run lists, and how much of the index is read to find them. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
@@ -39,7 +39,7 @@ Deno.test("run list: a run is listed as last aggregated, and by its full id as i
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await finish(runs, 1);
   assertEquals([await shown(), await shown({ q: run(1) })], [[["running", 0]], [["success", 1]]]);
-  // Of rows and index neither is ahead of the other.
+  // Rows and index are updated together.
   assertEquals(await shown({ status: "running" }), [["running", 0]]);
   assertEquals(await shown({ status: "success" }), []);
   await projectAll(store);
@@ -54,11 +54,11 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
   const labels = Array.from({ length: count }, (_, n) => ({
     startedAt: NOON + n * 1_000,
     agent: n % 3 === 0 ? "b" : "a",
-    // Every run of one of these is among the oldest, every one of the other among the newest.
+    // Every run of one agent is among the oldest, every one of the other among the newest.
     ...n < 200 ? { customerId: "early" } : n >= 1_300 ? { customerId: "late" } : {},
     ...n % 50 === 7 ? { feature: "rare" } : n % 5 === 0 ? { feature: "often" } : {},
   }));
-  // Both agents first: so many first sights at once would be too many.
+  // Both agents first: too many concurrent first calls would be refused.
   await Promise.all(labels.slice(0, 3).map((fields, n) => open(runs, n, fields)));
   await Promise.all(labels.slice(3).map((fields, n) => open(runs, n + 3, fields)));
   await projectAll(store);

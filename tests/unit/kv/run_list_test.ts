@@ -1,4 +1,4 @@
-/** Lists of runs: every filter and every page against all runs in memory. */
+/** Run lists: every filter and every page against all runs in memory. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -33,7 +33,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 const ALL = { from: null, to: null };
 
-/** Pages that may read so few rows that most end early. */
+/** Pages with so few reads that most end early. */
 function poorPages(store: Store, rowsMax: number): RunListStore["page"] {
   return (team, query, after, limit) =>
     readRunListPage(store, team.id, query, after, limit, new Budget(rowsMax));
@@ -56,7 +56,7 @@ Deno.test("run list: the pages of any query contain exactly the matching runs, n
         const runs = runsOf(store, LIST_CARD);
         for (const [n, [one, isOurs]] of sent.entries()) {
           await send(runs, isOurs ? TEAM : OTHER, n, one);
-          // Some are summed up before the next, some at once with it.
+          // Some are aggregated before the next, some together with it.
           if (n % 3 === 0) await projectAll(store);
         }
         await projectAll(store);
@@ -91,7 +91,8 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
   let step = 0;
   const found = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
     step++;
-    // A run that is shown already ends, one that is not yet, and one goes; others begin in between.
+    // An already listed run ends, so does one not yet listed, and one is removed; others begin in
+    // between.
     await finish(runs, 61 - step, team);
     await finish(runs, step, team);
     if (step === 3) await deletions.deleteRun(team, run(20), "key");

@@ -1,4 +1,4 @@
-/** A sweep that is broken off anywhere ends as one that nobody disturbed. */
+/** A sweep interrupted at any point ends the same as an undisturbed one. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
@@ -7,13 +7,13 @@ import type { Fault } from "../../support/fakes/fault_kv.ts";
 import { OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
-/** What tonight's sweep came to, if it is done. */
+/** Result of tonight's sweep, if it is done. */
 async function resultOf({ sweeps, nowMs }: RetentionHarness): Promise<SweepCounts | null> {
   const known = await sweeps.report(nightOf(nowMs));
   return known?.report.finishedAt ? known.report.counts : null;
 }
 
-/** Sweeps a ledger where one commit meets a fault; answers how many there were. */
+/** Sweeps a ledger where one commit meets a fault; returns the number of commits. */
 async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<number> {
   let commits = 0;
   const next = (): Fault => ++commits === at ? fault : "none";
@@ -44,7 +44,7 @@ Deno.test("sweep: whichever of its commits fails in whichever way, the next swee
       await archive.job().sweepIfDue();
       assertEquals(await contentsOf(temp.store), wanted, what);
       const counts = await resultOf(archive);
-      // What was committed but not told is missing, and nothing is told twice.
+      // Committed but unreported removals are missing, and none is reported twice.
       for (const name of Object.keys(OLD_SWEPT) as (keyof SweepCounts)[]) {
         assert(counts !== null && counts[name] <= OLD_SWEPT[name], `${what}: ${name}`);
       }

@@ -93,7 +93,7 @@ Deno.test("sweep: a run that constantly receives events does not keep the sweep 
     assertEquals((await deletions.deleteRun(team, run(3), "key"))?.kind, "stored");
     await deletions.deleteCustomer(team, "acme", "key");
     do {
-      // Only what is there by now: more comes all the time.
+      // Only the current events: more arrive constantly.
       const rows = await archive.pipeline.takePending("open", 80);
       await archive.pipeline.project(team.id, rows.runs.map((dirty) => dirty.run));
       await rows.ack();
@@ -147,12 +147,12 @@ Deno.test("sweep: expired events keep their price, the others are repriced", asy
   await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
   assertEquals(await cost(), 35n + 711n);
   await assertClean(temp.store);
-  // The new price goes with the rest.
+  // The new price is removed with the other data.
   archive.nowMs += 5 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   assertEquals(await cost(), 35n + 711n);
   await assertClean(temp.store);
-  // Nothing is left that could have another price.
+  // No remaining call could have another price.
   await archive.reprice(team, cardOf(rateRow("known", 1, 1)));
   assertEquals(await cost(), 35n + 711n);
 });
@@ -202,7 +202,7 @@ Deno.test("sweep: duplicates of expired events are dropped while the record exis
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  // More ids than one page of the ledger has.
+  // More ids than fit one page of the ledger.
   const batches = Array.from(
     { length: 8 },
     (_, b) => Array.from({ length: 40 }, (_, i) => aCall(b * 40 + i)),
@@ -216,7 +216,7 @@ Deno.test("sweep: duplicates of expired events are dropped while the record exis
     return accepted;
   };
   const send3 = async () => {
-    // As another process, which has read nothing, and as this one, which remembers all.
+    // In another process with an empty cache, and in this one with a full cache.
     const cold = new RetentionHarness(temp.store);
     cold.nowMs = archive.nowMs;
     return [await send(cold), await send(archive), await send(cold)];

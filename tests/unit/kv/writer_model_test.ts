@@ -1,4 +1,4 @@
-/** The writer against a model, under a store that fails in every way it can. */
+/** The writer against a model, on a store that fails in every possible way. */
 import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
-/** What a caller was told of one write. */
+/** The outcome of one write, as reported to its caller. */
 type Told = "stored" | "stale" | "unknown";
 
 /** One insert of a key that must not exist, counted in the same commit. */
@@ -89,7 +89,7 @@ for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
   });
 }
 
-/** Counts commits and what they hold. */
+/** Counts commits and their contents. */
 function counting(kv: Deno.Kv, commits: number[]): Deno.Kv {
   return new Proxy(kv, {
     get(target, name) {

@@ -47,7 +47,7 @@ Deno.test("Deno KV keeps mutations before a failing sum of the same operation: w
   await using other = await TempStore.open();
   using kv = await Deno.openKv(other.path.replace("test.kv", "direct.kv"));
   await kv.set(COUNTER, "no counter");
-  // Not the writer: this pins the back end's behaviour that the writer's order protects from.
+  // Not the writer: this pins the back end's behavior that the writer's order guards against.
   const direct = kv.atomic().set(["before"], 1).sum(COUNTER, 1n).set(["after"], 1);
   await assertRejects(() => direct.commit(), TypeError);
   assertEquals([(await kv.get(["before"])).value, (await kv.get(["after"])).value], [1, null]);
@@ -66,7 +66,7 @@ Deno.test("Deno KV keeps mutations before a failing sum of the same operation: w
   assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
 });
 
-/** A KV whose commits fail first, as often as there are errors, and then do what the real one does. */
+/** A KV whose commits first fail with each given error, and then behave like the real one. */
 function failing(kv: Deno.Kv, errors: Error[]): { kv: Deno.Kv; commits: () => number } {
   let commits = 0;
   const wrap = (operation: Deno.AtomicOperation): Deno.AtomicOperation =>
@@ -142,7 +142,7 @@ Deno.test("the writer is idle only once every commit has completed, also a faile
   const all = [write("a"), write("b"), write("c")];
   await writer.idle();
   await Promise.all(all);
-  // They shared one operation, so they share what is not known about it.
+  // They shared one operation, so they share its unknown outcome.
   assertEquals(settled, ["failed", "failed", "failed"]);
   await writer.idle();
 });

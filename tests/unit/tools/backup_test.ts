@@ -1,4 +1,4 @@
-/** `deno task backup` and `deno task restore`; the drill with a running process is among the faults. */
+/** `deno task backup` and `deno task restore`; the fault tests cover a running process. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
@@ -19,7 +19,7 @@ async function run(tool: typeof backup, ...args: string[]) {
   return { code, text: io.lines.join("\n"), failure: io.failures.join("\n") };
 }
 
-/** Makes a closed ledger that holds a value, and more than a few pages. */
+/** Creates a closed ledger that has a value and several pages. */
 async function aLedger(
   path: string,
   value: string,
@@ -96,7 +96,7 @@ Deno.test("backup: a damaged ledger, or a file that is not a ledger, leaves no b
 Deno.test("backup: an interrupted backup leaves nothing, during the copy or the check", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/ledger.kv`, "v", { fillers: 150 });
-    // More than once: the thread may be anywhere in its check when it is told to stop.
+    // Repeated: the thread may be at any point of its check when it is stopped.
     const checks = Array.from({ length: 10 }, () => "onCopied" as const);
     for (const moment of ["onPages", ...checks] as const) {
       const stopping = new AbortController();

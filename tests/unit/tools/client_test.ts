@@ -5,7 +5,7 @@ import { ToolFailure, UsageError } from "../../../tools/command.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import { Harness, KEY } from "../../support/harness/harness.ts";
 
-/** A server that gives these answers in turn: for codes the service gives only under load. */
+/** A server with scripted responses: for codes that the service returns only under load. */
 function scripted(answers: readonly Response[], port = 0) {
   const left = [...answers];
   const onListen = () => {};

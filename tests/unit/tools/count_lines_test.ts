@@ -1,4 +1,4 @@
-/** What counts as a line of code, and which files are counted. */
+/** Counting of lines of code, and the files that are counted. */
 import { assert, assertEquals } from "@std/assert";
 import { count, countFolders, countLines } from "../../../tools/count_lines.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";

@@ -8,7 +8,7 @@ import type { DemoRun } from "../../../tools/demo/run.ts";
 import { jsonBytes } from "../../../tools/import_traj/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
-/** What the demo's bodies have in common, as far as these tests look. */
+/** Common fields of the demo's bodies that these tests use. */
 interface Sent {
   readonly id?: string;
   readonly agent?: string;
@@ -47,7 +47,7 @@ Deno.test("the same seed and instant give the same requests, byte for byte", () 
   assertNotEquals(JSON.stringify(demoRuns(2, NOON, "eu")), first);
 });
 
-/** Each opening, finish, heartbeat and event: what is stored of runs. */
+/** Each opening, finish, heartbeat and event: the stored parts of runs. */
 function thingsOf(runs: readonly DemoRun[]): Set<string> {
   return new Set(
     runs.flatMap(({ calls }) => calls).flatMap(({ path, body }) =>

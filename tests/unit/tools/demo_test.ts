@@ -5,7 +5,7 @@ import { demo } from "../../../tools/demo/demo.ts";
 import { Harness, KEY, NOON } from "../../support/harness/harness.ts";
 import { Recorder, runTask, runTaskWith } from "../../support/harness/tools.ts";
 
-/** Each event, and each distinct opening, finish and heartbeat: what is stored of a run. */
+/** Each event, and each distinct opening, finish and heartbeat: the stored parts of a run. */
 function thingsIn(run: DemoRun): Set<string> {
   return new Set(
     run.calls.flatMap(({ path, body }) =>
@@ -111,7 +111,7 @@ Deno.test("the summary names a long run, a running one, one that failed today an
   const statuses = read.slice(0, 3).map(({ json }) => json.status);
   assertEquals(statuses, ["success", "running", "failed"]);
   assertStringIncludes(read[2]?.json.started_at, "2026-11-21T");
-  // A key that is not the well-known one stays out of the output.
+  // Any key except the well-known one stays out of the output.
   assertEquals(text.includes(KEY), false);
 });
 

@@ -129,7 +129,7 @@ Deno.test("another agent's import of the same file is another run", async () => 
 Deno.test("decision 11: long steps of random text are stored completely if they fit, and cut if not", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
-  // Random text does not compress, so that nothing gets small on the way to the store.
+  // Random text does not compress, so that nothing shrinks on the way to the store.
   const noise = (bytes: number) =>
     Array.from(
       { length: bytes / 1_000 },

@@ -1,4 +1,4 @@
-/** `deno task jobs`: what waits, what was given up, and how it is tried again. */
+/** `deno task jobs`: pending work, dead stages and their retry. */
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -21,7 +21,7 @@ async function killCost(h: Harness, n: number): Promise<void> {
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
 }
 
-/** How the cost of a run stands. */
+/** Returns the state of a run's cost. */
 async function costOf(h: Harness, n: number) {
   const key = keys.processing(h.team.id, runId(n) as RunId);
   return (await h.store.reader.get<Processing>(key)).value?.stages[0];
@@ -85,7 +85,7 @@ Deno.test("jobs: the running service completes a retried run, others stay dead",
   assertEquals(code, 0);
   assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost is tried again`);
   assertStringIncludes(text, "within a minute");
-  // As the clock does each minute.
+  // As the timer does each minute.
   h.worker.wake();
   await h.worker.idle();
   assertEquals((await costOf(h, 1))?.state, "done");
@@ -136,7 +136,7 @@ Deno.test("jobs: as a task next to the running service it lists and retries", as
   assertStringIncludes(listed.stdout, "the odd one");
   const driven = await runTask("jobs", `--kv=${h.path}`, "--redrive=all");
   assertEquals([driven.code, driven.stderr], [0, ""]);
-  // Its clock is the machine's: the service's has to be as late.
+  // It uses the machine's clock, so the service's clock must match it.
   h.nowMs = Math.max(NOON, Date.now());
   h.worker.wake();
   await h.worker.idle();

@@ -1,4 +1,4 @@
-/** `deno task sweep`: what it says, what it changes, and what it exits with. */
+/** `deno task sweep`: its output, its changes, and its exit codes. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { nightOf } from "../../../domain/retention/sweep.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -18,7 +18,7 @@ import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A run for each horizon of the plan `business`, and one that stays; the clock is at `nowMs` then. */
+/** A run for each retention class of the plan `business`, and one that stays, as of `nowMs`. */
 async function fillOld(h: Harness, nowMs = NOON): Promise<void> {
   const daysAgo = (days: number) => h.nowMs = nowMs - days * DAY_MS;
   daysAgo(401);
@@ -38,7 +38,7 @@ async function fillOld(h: Harness, nowMs = NOON): Promise<void> {
   await h.worker.idle();
 }
 
-/** What the tool says of a team that {@link fillOld} filled. */
+/** The tool's output for a team filled by {@link fillOld}. */
 function linesOf(h: Harness): string[] {
   return [
     `${h.team.id} (business):`,
@@ -127,7 +127,7 @@ Deno.test("sweep: it also runs in a night that is swept, or that a killed proces
   await h.store.writer.commit({ sets: [{ key: keys.sweep(night), value: begun }] });
   await fillOld(h);
   assertEquals((await runAlone(h)).lines.at(-1), `Swept: ${ALL}.`);
-  // The report is of the whole night.
+  // The report covers the entire night.
   const after = (await report()).value;
   assertEquals(after?.finishedAt, NOON);
   assertEquals((after?.counts as Record<string, number>).payloads, 8);
@@ -199,7 +199,7 @@ Deno.test("sweep: as a task, next to the running service and with it stopped", a
   const refused = await runTask("sweep", `--kv=${h.path}`);
   assertEquals([refused.code, refused.stdout], [3, ""]);
   assertMatch(refused.stderr, /^[^\n]*02:00 UTC[^\n]*\n$/);
-  // The service goes on writing to its file.
+  // The service keeps writing to its file.
   assertEquals((await h.post("/v1/heartbeats", { agent: "after" })).status, 202);
   await h.restart(async () => {
     const swept = await runTask("sweep", `--kv=${h.path}`);

@@ -46,7 +46,7 @@ Deno.test("each step is a model call, a tool call and an observation of one turn
   assertEquals(events[0]?.data.text, "text 1");
   assertEquals(events[1]?.data, { name: "cat", action: "cat file_1.txt\n", latency_ms: 250 });
   assertEquals(events[2]?.data, { output: "content 1" });
-  // Without execution_time in the file there is no latency to tell.
+  // Without execution_time in the file there is no latency.
   assertEquals("latency_ms" in (events[4]?.data ?? {}), false);
   const times = events.map(({ ts }) => ts);
   assertEquals(new Set(times).size, times.length);

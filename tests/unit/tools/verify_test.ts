@@ -1,4 +1,4 @@
-/** `deno task verify`: what it says, and what it exits with. */
+/** `deno task verify`: its output and its exit codes. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -84,6 +84,6 @@ Deno.test("verify: as a task in its own process, next to the running service", a
   const { code, stdout, stderr } = await runTask("verify", `--kv=${h.path}`);
   assertEquals([code, stderr], [0, ""]);
   assertStringIncludes(stdout, "is exact");
-  // The service goes on writing to its file.
+  // The service keeps writing to its file.
   assertEquals((await h.post("/v1/heartbeats", { agent: "after" })).status, 202);
 });

@@ -3,14 +3,14 @@ import { parse } from "csv-parse";
 import fc from "fast-check";
 import { csvLine, textCell } from "../../../../domain/core/csv.ts";
 
-/** What a reader gets for texts written as cells. */
+/** Parses cells as a CSV reader would. */
 function readBack(texts: readonly string[]): string[] {
   const [row = [], ...more] = parse(csvLine(texts.map(textCell)), { relax_column_count: false });
   assertEquals(more, []);
   return row;
 }
 
-/** A text as it was before it was made safe. */
+/** Removes the formula guard from a text. */
 function restored(cell: string): string {
   return cell.startsWith("'") ? cell.slice(1) : cell;
 }

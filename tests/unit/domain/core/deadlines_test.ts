@@ -12,7 +12,7 @@ Deno.test("work that finishes in time never times out, and no timer outlives its
     () => deadlines.within(Promise.reject(new RangeError("own")), () => "late"),
     RangeError,
   );
-  // One timer stays for the next request; it ends by itself, or with its owner.
+  // One timer stays for the next request; it ends on its own or with its owner.
   assertEquals(timers.set.length, 1);
   timers.advance(100);
   assertEquals(timers.set.length, 0);

@@ -1,4 +1,4 @@
-/** Slots: bounded, taken in turn by teams, and left by those who stopped waiting. */
+/** Slots: bounded, shared by teams in turn, and released by aborted waiters. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { Overloaded } from "../../../../domain/core/errors.ts";
 import { FairSlots } from "../../../../domain/core/fair_slots.ts";
@@ -6,7 +6,7 @@ import { FairSlots } from "../../../../domain/core/fair_slots.ts";
 const NEVER = new AbortController().signal;
 const LIMITS = { all: 2, team: 2, waiting: 5, teamWaiting: 4 };
 
-/** Begins to wait, and notes the team once it has a slot. */
+/** Starts to wait, and records the team once it has a slot. */
 function waitFor(slots: FairSlots, team: string, began: string[], signal = NEVER) {
   return slots.take(team, signal).then((release) => {
     began.push(team);
@@ -14,7 +14,7 @@ function waitFor(slots: FairSlots, team: string, began: string[], signal = NEVER
   });
 }
 
-/** Lets everything that can go on do so. */
+/** Lets every runnable task run. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }

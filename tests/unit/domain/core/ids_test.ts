@@ -105,7 +105,7 @@ Deno.test("decision 33: minted ids sort by creation time", () => {
 });
 
 Deno.test("decision 33: a minted id has 74 independent random bits, as in a UUIDv7", () => {
-  // Each random bit's mark on the id; over GF(2) their rank is the number of independent bits.
+  // Each random bit's effect on the id; over GF(2) the rank is the number of independent bits.
   const zero = BigInt(`0x${uuid7Hex(0, new Uint8Array(10))}`);
   const marks = Array.from({ length: 80 }, (_, bit) => {
     const random = new Uint8Array(10);

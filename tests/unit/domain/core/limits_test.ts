@@ -7,7 +7,7 @@ import { heartbeatStatusOf, STATUS_OF_HEARTBEAT } from "../../../../domain/runs/
 import { TIERS } from "../../../../domain/teams/plans.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../../../kv/base/limits.ts";
 
-/** What the store takes in one value, and in one commit. */
+/** Deno KV's limits for one value and for one commit. */
 const KV_VALUE_BYTES = 65_536, KV_COMMIT_BYTES = 819_200, KV_KEY_BYTES = 2_048;
 
 Deno.test("contract 14: the limits have the contract's values", () => {

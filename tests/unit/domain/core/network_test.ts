@@ -1,4 +1,4 @@
-/** Networks: what requests of one customer of a provider have in common. */
+/** Networks group the addresses of one customer of an internet provider. */
 import { assertEquals } from "@std/assert";
 import { networkOf } from "../../../../domain/core/network.ts";
 

@@ -1,4 +1,4 @@
-/** JSON laid out for people: what was sent, with white space between it. */
+/** JSON formatted for people: the original tokens with added white space. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type RawJson, rawOf } from "../../../../domain/core/raw_json.ts";

@@ -145,7 +145,7 @@ Deno.test("decision 11: depth counts JSON nesting and ignores brackets in string
     const parsed: unknown = JSON.parse(value);
     const deeper = depthOf(parsed) > max;
     assertEquals(nestsDeeperThan(JSON.stringify(parsed), max), deeper);
-    // The text as sent may hold more: parsing drops the first value of a repeated key.
+    // The sent text may nest deeper: parsing drops the first value of a repeated key.
     if (deeper) assert(nestsDeeperThan(value, max));
   }));
   assert(nestsDeeperThan('{"a":[],"a":null}', 1));

@@ -1,4 +1,4 @@
-/** The header of W3C Trace Context: what is valid, and that anything else is as not sent. */
+/** W3C Trace Context header: valid headers are read, any other is ignored. */
 import { assertEquals } from "@std/assert";
 import { parseTraceparent } from "../../../../domain/core/traceparent.ts";
 

@@ -1,4 +1,4 @@
-/** The first thing wrong with a body, in words a client can act on. */
+/** The first problem of a body, in words that a client can act on. */
 import { Losses } from "../../../../domain/core/losses.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
@@ -83,7 +83,7 @@ Deno.test("R11: unknown fields do not cause a refusal", () => {
   assertEquals(openProblem(aRun(1, { sdk: { version: 1 }, status: 7 })), null);
 });
 
-/** An invalid value for each field, and what it is told as. */
+/** An invalid value for each field, and the expected report. */
 const INVALID: readonly (readonly [Parser, Record<string, unknown>, string, unknown])[] = [
   [openProblem, aRun(1), "agent", ""],
   [openProblem, aRun(1), "agent", " a"],

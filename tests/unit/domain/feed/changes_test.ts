@@ -1,4 +1,4 @@
-/** Which changes of a run are numbered, and which of them somebody is told of. */
+/** Numbering of a run's changes, and which of them a reader receives. */
 import { assertEquals } from "@std/assert";
 import { numbersAfter, type RunSummary } from "../../../../domain/runs/summary.ts";
 import type { RunChange } from "../../../../domain/feed/changes.ts";
@@ -24,7 +24,7 @@ function summary(opening: boolean, closing: boolean, revision: number): RunSumma
   return { seen, revision, contribution: null, times: null, listed: LISTED, shown: SHOWN };
 }
 
-/** The numbers after each of some summaries, made by changes 1, 2, 3 ... */
+/** Numbers after each of several summaries, made by changes 1, 2, 3 ... */
 function numbersOf(all: readonly RunSummary[]) {
   let before: RunSummary | null = null;
   const found = [];

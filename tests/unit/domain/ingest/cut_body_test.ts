@@ -1,4 +1,6 @@
-/** Bodies that are not parsed whole: what is read of them, and that all of them is checked (R7, R10). */
+/**
+ * Partially parsed bodies: which fields are read, and that the complete text is checked (R7, R10).
+ */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { cutBody, type CutShape } from "../../../../domain/ingest/cut_body.ts";
@@ -21,7 +23,7 @@ function cut(text: string, shape: CutShape) {
   return runAllSlices(cutBody(encoder.encode(text), shape));
 }
 
-/** What is left of a body that is right. */
+/** Returns the cut body of a valid request. */
 function kept(text: string, shape: CutShape) {
   const body = cut(text, shape);
   assert(body.ok, JSON.stringify(body));
@@ -33,7 +35,7 @@ function code(text: string, shape: CutShape = "fields"): string | null {
   return body.ok ? null : body.problem.code;
 }
 
-/** Whether a text is one JSON value by the scan. */
+/** True if the scanner accepts a text as one JSON value. */
 function isJson(text: string): boolean {
   const bytes = encoder.encode(` ${text} `);
   const scan = new ValueScan(bytes);
@@ -178,7 +180,7 @@ Deno.test("R10: a batch is cut into its events, and one event too many stops the
   assertEquals(kept('{"events":{}}', "events").value, { events: {} });
   const most = "{},".repeat(EVENTS_PER_BATCH_MAX - 1);
   assertEquals(kept(`{"events":[${most}{}]}`, "events").events?.length, EVENTS_PER_BATCH_MAX);
-  // The rest is not even looked at.
+  // The remaining text is not scanned.
   assertEquals(code(`{"events":[${most}{},{}, nonsense`, "events"), "batch_too_large");
 });
 
@@ -270,7 +272,7 @@ Deno.test("R7: data that is too deep is truncated, data that fits is not", () =>
     assertEquals(found?.isTruncated, isTruncated, String(levels));
     if (!isTruncated) assertEquals(found?.text, event);
   }
-  // What nobody reads counts neither for size nor for depth.
+  // Fields that are not read count for neither size nor depth.
   const event = `{"data":{"a":1.0},"x":${nest(90)},"y":"${"y".repeat(EVENT_BYTES_MAX)}"}`;
   const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
   assertEquals(

@@ -1,4 +1,4 @@
-/** Payload fields that do not fit are mended, and every loss is told and flagged. */
+/** Invalid payload fields are repaired, and every loss is reported and flagged. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Losses } from "../../../../domain/core/losses.ts";

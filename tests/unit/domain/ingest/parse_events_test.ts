@@ -1,4 +1,4 @@
-/** The payloads of a batch are slices of its text, wherever they stand in it. */
+/** The payloads of a batch are slices of its text, at any position. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
@@ -12,7 +12,7 @@ function parse(text: string) {
   return parseEvents(body.value);
 }
 
-/** The payloads kept of a batch that is right. */
+/** Returns the payloads kept from a valid batch. */
 function payloadsOf(text: string): string[] {
   const parsed = parse(text);
   assert(parsed.ok, JSON.stringify(parsed));

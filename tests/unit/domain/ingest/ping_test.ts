@@ -17,7 +17,7 @@ function ping(text: string, tokenAgent: string | null = null, keepsNotes = true)
   return readPing(query(text), tokenAgent, keepsNotes);
 }
 
-/** The heartbeat a query stands for, or the code of its refusal. */
+/** Returns the heartbeat of a query, or the code of its refusal. */
 function heartbeat(text: string) {
   const read = ping(text);
   if (!read.ok) return read.problem.code;

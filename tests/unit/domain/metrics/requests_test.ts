@@ -6,7 +6,7 @@ import { Scrape } from "../../../support/oracles/prometheus.ts";
 
 const TOTAL = "runledger_http_requests_total";
 
-/** Enough for some 1,700 teams that ask for one route. */
+/** Enough for about 1,700 teams with one route each. */
 const BYTES_MAX = 2_000_000;
 
 function scrape(figures: RequestMetrics, team: TeamId | null): Scrape {

@@ -1,11 +1,11 @@
-/** Which figures of a model call are read, and which are named because they cannot be. */
+/** Metrics of a model call: which are read, and which are named as unreadable. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { LABEL_CHARS_MAX } from "../../../../domain/core/limits.ts";
 import { readLlmCall } from "../../../../domain/pricing/llm_call.ts";
 import { USAGE_FIELDS } from "../../../../domain/pricing/usage_fields.ts";
 
-/** The counts of a payload: input, output, cached, written; null where there are none. */
+/** Counts of a payload: input, output, cached, written; null if absent. */
 function countsOf(data: Record<string, unknown>) {
   const { call } = readLlmCall(data);
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = call;
@@ -86,7 +86,7 @@ Deno.test("R4: the names of the details decide whether cached tokens are part of
   assertEquals(countsOf({ usage: { ...usage, ...read, ...written } }), [190, 1, 60, 30]);
   const parts = { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 5 };
   assertEquals(countsOf({ usage: { ...usage, cache_creation: parts } }), [115, 1, 0, 15]);
-  // The same names at the top level; the contract's own counts what was cached as input.
+  // The same names at the top level; the contract's own names count cached tokens as input.
   assertEquals(countsOf({ ...usage, ...read, ...written }), [190, 1, 60, 30]);
   assertEquals(countsOf({ ...usage, input_tokens_details: details }), [100, 1, 60, 30]);
   assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...written }), [100, 1, 60, 30]);
@@ -123,7 +123,7 @@ Deno.test("the fast reader agrees with the full reader, and needs only the metri
   let quick = 0;
   fc.assert(fc.property(data, (sent) => {
     const read = readLlmCall(sent);
-    // An empty `usage` says nothing, and takes the long way.
+    // An empty `usage` has no counts and takes the slow path.
     assertEquals(readLlmCall({ ...sent, usage: {} }), read);
     const kept = Object.entries(sent).filter(([name]) => USAGE_FIELDS.has(name));
     assertEquals(readLlmCall(Object.fromEntries(kept)), read);

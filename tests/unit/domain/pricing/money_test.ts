@@ -7,7 +7,7 @@ import { dollars, picodollars } from "../../../../domain/pricing/money.ts";
 /** Picodollars of any amount a client may send (decision 34). */
 const amounts = fc.bigInt({ min: 0n, max: BigInt(COST_USD_MAX) * 10n ** 12n });
 
-/** An amount as a decimal text with all twelve places. */
+/** Formats an amount as a decimal text with twelve places. */
 function decimalText(amount: bigint): string {
   const digits = amount.toString().padStart(13, "0");
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`;

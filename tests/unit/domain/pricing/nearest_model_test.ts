@@ -38,7 +38,6 @@ Deno.test("nearest priced model: the latest row of a model is used", () => {
   assertEquals(new PricedModels(rows).nearest(null, "o3")?.id, "default/openai/o3@2025-06-10");
 });
 
-/** An own row. */
 function own(id: number, model: string, provider: string | null = null): RateRow {
   const rates = { input: 1, output: 1, cachedInput: null, cacheWrite: null };
   return { id: `rate_${id}`, source: "own", provider, model, from: null, rates, tiers: [] };
@@ -72,7 +71,7 @@ Deno.test("nearest priced model: 1,000 models against 1,000 own rows are fast, w
     for (let n = 0; n < 1_000; n++) if (models.nearest("acme", `${name(n)}y9`)) found++;
     const tookMs = performance.now() - startMs;
     assertEquals(found, 1_000);
-    // Comparing each with each takes more than ten times as long.
+    // Comparing all pairs takes more than ten times as long.
     assert(tookMs < 250, `${tookMs} ms`);
   }
 });

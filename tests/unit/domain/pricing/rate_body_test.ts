@@ -1,4 +1,4 @@
-/** The body of `PUT /v1/rate-card`: what is a price, and what is refused rather than misread. */
+/** Body of `PUT /v1/rate-card`: valid prices, and bodies refused instead of misread. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import {
@@ -37,7 +37,7 @@ function refusalOf(body: unknown): [string, string | undefined, string] {
   return [code, field, message];
 }
 
-/** That a body is refused by this code and field. */
+/** Asserts that a body is refused with this code and field. */
 function assertRefused(body: unknown, code: string, field: string): void {
   const [sentCode, sentField, message] = refusalOf(body);
   assertEquals([sentCode, sentField], [code, field], JSON.stringify(body));
@@ -211,7 +211,7 @@ Deno.test("a price in an unsupported unit or currency is refused, not ignored", 
     ] as const
   ) {
     assertRefused({ ...LEAST, [field]: value }, "invalid_field", field);
-    // It is said before what is missing: mostly it stands in its place.
+    // Reported before a missing field, because it usually replaces that field.
     assertRefused({ model: "m", [field]: value }, "invalid_field", field);
   }
   const [, field, message] = refusalOf({ ...LEAST, [`unit ${"\u0007".repeat(100)}`]: 1 });

@@ -6,7 +6,7 @@ import type { MatchStep, RateRow } from "../../../../domain/pricing/rates.ts";
 const NOW = Date.parse("2026-09-01T12:00:00Z");
 const card = createRateCard([]);
 
-/** An own row; only what a test is about needs naming. */
+/** An own row; a test names only the fields it is about. */
 function ownRow(fields: Partial<RateRow> & { readonly model: string }): RateRow {
   const { provider = null, from = null } = fields;
   return {

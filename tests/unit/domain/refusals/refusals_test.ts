@@ -1,4 +1,4 @@
-/** Counting refused calls in memory (R13). */
+/** In-memory counting of refused calls (R13). */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { REFUSAL_LIMITS } from "../../../../domain/core/limits.ts";

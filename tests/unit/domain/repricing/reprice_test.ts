@@ -1,4 +1,4 @@
-/** Pricing calls anew gives what pricing them by the new card in the first place would have given. */
+/** Repricing calls gives the same result as pricing them by the new card in the first place. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../../domain/runs/event.ts";
@@ -69,7 +69,7 @@ function stored(batches: readonly (readonly RunEvent[])[], card: RateCard) {
   return { prices, totals };
 }
 
-/** Prices batches anew, one after the other. */
+/** Reprices batches in sequence. */
 function repriced(
   spec: RepriceSpec,
   batches: readonly (readonly RunEvent[])[],
@@ -99,7 +99,9 @@ const anyBatches = fc.array(fc.array(anyTokens.map((tokens) => aCall(tokens)), {
   maxLength: 6,
 });
 
-/** A card of prices for some models, each in force from an instant on; each row one object. */
+/**
+ * A card of prices for several models, each in force from an instant on; each row is one object.
+ */
 const anyCard: fc.Arbitrary<RateCard> = fc.uniqueArray(
   fc.record({
     model: fc.constantFrom("m", "n", "o"),
@@ -127,12 +129,12 @@ const anyCard: fc.Arbitrary<RateCard> = fc.uniqueArray(
   };
 });
 
-/** What of a batch's prices says what an event cost and why. */
+/** Extracts each event's cost and the row that explains it. */
 function pricesByEvent(events: readonly RunEvent[], { matches, by, costs }: BatchPrices) {
   return events.map((_, i) => [matches[by[i] ?? -1]?.row ?? null, BigInt(costs[i] ?? 0)]);
 }
 
-/** Prices by two cards: the new one for what is meant, the old one for the rest. */
+/** Prices by two cards: selected calls by the new one, others by the old one. */
 function mixed(spec: RepriceSpec, old: RateCard, fresh: RateCard): RateCard {
   return {
     find: (provider, model, ts) => {
@@ -153,7 +155,7 @@ Deno.test("repriced totals equal those of the new card from scratch, and the cos
       const before = stored(batches, old);
       const after = repriced(spec, batches, before.prices, before.totals, fresh);
       const scratch = stored(batches, mixed(spec, old, fresh));
-      // Rows of one id and one cost are one row: what changed elsewhere in it cannot be told.
+      // Rows with the same id and cost are equal; other changes cannot be seen here.
       assertEquals(after.totals, scratch.totals);
       assertEquals(after.sum.after - after.sum.before, after.totals.cost - before.totals.cost);
       const costs = after.prices.flatMap(({ costs }) => costs.map(BigInt));

@@ -60,7 +60,7 @@ Deno.test("cutoffs: full days of 24 hours before now, across months, leap days a
     cutoff("2028-03-01T00:00:00.000Z", "record", "business"),
     "2027-01-26T00:00:00.000Z",
   );
-  // Clocks that are put forward or back for the summer do not matter in UTC.
+  // Daylight saving time does not affect UTC.
   assertEquals(cutoff("2027-03-29T02:00:00.000Z", "record"), "2027-02-27T02:00:00.000Z");
   assertEquals(cutoffOf(TIERS.enterprise, "payload", NOW), -Infinity);
   assertEquals(cutoffOf(TIERS.enterprise, "record", NOW), -Infinity);
@@ -75,7 +75,7 @@ Deno.test("expiry entry: by the oldest payload, then by the latest part; runs wi
     [parts({}, { output: rawOf(1) }), NO_EVENTS, "payload", 300],
     [parts({}, {}), events, "payload", 200],
     [parts({ note: "n" }, { note: "n" }), events, "payload", 100],
-    // All batches are removed: the latest still says how young the run is.
+    // All batches are removed: the latest still determines the age of the run.
     [parts({}, {}), { oldestAt: null, latestAt: 400 }, "record", 400],
     [parts(null, {}), NO_EVENTS, "orphan", 300],
     [parts(null, null), events, "orphan", 200],
@@ -140,7 +140,7 @@ Deno.test("due: data is kept at the exact millisecond of its cutoff and expires 
   assertEquals(due({ receivedAt: at(30, -1) }), "record");
   assertEquals(due(null, { receivedAt: at(7, 0) }), null);
   assertEquals(due(null, { receivedAt: at(7, -1) }), "record");
-  // Whatever of it is younger keeps the rest.
+  // Any younger part keeps the others.
   assertEquals(due({ receivedAt: at(30, -1) }, { receivedAt: at(30, 0) }), null);
   assertEquals(due({ receivedAt: at(30, -1), goal: "g" }, { receivedAt: at(30, -1) }), "record");
 });

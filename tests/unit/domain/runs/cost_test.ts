@@ -112,7 +112,7 @@ Deno.test("pricing: repricing replaces the first price or removes it", () => {
   assertEquals(of(undefined), [12n, []]);
   assertEquals(of({ cost: 20n, by: MATCH }), [20n, []]);
   assertEquals(of(null), [0n, ["m"]]);
-  // What was stated is never touched.
+  // A stated cost is never changed.
   assertEquals(of({ cost: 20n, by: MATCH }, { cost: 5n }), [5n, []]);
 });
 

@@ -1,4 +1,4 @@
-/** The state table of the contract (contract 6), as data: state × call → answer, and what is written. */
+/** The contract's state table (contract 6) as data: state × call → response and writes. */
 import { assert, assertEquals } from "@std/assert";
 import {
   decideFinish,
@@ -20,7 +20,7 @@ const run: Opening = { kind: "run", agent: "a", startedAt: START, receivedAt: 1 
 const beat: Opening = { kind: "heartbeat", agent: "a", startedAt: START, receivedAt: 1 };
 const closed: Closing = { status: "failed", finishedAt: END, receivedAt: 2 };
 
-/** Every state a run can be in. */
+/** Every state of a run. */
 const STATES = {
   "nothing": { opening: null, closing: null },
   "open run": { opening: run, closing: null },
@@ -58,9 +58,9 @@ function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): 
   return (stored) => decideHeartbeat(stored, request, NOW, NO_CARD);
 }
 
-/** `+opening` and `+closing` are stored; a state that is not listed answers as `otherwise`. */
+/** `+opening` and `+closing` are stored; a state that is not listed gives `otherwise`. */
 const TABLE: Record<keyof typeof CALLS, Partial<Record<keyof typeof STATES, string>>> = {
-  // It replaces the opening of a heartbeat (R18); that of a start counts already.
+  // It replaces the opening of a heartbeat (R18); a start's opening already counts.
   "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "+opening"),
   "open, other agent": conflicts("agent", "+opening"),
   "open, other start": conflicts("started_at", "+opening"),

@@ -9,7 +9,9 @@ import {
 } from "../../../../domain/runs/event_ids.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
 
-/** Few different ids, and ids that differ in one place only: the first hex digits, or the last. */
+/**
+ * A few different ids, and ids that differ in one position only: the first hex digits, or the last.
+ */
 const id = fc.tuple(
   fc.constantFrom("eu", "us"),
   fc.oneof(

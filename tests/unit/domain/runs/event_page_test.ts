@@ -25,7 +25,7 @@ function batchOf(batch: number, instants: readonly number[], bytes = 2): Positio
   }));
 }
 
-/** Adds batches in the order in which they begin, as far as the page needs them. */
+/** Adds batches in the order of their first event, as far as the page needs them. */
 function gather(batches: readonly PositionedEvent[][], after: EventPosition | null, limit: number) {
   const page = new EventPage(after, limit);
   const starts = batches.map((events, batch) => ({
@@ -43,7 +43,7 @@ function gather(batches: readonly PositionedEvent[][], after: EventPosition | nu
 
 Deno.test("section 6: the pages of any batches contain all events in order, each once", () => {
   const instants = fc.array(fc.nat({ max: 6 }), { minLength: 1, maxLength: 8 });
-  // Sizes from small events to a few that fill a page.
+  // Sizes range from small events to a few that fill a page.
   const size = fc.constantFrom(2, 2, 5_000, EVENT_BYTES_MAX);
   const all = fc.array(fc.tuple(instants, size), { maxLength: 12 });
   fc.assert(

@@ -29,7 +29,7 @@ import { cardOf, rateRow } from "../../../support/builders/cards.ts";
 /** Prices every third model. */
 const CARD = cardOf(...Array.from({ length: 24 }, (_, i) => rateRow(`m${3 * i}`, 7, 11)));
 
-/** Event number `n`; its number tells its time. */
+/** Event number `n`; the number determines its time. */
 function event(n: number, fields: Partial<RunEvent> = {}): RunEvent {
   const data = "{}" as RawJson;
   return {
@@ -48,7 +48,7 @@ function call(n: number, model: string | null, tokens: Partial<LlmCall> = {}): R
   return event(n, { type: "llm_call", facts: { error: false, call: usage } });
 }
 
-/** A ledger as the store keeps it: the head, its sealed pages, and the ids in all of them. */
+/** A ledger as stored: the head, its sealed pages, and all their ids. */
 class Book {
   ledger: EventLedger = EMPTY_LEDGER;
   readonly pages: LedgerPage[] = [];
@@ -291,7 +291,8 @@ Deno.test("after the pages with ids each id is a row, and a page is sealed when 
   const from = ID_PAGES_MAX * PAGE_IDS_MAX;
   for (let n = 0; n < PAGE_BATCHES_MAX; n++) {
     assertEquals([book.ledger.sealed, book.ledger.tail.ids.length], [ID_PAGES_MAX, 0]);
-    // Of two alike in one batch, and of one known from a page or a row, none is stored again.
+    // Of two equal ids in one batch the second is dropped, and so is an id known from a page or a
+    // row.
     const sent = [event(from + n), event(from + n), event(n), event(from + Math.max(0, n - 1))];
     assertEquals(book.append(sent).length, 1);
   }

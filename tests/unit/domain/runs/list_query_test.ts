@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const AFTER = { at: NOW - 5, run: runId(1) as RunId };
 const MIDNIGHT = Date.UTC(2026, 0, 31);
 
-/** A query, read with cursors that are a JSON of what they mean. */
+/** Parses a query whose cursors are plain JSON. */
 function parse(text: string) {
   const cursorOf = (cursor: string): RunsCursor | null =>
     cursor === "old" ? { after: AFTER, from: NOW - 3 * DAY_MS } : null;

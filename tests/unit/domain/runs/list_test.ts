@@ -73,7 +73,7 @@ const totals: fc.Arbitrary<EventTotals> = fc.record({
   models: fc.uniqueArray(line, { maxLength: 3, selector: ({ model }) => model }),
 });
 
-/** Any run of one batch of events, and when that arrived. */
+/** A generated run with one batch of events, and the batch's arrival. */
 const anyHead = fc.record({
   opening: fc.option(opening),
   closing: fc.option(closing),

@@ -1,4 +1,4 @@
-/** Lines of a run by model, when calls are taken out of them again. */
+/** A run's lines by model when calls are removed again. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
@@ -23,7 +23,7 @@ function aLine(model: string, priced: boolean, tokens: number): ModelUsage {
   };
 }
 
-/** What all lines come to, and whether each of their measures is one that calls can have. */
+/** Totals of all lines, and whether each measure is possible for calls. */
 function sumOf(lines: readonly ModelUsage[]) {
   const sum = { calls: 0, inputTokens: 0n, outputTokens: 0n, cachedInputTokens: 0n, cost: 0n };
   for (const line of lines) {
@@ -68,7 +68,7 @@ Deno.test("repricing the last name beyond the limit leaves nothing of it in the 
   );
   const last = aLine(`m${RUN_MODELS_MAX + 9}`, false, 100);
   const rest = aLine(`m${RUN_MODELS_MAX + 10}`, false, 40);
-  // There is room for a name now, but calls of this one are in the rest already.
+  // There is space for a name now, but the remainder line already has calls of this model.
   const roomy = addModelUsage(subtractModelUsage(full, last), rest);
   assertEquals(roomy.filter((line) => !isRest(line)).length, RUN_MODELS_MAX - 1);
   assertEquals(roomy.find(isRest)?.calls, 2);

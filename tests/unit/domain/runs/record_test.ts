@@ -15,7 +15,7 @@ const NOON = Date.UTC(2026, 0, 31, 12);
 const opening: Opening = { kind: "run", agent: "a", startedAt: NOON, receivedAt: NOON };
 const closing: Closing = { status: "success", finishedAt: NOON + 9, receivedAt: NOON + 10 };
 
-/** What a run may have besides its parts. */
+/** Additional data that a run may have. */
 const NOTHING = { firstBatchAt: null, addedScores: [], processing: null };
 
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {
@@ -29,12 +29,12 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
     repriced: undefined,
     ...more,
   };
-  // As the pipeline leaves it once it has seen everything.
+  // As processing leaves it once it has seen everything.
   const summary = summarize(head, null);
   return assemble(ID, { ...NOTHING, payload: "whole", summary, ...head });
 }
 
-/** What is stored of batches that arrived at these instants. */
+/** Stored batches that arrived at these instants. */
 function batches(...arrivals: number[]): Partial<StoredRun> {
   if (arrivals.length === 0) return {};
   const [firstAt, latestAt] = [Math.min(...arrivals), Math.max(...arrivals)];

@@ -1,4 +1,4 @@
-/** What becomes of a score, by what is stored of its run. */
+/** Outcome of a score, depending on the stored run. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ADDED_SCORES_MAX } from "../../../../domain/core/limits.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";

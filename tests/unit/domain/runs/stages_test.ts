@@ -18,7 +18,6 @@ import {
 
 const ALL: ReadonlySet<Stage> = new Set(["checks", "alerts", "judge"]);
 
-/** A stage of a run. */
 function stageOf({ stages }: Processing, name: Stage): StageProgress | undefined {
   return stages.find(({ stage }) => stage === name);
 }
@@ -61,7 +60,7 @@ Deno.test("stages: each failure doubles the backoff, and the last allowed attemp
   assertEquals(nextStage(processing), null);
   const dead = stageOf(processing, "checks");
   assertEquals([dead?.state, dead?.attempts, dead?.error], ["dead", 8, "just text"]);
-  // Those behind it wait for whoever revives it.
+  // Later stages wait until it is revived.
   assertEquals(statesOf(processing), ["done", "dead", "pending", "pending"]);
   const revived = stageRevived(processing, "checks", 900);
   const next = nextStage(revived);

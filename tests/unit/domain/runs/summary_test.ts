@@ -48,7 +48,7 @@ Deno.test("summary: computing it again from the same state changes nothing", () 
   }
 });
 
-/** Revisions of a run that goes through these states, each seen by the worker. */
+/** Revisions of a run that passes through these states, each seen by the worker. */
 function revisions(...states: RunHead[]): number[] {
   let summary: RunSummary | null = null;
   return states.map((state) => (summary = summarize(state, summary)).revision);
@@ -63,7 +63,7 @@ Deno.test("revision: 0 while open, 1 with the close, then one more for each late
     1,
   ]);
   assertEquals(revisions(opened, closed, late, repriced), [0, 1, 2, 3]);
-  // Seen together they are one.
+  // Seen together they are one revision.
   assertEquals(revisions(closed, { ...closed, batchCount: 5, repricings: 3 }), [1, 2]);
 });
 

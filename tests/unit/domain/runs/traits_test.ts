@@ -22,7 +22,7 @@ function head(parts: Partial<RunParts>, oldestAt: number | null, latestAt = olde
 Deno.test("traits: a run is late if events arrive after its close, not together with it", () => {
   assertEquals(traitsOf(head({ opening, closing }, AT, AT + 5), []), []);
   assertEquals(traitsOf(head({ opening, closing }, AT, AT + 6), []), ["late"]);
-  // Its events may be gone by age: it was late nevertheless.
+  // The run stays late even if its events have expired.
   assertEquals(traitsOf(head({ opening, closing }, null, AT + 6), []), ["late"]);
   assertEquals(traitsOf(head({ opening }, AT + 6), []), []);
 });

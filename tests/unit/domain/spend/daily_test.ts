@@ -16,7 +16,7 @@ import { aContribution, LINE } from "../../../support/builders/spend.ts";
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
 const RANGE = { from: "2026-02-27", to: "2026-03-01", filters: {} } as const;
 
-/** Roll-ups of these runs, as the store would answer them. */
+/** Roll-ups of these runs, as the store returns them. */
 function readerOf(runs: readonly Contribution[]): ReadRows {
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
@@ -108,7 +108,7 @@ Deno.test("daily spend: beyond the costliest groups all others are one group, li
 Deno.test("daily spend: rows of a repeated read do not count twice", async () => {
   const run = aContribution({ day: "2026-02-28", models: [{ ...LINE, cost: 3n }] });
   let readings = 0;
-  // The whole grows once, after the first look at it.
+  // The total grows once, after the first read.
   const read: ReadRows = (kind) =>
     readerOf(kind === "total" && readings++ === 0 ? [run] : [run, run])(kind);
   const answer = await dailySpendOf({ ...RANGE, groupBy: "model" }, read);

@@ -37,7 +37,7 @@ const RUN: Contribution = {
   models: [UNPRICED, LINE],
 };
 
-/** Sums of rows by day and group. */
+/** Adds up rows by day and group. */
 function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
   const sums = new Map<string, Measures>();
   for (const { day, group, measures } of rows) {
@@ -47,7 +47,7 @@ function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
   return sums;
 }
 
-/** Sums as an object, groups that come to nothing left out. */
+/** Converts sums to an object without empty groups. */
 function told(sums: Map<string, Measures>) {
   return Object.fromEntries(
     [...sums].filter(([, measures]) => !isEmpty(measures)).sort(([a], [b]) => a < b ? -1 : 1),
@@ -127,7 +127,7 @@ Deno.test("rollup: every grouping adds up to the total, measure by measure", () 
       assertEquals(sumOf(kind), sumOf("total"), kind);
     }
     assertEquals(sumOf("model_cell"), sumOf("model"));
-    // What has no price is known by model only.
+    // Usage without a price is grouped by model only.
     assertEquals(sumOf("model").unpricedInputTokens, sumOf("total").unpricedInputTokens);
   }));
 });

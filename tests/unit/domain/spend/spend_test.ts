@@ -28,7 +28,7 @@ import { type SpendFilters, UNATTRIBUTED } from "../../../../domain/runs/filters
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
 const RANGE = { from: "2026-02-27", to: "2026-03-01" } as const;
 
-/** Roll-ups of these runs, as the store would hold them. */
+/** Roll-ups of these runs, as stored. */
 function rowsOf(runs: readonly Contribution[]): RollupRow[] {
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
@@ -39,7 +39,7 @@ function rowsOf(runs: readonly Contribution[]): RollupRow[] {
   return [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : a.day > b.day ? 1 : 0);
 }
 
-/** Reads rows of a kind, and remembers which kinds were read. */
+/** Reads rows of a kind, and records which kinds were read. */
 function reader(rows: readonly RollupRow[], kinds: RollupKind[] = []): ReadRows {
   return async function* (kind) {
     kinds.push(kind);
@@ -67,7 +67,7 @@ const line: fc.Arbitrary<ModelUsage> = fc.record({
   cachedInputTokens: amounts,
   cost: amounts,
 });
-/** Runs whose models are part of them, and which may have more that belongs to no model. */
+/** Runs with models, and possibly usage that belongs to no model. */
 const run: fc.Arbitrary<Contribution> = fc.tuple(
   fc.constantFrom(...DAYS),
   fc.record({
@@ -106,7 +106,7 @@ const filters: fc.Arbitrary<SpendFilters> = fc.record({
 
 const plainLabel = (text: string | null) => text === UNATTRIBUTED ? null : text;
 
-/** The same answer, straight from the runs. */
+/** The expected response, computed directly from the runs. */
 function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery) {
   const ofModels = filters.model !== undefined || filters.provider !== undefined;
   const fits = (name: ModelName) =>
@@ -208,7 +208,7 @@ Deno.test("spend: every day of the range is listed in order, with or without run
   ]);
 });
 
-/** Total rows of rising cost, one a reading, and a model that costs 10. */
+/** Total rows of rising cost, one per read, and a model that costs 10. */
 function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
   let readings = 0;
   return async function* (kind) {

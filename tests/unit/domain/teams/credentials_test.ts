@@ -42,7 +42,7 @@ Deno.test("decision 1: absent and malformed credentials get the same refusal", (
     `run_eu_${HEX}`,
     ` apk_eu_${HEX}`,
     `apk_eu_${HEX}\n`,
-    // Malformed comes before the region.
+    // The form is checked before the region.
     `apk_us_${HEX}x`,
   ];
   for (const text of malformed) {

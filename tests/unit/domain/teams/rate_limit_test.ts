@@ -1,4 +1,4 @@
-/** The bucket against a model that knows only what was promised, on a clock that the test moves. */
+/** The bucket against a model of the contract, on a test clock. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../../domain/teams/team.ts";
@@ -7,12 +7,12 @@ import { CONTROL, createRequestLimits, RateLimiter } from "../../../../domain/te
 import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
 import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
 
-/** Rates of plans, of teams, and slower than any. */
+/** Rates of plans and teams, and a very slow one. */
 const rates = fc.record({
   sustained: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constantFrom(0.5, 100, 2_000)),
   burst: fc.integer({ min: 1, max: 50 }),
 });
-/** Microseconds between requests: none, few, up to seconds; a clock that stands still or goes back. */
+/** Microseconds between requests: none, few, up to seconds; the clock may stop or move back. */
 const gapsUs = fc.array(
   fc.oneof(
     fc.constant(0),
@@ -22,7 +22,7 @@ const gapsUs = fc.array(
   { minLength: 50, maxLength: 150, size: "max" },
 );
 
-/** The times of requests on a clock that these gaps move, in milliseconds. */
+/** Times of requests after these gaps, in milliseconds. */
 function timesOf(gaps: readonly number[]): number[] {
   let us = 1_000_000;
   return gaps.map((gap) => (us += gap) / 1_000);
@@ -86,7 +86,7 @@ Deno.test("decision 36: the refill is exact to the microsecond", () => {
   for (let n = 0; n < 200; n++) assert(bucket.take(0));
   assertEquals([bucket.remaining, bucket.take(0), bucket.take(9.999)], [0, false, false]);
   assertEquals([bucket.take(10), bucket.take(10)], [true, false]);
-  // Full again after two seconds and never fuller than full.
+  // Full again after two seconds, and never more than full.
   assertEquals([bucket.take(2_010), bucket.remaining], [true, 199]);
   assertEquals([bucket.take(999_999_999), bucket.remaining], [true, 199]);
 });
@@ -129,7 +129,7 @@ Deno.test("decision 37: the ten-second mean counts refused requests and forgets 
   assertEquals(bucket.askedTooMuch, true);
   bucket.take(10_000);
   assertEquals(bucket.askedTooMuch, false);
-  // Ten seconds without a pause, and a rest of any length: only what is within ten seconds counts.
+  // Ten seconds without a pause, then a rest of any length: only the last ten seconds count.
   for (let second = 11; second < 30; second++) {
     for (let n = 0; n < 11; n++) bucket.take(second * 1e3);
   }
@@ -142,7 +142,7 @@ function team(id: string, tier: Tier, rate?: Rate): Team {
   return { id: id as TeamId, name: id, tier, ...(rate === undefined ? {} : { rate }) };
 }
 
-/** Requests that a team may send at one instant, up to a number no plan reaches. */
+/** Counts the requests that a team may send at one instant, up to a number above every plan. */
 function drain(limiter: RateLimiter, of: Team, nowMs = 0): number {
   for (let n = 0; n < 20_000; n++) if (limiter.bucketOf(of, nowMs)?.take(nowMs) === false) return n;
   return Infinity;
@@ -205,7 +205,7 @@ Deno.test("the promised number of teams is kept, and an active team is never evi
   }
   for (let n = 0; n < 9; n++) limiter.bucketOf(team(`new ${n}`, "free"), 0);
   assertEquals(limiter.bucketOf(busy, 0)?.remaining, 0);
-  // Two generations of others later it is as one that rested: full.
+  // After two generations of other teams its bucket is full, as after a rest.
   for (let n = 0; n < 20; n++) limiter.bucketOf(team(`newer ${n}`, "free"), 0);
   assertEquals(limiter.bucketOf(busy, 0)?.remaining, 200);
 });

@@ -1,4 +1,4 @@
-/** Instances that share a bucket against what the team was promised, on clocks that the test moves. */
+/** Instances that share a bucket against the team's contract, on test clocks. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
@@ -21,7 +21,7 @@ const rates = fc.oneof(
   }),
 );
 
-/** One thing that happens: time passes, and then an instance is asked, goes on or ends. */
+/** One step: time passes, then an instance gets a request, continues or ends. */
 const happening = fc.record({
   gapMs: fc.oneof(
     { weight: 200, arbitrary: fc.integer({ min: 0, max: 60 }) },
@@ -35,7 +35,7 @@ const happening = fc.record({
   ),
 });
 
-/** Lets time pass in small pieces, so that no lease takes longer than a store in order does. */
+/** Advances time in small steps, so that no lease takes longer than with a healthy store. */
 function pass(world: World, instances: readonly SharedInstance[], ms: number): void {
   const untilMs = world.nowMs + ms;
   while (world.nowMs < untilMs) {
@@ -44,7 +44,7 @@ function pass(world: World, instances: readonly SharedInstance[], ms: number): v
   }
 }
 
-/** Plays a story with instances whose clocks are ahead by so much, new ones in turn after a crash. */
+/** Plays a scenario with instances whose clocks are ahead, replacing instances that crash. */
 function play(
   rate: Rate,
   aheadMs: readonly number[],
@@ -65,7 +65,7 @@ function play(
   return world;
 }
 
-/** The most that any 10 s had above `burst + sustained * 10` and a slice for each instance in it. */
+/** Maximum excess of any 10 s over `burst + sustained * 10` and one slice per instance. */
 function excess({ rate, admitted }: World): number {
   let most = -Infinity;
   for (const [i, { atMs }] of admitted.entries()) {
@@ -112,7 +112,9 @@ Deno.test("shared: clocks that differ add at most the refill of the difference",
   );
 });
 
-/** Lets all instances ask evenly at so much of the sustained rate; answers how many got through. */
+/**
+ * Sends a multiple of the sustained rate evenly to all instances; returns how many were admitted.
+ */
 function askEvenly(world: World, instances: readonly SharedInstance[], load: number, ms: number) {
   const { sustained } = world.rate;
   const startMs = world.nowMs;
@@ -154,7 +156,7 @@ Deno.test("shared: the first requests at an instance wait for no lease, and then
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(21), sliceOf(FREE));
-  // The team has tokens, this instance none: the wait is for the lease, which is under way.
+  // The team has tokens, this instance has none: it waits for the lease in flight.
   assertEquals([instance.bucket.remaining, instance.bucket.moreAfterSeconds], [0, 1]);
   instance.finish();
   assertEquals(world.row?.units, 180_000_000);
@@ -189,7 +191,7 @@ Deno.test("shared: after an overload from all instances, one second of rest is e
 Deno.test("shared: tokens admitted beyond the row are part of the reported wait", () => {
   const world = newWorld({ sustained: 1, burst: 100 });
   const instances = Array.from({ length: 8 }, () => new SharedInstance(world));
-  // Nobody knows of the others yet: ten each are through, and the row had 60.
+  // No instance knows of the others yet: each admits ten, and the row had 60.
   world.row = { units: 60_000_000, atUs: world.nowMs * 1_000 };
   for (const instance of instances) assertEquals(instance.ask(10), 10);
   for (const instance of instances) instance.finish();
@@ -223,7 +225,7 @@ Deno.test("shared: a clock an hour ahead adds one full bucket, and no instance s
   assert(taken <= FREE.burst + sliceOf(FREE), `${taken}`);
   const after = askEvenly(world, [first], 1, 10_000);
   assert(after.taken >= 0.95 * after.asked, `${after.taken}`);
-  // A clock an hour behind goes by the time of the others too.
+  // An instance an hour behind also uses the others' time.
   const late = askEvenly(world, [new SharedInstance(world, -3_600_000)], 1, 10_000);
   assert(late.taken >= 0.95 * late.asked, `${late.taken}`);
   assert(after.taken + late.taken <= 2_000 + 2 * sliceOf(FREE));
@@ -236,7 +238,7 @@ Deno.test("shared: while the store hangs or fails an instance uses its own bucke
   world.nowMs += LATE_MS;
   assertEquals(instance.ask(500), 0);
   world.nowMs += 50;
-  // The other 180, and what came back in a fifth of a second.
+  // The other 180, plus the refill of a fifth of a second.
   assertEquals(instance.ask(500), 200);
   instance.fail();
   for (let ms = 0; ms < ALONE_MS; ms += 500) {
@@ -244,7 +246,7 @@ Deno.test("shared: while the store hangs or fails an instance uses its own bucke
     assert(instance.ask(500) >= 49, `after ${ms} ms`);
     if (instance.leasing) instance.fail();
   }
-  // It answers again: the slice counts from then on.
+  // The store answers again: the slice counts from then on.
   instance.ask(1);
   world.nowMs += 1_000;
   instance.ask(1);
@@ -279,7 +281,7 @@ Deno.test("a debit beyond the slice is repaid from the row before any token is a
   };
   bucket.debit(500, 0);
   assertEquals([bucket.take(0), lease(0)], [false, false]);
-  // The row was full: 200 of 500 are bought, the rest comes back in 3 s.
+  // The row was full: 200 of 500 are repaid, the remaining 300 refill in 3 s.
   assertEquals([bucket.take(1_500), lease(1_500)], [false, false]);
   assertEquals(lease(3_100), true);
   assertEquals(bucket.take(3_100), true);

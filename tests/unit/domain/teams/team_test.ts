@@ -32,7 +32,7 @@ const anyChange: fc.Arbitrary<TeamChange> = fc.record({
   suspended: fc.option(fc.boolean(), { nil: undefined }),
 });
 
-/** What a team is after some changes, those that are refused left out. */
+/** Applies changes to a team, skipping refused ones. */
 function after(changes: readonly TeamChange[]): Team {
   return changes.reduce<Team>((team, change, n) => {
     const changed = changedTeam(team, change, NOW + n);

@@ -1,4 +1,4 @@
-/** What the figures tell of a store: exactly what it holds, however long its backlog and whatever fails. */
+/** Store metrics match the store's contents, however long its backlog and whatever fails. */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -37,7 +37,7 @@ Deno.test("backlog: pending runs are counted by lane, with the age of the oldest
     const age = value("oldest_age_seconds", lane);
     assert(age > 50 && age <= 60, String(age));
   }
-  // A clock that was set back makes nothing negative.
+  // A clock that was set back gives no negative age.
   const early = await scrape(store, 0);
   assertEquals(early.value("runledger_dirty_oldest_age_seconds", { lane: "open" }), 0);
 });
@@ -46,7 +46,7 @@ Deno.test("backlog: a long one is counted up to a bound, and its oldest age is s
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
-  // One after the other: each has a row of its own.
+  // In sequence, so that each has its own row.
   for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, pending: [mark(n)] });
   const told = await scrape(store, startMs + 3_600_000);
   assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
@@ -80,10 +80,10 @@ Deno.test("commits: each is counted by its outcome, with all its writes", async 
   const commit = (name: string) =>
     store.writer.commit({ team: TEAM, sets: [{ key: ["test", name], value: 1 }] });
   await commit("a");
-  // Lost for no reason that can be found: tried again at once.
+  // Lost for an unknown reason: retried immediately.
   await commit("b");
   await assertRejects(() => commit("c"), StorageUnavailable);
-  // Two leave at once, eight wait for one of them and share the next.
+  // Two start immediately, eight wait for one of them and share the next.
   await Promise.all(Array.from({ length: 10 }, (_, n) => commit(`d${n}`)));
   const told = await scrape(store);
   const ends = ["stored", "lost", "failed"].map((end) =>

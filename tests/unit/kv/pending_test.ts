@@ -1,4 +1,4 @@
-/** Marks of changed runs: none is lost, none is deleted before it was looked at. */
+/** Marks of pending runs: none is lost, and none is removed before its run is processed. */
 import { assert, assertEquals } from "@std/assert";
 import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -17,12 +17,12 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** A lane's queue that nothing was taken from yet. */
+/** A lane's untouched queue. */
 function queueOf(temp: TempStore, lane: PendingLane = "closed"): PendingQueue {
   return new PendingQueue(temp.store, lane, new PutOff(() => NOON));
 }
 
-/** The runs that a lane names, each once. */
+/** Lists the runs of a lane, each once. */
 async function marked(temp: TempStore, lane: PendingLane): Promise<string[]> {
   return (await queueOf(temp, lane).take(100)).runs.map(({ run }) => run);
 }
@@ -132,7 +132,7 @@ Deno.test("pending: earlier marks are recognized by their version, whatever the 
   assert(moment !== null);
   await mark(NOON);
   assertEquals(await marks.look("job", TEAM.id, moment), "waits");
-  // Nobody waits for another team's runs.
+  // No team waits for another team's runs.
   assertEquals(await marks.look("other", "other" as TeamId, moment), "over");
   await store.writer.commit({ deletes: [early.key] });
   assertEquals(await marks.look("job", TEAM.id, moment), "over");
@@ -180,7 +180,7 @@ Deno.test("pending: a row is removed when the last of its runs is done, and not 
   assertEquals((await temp.keysBelow(["dirty"])).length, 1);
   const rest = await queue.take(10);
   assertEquals(rest.runs.map(({ team }) => team), ["b"]);
-  // One that failed three times waits for its pause, and keeps the row.
+  // A run that failed three times waits for its backoff, and keeps the row.
   await rest.ack(rest.runs);
   for (let tries = 1; tries < 3; tries++) {
     const more = await queue.take(10);

@@ -1,4 +1,4 @@
-/** Limits that trim, page, flag or give up: what is told at the limit and one beyond it. */
+/** Limits that trim, page, flag or time out: the report at the limit and one beyond it. */
 import { runStoreOf, writerOver } from "../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/core/limits.ts";
@@ -149,7 +149,7 @@ Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 on request, and further 
 
 Deno.test("EVENTS_PAGE_BYTES_MAX: a page of large events ends early, and the cursor returns all events once", async () => {
   await using h = await Harness.open();
-  // Three bytes a character: a limit in characters would let three times as much through.
+  // Three bytes per character: a limit in characters would allow three times as much.
   const large = "€".repeat((limits.EVENT_BYTES_MAX - 1_000) / 3);
   const count = Math.ceil(3 * limits.EVENTS_PAGE_BYTES_MAX / limits.EVENT_BYTES_MAX);
   for (let n = 1; n <= count; n++) {

@@ -1,4 +1,4 @@
-/** The doorbell: commits with marks wake the worker of their process, and no message is ever stored. */
+/** Worker signal: commits with marks wake the worker of their process, and no message is stored. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";

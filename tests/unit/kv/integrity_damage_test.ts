@@ -1,4 +1,4 @@
-/** No damage to a ledger that the audit does not find. */
+/** Verify finds every kind of damage to a ledger. */
 import { assert } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type EventLedger, PACKED_ID_BYTES } from "../../../domain/runs/ledger.ts";
@@ -43,7 +43,7 @@ async function changedLedger(
   return { sets: [{ key, value: { ...ledger, ...change(ledger) } }] };
 }
 
-/** Each kind of damage, and words of a difference that tells of it. */
+/** Each kind of damage, and text of the difference that reports it. */
 const DAMAGES: Damages = {
   "the cost of a roll-up is changed": {
     says: "roll-up customer",

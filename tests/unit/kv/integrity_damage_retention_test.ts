@@ -1,4 +1,4 @@
-/** No damage to what is left of runs that are gone, or partly gone, that the audit does not find. */
+/** Verify finds every kind of damage to the remains of expired, partly expired and deleted runs. */
 import { assert, assertEquals } from "@std/assert";
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
@@ -18,13 +18,13 @@ import {
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { aCall, fill } from "../../support/builders/ledger_of_everything.ts";
 
-/** A run whose events all went, one that is deleted, and one that went as a whole. */
+/** A run whose events all expired, a deleted run, and a completely expired run. */
 const DELETED = runId(80) as RunId, GONE = runId(81) as RunId;
 
-/** When the deleted one was. */
+/** Time of the deletion. */
 const DELETED_AT = NOON + 8 * DAY_MS;
 
-/** Fills a ledger of everything, lets payloads and a run go by age, and deletes one. */
+/** Fills a ledger with every kind of data, expires payloads and a run, and deletes one. */
 async function age(h: Harness): Promise<void> {
   h.nowMs = NOON - 40 * DAY_MS;
   for (const id of [GONE, DELETED]) {
@@ -48,7 +48,7 @@ async function firstOf(h: Harness, prefix: Deno.KvKey): Promise<Deno.KvEntry<Uin
   return row;
 }
 
-/** A gone run's share of a kind of roll-ups, changed. */
+/** An expired run's share of a kind of roll-ups, changed. */
 async function removedRollup(
   h: Harness,
   kind: "total" | "model",

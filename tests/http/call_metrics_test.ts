@@ -1,4 +1,6 @@
-/** Figures of model calls that cannot be read refuse nothing: the event, the run and the pages say so. */
+/**
+ * Unreadable metrics of model calls cause no refusal: the event, the run and the pages show them.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -72,7 +74,7 @@ Deno.test("R4: fields missing from the contract's names are read from the provid
     { ...GPT, output_tokens: 0, usage },
     { ...GPT, input_tokens: 1_000, usage },
   );
-  // $2.50 and $10 a million.
+  // $2.50 and $10 per million.
   const costs = run.events.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
   assertEquals(costs, [0.0035, 0.0025, 0.0035]);
   assertEquals((await verifyStore(h.store)).differences, []);

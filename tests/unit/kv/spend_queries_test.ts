@@ -1,4 +1,4 @@
-/** Questions about spend: few at once, in turns, and ended by their deadline or with their client. */
+/** Spend queries: limited concurrency, fair turns, and ended by deadline or disconnect. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -18,7 +18,7 @@ const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 const DAY = "2026-11-21";
 const QUERY = { from: DAY, to: DAY, groupBy: "customer", filters: {} } as const;
 
-/** Stores roll-ups of so many customers on one day. */
+/** Stores roll-ups of many customers on one day. */
 async function fill(store: Store, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, n): RollupRow => {
     const group = { kind: "customer" as const, value: `customer-${n}` };
@@ -33,7 +33,7 @@ async function fill(store: Store, count: number): Promise<void> {
   }
 }
 
-/** Asks what customers cost; each batch of rows is noted. */
+/** Queries spend by customer, recording each batch of rows. */
 function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
   const spend = createSpendStore(store);
   return spend.ask(TEAM, () =>
@@ -76,7 +76,7 @@ Deno.test("a spend query that takes too long is refused with advice, and reads n
   const answer = await questions.run(TEAM.id, async () => {
     for await (const rows of spend.rows(TEAM, "customer", DAY, DAY)) {
       read += rows.length;
-      // The deadline has passed when the next batch is asked for.
+      // The deadline has passed when the next batch is requested.
       await new Promise((resolve) => setTimeout(resolve));
     }
     return { ok: true, value: read };

@@ -1,4 +1,4 @@
-/** The audit: exact where all is well, and what it says where it is not. */
+/** Verify: exact for an intact ledger, and its report of a damaged one. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -37,7 +37,7 @@ Deno.test("verify: after its calls were repriced a ledger is exact by the curren
   await h.worker.idle();
   assert((await h.get("/v1/spend")).json.totals.cost_usd > before);
   assertEquals((await verifyStore(h.store)).differences, []);
-  // The prices that count are the new ones.
+  // The new prices count.
   const prefix = keys.prices(h.team.id, RUN, 0).slice(0, -1);
   const [row] = await Array.fromAsync(h.store.reader.list({ prefix }), ({ key }) => key);
   assert(row !== undefined);

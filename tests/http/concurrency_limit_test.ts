@@ -1,4 +1,7 @@
-/** Too many requests at once: refused before anything of them is read (decision 2, decision 42). */
+/**
+ * Too many concurrent requests are refused before anything of them is read (decision 2, decision
+ * 42).
+ */
 import { assert, assertEquals } from "@std/assert";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { aRun } from "../support/builders/requests.ts";
@@ -18,7 +21,7 @@ Deno.test("request 501 in progress is 503 after a moment, and is accepted when o
     },
   };
   await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-  // A team alone has no more than 400 of them.
+  // One team may have at most 400 of them.
   const { key: other } = await h.addTeam("enterprise");
   const under = Array.from(
     { length: REQUESTS_MAX },
@@ -30,9 +33,9 @@ Deno.test("request 501 in progress is 503 after a moment, and is accepted when o
   assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
   const seconds = Number(refused.headers.get("retry-after"));
   assert(seconds >= 1 && seconds <= 5);
-  // It was held, so that it does not come back at once.
+  // The refusal is delayed, so that the client does not retry immediately.
   assert(performance.now() - startMs >= 240);
-  // Whether the process lives is told all the same.
+  // The liveness probe still answers.
   assertEquals((await h.get("/healthz", { key: null })).status, 200);
   gate.resolve();
   const statuses = new Set((await Promise.all(under)).map(({ status }) => status));

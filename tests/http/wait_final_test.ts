@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}?wait=final`: an answer once everything behind the close is done. */
+/** `GET /v1/runs/{id}?wait=final`: a response once every stage after the close is done. */
 import { assert, assertEquals } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { isProcessed } from "../../domain/runs/record.ts";
@@ -114,7 +114,7 @@ Deno.test("wait=final: an invalid request is refused before any wait", async () 
   assert(performance.now() - startMs < 5_000);
 });
 
-/** Waits for the run; the call that asks whether all wait may have had its place for a moment. */
+/** Waits for the run; the probing call may have used its slot for a moment. */
 async function waitForFinal(h: Harness, key: string): Promise<Answer> {
   for (;;) {
     const answer = await h.get(`${PATH}?wait=final&timeout=60`, { key });

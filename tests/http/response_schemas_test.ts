@@ -1,4 +1,4 @@
-/** Every read of runs of every shape answers what the document says, and nothing besides. */
+/** Every read of every shape of run matches the OpenAPI document exactly. */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
@@ -18,12 +18,12 @@ const DAY_MS = 86_400_000;
 const document = describedApi();
 const judge = judgeBy(closed(document));
 
-/** Where the document has what a read answers. */
+/** Path of a read's response schema in the document. */
 function at(template: string, status: number, type: string): string[] {
   return ["paths", template, "get", "responses", String(status), "content", type];
 }
 
-/** Reads and fails unless the answer is what the document says. */
+/** Reads and fails unless the response matches the document. */
 async function read(h: Harness, template: string, path: string, key = h.key) {
   const answer = await h.get(path, { key });
   const { status, headers } = answer;
@@ -64,7 +64,7 @@ async function readRuns(h: Harness, names: ReadonlyMap<string, string>, t: Deno.
   }
 }
 
-/** Reads everything that sums runs up or lists them, and what a team sets. */
+/** Reads everything that aggregates or lists runs, and the team's settings. */
 async function readLists(h: Harness): Promise<void> {
   await readPages(h, "/v1/runs", "limit=7");
   await readPages(h, "/v1/runs", "limit=3&has=orphan");
@@ -102,7 +102,7 @@ async function readChanges(h: Harness): Promise<number> {
   }
 }
 
-/** Exports are lines, which the document describes one by one. */
+/** Exports are lines, which the document describes individually. */
 async function readExports(h: Harness): Promise<void> {
   const { text } = await read(h, "/v1/runs.ndjson", "/v1/runs.ndjson");
   const lines = text.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -172,7 +172,7 @@ Deno.test("each read of each shape of run matches the OpenAPI document", async (
 
 const TIER = { input_usd_per_million: 1, output_usd_per_million: 2 };
 
-/** Shapes that go as a whole: they never had an opening. */
+/** Shapes without an opening, which expire completely. */
 const SWEPT = ["without an opening", "a finish alone", "a score alone"];
 
 Deno.test("a live stream's events match the OpenAPI document", async () => {

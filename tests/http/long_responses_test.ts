@@ -1,4 +1,7 @@
-/** Long answers: sent in parts, whole for whoever reads, and counted for whoever does not. */
+/**
+ * Long responses: sent in parts, complete for a client that reads, and counted for one that does
+ * not.
+ */
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
@@ -7,7 +10,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 
-/** Stores a run whose record takes so many bytes, none of which can be compressed much. */
+/** Stores a run whose record has this many bytes, nearly incompressible. */
 async function storeLong(h: Harness, bytes: number, key = h.key): Promise<void> {
   const text = crypto.getRandomValues(new Uint8Array(1_024)).toHex().repeat(bytes / 2_048);
   await h.post("/v1/runs", aRun(1), { key });
@@ -16,7 +19,7 @@ async function storeLong(h: Harness, bytes: number, key = h.key): Promise<void> 
   await h.worker.idle();
 }
 
-/** Bytes of answers on their way. */
+/** Bytes of responses in flight. */
 function held(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "answers")?.bytes ?? 0;
 }
@@ -60,7 +63,7 @@ Deno.test("long responses: the same bytes with length and tag, complete or compr
 });
 
 Deno.test("H10: unread bytes are counted; their team is refused more, others are answered", async () => {
-  // Two answers fill a team's part of all.
+  // Two responses fill a team's share.
   const memory = new Memory(60);
   assert(Math.floor(memory.bytesMax("answers") / 4 / 512_000) === 2);
   await using h = await Harness.open({ tier: "enterprise", memory });
@@ -69,7 +72,7 @@ Deno.test("H10: unread bytes are counted; their team is refused more, others are
   await storeLong(h, 512_000, other.key);
   const { hostname, port } = new URL(h.url);
   const request = `GET ${RUN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n\r\n`;
-  // The kernel's buffers take some answers; the one after them stays with the service.
+  // The kernel's buffers hold some responses; the next one stays in the service.
   const sockets = await Promise.all([1, 2].map(async () => {
     const socket = await Deno.connect({ hostname, port: Number(port) });
     for (let n = 0; n < 100; n++) await socket.write(new TextEncoder().encode(request));
