@@ -75,7 +75,7 @@ Deno.test("agents: late events, new prices, retries and late labels count no run
   });
   assert(repriced.status < 300, repriced.text);
   await h.worker.idle();
-  assert((await h.get(path)).json.cost.revision > 2, "nothing was priced anew");
+  assert((await h.get(path)).json.cost.revision > 2, "nothing was repriced");
   await h.post("/v1/runs", aRun(1));
   await h.post(`${path}/finish`, aFinish({ status: "failed" }));
   assertEquals(await agentOf(h, "researcher"), counted);

@@ -1,6 +1,6 @@
 /**
- * Every bad request of `bad_requests/`, against one running service: the refusal is the one the
- * contract names, it comes at once, and no byte of the store changes.
+ * Every bad request of `bad_requests/` against one running service: it gets the contract's refusal
+ * immediately, and no byte of the store changes.
  */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";

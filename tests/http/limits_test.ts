@@ -1,6 +1,6 @@
 /**
- * Every limit that refuses: at the limit a request is stored whole, one beyond it is refused and
- * leaves nothing. Limits that trim, page or tell are in `limits_reported_test.ts`.
+ * Limits that refuse: a request at the limit is stored completely, one beyond it is refused and
+ * leaves nothing. Limits that trim, page or report are in `limits_reported_test.ts`.
  */
 import { assert, assertEquals } from "@std/assert";
 import type { ErrorCode } from "../../domain/core/errors.ts";

@@ -130,8 +130,8 @@ const DIFFERENT =
   /^(id|team|target|replaces|created_by|deleted_by|secret|at|\w+_at|\w+_seen|id_refused_until)$/;
 
 /**
- * Where a real answer does not say what the shown one does; null when it says it all. A text may be cut
- * off by "…", and a list may have more: what the team had before.
+ * Returns the first path where a real response differs from the shown one, or null. A shown text may
+ * be cut by "…", and a real list may have more items, from before.
  */
 function difference(shown: unknown, real: unknown, where = ""): string | null {
   const differs = `${where}: ${JSON.stringify(real)} is shown as ${JSON.stringify(shown)}`;

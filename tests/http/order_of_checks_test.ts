@@ -1,5 +1,5 @@
 /**
- * A request that is wrong in two ways gets the answer of the earlier check (decisions, section 2).
+ * A request with two faults gets the error of the earlier check (decisions, section 2).
  *
  * Each test breaks two neighbours of the order at once. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
@@ -17,8 +17,8 @@ function refusal({ status, headers, text }: Pick<Answer, "status" | "headers" | 
 }
 
 /**
- * Sends head lines as they are, which `fetch` would not, and reads one answer. The body that the
- * head may announce never comes, so the answer must not wait for it.
+ * Sends raw head lines, which `fetch` cannot, and reads one response. An announced body is never
+ * sent, so the response must not wait for it.
  */
 async function raw(h: Harness, lines: readonly string[]): Promise<Refused> {
   const { hostname, port } = new URL(h.url);

@@ -107,8 +107,8 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
     const sum = lines.reduce((a: number, b: number) => a + Math.round(b), 0);
     assertEquals(BigInt(sum), picodollars);
     const { model } = json.by_model[0];
-    const anew = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
-    assertEquals([anew.json.llm_calls, anew.json.runs_changed], [1, 0]);
+    const repriced = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
+    assertEquals([repriced.json.llm_calls, repriced.json.runs_changed], [1, 0]);
     assertEquals((await verifyStore(h.store)).differences, []);
   });
 }

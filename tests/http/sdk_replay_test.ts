@@ -1,6 +1,6 @@
 /**
- * Requests as the two official AgentPing SDKs send them, in TypeScript and for Laravel. Both drop a call
- * that is answered with 4xx and say nothing, so none of these may be refused.
+ * Requests as the two official AgentPing SDKs send them, in TypeScript and for Laravel. Both
+ * silently drop a call that is answered with 4xx, so none of these may be refused.
  */
 import { assert, assertEquals } from "@std/assert";
 import { at, eventId, runId } from "../support/builders/requests.ts";

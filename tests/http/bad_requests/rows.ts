@@ -1,8 +1,8 @@
 /**
- * The rows of bad requests as data: one JSON object a line.
+ * Bad requests as data: one JSON object per line.
  *
- * In any text of a row `{{unit*count}}` stands for so many repetitions, so that a long value stays
- * readable. `batch` stands for `{events: [...]}` with good events and one bad among them.
+ * In any text of a row `{{unit*count}}` means `count` repetitions, which keeps long values readable.
+ * `batch` means `{events: [...]}` with good events and one bad event.
  */
 import { events } from "../../support/builders/requests.ts";
 import type { ErrorCode } from "../../../domain/core/errors.ts";

@@ -193,18 +193,18 @@ const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Dama
     lastRun: { ...row.lastRun, status: "timeout" },
   })),
   "its row is no row": changed(() => 7),
-  "its row is gone": {
+  "its row is missing": {
     says: "activity of agent researcher",
     make: (h) => Promise.resolve({ deletes: [keys.agentActivity(h.team.id, "researcher")] }),
   },
-  "there is a row too many": {
+  "there is an extra row": {
     says: "activity of agent nobody",
     async make(h) {
       const value = await valueOf(h, keys.agentActivity(h.team.id, "researcher"));
       return { sets: [{ key: keys.agentActivity(h.team.id, "nobody"), value }] };
     },
   },
-  "an agent that has runs is gone": {
+  "an agent that has runs is missing": {
     says: "agent researcher",
     make: (h) => Promise.resolve({ deletes: [keys.agent(h.team.id, "researcher")] }),
   },

@@ -70,29 +70,29 @@ async function changedTotals(
 }
 
 const DAMAGES: Damages = {
-  "what gone runs cost is a picodollar more": {
+  "the cost of expired runs is a picodollar more": {
     says: "roll-up total 2026-10-12",
     make: (h) => removedRollup(h, "total", ({ cost }) => ({ cost: `${BigInt(cost ?? 0) + 1n}` })),
   },
-  "gone runs are one more": {
+  "expired runs are one more": {
     says: "roll-up model 2026-10-12",
     make: (h) => removedRollup(h, "model", ({ runs }) => ({ runs: Number(runs) + 1 })),
   },
-  "what gone runs came to is gone": {
+  "the totals of expired runs are missing": {
     says: "roll-up cell 2026-10-12",
     async make(h) {
       const { key } = await firstOf(h, keys.removedRollups(h.team.id, "cell"));
       return { deletes: [key] };
     },
   },
-  "gone runs of a day without any": {
+  "expired runs of a day without any": {
     says: "roll-up total 2020-01-01",
     async make(h) {
       const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, "total"));
       return { sets: [{ key: key.with(3, "2020-01-01"), value }] };
     },
   },
-  "usage of what is gone is one less": {
+  "usage of expired runs is one less": {
     says: "usage of 2026-11",
     async make(h) {
       const key = keys.removedUsage(h.team.id, "2026-11");
@@ -100,11 +100,11 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: new Deno.KvU64(value - 1n) }] };
     },
   },
-  "usage of what is gone is gone": {
+  "usage of expired runs is missing": {
     says: "usage of 2026-10",
     make: (h) => Promise.resolve({ deletes: [keys.removedUsage(h.team.id, "2026-10")] }),
   },
-  "runs of an agent that are gone are one more": {
+  "expired runs of an agent are one more": {
     says: "activity of agent old",
     async make(h) {
       const key = keys.removedAgent(h.team.id, "old");
@@ -112,11 +112,11 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: { ...activity, runs: activity.runs + 1 } }] };
     },
   },
-  "runs of an agent that are gone are forgotten": {
+  "expired runs of an agent are missing": {
     says: "activity of agent old",
     make: (h) => Promise.resolve({ deletes: [keys.removedAgent(h.team.id, "old")] }),
   },
-  "what removed events cost is a picodollar more": {
+  "the cost of removed events is a picodollar more": {
     says: `event totals of ${RUN}`,
     make: (h) =>
       changedTotals(h, ({ cost, models }) => ({
@@ -128,11 +128,11 @@ const DAMAGES: Damages = {
     says: `event totals of ${RUN}`,
     make: (h) => changedTotals(h, ({ events }) => ({ events: events - 1 })),
   },
-  "what removed events came to is gone": {
+  "the totals of removed events are missing": {
     says: `event totals of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.removedTotals(h.team.id, RUN)] }),
   },
-  "a ledger takes a removed batch for stored": {
+  "a ledger counts a removed batch as stored": {
     says: `batch 2 of ${RUN}`,
     async make(h) {
       const key = keys.ledger(h.team.id, RUN);
@@ -140,21 +140,21 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: { ...ledger, removed: ledger.removed - 1 } }] };
     },
   },
-  "a stripped run is not filed by its age": {
+  "a stripped run has no expiry entry": {
     says: `index record ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
         deletes: [keys.expiry(h.team.id, { horizon: "record", since: NOON }, RUN)],
       }),
   },
-  "a deleted id would be refused for ever": {
+  "a deleted id would be refused forever": {
     says: `index of deleted ${DELETED}`,
     make: (h) => {
       const filing = { horizon: "tombstone", since: DELETED_AT } as const;
       return Promise.resolve({ deletes: [keys.expiry(h.team.id, filing, DELETED)] });
     },
   },
-  "a deleted run would take events again": {
+  "a deleted run would accept events again": {
     says: `tombstone of ${DELETED}`,
     make: (h) => Promise.resolve({ deletes: [keys.ledger(h.team.id, DELETED)] }),
   },

@@ -33,8 +33,8 @@ const plain = fc.constantFrom(
   "12345678901234567890",
 );
 /**
- * No backslash in a key: once this runtime's JSON.parse has seen a key such as "\\", it reads an
- * escaped key at the same place of a similar object as that key. The scanners must not copy it.
+ * Keys without a backslash: once this runtime's JSON.parse has seen a key such as "\\", it reads an
+ * escaped key at the same position of a similar object as that key. The scanners must not copy this.
  */
 const key = fc.oneof(
   text.filter((value) => !value.includes("\\")).chain((value) =>

@@ -108,8 +108,8 @@ function summary({ outcome, opening, closing }: Decision): string {
 }
 
 /**
- * What is promised is what is stored: parts are only added, and told exactly as written. A call
- * that only opens says `running`, also where a close came before it (contract 2).
+ * Checks that the response matches the stored parts: parts are only added, and returned exactly as
+ * written. A call that only opens returns `running`, also after a close (contract 2).
  */
 function checkPromise(callName: string, stored: RunParts, decision: Decision): void {
   const { outcome, opening, closing } = decision;

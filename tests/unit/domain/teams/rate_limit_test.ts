@@ -29,8 +29,8 @@ function timesOf(gaps: readonly number[]): number[] {
 }
 
 /**
- * The promise in whole numbers: a request is admitted exactly when, in every window that ends with it,
- * what was admitted and it make at most the burst and what came back since the window began.
+ * The contract in integers: a request is admitted exactly if every window that ends with it has at
+ * most the burst plus the refill since the window began.
  */
 function promised(rate: Rate, times: readonly number[]): boolean[] {
   const admitted: number[] = [];
