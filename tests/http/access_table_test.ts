@@ -49,18 +49,18 @@ async function nameThings(h: Harness): Promise<Names> {
   const { key, team } = await h.addTeam("business");
   const labels = { agent: "theirs", customer_id: "acme" };
   await h.post("/v1/runs", aRun(9, labels), { key });
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   const rate = (await h.request("PUT", "/v1/rate-card", { key, body: PRICE })).json;
   const dry = { model: PRICE.model, from: at(-60_000), to: at(), dry_run: true };
   const job = await h.post("/v1/rate-card/reprice", dry, { key });
-  const gone = (await h.request("DELETE", "/v1/customers/other", { key })).json;
-  for (const { id } of [made, rate, gone, job.json]) assert(typeof id === "string");
+  const deleted = (await h.request("DELETE", "/v1/customers/other", { key })).json;
+  for (const { id } of [created, rate, deleted, job.json]) assert(typeof id === "string");
   return {
     "/v1/runs/": [runId(8), runId(9)],
-    "/v1/keys/": [`key_eu_${"0".repeat(32)}`, made.id],
+    "/v1/keys/": [`key_eu_${"0".repeat(32)}`, created.id],
     "/v1/rate-card/": [`rate_${"0".repeat(26)}`, rate.id],
     "/v1/rate-card/reprice/": ["0".repeat(26), job.json.id],
-    "/v1/deletions/": ["0".repeat(26), gone.id],
+    "/v1/deletions/": ["0".repeat(26), deleted.id],
     "/v1/agents/": ["nobody", "theirs"],
     "/v1/customers/": ["nobody", "acme"],
     "/v1/teams/": ["0".repeat(26), team.id],
@@ -70,7 +70,7 @@ async function nameThings(h: Harness): Promise<Names> {
 /**
  * Requests a route under a name; reads only refusals to the end, since some responses are endless.
  */
-async function ask(
+async function requestRoute(
   h: Harness,
   route: RouteRule,
   key: string | null,
@@ -118,22 +118,22 @@ Deno.test("every route refuses unknown credentials with the same bytes, and admi
   for (const route of guarded()) {
     const what = named(route);
     const { scope, pingTokens, operator } = route.access;
-    const asked = (key: string | null) => ask(h, route, key, names);
-    const nobody = await asked(null);
+    const attempt = (key: string | null) => requestRoute(h, route, key, names);
+    const nobody = await attempt(null);
     assertEquals([nobody.status, codeOf(nobody)], [401, "invalid_credential"], what);
     const strangers = [revoked.secret, `apk_eu_${"9".repeat(32)}`, `opk_eu_${"9".repeat(32)}`];
-    for (const key of strangers) assertEquals(await asked(key), nobody, `${what} ${key}`);
+    for (const key of strangers) assertEquals(await attempt(key), nobody, `${what} ${key}`);
     for (const has of SCOPES) {
-      const answer = await asked(keyOf[has]);
+      const answer = await attempt(keyOf[has]);
       if (has === scope) assert(![401, 403].includes(answer.status), `${what} with ${has}`);
       else assertEquals([answer.status, codeOf(answer)], [403, "forbidden"], `${what} with ${has}`);
     }
-    const byToken = await asked(own);
+    const byToken = await attempt(own);
     if (pingTokens) assert(byToken.status < 300, what);
     else assertEquals([byToken.status, codeOf(byToken)], [401, "scope_violation"], what);
-    const byOther = await asked(others);
+    const byOther = await attempt(others);
     assertEquals([byOther.status, codeOf(byOther)], [401, "scope_violation"], what);
-    const byOperator = await asked(OPERATOR_KEY);
+    const byOperator = await attempt(OPERATOR_KEY);
     if (operator) assert(![401, 403].includes(byOperator.status), what);
     else {
       assertEquals([byOperator.status, codeOf(byOperator)], [403, "forbidden"], what);
@@ -154,8 +154,8 @@ Deno.test("every route with a name in its path answers for another team's name a
     const beginning = beginningOf(route.path);
     assert(names[beginning] !== undefined, `say whose names are behind ${beginning}`);
     const [never, theirs] = [
-      await ask(h, route, h.key, names, 0),
-      await ask(h, route, h.key, names, 1),
+      await requestRoute(h, route, h.key, names, 0),
+      await requestRoute(h, route, h.key, names, 1),
     ];
     assertEquals(theirs, never, named(route));
   }
@@ -166,9 +166,9 @@ Deno.test("without an operator key its routes are refused for everyone, whatever
   await using h = await Harness.open();
   const names = { "/v1/teams/": ["0".repeat(26), h.team.id] } as const;
   for (const route of guarded().filter(({ access }) => access.scope === null)) {
-    const nobody = await ask(h, route, null, names);
-    assertEquals(await ask(h, route, OPERATOR_KEY, names), nobody, named(route));
-    const byKey = await ask(h, route, h.key, names);
+    const nobody = await requestRoute(h, route, null, names);
+    assertEquals(await requestRoute(h, route, OPERATOR_KEY, names), nobody, named(route));
+    const byKey = await requestRoute(h, route, h.key, names);
     assertEquals([byKey.status, codeOf(byKey)], [403, "forbidden"], named(route));
   }
 });

@@ -101,15 +101,15 @@ Deno.test("agents: pages that include archived agents contain each once, in byte
   await h.worker.idle();
   for (const sort of ["agent", "last_seen"]) {
     for (let limit = 1; limit <= order.length + 1; limit++) {
-      const found: string[] = [];
+      const results: string[] = [];
       const path = `/v1/agents?archived=true&sort=${sort}&limit=${limit}`;
       let cursor: string | null = "";
       while (cursor !== null) {
         const { json } = await h.get(cursor === "" ? path : `${path}&cursor=${cursor}`);
-        found.push(...json.agents.map(({ agent }: { agent: string }) => agent));
+        results.push(...json.agents.map(({ agent }: { agent: string }) => agent));
         ({ cursor } = json);
       }
-      assertEquals(found, order, `${sort} by ${limit}`);
+      assertEquals(results, order, `${sort} by ${limit}`);
     }
   }
   const used = order.filter((agent) => !["a", "🦉", "b"].includes(agent));

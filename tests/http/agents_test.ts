@@ -27,8 +27,8 @@ async function pagesOf(h: Harness, query: string): Promise<string[][]> {
 
 /** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
 Deno.test("agents: every status has its count, and a run that ends moves to its final status", async () => {
@@ -190,8 +190,8 @@ Deno.test("agents: reading needs the scope read", async () => {
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const read = await h.addKey({ kind: "api_key", scopes: ["read"] });
   for (const path of ["/v1/agents", "/v1/agents/nightly", "/v1/agents/unknown"]) {
-    const asked = [ingest, token, null].map((key) => h.get(path, { key }));
-    const refused = (await Promise.all(asked)).map(({ status, json }) => [status, json.error]);
+    const requests = [ingest, token, null].map((key) => h.get(path, { key }));
+    const refused = (await Promise.all(requests)).map(({ status, json }) => [status, json.error]);
     assertEquals(refused, [
       [403, "forbidden"],
       [401, "scope_violation"],
@@ -274,8 +274,10 @@ Deno.test("decision 38: every call with metadata reports what it drops, also on 
   for (const [method, path, body] of calls) {
     for (const replayed of [null, "true"]) {
       const { headers } = await h.request(method, path, { body });
-      const told = ["idempotent-replayed", "runledger-dropped"].map((name) => headers.get(name));
-      assertEquals(told, [replayed, `metadata=${body ? 2 : 1}`], `${method} ${path}`);
+      const reported = ["idempotent-replayed", "runledger-dropped"].map((name) =>
+        headers.get(name)
+      );
+      assertEquals(reported, [replayed, `metadata=${body ? 2 : 1}`], `${method} ${path}`);
     }
   }
 });
@@ -284,12 +286,12 @@ Deno.test("decision 38: a refused call and a call without metadata report no dro
   await using h = await Harness.open({ tier: "free" });
   const metadata = { a: 1 };
   await h.post("/v1/runs", aRun(1));
-  const sent = [
+  const input = [
     await h.post(`/v1/runs/${runId(1)}/events`, { metadata, events: [anEvent(1, { metadata })] }),
     await h.post("/v1/runs", aRun(1, { agent: "another", metadata })),
     await h.post("/v1/heartbeats", aHeartbeat(2, { status: "no such", metadata })),
     await h.get("/v1/ping?metadata=x"),
   ];
-  assertEquals(sent.map(({ status }) => status), [202, 409, 400, 400]);
-  assertEquals(sent.map(({ headers }) => headers.get("runledger-dropped")), Array(4).fill(null));
+  assertEquals(input.map(({ status }) => status), [202, 409, 400, 400]);
+  assertEquals(input.map(({ headers }) => headers.get("runledger-dropped")), Array(4).fill(null));
 });

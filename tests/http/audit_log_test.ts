@@ -109,11 +109,11 @@ Deno.test("refused calls and calls that change nothing are not in the log", asyn
 
 Deno.test("pages of the log continue where they ended, whatever happens meanwhile", async () => {
   await using h = await Harness.open();
-  const made: string[] = [];
+  const created: string[] = [];
   // Several in one millisecond keep their order.
   for (let n = 0; n < 7; n++) {
     if (n === 4) h.nowMs += 1;
-    made.unshift((await h.post("/v1/keys", { ...API_KEY, name: `key ${n}` })).json.id);
+    created.unshift((await h.post("/v1/keys", { ...API_KEY, name: `key ${n}` })).json.id);
   }
   const seen: string[] = [];
   let path = "/v1/audit?limit=2";
@@ -125,7 +125,7 @@ Deno.test("pages of the log continue where they ended, whatever happens meanwhil
     await h.post("/v1/keys", API_KEY);
     path = `/v1/audit?limit=2&cursor=${cursor}`;
   }
-  assertEquals(seen.slice(0, 7), made);
+  assertEquals(seen.slice(0, 7), created);
   assertEquals(seen.length, 9);
 });
 

@@ -46,11 +46,11 @@ async function seed(h: Harness): Promise<Secrets> {
 }
 
 async function addCredentials(h: Harness): Promise<Omit<Secrets, "other" | "full" | "operator">> {
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "to revoke" })).json;
-  assertEquals((await h.request("DELETE", `/v1/keys/${made.id}`)).status, 200);
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "to revoke" })).json;
+  assertEquals((await h.request("DELETE", `/v1/keys/${created.id}`)).status, 200);
   return {
     none: null,
-    revoked: made.secret,
+    revoked: created.secret,
     unknown: `apk_eu_${"9".repeat(32)}`,
     us: `apk_us_${"a".repeat(32)}`,
     token: await h.addKey({ kind: "ping_token", agent: "nightly" }),
@@ -113,17 +113,17 @@ async function run(h: Harness, secrets: Secrets, row: Row): Promise<void> {
 
 /** Runs rows in sequence; returns every deviation, not only the first. */
 async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): Promise<string[]> {
-  const found: string[] = [];
+  const results: string[] = [];
   const before = (await h.dump()).join("\n");
   for (const row of rows) {
     try {
       await run(h, secrets, row);
       assert((await h.dump()).join("\n") === before, "the store changed");
     } catch (error) {
-      found.push(`${row.name}: ${error instanceof Error ? error.message : error}`);
+      results.push(`${row.name}: ${error instanceof Error ? error.message : error}`);
     }
   }
-  return found;
+  return results;
 }
 
 /** Routes with fewer logged refusals than required. */

@@ -45,15 +45,15 @@ async function stall(
 }
 
 /** Bytes currently held by bodies. */
-function held(h: Harness): number {
+function heldBytes(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "bodies")?.bytes ?? 0;
 }
 
 /** Waits until bodies hold this many bytes: written bytes may not have been read yet. */
 async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<void> {
   const endMs = performance.now() + 5_000;
-  while (!isSo(held(h))) {
-    assert(performance.now() < endMs, `bodies hold ${held(h)} bytes`);
+  while (!isSo(heldBytes(h))) {
+    assert(performance.now() < endMs, `bodies hold ${heldBytes(h)} bytes`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -78,9 +78,9 @@ Deno.test("H3: a team at its share is refused; other teams reclaim its bytes whe
   await using h = await Harness.open({ tier: "enterprise", memory: new Memory(MEMORY_MB) });
   // Four teams each send nearly their share: together that is the entire budget.
   const teams = await Promise.all([0, 1, 2, 3].map(() => h.addTeam("enterprise")));
-  const sent = 1_048_575;
-  const stalls = await Promise.all(teams.map(({ key }) => stall(h, 4, { key, sent })));
-  await untilHeld(h, (bytes) => bytes >= 16 * sent);
+  const sentBytes = 1_048_575;
+  const stalls = await Promise.all(teams.map(({ key }) => stall(h, 4, { key, sent: sentBytes })));
+  await untilHeld(h, (bytes) => bytes >= 16 * sentBytes);
   const full = await h.post("/v1/runs", aLargeRun(1, 1_000_000), { key: teams[0]?.key ?? "" });
   assertEquals([full.status, full.json.error], [503, "overloaded"]);
   assert(full.headers.has("retry-after"));
@@ -97,7 +97,7 @@ Deno.test("H3: a body's bytes are held until its response, also for a refused or
   await using h = await Harness.open({ tier: "enterprise" });
   const plain = aLargeRun(1, 500_000);
   const gzip = { "Content-Encoding": "gzip" };
-  const sent: [string | Uint8Array, Record<string, string>, number][] = [
+  const cases: [string | Uint8Array, Record<string, string>, number][] = [
     [plain, {}, 202],
     [gzipSync(plain), gzip, 200],
     [gzipSync("x".repeat(50_000_000)), gzip, 413],
@@ -105,9 +105,9 @@ Deno.test("H3: a body's bytes are held until its response, also for a refused or
     ["x".repeat(300_000), {}, 400],
     [new Uint8Array(300_000).fill(0xff), {}, 400],
   ];
-  for (const [body, headers, status] of sent) {
+  for (const [body, headers, status] of cases) {
     assertEquals((await h.post("/v1/runs", body, { headers })).status, status);
-    assertEquals(held(h), 0);
+    assertEquals(heldBytes(h), 0);
   }
 });
 
@@ -166,9 +166,9 @@ Deno.test("a body in one-byte chunks is refused after a few hundred of them", as
   const socket = await Deno.connect({ hostname, port: Number(port) });
   const head = `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n` +
     "Transfer-Encoding: chunked\r\n\r\n";
-  const sent = new TextEncoder().encode(head + "1\r\n \r\n".repeat(20_000));
+  const payloadBytes = new TextEncoder().encode(head + "1\r\n \r\n".repeat(20_000));
   const sending = (async () => {
-    for (let at = 0; at < sent.length;) at += await socket.write(sent.subarray(at));
+    for (let at = 0; at < payloadBytes.length;) at += await socket.write(payloadBytes.subarray(at));
   })().catch(() => {});
   const buffer = new Uint8Array(4_096);
   const count = await socket.read(buffer) ?? 0;

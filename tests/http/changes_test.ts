@@ -8,15 +8,15 @@ type Shown = any;
 
 /** Reads the feed from a cursor to its end, page by page. */
 async function readAll(h: Harness, limit: number, after?: string): Promise<Shown[]> {
-  const found: Shown[] = [];
+  const results: Shown[] = [];
   for (let cursor = after;;) {
     const query = cursor === undefined ? "" : `&after=${cursor}`;
     const { status, json } = await h.get(`/v1/changes?limit=${limit}${query}`);
     assertEquals(status, 200);
     assert(json.changes.length <= limit);
-    found.push(...json.changes);
+    results.push(...json.changes);
     cursor = json.next_cursor;
-    if (!json.has_more) return found;
+    if (!json.has_more) return results;
   }
 }
 

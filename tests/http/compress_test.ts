@@ -23,9 +23,9 @@ async function wire(
   { method = "GET", body = "" } = {},
 ) {
   const all = { Authorization: `Bearer ${h.key}`, ...headers };
-  const sent = request(h.url + path, { method, headers: all, agent: false });
-  sent.end(body);
-  const [message] = await once(sent, "response") as [IncomingMessage];
+  const input = request(h.url + path, { method, headers: all, agent: false });
+  input.end(body);
+  const [message] = await once(input, "response") as [IncomingMessage];
   const chunks: Uint8Array[] = [];
   for await (const chunk of message) chunks.push(chunk);
   return { status: message.statusCode, headers: message.headers, bytes: Buffer.concat(chunks) };
@@ -96,8 +96,8 @@ Deno.test("the ETag of compressed bytes is weak, and both name the record", asyn
   const small = await wire(h, "/openapi.json", { "Accept-Encoding": "gzip" });
   assertEquals(small.headers.etag, `W/${plain.headers.etag}`);
   for (const tag of [plain.headers.etag ?? "", small.headers.etag ?? ""]) {
-    const known = { "Accept-Encoding": "gzip", "If-None-Match": tag };
-    const again = await wire(h, "/openapi.json", known);
+    const conditional = { "Accept-Encoding": "gzip", "If-None-Match": tag };
+    const again = await wire(h, "/openapi.json", conditional);
     assertEquals([again.status, again.bytes.length], [304, 0]);
     assertEquals(again.headers["content-encoding"], undefined);
     assertEquals([again.headers.etag, again.headers.vary], [small.headers.etag, "Accept-Encoding"]);
@@ -129,8 +129,8 @@ Deno.test("a stream is not buffered by compression", async () => {
   const headers = { "Content-Type": "text/event-stream" };
   const stream = new ReadableStream({ start: (controller) => controller.close() });
   const response = new Response(stream, { headers });
-  const sent = new Request("http://host/", { headers: { "Accept-Encoding": "gzip" } });
-  const c = { req: { raw: sent } } as RequestContext;
+  const input = new Request("http://host/", { headers: { "Accept-Encoding": "gzip" } });
+  const c = { req: { raw: input } } as RequestContext;
   assert(await compressed(() => response)(c) === response);
   assertEquals([...response.headers.keys()], ["content-type"]);
 });

@@ -56,8 +56,8 @@ function refusalOf(answer: Answer): [number, string, string | null] {
 
 /** A response without the parts that differ between any two requests. */
 function comparable({ status, headers, text }: Answer) {
-  const kept = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
-  return { status, headers: kept, text };
+  const stableHeaders = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
+  return { status, headers: stableHeaders, text };
 }
 
 Deno.test("decision 1: every route refuses an absent and an unknown credential alike", async () => {

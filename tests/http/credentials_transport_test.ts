@@ -119,7 +119,7 @@ async function bytesOnDisk(h: Harness): Promise<string> {
 Deno.test("decision 2: the store has only the SHA-256 of a secret", async () => {
   await using h = await Harness.open();
   const make = { kind: "api_key", name: "laptop", scopes: ["read"] };
-  const made = (await h.post("/v1/keys", make)).json;
+  const created = (await h.post("/v1/keys", make)).json;
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const text = (await h.dump()).join("\n");
   const disk = await bytesOnDisk(h);
@@ -127,7 +127,7 @@ Deno.test("decision 2: the store has only the SHA-256 of a secret", async () => 
     disk.includes("laptop"),
     "the names of keys are on disk, so the search can find something",
   );
-  for (const secret of [KEY, made.secret, token]) {
+  for (const secret of [KEY, created.secret, token]) {
     const digest = new Uint8Array(createHash("sha256").update(secret).digest());
     assert((await h.store.reader.get(["credential", digest])).versionstamp !== null);
     const hex = secret.slice(-32);

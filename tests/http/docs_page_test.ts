@@ -66,8 +66,8 @@ Deno.test("a shell parses each line as the call that it shows", async () => {
     const method = words.includes("-I") ? "HEAD" : written;
     const body = words.includes("-d") ? words[words.indexOf("-d") + 1] : undefined;
     assertEquals(method ?? (body === undefined ? "GET" : "POST"), placed.method);
-    const shown = placed.call.requestBody?.content["application/json"]?.example;
-    assertEquals(body === undefined ? undefined : JSON.parse(body), shown);
+    const displayed = placed.call.requestBody?.content["application/json"]?.example;
+    assertEquals(body === undefined ? undefined : JSON.parse(body), displayed);
     const url = new URL(words.find((word) => word.startsWith("http://host/")) ?? "");
     const pattern = placed.path.replaceAll(/\{\w+\}/g, "[^/]+");
     assertMatch(url.pathname, new RegExp(`^${pattern}$`));

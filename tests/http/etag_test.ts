@@ -22,17 +22,17 @@ for (const [path, change] of Object.entries(RECORDS)) {
     const first = await h.getSettled(path);
     const tag = first.headers.get("etag") ?? "";
     assertMatch(tag, /^"[0-9a-f]{32}"$/);
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      const same = await h.get(path, { headers: { "If-None-Match": known } });
-      assertEquals([same.status, same.text, same.headers.get("etag")], [304, "", tag], known);
+    for (const knownTag of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      const same = await h.get(path, { headers: { "If-None-Match": knownTag } });
+      assertEquals([same.status, same.text, same.headers.get("etag")], [304, "", tag], knownTag);
       assertEquals(same.headers.get("content-type"), null);
       for (const name of ["x-request-id", "ratelimit", "ratelimit-policy"]) {
         assert(same.headers.has(name), name);
       }
     }
     for (const other of ['"other"', tag.slice(1, -1), "", `${tag.slice(0, -1)}x"`]) {
-      const whole = await h.get(path, { headers: { "If-None-Match": other } });
-      assertEquals([whole.status, whole.text], [200, first.text], other);
+      const complete = await h.get(path, { headers: { "If-None-Match": other } });
+      assertEquals([complete.status, complete.text], [200, first.text], other);
     }
     await change(h);
     const later = await h.getSettled(path, { headers: { "If-None-Match": tag } });

@@ -69,10 +69,10 @@ Deno.test("section 6: 1,203 events sent out of order are read in order, whatever
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   // Seven events share each instant, and batches overlap in time.
-  const sent = shuffled(1_203).map((n) => anEvent(n, { ts: at(Math.floor(n / 7) * 10) }));
-  const batches = await sendInBatches(h, sent);
+  const sentEvents = shuffled(1_203).map((n) => anEvent(n, { ts: at(Math.floor(n / 7) * 10) }));
+  const batches = await sendInBatches(h, sentEvents);
   assert(batches > 40, "many batches, so that pages cut through them");
-  const expected = inOrder(sent);
+  const expected = inOrder(sentEvents);
   for (const restarted of [false, true]) {
     if (restarted) await h.restart();
     for (const limit of [1_000, 401, 97]) {
@@ -86,8 +86,8 @@ Deno.test("section 6: 1,203 events sent out of order are read in order, whatever
 
 Deno.test("section 6: pages of one event return ties in the order of arrival", async () => {
   await using h = await Harness.open();
-  const sent = [5, 3, 9, 1, 7].map((n) => anEvent(n, { ts: at() }));
-  const halves = [sent.slice(0, 2), sent.slice(2)];
+  const sentEvents = [5, 3, 9, 1, 7].map((n) => anEvent(n, { ts: at() }));
+  const halves = [sentEvents.slice(0, 2), sentEvents.slice(2)];
   for (const half of halves) await h.post(`${PATH}/events`, { events: half });
   const read = await pages(h, 1);
   assertEquals(read, [5, 3, 9, 1, 7].map((n) => [eventId(n)]));
@@ -101,8 +101,8 @@ Deno.test("section 6: a page has 50 events by default and ends with a null curso
   await h.post(`${PATH}/events`, { events: [anEvent(51)] });
   const first = await page(h, null, null);
   assertEquals(first.ids, events(1, 50).map(({ id }) => id));
-  const rest = await page(h, null, first.cursor);
-  assertEquals([rest.ids, rest.cursor], [[eventId(51)], null]);
+  const remainder = await page(h, null, first.cursor);
+  assertEquals([remainder.ids, remainder.cursor], [[eventId(51)], null]);
 });
 
 Deno.test("section 6: a run without events has an empty page and a null cursor", async () => {
@@ -125,13 +125,13 @@ Deno.test("section 6: a cursor keeps its position while events arrive before and
   const behind = [anEvent(903, { ts: at(3_333) }), anEvent(904, { ts: at(90_000) })];
   await h.post(`${PATH}/events`, { events: [...behind, same, ...before] });
 
-  const rest = (await pages(h, 50, first.cursor)).flat();
-  assertEquals(rest, inOrder([...original, ...behind, same, ...before]).slice(122));
-  assertEquals(rest[0], same.id);
+  const remainder = (await pages(h, 50, first.cursor)).flat();
+  assertEquals(remainder, inOrder([...original, ...behind, same, ...before]).slice(122));
+  assertEquals(remainder[0], same.id);
   const again = (await pages(h, 50, first.cursor)).flat();
-  assertEquals(again, rest, "a cursor can be used again");
-  const whole = (await pages(h, 1_000)).flat();
-  assertEquals(whole, inOrder([...original, ...behind, same, ...before]));
+  assertEquals(again, remainder, "a cursor can be used again");
+  const complete = (await pages(h, 1_000)).flat();
+  assertEquals(complete, inOrder([...original, ...behind, same, ...before]));
 });
 
 Deno.test("section 6: paging while events are appended misses none and repeats none", async () => {
@@ -159,9 +159,9 @@ Deno.test("section 6: events across the range of instants keep their order", asy
     at(),
     "1970-01-01T00:00:00.001Z",
   ];
-  const sent = instants.map((ts, n) => anEvent(n, { ts }));
-  for (const event of sent) await h.post(`${PATH}/events`, { events: [event] });
-  assertEquals((await pages(h, 1)).flat(), inOrder(sent));
+  const sentEvents = instants.map((ts, n) => anEvent(n, { ts }));
+  for (const event of sentEvents) await h.post(`${PATH}/events`, { events: [event] });
+  assertEquals((await pages(h, 1)).flat(), inOrder(sentEvents));
 });
 
 Deno.test("section 6: events_limit is an integer from 1 to 1000", async () => {

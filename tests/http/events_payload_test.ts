@@ -33,16 +33,16 @@ function withOutput(body: unknown, output: string): string {
 
 Deno.test("payloads of every event type are kept as the exact text sent", async () => {
   await using h = await Harness.open();
-  const sent = Object.values(PAYLOADS).flatMap((data) =>
+  const sentEvents = Object.values(PAYLOADS).flatMap((data) =>
     ["log", "tool_call", "llm_call", "custom"].map((type) => ({ type, data }))
   );
-  for (const [n, { type, data }] of sent.entries()) {
+  for (const [n, { type, data }] of sentEvents.entries()) {
     const body = `{"events":[${eventWith(n, type, data)}]}`;
     assertEquals((await h.post(`${PATH}/events`, body)).status, 202, data);
   }
   await h.restart();
   const { text } = await h.get(`${PATH}?events_limit=1000`);
-  for (const [n, { data }] of sent.entries()) {
+  for (const [n, { data }] of sentEvents.entries()) {
     const start = text.indexOf(`"id":"${eventId(n)}"`);
     const from = text.indexOf('"data":', start) + '"data":'.length;
     assertEquals(text.slice(from, from + data.length), data);

@@ -27,20 +27,20 @@ Deno.test("contract 3: a batch is 202 with its counts and is read back completel
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   h.nowMs += 400;
-  const sent = [
+  const input = [
     anEvent(1),
     anEvent(2, { type: "tool_call", data: { tool: "search", args: [1, null] } }),
     anEvent(3, { type: "my.own-Type/1", data: {} }),
     anEvent(4, { type: "llm_call", turn: 3, data: { model: "m", input_tokens: 5 } }),
   ];
-  const answer = await send(h, sent);
+  const answer = await send(h, input);
   assertEquals([answer.status, answer.json], [202, { accepted: 4, duplicates: 0 }]);
   const run = (await h.get(PATH)).json;
   const [log, tool, own, call] = run.events;
   const received_at = at(400);
-  assertEquals([log, tool, own], sent.slice(0, 3).map((event) => ({ ...event, received_at })));
+  assertEquals([log, tool, own], input.slice(0, 3).map((event) => ({ ...event, received_at })));
   const { cost_usd, priced_by, ...asSent } = call;
-  assertEquals([cost_usd, priced_by, asSent], [0, null, { ...sent[3], received_at }]);
+  assertEquals([cost_usd, priced_by, asSent], [0, null, { ...input[3], received_at }]);
   const { usage } = run;
   assertEquals([usage.events, usage.logs, usage.tool_calls, usage.llm_calls], [4, 1, 1, 1]);
   assertEquals([run.status, run.updated_at], ["running", received_at]);
@@ -95,9 +95,9 @@ Deno.test("decision 20: one bad event anywhere refuses the whole batch", async (
   await using h = await Harness.open();
   await send(h, events(1, 2));
   const before = await h.dump();
-  for (const place of [0, 25, 49]) {
+  for (const position of [0, 25, 49]) {
     const batch: unknown[] = events(10, 59);
-    batch[place] = anEvent(99, { ts: "never" });
+    batch[position] = anEvent(99, { ts: "never" });
     const answer = await send(h, batch);
     assertEquals([answer.status, answer.json.field], [400, "ts"]);
   }

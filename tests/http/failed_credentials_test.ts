@@ -98,11 +98,11 @@ Deno.test("another address does not wait for the lookups of a flooding address",
   const fresh = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const release = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
-  let held = 0;
+  let blocked = 0;
   using _reads = new ReadsOf(h.store, "credential", async () => {
     // The flood's lookups never end on their own; the fifth is from the other address.
-    if (++held === 4) full.resolve();
-    if (held <= 4) await release.promise;
+    if (++blocked === 4) full.resolve();
+    if (blocked <= 4) await release.promise;
   });
   const flood = Array.from({ length: 20 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
   await full.promise;
@@ -122,15 +122,15 @@ Deno.test("a valid key is looked up again in its team's queue, not after its add
   // As after several seconds: its cache entry is stale.
   const realNow = performance.now;
   const release = Promise.withResolvers<void>();
-  let held = 0;
+  let blocked = 0;
   using _reads = new ReadsOf(h.store, "credential", async () => {
-    if (++held <= 4) await release.promise;
+    if (++blocked <= 4) await release.promise;
   });
   const flood = Array.from({ length: 20 }, (_, n) => find(madeUp(n), "flooded"));
   performance.now = () => realNow.call(performance) + 6_000;
-  const found = find(h.key, "flooded");
+  const result = find(h.key, "flooded");
   performance.now = realNow;
-  assert(await found !== null);
+  assert(await result !== null);
   release.resolve();
   assertEquals((await Promise.all(flood)).filter((each) => each !== null), []);
 });
@@ -147,20 +147,20 @@ Deno.test("a new or rotated key of one team leaves other teams' keys in the cach
   await using h = await Harness.open();
   const { key: other } = await h.addTeam("free");
   await askWith(h, other);
-  const made = (await h.post("/v1/keys", {
+  const created = (await h.post("/v1/keys", {
     kind: "api_key",
     name: "x",
     scopes: ["read"],
   })).json;
-  assertEquals(await askWith(h, made.secret), 404);
+  assertEquals(await askWith(h, created.secret), 404);
   using reads = new ReadsOf(h.store, "credential");
   assertEquals(await askWith(h, other), 404);
   assertEquals(reads.count, 0);
-  const rotated = await h.post(`/v1/keys/${made.id}/rotate`, { overlap_hours: 0 });
+  const rotated = await h.post(`/v1/keys/${created.id}/rotate`, { overlap_hours: 0 });
   assertEquals(rotated.status, 201);
   const before = reads.count;
   assertEquals(await askWith(h, other), 404);
   assertEquals(reads.count, before);
-  assertEquals(await askWith(h, made.secret), 401);
+  assertEquals(await askWith(h, created.secret), 401);
   assertEquals(await askWith(h, rotated.json.secret), 404);
 });

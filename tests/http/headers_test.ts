@@ -27,10 +27,10 @@ Deno.test("every response has its caching policy and nosniff", async () => {
     seen.set(status, (seen.get(status) ?? 0) + 1);
     const what = `${method} ${path} ${status}`;
     assertEquals(answered.get("x-content-type-options"), "nosniff", what);
-    const kept = answered.get("cache-control") ?? "";
-    assert(kept.split(",").length <= 3 && kept !== "", what);
-    const isForAll = kept.includes("public");
-    assert(isForAll || /no-cache|no-store/.test(kept), what);
+    const cacheControl = answered.get("cache-control") ?? "";
+    assert(cacheControl.split(",").length <= 3 && cacheControl !== "", what);
+    const isForAll = cacheControl.includes("public");
+    assert(isForAll || /no-cache|no-store/.test(cacheControl), what);
     const mayBeForAll = method === "GET" &&
       /^\/(docs|openapi\.json|dashboard\/assets\/.*\.css)$/.test(path);
     assertEquals(isForAll, mayBeForAll, what);

@@ -204,8 +204,12 @@ Deno.test("decision 27: only agent and started_at conflict, whichever call came 
   for (const fields of [{ agent: "other" }, { started_at: at(1) }]) {
     const [field] = Object.keys(fields);
     for (const status of ["start", "ok"]) {
-      const sent = await beat(h, { status, ...fields });
-      assertEquals([sent.status, sent.json.error, sent.json.field], [409, "id_conflict", field]);
+      const response = await beat(h, { status, ...fields });
+      assertEquals([response.status, response.json.error, response.json.field], [
+        409,
+        "id_conflict",
+        field,
+      ]);
     }
     await h.post("/v1/heartbeats", aHeartbeat(2, { status: "start", started_at: at() }));
     const opened = await h.post("/v1/runs", aRun(2, { agent: "nightly", ...fields }));
@@ -220,13 +224,13 @@ Deno.test("decision 27: only agent and started_at conflict, whichever call came 
 Deno.test("decisions 16 and 27: a heartbeat opens a run whose finish came first", async () => {
   await using h = await Harness.open();
   await finish(h, { status: "cancelled", finished_at: at(2_000) });
-  const sent = await beat(h, { status: "ok", cost_usd: 4 });
-  const { status, finished_at, duration_ms } = sent.json;
-  assertEquals([sent.status, status], [202, "cancelled"]);
+  const response = await beat(h, { status: "ok", cost_usd: 4 });
+  const { status, finished_at, duration_ms } = response.json;
+  assertEquals([response.status, status], [202, "cancelled"]);
   assertEquals([finished_at, duration_ms], [at(2_000), 2_000]);
   const run = await recordOf(h);
   assertEquals([run.status, run.cost_usd, run.kind], ["cancelled", 4, "heartbeat"]);
-  assertEquals((await beat(h)).text, sent.text);
+  assertEquals((await beat(h)).text, response.text);
 });
 
 for (const path of ["/v1/runs", "/v1/heartbeats"]) {
@@ -235,9 +239,9 @@ for (const path of ["/v1/runs", "/v1/heartbeats"]) {
     const answers: string[] = [];
     for (const n of [1, 2]) {
       await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
-      const sent = await h.post(path, aRun(n, path === "/v1/runs" ? {} : { status: "start" }));
-      assertEquals(sent.status, 202);
-      answers.push(sent.text.replace(runId(n), "run"));
+      const response = await h.post(path, aRun(n, path === "/v1/runs" ? {} : { status: "start" }));
+      assertEquals(response.status, 202);
+      answers.push(response.text.replace(runId(n), "run"));
       const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
       assertEquals([run.status, run.started_at], ["success", at()]);
     }
@@ -250,8 +254,8 @@ Deno.test("decisions 17 and 27: events join a heartbeat's run and leave its stat
   await beat(h, { cost_usd: 2 });
   const data = { model: "m-1", input_tokens: 1 };
   const events = [anEvent(1), anEvent(2, { type: "llm_call", data })];
-  const sent = await h.post(`/v1/runs/${runId(1)}/events`, { events });
-  assertEquals([sent.status, sent.json.accepted], [202, 2]);
+  const response = await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  assertEquals([response.status, response.json.accepted], [202, 2]);
   const run = await recordOf(h);
   assertEquals([run.usage.events, run.cost_usd, run.cost.unpriced_models], [2, 2, []]);
 });

@@ -56,10 +56,10 @@ Deno.test("R10: a body of unannounced length has the same limit", async () => {
   for (
     const [n, bytes, status] of [[1, BODY_BYTES_MAX, 202], [2, BODY_BYTES_MAX + 1, 413]] as const
   ) {
-    const whole = encoder.encode(aRunOfBytes(n, bytes));
+    const complete = encoder.encode(aRunOfBytes(n, bytes));
     const pieces = Array.from(
       { length: Math.ceil(bytes / 100_000) },
-      (_, i) => whole.subarray(i * 100_000, (i + 1) * 100_000),
+      (_, i) => complete.subarray(i * 100_000, (i + 1) * 100_000),
     );
     const response = await fetch(`${h.url}/v1/runs`, {
       method: "POST",
@@ -128,8 +128,8 @@ Deno.test("decision 10: members of a gzip stream count together", async () => {
     joined.set(b, a.length);
     return joined;
   };
-  const whole = await h.post("/v1/runs", halves(JSON.stringify(aRun(1))), { headers: GZIP });
-  assertEquals(code(whole), [...STORED]);
+  const complete = await h.post("/v1/runs", halves(JSON.stringify(aRun(1))), { headers: GZIP });
+  assertEquals(code(complete), [...STORED]);
   const over = halves(aRunOfBytes(2, BODY_BYTES_MAX + 1));
   assertEquals(code(await h.post("/v1/runs", over, { headers: GZIP })), [...TOO_LARGE]);
 });
@@ -178,8 +178,8 @@ Deno.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async
     const events = await h.post(`${path}/events`, event(n, nest(levels)));
     const end = await h.post(`${path}/finish`, finish(nest(levels)));
     assertEquals([code(events), code(end)], [[...STORED], [...STORED]]);
-    const told = [events, end].map(({ headers }) => headers.get("runledger-dropped"));
-    assertEquals(told, levels === 64 ? [null, null] : ["data=1", "output=1"]);
+    const reported = [events, end].map(({ headers }) => headers.get("runledger-dropped"));
+    assertEquals(reported, levels === 64 ? [null, null] : ["data=1", "output=1"]);
     const { text, json } = await h.get(path);
     if (levels === 64) {
       assertEquals(
@@ -206,8 +206,8 @@ Deno.test("R7: nesting in other fields is only a malformed field", async () => {
     "agent",
   ]);
   const labels = `${JSON.stringify(aRun(2)).slice(0, -1)},"metadata":{"a":1,"b":${deep},"c":2}}`;
-  const kept = await h.post("/v1/runs", labels);
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "metadata=1"]);
+  const accepted = await h.post("/v1/runs", labels);
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, "metadata=1"]);
   assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.metadata, { a: 1, c: 2 });
 });
 

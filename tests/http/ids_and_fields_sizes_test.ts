@@ -59,11 +59,11 @@ Deno.test("R7: an event of exactly 256 KiB is kept, of one byte more the payload
   assertEquals(cut.headers.get("runledger-dropped"), "data=1");
   const { text, json } = await h.get(PATH);
   assertStringIncludes(text, dataOf(most));
-  const sent = dataOf(over).slice('"data":'.length);
+  const input = dataOf(over).slice('"data":'.length);
   assertEquals(json.events[2].data, {
     truncated: true,
-    bytes: sent.length,
-    preview: sent.slice(0, PREVIEW_CHARS_MAX),
+    bytes: input.length,
+    preview: input.slice(0, PREVIEW_CHARS_MAX),
   });
 });
 
@@ -96,24 +96,24 @@ Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated"
 
 Deno.test("decision 11: an incompressible batch of 1 MiB is stored and read completely", async () => {
   await using h = await Harness.open();
-  const sent: string[] = [];
+  const input: string[] = [];
   const shapes = [[4, 262_000], [50, 20_900]] as const;
   for (const [count, bytes] of shapes) {
-    const from = sent.length;
+    const from = input.length;
     const batch = Array.from({ length: count }, (_, i) => anEventOfBytes(from + i, bytes));
     const body = `{"events":[${batch}]}`;
     assert(body.length > 0.99 * WHOLE_BODY_BYTES_MAX && body.length <= WHOLE_BODY_BYTES_MAX);
     const answer = await h.post(`${PATH}/events`, body);
     assertEquals([answer.status, answer.json], [202, { accepted: count, duplicates: 0 }]);
-    sent.push(...batch);
+    input.push(...batch);
   }
   // Read by a process with an empty cache.
   await h.restart();
   const { text, count } = await readEvents(h);
-  assertEquals(count, sent.length);
-  for (const event of sent) assert(text.includes(dataOf(event)), "an event is not as it was sent");
-  assertEquals(await h.usage(), sent.length);
-  const again = await h.post(`${PATH}/events`, `{"events":[${sent.slice(0, 4)}]}`);
+  assertEquals(count, input.length);
+  for (const event of input) assert(text.includes(dataOf(event)), "an event is not as it was sent");
+  assertEquals(await h.usage(), input.length);
+  const again = await h.post(`${PATH}/events`, `{"events":[${input.slice(0, 4)}]}`);
   assertEquals(again.json, { accepted: 0, duplicates: 4 });
 });
 

@@ -126,15 +126,15 @@ Deno.test("decisions, section 2: the first bad field in the order of the tables 
   await using h = await Harness.open();
   for (const [path, fields] of Object.entries(TABLES)) {
     // Sent in reverse, so that the table's order decides and not the body's.
-    const sent = new Map<string, unknown>(fields.toReversed().map(([name, bad]) => [name, bad]));
+    const input = new Map<string, unknown>(fields.toReversed().map(([name, bad]) => [name, bad]));
     for (const [name, , good] of fields) {
-      const answer = await h.post(path, Object.fromEntries(sent));
+      const answer = await h.post(path, Object.fromEntries(input));
       const code = name === "id" ? "invalid_id" : "invalid_field";
       assertEquals(refusal(answer), [400, code, name], `${path} ${name}`);
       assertMatch(answer.json.message, new RegExp(`"${name}`));
-      sent.set(name, good);
+      input.set(name, good);
     }
-    assertEquals((await h.post(path, Object.fromEntries(sent))).status, 202, path);
+    assertEquals((await h.post(path, Object.fromEntries(input))).status, 202, path);
   }
 });
 

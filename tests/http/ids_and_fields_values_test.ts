@@ -73,16 +73,16 @@ Deno.test("decision 12: every format of an instant is echoed and read to the mil
 Deno.test("decision 12: any other text is invalid_field in every time field", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
-  for (const sent of BAD_INSTANTS) {
-    const asked = [
-      ["started_at", await h.post("/v1/runs", aRun(1, { started_at: sent }))],
-      ["ts", await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { ts: sent })] })],
-      ["finished_at", await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: sent }))],
-      ["started_at", await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: sent }))],
-      ["finished_at", await h.post("/v1/heartbeats", aHeartbeat(1, { finished_at: sent }))],
+  for (const input of BAD_INSTANTS) {
+    const requests = [
+      ["started_at", await h.post("/v1/runs", aRun(1, { started_at: input }))],
+      ["ts", await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { ts: input })] })],
+      ["finished_at", await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: input }))],
+      ["started_at", await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: input }))],
+      ["finished_at", await h.post("/v1/heartbeats", aHeartbeat(1, { finished_at: input }))],
     ] as const;
-    for (const [field, { status, json }] of asked) {
-      const what = JSON.stringify(sent);
+    for (const [field, { status, json }] of requests) {
+      const what = JSON.stringify(input);
       assertEquals([status, json.error, json.field], [400, "invalid_field", field], what);
     }
   }
@@ -188,8 +188,8 @@ Deno.test("decision 11, R7: lone surrogates are refused in names, replaced in la
   const run = JSON.stringify(aRun(1)).slice(0, -1);
   let n = 1;
   for (const field of ["customer_id", "feature", "goal"]) {
-    const sent = run.replace(runId(1), runId(++n));
-    const answer = await h.post("/v1/runs", `${sent},"${field}":"${lone}"}`);
+    const input = run.replace(runId(1), runId(++n));
+    const answer = await h.post("/v1/runs", `${input},"${field}":"${lone}"}`);
     assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, `${field}=1`]);
     assertEquals((await h.get(`/v1/runs/${runId(n)}`)).json[field], "a\ufffdb");
   }

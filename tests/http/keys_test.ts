@@ -81,19 +81,19 @@ Deno.test("POST /v1/keys: each bad body is refused by field and stores nothing",
 
 Deno.test("GET /v1/keys lists all credentials, oldest first, without any secret", async () => {
   await using h = await Harness.open();
-  const made = [];
+  const created = [];
   for (const [i, body] of [API_KEY, PING_TOKEN].entries()) {
     h.nowMs += 1_000 * (i + 1);
-    made.push((await h.post("/v1/keys", body)).json);
+    created.push((await h.post("/v1/keys", body)).json);
   }
   h.nowMs += 1_000;
-  await h.request("DELETE", `/v1/keys/${made[0].id}`);
+  await h.request("DELETE", `/v1/keys/${created[0].id}`);
   const answer = await h.get("/v1/keys");
   const [first, ...rest] = answer.json.keys;
   assertEquals([first.kind, first.scopes], ["api_key", ["ingest", "read", "admin"]]);
-  const expected = made.map(({ secret: _, ...fields }) => ({ ...fields, last_used_at: null }));
+  const expected = created.map(({ secret: _, ...fields }) => ({ ...fields, last_used_at: null }));
   assertEquals(rest, [{ ...expected[0], revoked_at: at(4_000) }, expected[1]]);
-  for (const secret of [KEY, made[0].secret, made[1].secret]) {
+  for (const secret of [KEY, created[0].secret, created[1].secret]) {
     assert(!answer.text.includes(secret.slice(-32)));
   }
 });

@@ -140,9 +140,9 @@ Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output t
     [2, "/v1/heartbeats", aHeartbeat(2, { metadata: { b: "c" }, cost_usd: 0.5 })],
   ] as const;
   for (const [n, path, fields] of calls) {
-    const rest = JSON.stringify(fields).slice(0, -1);
-    const output = wide(BODY_BYTES_MAX - rest.length - 13);
-    const body = `${rest},"output":${output}}`;
+    const remainder = JSON.stringify(fields).slice(0, -1);
+    const output = wide(BODY_BYTES_MAX - remainder.length - 13);
+    const body = `${remainder},"output":${output}}`;
     assert(body.length > BODY_BYTES_MAX - 10 && body.length <= BODY_BYTES_MAX);
     const answer = await h.post(path, body);
     assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "output=1"]);
@@ -162,8 +162,8 @@ Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output t
 
 Deno.test("R10: a body with 2 MiB of other fields opens the run, and dropped fields are reported", async () => {
   await using h = await Harness.open();
-  const rest = JSON.stringify(aRun(1)).slice(0, -1);
-  const opened = await h.post("/v1/runs", `${rest},"more":${wide(2_000_000)}}`);
+  const remainder = JSON.stringify(aRun(1)).slice(0, -1);
+  const opened = await h.post("/v1/runs", `${remainder},"more":${wide(2_000_000)}}`);
   assertEquals([opened.status, opened.headers.get("runledger-ignored")], [202, "more"]);
   const finish = JSON.stringify(aFinish()).slice(0, -1);
   const closed = await h.post(`${PATH}/finish`, `${finish},"scores":${wide(1_500_000)}}`);
@@ -173,8 +173,8 @@ Deno.test("R10: a body with 2 MiB of other fields opens the run, and dropped fie
   const other = await h.post("/v1/runs", aRun(2));
   assertEquals(other.status, 202);
   const path = `/v1/runs/${runId(2)}`;
-  const kept = await h.post(`${path}/finish`, `${finish},"scores":${mixed}}`);
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "scores=2"]);
+  const accepted = await h.post(`${path}/finish`, `${finish},"scores":${mixed}}`);
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, "scores=2"]);
   const { scores } = (await h.get(path)).json;
   const pairs = scores.map(({ name, value }: Record<string, unknown>) => [name, value]);
   assertEquals(pairs, [["b", 0.5], ["1", true]]);
@@ -241,11 +241,11 @@ Deno.test("R10: a body of 16 MiB never blocks the event loop for 50 ms", async (
   };
   for (const [name, [text, status]] of Object.entries(bodies)) {
     // Small on the wire, so that the test's own sending does not count.
-    const sent = gzipSync(text);
+    const payloadBytes = gzipSync(text);
     let best = Infinity;
     for (let attempt = 0; attempt < 5 && best >= 50; attempt++) {
       const { longestMs, value } = await whileWatched(() =>
-        h.post(`${PATH}/events`, sent, { headers: { "Content-Encoding": "gzip" } })
+        h.post(`${PATH}/events`, payloadBytes, { headers: { "Content-Encoding": "gzip" } })
       );
       assertEquals(value.status, status, `${name}: ${value.text}`);
       best = Math.min(best, longestMs);

@@ -22,8 +22,8 @@ Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either
   await using h = await Harness.open();
   const key = faces(limits.METADATA_KEY_CHARS_MAX), value = faces(limits.METADATA_VALUE_CHARS_MAX);
   const most = { [key]: value };
-  const kept = await h.post("/v1/runs", aRun(1, { metadata: most }));
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, null]);
+  const accepted = await h.post("/v1/runs", aRun(1, { metadata: most }));
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, null]);
   assertEquals((await h.get(RUN)).json.metadata, most);
   for (const [i, over] of [{ [`${key}x`]: "v" }, { k: `${value}x` }].entries()) {
     const metadata = { ...over, fine: true };
@@ -50,12 +50,12 @@ Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, bey
   await using h = await Harness.open();
   const label = faces(limits.LABEL_CHARS_MAX), goal = faces(limits.GOAL_CHARS_MAX);
   const most = { customer_id: label, feature: label, goal };
-  const kept = await h.post("/v1/runs", aRun(1, most));
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, null]);
+  const accepted = await h.post("/v1/runs", aRun(1, most));
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, null]);
   const beyond = { customer_id: `${label}x`, feature: `${label}x`, goal: `${goal}x` };
   const cut = await h.post("/v1/runs", aRun(2, beyond));
-  const told = "customer_id=1, feature=1, goal=1";
-  assertEquals([cut.status, cut.headers.get("runledger-dropped")], [202, told]);
+  const actual = "customer_id=1, feature=1, goal=1";
+  assertEquals([cut.status, cut.headers.get("runledger-dropped")], [202, actual]);
   for (const [n, flags] of [[1, []], [2, ["truncated"]]] as const) {
     const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.customer_id, run.feature, run.goal], [label, label, goal]);
@@ -67,8 +67,8 @@ Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names tha
   await using h = await Harness.open();
   const name = faces(limits.SCORE_NAME_CHARS_MAX);
   const many = Array.from({ length: limits.SCORES_MAX }, (_, n) => [`score ${n}`, n]);
-  const sent = { [`${name}x`]: 1, [name]: true, ...Object.fromEntries(many) };
-  const answer = await h.post(`${RUN}/finish`, aFinish({ scores: sent }));
+  const input = { [`${name}x`]: 1, [name]: true, ...Object.fromEntries(many) };
+  const answer = await h.post(`${RUN}/finish`, aFinish({ scores: input }));
   assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "scores=2"]);
   const { scores, flags } = (await h.get(RUN)).json;
   assertEquals(scores.length, limits.SCORES_MAX);
@@ -81,8 +81,8 @@ Deno.test("IDLE_TIMEOUT_SECONDS: R9: a value at either bound is accepted, beyond
   const { min, max } = limits.IDLE_TIMEOUT_SECONDS;
   for (const [n, seconds] of [min, max, min - 1, max + 1].entries()) {
     const answer = await h.post("/v1/runs", aRun(n, { idle_timeout_seconds: seconds }));
-    const told = n < 2 ? null : "idle_timeout_seconds=1";
-    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, told]);
+    const actual = n < 2 ? null : "idle_timeout_seconds=1";
+    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, actual]);
   }
 });
 
@@ -138,8 +138,8 @@ Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 on request, and further 
   assertEquals((await h.get(RUN)).json.events.length, usual);
   const page = (await h.get(`${RUN}?events_limit=${max}`)).json;
   assertEquals(page.events.length, max);
-  const rest = (await h.get(`${RUN}?events_limit=1&events_cursor=${page.events_cursor}`)).json;
-  assertEquals([rest.events.length, rest.events_cursor], [1, null]);
+  const remainder = (await h.get(`${RUN}?events_limit=1&events_cursor=${page.events_cursor}`)).json;
+  assertEquals([remainder.events.length, remainder.events_cursor], [1, null]);
   for (const limit of [0, max + 1]) {
     const refused = await h.get(`${RUN}?events_limit=${limit}`);
     const { error, field } = refused.json;

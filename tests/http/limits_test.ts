@@ -154,9 +154,9 @@ for (const edge of EDGES) {
 
     const [, goodPath, goodBody] = send(most);
     // The same id as the refused one: had anything been stored, this would be a replay.
-    const taken = await h.request(method, goodPath, { body: goodBody });
-    assertEquals(taken.status, method === "GET" ? 200 : 202, taken.text);
-    assertEquals(taken.headers.get("idempotent-replayed"), null);
+    const accepted = await h.request(method, goodPath, { body: goodBody });
+    assertEquals(accepted.status, method === "GET" ? 200 : 202, accepted.text);
+    assertEquals(accepted.headers.get("idempotent-replayed"), null);
     const run = (await h.get(RUN)).json;
     assertEquals(read(run), shown);
   });
@@ -180,7 +180,7 @@ Deno.test("decision 34: integers from 0 to 2^53 - 1 are tokens and durations, ho
 
 Deno.test("every limit of the service is tested here or listed as tested elsewhere", () => {
   /** In `limits_reported_test.ts`. */
-  const told = [
+  const reported = [
     "METADATA_KEY_CHARS_MAX",
     "METADATA_VALUE_CHARS_MAX",
     "NOTE_CHARS_MAX",
@@ -265,7 +265,7 @@ Deno.test("every limit of the service is tested here or listed as tested elsewhe
   const here = EDGES.map(({ limit }) => limit);
   const lists = [
     here,
-    told,
+    reported,
     elsewhere,
     ofRates,
     ofRequests,

@@ -150,8 +150,8 @@ Deno.test("links: generations beyond the limit are reported as omitted", async (
     await start(h, n, n - 1);
     await spend(h, n, 1);
   }
-  const whole = await read(h, 1);
-  assertEquals([whole.links.cost_cut, whole.cost_with_children_usd], [undefined, last]);
+  const complete = await read(h, 1);
+  assertEquals([complete.links.cost_cut, complete.cost_with_children_usd], [undefined, last]);
   await start(h, last + 1, last);
   await spend(h, last + 1, 1);
   const cut = await read(h, 1);

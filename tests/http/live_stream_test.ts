@@ -66,7 +66,7 @@ Deno.test("stream: a client that stops reading is disconnected, and nothing is b
   stream.holds({ [Symbol.dispose]: () => void (isLeft = true) });
   stream.begin(0);
   await stream.catchUp(0, pagesOf([]));
-  const begun = waiting.bytes;
+  const started = waiting.bytes;
   let [taken, largest] = [0, 0];
   while (!isLeft) {
     const before = waiting.bytes;
@@ -76,7 +76,7 @@ Deno.test("stream: a client that stops reading is disconnected, and nothing is b
     assert(waiting.bytes <= LIVE_BUFFER_BYTES_MAX + largest, `${waiting.bytes} bytes are kept`);
     assert(taken < 20, "nothing stops it");
   }
-  assert(begun > 0 && largest > 0);
+  assert(started > 0 && largest > 0);
   assertEquals([waiting.bytes, await new Response(stream.body).text()], [0, ""]);
 });
 
@@ -88,14 +88,14 @@ Deno.test("stream: a text shared by streams counts once, and one team has a quar
     stream.begin(0);
     await stream.catchUp(0, pagesOf([]));
   }
-  const begun = waiting.bytes;
+  const started = waiting.bytes;
   const batch = batchOf(all.slice(0, 50));
   for (const stream of streams) stream.take(batch);
-  const once = waiting.bytes - begun;
+  const once = waiting.bytes - started;
   assert(once < 100_000, `${once} bytes for one text`);
   // Streams with separate texts.
   for (const stream of streams) stream.take(batchOf(all.slice(50)));
-  assert(waiting.bytes > begun + 2 * once && waiting.bytes <= TEXT_BYTES_MAX);
+  assert(waiting.bytes > started + 2 * once && waiting.bytes <= TEXT_BYTES_MAX);
   for (const stream of streams) stream.end();
   await Promise.all(streams.map((stream) => new Response(stream.body).text()));
   assertEquals(waiting.bytes, 0);

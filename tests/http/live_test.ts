@@ -34,38 +34,38 @@ Deno.test("live: it starts with the present, and its event ids are cursors of th
   await using listener = await follow(h);
   assertEquals(listener.place, next_cursor);
   await h.post("/v1/heartbeats", aHeartbeat(2));
-  const told = await listener.events(3);
-  assertEquals(told.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
+  const events = await listener.events(3);
+  assertEquals(events.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
   // A client disconnected between them receives all of them again.
-  assertEquals(told.map(({ id }) => id !== null), [false, false, true]);
-  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, told[2]?.id);
+  assertEquals(events.map(({ id }) => id !== null), [false, false, true]);
+  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, events[2]?.id);
 });
 
 Deno.test("live: a client that reconnects with its last event id misses and repeats nothing", async () => {
   await using h = await Harness.open();
-  const heard: string[] = [];
-  let place: string | undefined;
+  const received: string[] = [];
+  let position: string | undefined;
   for (let round = 0; round < 3; round++) {
     const n = 3 * round;
     await h.post("/v1/heartbeats", aHeartbeat(n + 1));
     await h.worker.idle();
-    const options = place === undefined ? { query: `?after=${await beginning(h)}` } : {
-      lastEventId: place,
+    const options = position === undefined ? { query: `?after=${await beginning(h)}` } : {
+      lastEventId: position,
     };
     await using listener = await follow(h, options);
     await h.post("/v1/heartbeats", aHeartbeat(n + 2));
     await h.worker.idle();
-    heard.push(...(await listener.events(6)).map(briefly));
-    place = listener.place;
+    received.push(...(await listener.events(6)).map(briefly));
+    position = listener.place;
     await h.restart();
     await h.post("/v1/heartbeats", aHeartbeat(n + 3));
     await h.worker.idle();
-    await using later = await follow(h, { lastEventId: place });
-    heard.push(...(await later.events(3)).map(briefly));
-    place = later.place;
+    await using later = await follow(h, { lastEventId: position });
+    received.push(...(await later.events(3)).map(briefly));
+    position = later.place;
   }
   const expected = Array.from({ length: 9 }, (_, i) => [`run.opened ${i + 1}`, ...ends(i + 1)]);
-  assertEquals(heard, expected.flat());
+  assertEquals(received, expected.flat());
 });
 
 const ends = (n: number) => [`run.finished ${n}`, `run.cost_final ${n}`];
@@ -97,10 +97,10 @@ Deno.test("live: filters leave out other runs, and other teams' runs are never s
 
 Deno.test("live: a stream ends within about a second when its credential is revoked", async () => {
   await using h = await Harness.open();
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
-  await using listener = await follow(h, { key: made.secret });
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
+  await using listener = await follow(h, { key: created.secret });
   await using other = await follow(h);
-  await h.request("DELETE", `/v1/keys/${made.id}`);
+  await h.request("DELETE", `/v1/keys/${created.id}`);
   assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
   await h.post("/v1/runs", aRun(1));
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);

@@ -20,7 +20,7 @@ async function storeLong(h: Harness, bytes: number, key = h.key): Promise<void> 
 }
 
 /** Bytes of responses in flight. */
-function held(h: Harness): number {
+function heldBytes(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "answers")?.bytes ?? 0;
 }
 
@@ -46,8 +46,8 @@ Deno.test("long responses: the same bytes with length and tag, complete or compr
   const packed = await fetch(path, { headers: { ...headers } });
   assertEquals(packed.headers.get("etag"), `W/${plain.headers.get("etag")}`);
   assertEquals(await packed.text(), plain.text);
-  const known = { "If-None-Match": plain.headers.get("etag") ?? "" };
-  assertEquals((await h.get(RUN, { headers: known })).status, 304);
+  const conditional = { "If-None-Match": plain.headers.get("etag") ?? "" };
+  assertEquals((await h.get(RUN, { headers: conditional })).status, 304);
   const head = await h.request("HEAD", RUN);
   assertEquals([head.status, head.text, head.headers.get("etag")], [
     200,
@@ -59,7 +59,7 @@ Deno.test("long responses: the same bytes with length and tag, complete or compr
   await h.worker.idle();
   const page = await reader.get("/dashboard/runs");
   assert(page.text.length > 16_384 && page.text.endsWith("</html>\n"), String(page.text.length));
-  assertEquals(held(h), 0);
+  assertEquals(heldBytes(h), 0);
 });
 
 Deno.test("H10: unread bytes are counted; their team is refused more, others are answered", async () => {
@@ -82,14 +82,14 @@ Deno.test("H10: unread bytes are counted; their team is refused more, others are
   await until(() => {
     same = h.log.length === answered ? same + 1 : 0;
     answered = h.log.length;
-    return same > 40 && held(h) > 1_024_000;
-  }, () => `${held(h)} bytes are held`);
+    return same > 40 && heldBytes(h) > 1_024_000;
+  }, () => `${heldBytes(h)} bytes are held`);
   const own = await h.get(RUN);
   assertEquals([own.status, own.json.error], [503, "overloaded"]);
   assertEquals((await h.get("/v1/usage")).status, 200);
   const theirs = await h.get(RUN, { key: other.key });
   assertEquals([theirs.status, theirs.json.output.text.length], [200, 512_000]);
   for (const socket of sockets) socket.close();
-  await until(() => held(h) === 0, () => `${held(h)} bytes are still held`);
+  await until(() => heldBytes(h) === 0, () => `${heldBytes(h)} bytes are still held`);
   assertEquals((await h.get(RUN)).status, 200);
 });

@@ -35,8 +35,8 @@ Deno.test("R8: a customer name that no path can contain is dropped and reported,
   for (const [path, bodyOf] of [["/v1/runs", aRun], ["/v1/heartbeats", aHeartbeat]] as const) {
     for (const customer_id of ["", ".", ".."]) {
       const answer = await h.post(path, bodyOf(++n, { customer_id }));
-      const told = answer.headers.get("runledger-dropped");
-      assertEquals([answer.status, told], [202, "customer_id=1"], customer_id);
+      const actual = answer.headers.get("runledger-dropped");
+      assertEquals([answer.status, actual], [202, "customer_id=1"], customer_id);
       const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
       assertEquals([run.customer_id, run.flags], [null, ["dropped_fields"]]);
     }

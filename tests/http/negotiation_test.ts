@@ -161,9 +161,9 @@ Deno.test("a parameter whose name is not UTF-8 is named as sent", async () => {
 
 Deno.test("only rotating a credential accepts an empty body", async () => {
   await using h = await Harness.open();
-  const made = await h.post("/v1/keys", { kind: "ping_token", name: "host", agent: "a" });
-  const rotated = await h.request("POST", `/v1/keys/${made.json.id}/rotate`);
-  assertEquals([rotated.status, rotated.json.replaces], [201, made.json.id]);
+  const created = await h.post("/v1/keys", { kind: "ping_token", name: "host", agent: "a" });
+  const rotated = await h.request("POST", `/v1/keys/${created.json.id}/rotate`);
+  assertEquals([rotated.status, rotated.json.replaces], [201, created.json.id]);
   const other = await h.request("POST", "/v1/keys");
   assertEquals([other.status, other.json.error], [400, "invalid_json"]);
 });

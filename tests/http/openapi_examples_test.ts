@@ -25,9 +25,9 @@ function callOf({ id }: Endpoint): CallOfGroup {
 }
 
 function operationOf(id: string): Endpoint {
-  const found = ENDPOINTS.find((operation) => operation.id === id);
-  assert(found !== undefined, `nothing is called ${id}`);
-  return found;
+  const result = ENDPOINTS.find((operation) => operation.id === id);
+  assert(result !== undefined, `nothing is called ${id}`);
+  return result;
 }
 
 /** The key for a call: the operator's where no team key is accepted. */
@@ -37,7 +37,7 @@ function keyFor({ method, path }: Endpoint, key: string): string {
 }
 
 /** State of a team's requests. */
-class Story {
+class Scenario {
   readonly sent = new Set<string>();
   /** Ids in the examples, and the server's actual ids for them. */
   readonly names = new Map<string, string>();
@@ -53,7 +53,7 @@ async function send(
   h: Harness,
   key: string,
   operation: Endpoint,
-  story: Story,
+  story: Scenario,
 ): Promise<Answer> {
   const { example, method } = operation;
   for (const id of example.needs ?? []) {
@@ -67,8 +67,10 @@ async function send(
     ...(body === undefined ? {} : { body }),
   });
   assertEquals(answer.status, example.status, `${operation.id}: ${answer.text}`);
-  const shown = (example.answer as { id?: string }).id;
-  if (shown !== undefined && shown !== answer.json.id) story.names.set(shown, answer.json.id);
+  const exampleId = (example.answer as { id?: string }).id;
+  if (exampleId !== undefined && exampleId !== answer.json.id) {
+    story.names.set(exampleId, answer.json.id);
+  }
   // Waits for the aggregates, which the next example reads.
   await h.worker.idle();
   return answer;
@@ -96,7 +98,7 @@ Deno.test("every example returns the shown response, and every field of the resp
       const { key } = await h.addTeam("business");
       if (operation.example.endless) return await assertBegins(h, key, operation);
       const { status, answer: shown } = operation.example;
-      const answer = await send(h, key, operation, new Story());
+      const answer = await send(h, key, operation, new Scenario());
       const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
       const real = type === "application/json" ? answer.json : answer.text;
       assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
@@ -164,13 +166,13 @@ const NOT_OURS = new Set([
 ]);
 
 function assertHeaders(operation: Endpoint, { headers, status }: Answer): void {
-  const told = new Set(
+  const described = new Set(
     Object.keys(callOf(operation).call.responses[status]?.headers ?? {}).map((name) =>
       name.toLowerCase()
     ),
   );
   for (const [name] of headers) {
-    assert(told.has(name) || NOT_OURS.has(name), `${operation.id} has the header ${name}`);
+    assert(described.has(name) || NOT_OURS.has(name), `${operation.id} has the header ${name}`);
   }
   assert(headers.has("x-request-id"), operation.id);
 }
@@ -191,7 +193,7 @@ Deno.test("a repeated example is answered as its retry class says", async (t) =>
   for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
-      const story = new Story();
+      const story = new Scenario();
       const first = await send(h, key, operation, story);
       const { body } = withId(operation.example, first);
       const again = await h.request(operation.method, story.told(urlOf(operation)), {
@@ -200,8 +202,8 @@ Deno.test("a repeated example is answered as its retry class says", async (t) =>
       });
       const type = again.headers.get("content-type") ?? "";
       if (again.status < 400) {
-        const told = schemaOf(operation, again.status, type);
-        assertEquals(judgeClosed(told, again.json), null, again.text);
+        const schema = schemaOf(operation, again.status, type);
+        assertEquals(judgeClosed(schema, again.json), null, again.text);
         assertHeaders(operation, again);
       } else assertRefusal(operation, again);
       if (operation.idempotency === "id") {
@@ -302,8 +304,11 @@ Deno.test("a body that the server accepts matches its schema, except for payload
       const at = ["paths", path, method.toLowerCase(), ...schema];
       const { example } = operation;
       assertEquals(judge(at, example.body), null);
-      const told = resolved(document, call.requestBody?.content["application/json"]?.schema ?? {});
-      const ways = told.oneOf?.map((way) => resolved(document, way)) ?? [told];
+      const described = resolved(
+        document,
+        call.requestBody?.content["application/json"]?.schema ?? {},
+      );
+      const ways = described.oneOf?.map((way) => resolved(document, way)) ?? [described];
       const names = new Set(ways.flatMap((way) => Object.keys(way.properties ?? {})));
       assert(names.size > 0);
       for (const name of names) {
@@ -313,11 +318,11 @@ Deno.test("a body that the server accepts matches its schema, except for payload
           const answer = await h.request(operation.method, urlOf(operation), { key, body });
           const wrong = judge(at, body);
           const isMended = INGEST.has(operation.id) && LENIENT.has(name);
-          const told = `${name} ${value}: ${wrong}`;
-          assert(answer.status >= 400 || isMended || wrong === null, told);
+          const actual = `${name} ${value}: ${wrong}`;
+          assert(answer.status >= 400 || isMended || wrong === null, actual);
           // A value that matches the schema is stored as sent.
           const isLost = answer.headers.has("runledger-dropped");
-          assert(answer.status >= 400 || wrong !== null || !isLost, told);
+          assert(answer.status >= 400 || wrong !== null || !isLost, actual);
         }));
       }
     });

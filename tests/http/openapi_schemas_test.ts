@@ -111,8 +111,8 @@ Deno.test("patterns of names accept what the checks accept", () => {
     ...["", " a", "a ", "a\n", "\ta", "a\u0000b", "a\u0085b", "\u00a0a", "a\ufeff", " ", ".", ".."],
   ];
   for (const text of texts) {
-    const told = JSON.stringify(text);
-    assertEquals(new RegExp(NAME_PATTERN, "u").test(text), isName(text, 100), told);
-    assertEquals(new RegExp(SLUG_PATTERN, "u").test(text), isAgent(text), told);
+    const reported = JSON.stringify(text);
+    assertEquals(new RegExp(NAME_PATTERN, "u").test(text), isName(text, 100), reported);
+    assertEquals(new RegExp(SLUG_PATTERN, "u").test(text), isAgent(text), reported);
   }
 });

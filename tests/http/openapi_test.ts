@@ -68,8 +68,8 @@ Deno.test("calls have unique names, a resource, and a retry class", () => {
 Deno.test("exactly the parameters of each path are described", () => {
   for (const { path, call } of documentedCalls(describedApi())) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-    const told = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
-    assertEquals(told, inPath, path);
+    const described = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
+    assertEquals(described, inPath, path);
   }
 });
 
@@ -78,19 +78,19 @@ Deno.test("every error code is in the document with its status, and at least one
   const table = document["x-errors"].map(({ code, status, retry }) => [code, { status, retry }]);
   assertEquals(Object.fromEntries(table), ERRORS);
   assertEquals(document.components.schemas.ErrorCode?.enum, Object.keys(ERRORS));
-  const given = new Set<string>();
+  const returned = new Set<string>();
   for (const { call } of documentedCalls(document)) {
     for (const [status, { $ref }] of Object.entries(call.responses)) {
       for (const code of $ref === undefined ? [] : schemaName($ref).split(".")) {
         if (code === "text" || code === "open") continue;
         assertEquals(ERRORS[code as keyof typeof ERRORS]?.status, Number(status), code);
-        given.add(code);
+        returned.add(code);
       }
     }
   }
   // The response to an unsupported method.
-  given.add("method_not_allowed");
-  assertEquals([...given].sort(), Object.keys(ERRORS).sort());
+  returned.add("method_not_allowed");
+  assertEquals([...returned].sort(), Object.keys(ERRORS).sort());
 });
 
 Deno.test("every described header occurs in some response", () => {
@@ -119,8 +119,8 @@ Deno.test("the document needs no credential, may be cached, and is 304 while unc
     assertEquals(first.headers.get("cache-control"), "public, max-age=300");
     const tag = first.headers.get("etag") ?? "";
     assertMatch(tag, /^"[0-9a-f]{32}"$/);
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      const again = await h.get(path, { key: null, headers: { "If-None-Match": known } });
+    for (const knownTag of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      const again = await h.get(path, { key: null, headers: { "If-None-Match": knownTag } });
       assertEquals([again.status, again.text, again.headers.get("etag")], [304, "", tag]);
     }
     const other = await h.get(path, {

@@ -97,9 +97,9 @@ Deno.test("R18: an opening after a heartbeat is stored once, replaces its start 
   assertEquals(await spent(h), [1, 7, 1_000]);
   const path = `/v1/runs/${runId(1)}`;
   assertEquals((await h.get(path)).json.cost.revision, 1);
-  const sent = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
-  assertEquals([sent.status, sent.json.status], [202, "running"]);
-  assertEquals(sent.json.started_at, at(-60_000));
+  const response = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
+  assertEquals([response.status, response.json.status], [202, "running"]);
+  assertEquals(response.json.started_at, at(-60_000));
   const again = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
   assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
   const { status, headers } = await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT }));

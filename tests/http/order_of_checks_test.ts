@@ -161,8 +161,8 @@ for (const [path, good] of TABLES) {
     // Sent last to first, so that the order of the body cannot decide.
     const body = Object.fromEntries(names.toReversed().map((name) => [name, ["wrong"] as unknown]));
     for (const name of names) {
-      const sent = await h.post(path, body);
-      assertEquals([sent.status, sent.json.field], [400, name]);
+      const response = await h.post(path, body);
+      assertEquals([response.status, response.json.field], [400, name]);
       body[name] = good[name];
     }
     assertEquals((await h.post(path, body)).status, 202);
@@ -174,8 +174,8 @@ Deno.test("section 2: fields of an event in the order of the table, event by eve
   const good = { id: `evt_eu_${"1".repeat(32)}`, type: "log", ts: at(), data: {} };
   const body: Record<string, unknown> = { data: 1, ts: 1, type: 1, id: 1 };
   for (const [name, value] of Object.entries(good)) {
-    const sent = await h.post(EVENTS, { events: [body, { id: 1 }] });
-    assertEquals([sent.status, sent.json.field], [400, name]);
+    const response = await h.post(EVENTS, { events: [body, { id: 1 }] });
+    assertEquals([response.status, response.json.field], [400, name]);
     body[name] = value;
   }
   const second = await h.post(EVENTS, { events: [body, { id: 1 }] });

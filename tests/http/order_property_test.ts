@@ -66,12 +66,12 @@ async function sendAll(
   calls: readonly Call[],
   afterEach = () => Promise.resolve(),
 ): Promise<void> {
-  const sent = new Set<string>();
+  const sentCalls = new Set<string>();
   for (const each of calls) {
     h.nowMs += 10;
     const { status, json, headers } = await each.send(h, run);
-    const replay = sent.has(each.name);
-    sent.add(each.name);
+    const replay = sentCalls.has(each.name);
+    sentCalls.add(each.name);
     if (EVENTS.includes(each)) {
       assertEquals([status, json.accepted + json.duplicates], [202, each.items]);
       if (replay) assertEquals(json.accepted, 0);

@@ -72,21 +72,21 @@ Deno.test("streams: a client that reads nothing for 30 seconds is disconnected, 
 
 Deno.test("streams: empty parts are skipped, and an endless stream stops when its client disconnects", async () => {
   const streams = new PacedStreams();
-  let made = 0;
+  let createdCount = 0;
   const parts: AsyncIterator<Uint8Array> = {
     async next() {
       // Lets the client run.
       await new Promise((resolve) => setTimeout(resolve));
-      return { done: false, value: ENCODER.encode(++made === 5 ? "five" : "") };
+      return { done: false, value: ENCODER.encode(++createdCount === 5 ? "five" : "") };
     },
   };
   const reader = streams.begin(parts, () => {}).body.getReader();
   const { value } = await reader.read();
   assertEquals(new TextDecoder().decode(value), "five");
-  const rest = reader.read();
+  const remainder = reader.read();
   await reader.cancel();
-  await rest;
-  const end = made;
+  await remainder;
+  const end = createdCount;
   await new Promise((resolve) => setTimeout(resolve, 50));
-  assert(made <= end + 1, `${made} parts`);
+  assert(createdCount <= end + 1, `${createdCount} parts`);
 });

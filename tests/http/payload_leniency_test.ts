@@ -61,11 +61,11 @@ Deno.test("R2: any JSON value is an output, returned, read and listed on the pag
 Deno.test("R3: a log's message of any type is stored as sent, and invalid turns are dropped", async () => {
   await using h = await Harness.open();
   const messages = [{ a: 1 }, 5, null, ["x"], true];
-  const sent = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
-  const answer = await h.post(`${RUN}/events`, { events: sent });
+  const input = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
+  const answer = await h.post(`${RUN}/events`, { events: input });
   assertEquals([answer.status, answer.json.accepted, dropped(answer)], [202, 5, "turn=2"]);
   const { events } = (await h.get(RUN)).json;
-  assertEquals(events.map(({ data }: { data: unknown }) => data), sent.map(({ data }) => data));
+  assertEquals(events.map(({ data }: { data: unknown }) => data), input.map(({ data }) => data));
   assertEquals(events.map(({ turn = null }) => turn), [null, null, 1, 2, 3]);
 });
 
@@ -89,8 +89,8 @@ Deno.test("R8, R9: an opening with odd labels and links is stored and priced for
   const odd = { customer_id: 12345, feature: true, parent_run_id: "", idle_timeout_seconds: 30 };
   const headers = { traceparent: "00-nonsense" };
   const answer = await h.post("/v1/runs", aRun(1, odd), { headers });
-  const told = "parent_run_id=1, idle_timeout_seconds=1, traceparent=1";
-  assertEquals([answer.status, dropped(answer)], [202, told]);
+  const reported = "parent_run_id=1, idle_timeout_seconds=1, traceparent=1";
+  assertEquals([answer.status, dropped(answer)], [202, reported]);
   const run = (await h.getSettled(RUN)).json;
   assertEquals([run.customer_id, run.feature], ["12345", "true"]);
   assertEquals([run.links, run.flags], [{ parent: null, children: [] }, ["dropped_fields"]]);
@@ -108,8 +108,8 @@ Deno.test("R11: unknown fields of every ingest call are reported and not stored"
     await h.get("/v1/ping?agent=a&exitcode=1&key="),
   ];
   assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202, 202, 200]);
-  const told = ["statuss", "sdk, turns", "error", "durationMs", "comment", "exitcode"];
-  assertEquals(answers.map(ignored), told);
+  const actual = ["statuss", "sdk, turns", "error", "durationMs", "comment", "exitcode"];
+  assertEquals(answers.map(ignored), actual);
   assertEquals(answers.map(dropped), Array(6).fill(null));
   const { text } = await h.get(RUN);
   assert(!/statuss|turns|"sdk"|comment/.test(text));
@@ -216,11 +216,11 @@ Deno.test("R17: a batch is stored with its scores or not at all, with any concur
     { length: 20 },
     (_, n) => anEvent(n, { type: "score", data: { name: "s", value: n } }),
   );
-  const sent = Array.from(
+  const input = Array.from(
     { length: 8 },
     (_, n) => h.post(`${RUN}/events`, { events: events.slice(n, n + 10) }),
   );
-  await Promise.all(sent);
+  await Promise.all(input);
   const run = (await h.getSettled(RUN)).json;
   assertEquals([run.usage.events, run.scores.length], [17, 17]);
   assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
@@ -228,16 +228,16 @@ Deno.test("R17: a batch is stored with its scores or not at all, with any concur
 
 Deno.test("R19: instants with offsets are stored and returned in UTC", async () => {
   await using h = await Harness.open();
-  const sent = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
-  const opened = await h.post("/v1/runs", aRun(1, { started_at: sent }));
+  const input = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
+  const opened = await h.post("/v1/runs", aRun(1, { started_at: input }));
   assertEquals([opened.status, opened.json.started_at], [202, at()]);
   const again = await h.post("/v1/runs", aRun(1, { started_at: at().toLowerCase() }));
   assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
-  const ping = await h.get(`/v1/ping?agent=a&id=${runId(2)}&started_at=${sent}`);
+  const ping = await h.get(`/v1/ping?agent=a&id=${runId(2)}&started_at=${input}`);
   assertEquals(ping.status, 200, "also with a plus that is not percent-encoded");
   assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.started_at, at());
   await h.worker.idle();
-  const from = encodeURIComponent(sent);
+  const from = encodeURIComponent(input);
   assertEquals((await h.get(`/v1/runs?from=${from}`)).json.runs.length, 2);
 });
 

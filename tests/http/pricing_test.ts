@@ -43,8 +43,8 @@ Deno.test("pricing rule 2: a heartbeat and a ping with tokens return their cost 
   await using h = await Harness.open();
   const beat = aHeartbeat(1, { ...GPT, ...TOKENS });
   for (const status of [202, 200]) {
-    const sent = await h.post("/v1/heartbeats", beat);
-    assertEquals([sent.status, sent.json.cost_usd], [status, COST]);
+    const response = await h.post("/v1/heartbeats", beat);
+    assertEquals([response.status, response.json.cost_usd], [status, COST]);
   }
   const query = new URLSearchParams({ agent: "nightly", id: runId(2), ...GPT });
   for (const [name, tokens] of Object.entries(TOKENS)) query.set(name, String(tokens));
@@ -100,8 +100,8 @@ Deno.test("decisions, section 5: a heartbeat is priced by the row in force at it
   h.nowMs += 60_000;
   const costs: number[] = [];
   for (const [n, started_at] of [at(-1), at(9), at(10)].entries()) {
-    const sent = aHeartbeat(n, { ...GPT, input_tokens: 1_000_000, output_tokens: 0, started_at });
-    costs.push((await h.post("/v1/heartbeats", sent)).json.cost_usd);
+    const input = aHeartbeat(n, { ...GPT, input_tokens: 1_000_000, output_tokens: 0, started_at });
+    costs.push((await h.post("/v1/heartbeats", input)).json.cost_usd);
   }
   assertEquals(costs, [2.5, 1, 2]);
 });

@@ -92,8 +92,8 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
     await using h = await Harness.open();
     await h.post("/v1/runs", aRun(1));
     const events = [anEvent(1, { type: "llm_call", data: body })];
-    const sent = await h.post(`/v1/runs/${runId(1)}/events`, { events });
-    assertEquals([sent.status, sent.json], [202, { accepted: 1, duplicates: 0 }]);
+    const answer = await h.post(`/v1/runs/${runId(1)}/events`, { events });
+    assertEquals([answer.status, answer.json], [202, { accepted: 1, duplicates: 0 }]);
     await h.worker.idle();
     const { usage, flags, events: [event], ...run } = (await h.get(`/v1/runs/${runId(1)}`)).json;
     assertEquals([event.data, event.unreadable, flags], [body, undefined, []]);

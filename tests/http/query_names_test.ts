@@ -12,16 +12,19 @@ const READS = ENDPOINTS.filter((route) => queryNamesOf(route) !== null);
 
 /** A path that matches a route, and its credential. */
 function addressOf({ path, access }: (typeof READS)[number]) {
-  const asked = path.replace(":id", runId(1)).replace(":slug", "researcher");
-  return { asked, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
+  const url = path.replace(":id", runId(1)).replace(":slug", "researcher");
+  return { asked: url, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
 }
 
 Deno.test("R11: each read accepts exactly the parameters that the document lists", () => {
   for (const route of ENDPOINTS) {
-    const told = Object.keys(route.query ?? {}).sort();
+    const declared = Object.keys(route.query ?? {}).sort();
     const names = queryNamesOf(route);
-    if (names !== null) assertEquals(names.toSorted(), told, `${route.method} ${route.path}`);
-    else assert(told.length === 0 || route.path === "/v1/ping", `${route.method} ${route.path}`);
+    if (names !== null) assertEquals(names.toSorted(), declared, `${route.method} ${route.path}`);
+    else {assert(
+        declared.length === 0 || route.path === "/v1/ping",
+        `${route.method} ${route.path}`,
+      );}
   }
 });
 
@@ -39,8 +42,8 @@ Deno.test("R20: every read refuses a parameter without a value", async () => {
   for (const route of READS) {
     const { asked, options } = addressOf(route);
     for (const name of queryNamesOf(route) ?? []) {
-      for (const sent of [name, `${name}=`]) {
-        const { status, json } = await h.get(`${asked}?${sent}`, options);
+      for (const input of [name, `${name}=`]) {
+        const { status, json } = await h.get(`${asked}?${input}`, options);
         assertEquals([status, json.error, json.field], [400, "invalid_field", name], asked);
         assertStringIncludes(json.message, "leave it out, or give it one");
       }
@@ -111,8 +114,10 @@ Deno.test("R11: a refused query does not wait", async () => {
   ];
   for (const query of wrong) {
     const began = performance.now();
-    const asked = `/v1/runs/${runId(1)}?wait=final&${query}`;
-    const { status } = await h.get(query.startsWith("timeout") ? asked : `${asked}&timeout=60`);
+    const url = `/v1/runs/${runId(1)}?wait=final&${query}`;
+    const { status } = await h.get(
+      query.startsWith("timeout") ? url : `${url}&timeout=60`,
+    );
     assertEquals(status, 400, query);
     assert(performance.now() - began < 10_000, query);
   }

@@ -72,13 +72,15 @@ for (const [path, methods] of ROUTES) {
   Deno.test(`decision 43: OPTIONS ${path} returns 204 and Allow, without a credential`, async () => {
     await using h = await Harness.open();
     for (const key of [null, h.key]) {
-      const sent = await h.request("OPTIONS", path, {
+      const response = await h.request("OPTIONS", path, {
         key,
         headers: { Origin: "https://example.com", "Access-Control-Request-Method": "POST" },
       });
-      assertEquals([sent.status, sent.text], [204, ""]);
-      assertEquals(allowed(sent), [...methods, "OPTIONS"].sort());
-      const cors = [...sent.headers.keys()].filter((name) => name.startsWith("access-control-"));
+      assertEquals([response.status, response.text], [204, ""]);
+      assertEquals(allowed(response), [...methods, "OPTIONS"].sort());
+      const cors = [...response.headers.keys()].filter((name) =>
+        name.startsWith("access-control-")
+      );
       assertEquals(cors, []);
     }
   });
@@ -87,12 +89,12 @@ for (const [path, methods] of ROUTES) {
     await using h = await Harness.open();
     const before = await h.dump();
     for (const method of METHODS.filter((method) => !methods.includes(method))) {
-      const sent = await h.request(method, path, { key: null });
-      assertEquals(sent.status, 405, method);
-      assertEquals(allowed(sent), [...methods, "OPTIONS"].sort());
-      if (method === "HEAD") assertEquals(sent.text, "");
-      else if (path === "/v1/ping") assertMatch(sent.text, /^method_not_allowed .+\n$/);
-      else assertEquals(sent.json.error, "method_not_allowed");
+      const answer = await h.request(method, path, { key: null });
+      assertEquals(answer.status, 405, method);
+      assertEquals(allowed(answer), [...methods, "OPTIONS"].sort());
+      if (method === "HEAD") assertEquals(answer.text, "");
+      else if (path === "/v1/ping") assertMatch(answer.text, /^method_not_allowed .+\n$/);
+      else assertEquals(answer.json.error, "method_not_allowed");
     }
     assertEquals(await h.dump(), before);
   });
@@ -100,9 +102,9 @@ for (const [path, methods] of ROUTES) {
 
 Deno.test("decision 43: HEAD on ping is a ping, with X-Run-Id and no body", async () => {
   await using h = await Harness.open();
-  const sent = await h.request("HEAD", "/v1/ping?agent=cron&status=fail");
-  assertEquals([sent.status, sent.text, await h.usage()], [200, "", 1]);
-  const run = (await h.get(`/v1/runs/${sent.headers.get("x-run-id")}`)).json;
+  const response = await h.request("HEAD", "/v1/ping?agent=cron&status=fail");
+  assertEquals([response.status, response.text, await h.usage()], [200, "", 1]);
+  const run = (await h.get(`/v1/runs/${response.headers.get("x-run-id")}`)).json;
   assertEquals([run.agent, run.status], ["cron", "failed"]);
 });
 
@@ -126,19 +128,19 @@ for (const [name, send] of CALLS) {
     await using h = await Harness.open();
     const before = await h.dump();
     h.draining = true;
-    const sent = await send(h);
-    assertEquals([sent.status, codeOf(sent)], [503, "shutting_down"]);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
+    const response = await send(h);
+    assertEquals([response.status, codeOf(response)], [503, "shutting_down"]);
+    assertMatch(response.headers.get("retry-after") ?? "", /^[1-5]$/);
     assertEquals(await h.dump(), before);
   });
 
   Deno.test(`decision 42: ${name} without the store is 503 with Retry-After 1 to 5`, async () => {
     const fault = new StorageUnavailable("disk on fire at /secret/path");
     await using h = await Harness.open({ deps: { runs: failing(fault) } });
-    const sent = await send(h);
-    assertEquals([sent.status, codeOf(sent)], [503, "storage_unavailable"]);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
-    assert(!sent.text.includes("/secret/path"));
+    const answer = await send(h);
+    assertEquals([answer.status, codeOf(answer)], [503, "storage_unavailable"]);
+    assertMatch(answer.headers.get("retry-after") ?? "", /^[1-5]$/);
+    assert(!answer.text.includes("/secret/path"));
     assertEquals(await h.usage(), 0);
   });
 
@@ -157,9 +159,9 @@ Deno.test("decision 42: without the store of credentials every call is 503", asy
   const credentials = brokenCredentials(fail);
   await using h = await Harness.open({ deps: { credentials } });
   for (const [name, send] of CALLS) {
-    const sent = await send(h);
-    assertEquals([sent.status, codeOf(sent)], [503, "storage_unavailable"], name);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
+    const response = await send(h);
+    assertEquals([response.status, codeOf(response)], [503, "storage_unavailable"], name);
+    assertMatch(response.headers.get("retry-after") ?? "", /^[1-5]$/);
   }
 });
 
@@ -168,10 +170,10 @@ Deno.test("decision 42: a service that is not ready says so with Retry-After, an
   const codes: string[] = [];
   for (const draining of [false, true]) {
     h.draining = draining;
-    const sent = await h.get("/readyz", { key: null });
-    assertEquals(sent.status, 503);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
-    codes.push(codeOf(sent));
+    const response = await h.get("/readyz", { key: null });
+    assertEquals(response.status, 503);
+    assertMatch(response.headers.get("retry-after") ?? "", /^[1-5]$/);
+    codes.push(codeOf(response));
     assertEquals((await h.get("/healthz", { key: null })).status, 200);
   }
   assertEquals(codes, ["storage_unavailable", "shutting_down"]);

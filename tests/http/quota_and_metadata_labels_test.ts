@@ -32,8 +32,8 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
       [3, "/v1/heartbeats", aHeartbeat(3, { metadata })],
     ];
     for (const [n, path, body] of calls) {
-      const sent = await h.post(path, body);
-      assertEquals([sent.status, dropped(sent)], [
+      const answer = await h.post(path, body);
+      assertEquals([answer.status, dropped(answer)], [
         202,
         kept === 15 ? null : `metadata=${15 - kept}`,
       ]);
@@ -70,8 +70,8 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
 Deno.test("decision 38: keys that look like integers keep their sent position", async () => {
   await using h = await Harness.open({ tier: "team" });
   const body = `{"id":"${runId(1)}","agent":"a","metadata":{"z":1,"10":2,"b":3,"2":4,"1":5}}`;
-  const sent = await h.post("/v1/heartbeats", body);
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=2"]);
+  const response = await h.post("/v1/heartbeats", body);
+  assertEquals([response.status, dropped(response)], [202, "metadata=2"]);
   assertEquals(await storedText(h), '{"z":1,"10":2,"b":3}');
 });
 
@@ -88,8 +88,8 @@ Deno.test("decision 38: labels that can never be stored do not count toward the 
     three: 3,
     four: 4,
   };
-  const sent = await h.post("/v1/runs", aRun(1, { metadata }));
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=6"]);
+  const response = await h.post("/v1/runs", aRun(1, { metadata }));
+  assertEquals([response.status, dropped(response)], [202, "metadata=6"]);
   assertEquals(await stored(h), { one: 1, two: 2, three: 3 });
 });
 
@@ -103,8 +103,8 @@ Deno.test("contract 14: a key has at most 20 characters and a value 50, both as 
     ["ß".repeat(21)]: "x",
     "": "",
   };
-  const sent = await h.post("/v1/runs", aRun(1, { metadata }));
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=3"]);
+  const response = await h.post("/v1/runs", aRun(1, { metadata }));
+  assertEquals([response.status, dropped(response)], [202, "metadata=3"]);
   assertEquals(await stored(h), {
     ["🦉".repeat(20)]: "🦉".repeat(50),
     ["k".repeat(20)]: "v".repeat(50),
@@ -116,8 +116,8 @@ Deno.test("decision 38: numbers and booleans stay typed; numbers outside JSON's 
   await using h = await Harness.open();
   const labels = '"int":7,"big":9007199254740991,"float":-0.25,"yes":true,"no":false,"text":"7"';
   const body = `{"id":"${runId(1)}","agent":"a","metadata":{${labels},"huge":1e999}}`;
-  const sent = await h.post("/v1/heartbeats", body);
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=1"]);
+  const response = await h.post("/v1/heartbeats", body);
+  assertEquals([response.status, dropped(response)], [202, "metadata=1"]);
   assertEquals(await storedText(h), `{${labels}}`);
 });
 
@@ -132,11 +132,11 @@ Deno.test("decision 38: names of inherited object members are ordinary labels", 
 Deno.test("decision 38: a repeated label is one, with its last value", async () => {
   await using h = await Harness.open({ tier: "team" });
   const labels = '{"a":1,"b":2,"\\u0061":3,"c":4}';
-  const sent = await h.post(
+  const response = await h.post(
     "/v1/heartbeats",
     `{"id":"${runId(1)}","agent":"a","metadata":${labels}}`,
   );
-  assertEquals(dropped(sent), null);
+  assertEquals(dropped(response), null);
   assertEquals(await storedText(h), '{"a":3,"b":2,"c":4}');
 });
 

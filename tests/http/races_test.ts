@@ -103,10 +103,10 @@ Deno.test("decision 33: 50 concurrent heartbeats without an id are 50 runs", asy
 Deno.test("50 overlapping concurrent batches on one run: every event is stored exactly once", async () => {
   await using h = await Harness.open();
   // Batch n has events 5n to 5n+24: neighbors overlap, and one is repeated inside the batch.
-  const sent = (n: number) => [...events(5 * n, 5 * n + 24), anEvent(5 * n)];
+  const input = (n: number) => [...events(5 * n, 5 * n + 24), anEvent(5 * n)];
   const answers = await atOnce(
     50,
-    (n) => h.post(`/v1/runs/${runId(1)}/events`, { events: sent(n) }),
+    (n) => h.post(`/v1/runs/${runId(1)}/events`, { events: input(n) }),
   );
   const sums = answers.map(({ json }) => [json.accepted, json.accepted + json.duplicates]);
   assertEquals(tally(answers), "202x50");

@@ -35,12 +35,12 @@ Deno.test("GET /v1/rate-card: a default row shows its rates as dollars per milli
   assert(row);
   const query = new URLSearchParams({ provider: row.provider ?? "", model: row.model });
   const { default: rows } = (await h.get(`${CARD}?${query}`)).json;
-  const shown = rows.find(({ id }: { id: string }) => id === row.id);
-  assertEquals(shown.input_usd_per_million, row.rates.input / 1e6);
-  assertEquals(shown.cached_input_usd_per_million, (row.rates.cachedInput ?? 0) / 1e6);
-  assertEquals(shown.tiers[0].above_input_tokens, row.tiers[0]?.aboveInputTokens);
-  assertEquals(shown.tiers[0].output_usd_per_million, (row.tiers[0]?.rates.output ?? 0) / 1e6);
-  assertEquals(["created_at" in shown, "note" in shown], [false, false]);
+  const displayed = rows.find(({ id }: { id: string }) => id === row.id);
+  assertEquals(displayed.input_usd_per_million, row.rates.input / 1e6);
+  assertEquals(displayed.cached_input_usd_per_million, (row.rates.cachedInput ?? 0) / 1e6);
+  assertEquals(displayed.tiers[0].above_input_tokens, row.tiers[0]?.aboveInputTokens);
+  assertEquals(displayed.tiers[0].output_usd_per_million, (row.tiers[0]?.rates.output ?? 0) / 1e6);
+  assertEquals(["created_at" in displayed, "note" in displayed], [false, false]);
 });
 
 Deno.test("GET /v1/rate-card: provider and a substring of the model filter own and default rows", async () => {

@@ -50,8 +50,8 @@ Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from 
   assertEquals(created_by, key.id);
   assertEquals(await ownRows(h), [answer.json]);
   const { created_at: _, created_by: __, note: ___, ...row } = answer.json;
-  const found = await match(h, { provider: "azure", model: MODEL });
-  assertEquals(found, {
+  const result = await match(h, { provider: "azure", model: MODEL });
+  assertEquals(result, {
     provider: "azure",
     model: MODEL,
     at: at(),

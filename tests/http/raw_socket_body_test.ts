@@ -34,16 +34,20 @@ const ANSWER_MS_MAX = 1_000;
 
 Deno.test("a body with a broken chunk is refused or cut off, and nothing of it is stored", async () => {
   await using h = await Harness.open();
-  const rest = [BODY, "0", "", ""];
+  const remainder = [BODY, "0", "", ""];
   await unharmed(h, async () => {
     for (const size of BAD_CHUNK_SIZES) {
-      await refused(h, `chunk size ${JSON.stringify(size)}`, chunked(size, ...rest) + SMUGGLED);
+      await refused(
+        h,
+        `chunk size ${JSON.stringify(size)}`,
+        chunked(size, ...remainder) + SMUGGLED,
+      );
     }
     const late = head("POST /v1/runs HTTP/1.1", "Host: x", "Transfer-Encoding: chunked") +
       [SIZE, BODY, "0", AUTH, "", ""].join("\r\n");
     assertEquals(refusal(await ask(h.url, late)), [401, "invalid_credential"]);
   });
-  assertEquals((await ask(h.url, chunked(`${SIZE};a=b`, ...rest)))?.status, 202);
+  assertEquals((await ask(h.url, chunked(`${SIZE};a=b`, ...remainder)))?.status, 202);
   assertEquals((await ask(h.url, chunked(SIZE, BODY, "0", "X-Checksum: 1", "", "")))?.status, 200);
   assertEquals(await h.usage(), 1);
 });
@@ -53,9 +57,9 @@ Deno.test("a body that ends early is invalid_json and stores nothing", async () 
   await unharmed(h, async () => {
     const half = BODY.slice(0, BODY.length / 2);
     // A truncated body that happens to be valid JSON must not count as the announced body.
-    const whole = post([`Content-Length: ${BODY.length + 1}`]) + BODY;
+    const complete = post([`Content-Length: ${BODY.length + 1}`]) + BODY;
     const chunks = chunked(SIZE, BODY);
-    for (const bytes of [post([LENGTH]) + half, post([LENGTH]), whole, chunks]) {
+    for (const bytes of [post([LENGTH]) + half, post([LENGTH]), complete, chunks]) {
       using socket = await RawSocket.open(h.url);
       await socket.send(bytes);
       await socket.endSending();

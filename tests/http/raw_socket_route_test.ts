@@ -88,13 +88,13 @@ function isStart(target: string): boolean {
 
 Deno.test("decisions, section 2: another spelling of a path is not that path", async () => {
   await using h = await Harness.open();
-  const whole = (target: string) =>
+  const complete = (target: string) =>
     head(`POST ${target} HTTP/1.1`, "Host: x", AUTH, LENGTH, "Connection: close") + BODY;
   await unharmed(h, async () => {
     for (const path of ["/v1/runs", "/v1/heartbeats"]) {
       for (const target of disguises(path)) {
         // A target without a path is the start page's, which accepts no POST.
-        const status = (await ask(h.url, whole(target)))?.status;
+        const status = (await ask(h.url, complete(target)))?.status;
         assertEquals(status, isStart(target) ? 405 : 404, target);
       }
     }

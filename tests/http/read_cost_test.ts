@@ -11,12 +11,18 @@ async function open(tier: Tier = "free") {
   const clock = { ms: 0 };
   const limits = createRequestLimits(() => clock.ms);
   const h = await Harness.open({ tier, deps: { limits } });
-  const left = (api: "control" | "bytes") => {
+  const remaining = (api: "control" | "bytes") => {
     const bucket = limits[api].bucketOf(h.team, clock.ms);
     if (bucket === null) throw new Error(`${tier} has no bucket for ${api}`);
     return bucket;
   };
-  return { h, clock, limits, left, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
+  return {
+    h,
+    clock,
+    limits,
+    left: remaining,
+    [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
+  };
 }
 
 const refusal = ({ status, json, headers }: Answer) =>
@@ -50,13 +56,13 @@ Deno.test("cost of a read: a team in debt waits, and pages have their own reserv
 
 Deno.test("cost of a read: reads end when their client disconnects, and are still debited", async () => {
   await using t = await open();
-  const gone = new AbortController();
-  const asked = fetch(`${t.h.url}/v1/runs?limit=1000`, {
+  const disconnect = new AbortController();
+  const request = fetch(`${t.h.url}/v1/runs?limit=1000`, {
     headers: { Authorization: `Bearer ${t.h.key}` },
-    signal: gone.signal,
+    signal: disconnect.signal,
   });
-  gone.abort();
-  await asked.then((answer) => answer.body?.cancel(), () => {});
+  disconnect.abort();
+  await request.then((answer) => answer.body?.cancel(), () => {});
   const next = await t.h.get("/v1/usage");
   assertEquals(next.status, 200);
   assert(!t.h.log.some((line) => line.includes("failure")), t.h.log.join("\n"));

@@ -15,8 +15,8 @@ const PATH = `/v1/runs/${runId(1)}`;
 
 /** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
 Deno.test("section 6: an unknown and a foreign id are 404 with the same bytes", async () => {
@@ -138,16 +138,16 @@ Deno.test("section 6: fifty events per page, at most a thousand, each once and i
     await h.post(`${PATH}/events`, { events: events(from, from + 49) });
   }
   const expected = events(1, 150).map(({ id }) => id);
-  const found: string[] = [];
+  const results: string[] = [];
   const sizes: number[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const after: string = cursor === "" ? "" : `?events_cursor=${encodeURIComponent(cursor)}`;
     const { json } = await h.get(`${PATH}${after}`);
-    found.push(...json.events.map((event: { id: string }) => event.id));
+    results.push(...json.events.map((event: { id: string }) => event.id));
     sizes.push(json.events.length);
     cursor = json.events_cursor;
   }
-  assertEquals([sizes, found], [[50, 50, 50], expected]);
+  assertEquals([sizes, results], [[50, 50, 50], expected]);
   const all = (await h.get(`${PATH}?events_limit=1000`)).json;
   assertEquals([all.events.length, all.events_cursor], [150, null]);
   for (const query of ["events_limit=0", "events_limit=1001", "events_limit=x"]) {

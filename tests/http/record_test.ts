@@ -71,11 +71,11 @@ async function recordOf(h: Harness) {
 Deno.test("section 6: the record of an open run, field by field in the documented order", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  const sent = await h.get(PATH);
-  assertEquals(sent.status, 200);
-  assertMatch(sent.headers.get("content-type") ?? "", /^application\/json/);
-  assertEquals(sent.json, OPEN);
-  assertEquals(Object.keys(sent.json), Object.keys(OPEN));
+  const response = await h.get(PATH);
+  assertEquals(response.status, 200);
+  assertMatch(response.headers.get("content-type") ?? "", /^application\/json/);
+  assertEquals(response.json, OPEN);
+  assertEquals(Object.keys(response.json), Object.keys(OPEN));
 });
 
 Deno.test("section 6: the record of a run with every field", async () => {

@@ -82,9 +82,9 @@ Deno.test("the same request returns the running job, and a new one once that is 
     { ...body, to: daysAgo(0) },
     { model: "another" },
   ];
-  const made = await Promise.all(others.map((other) => h.post(REPRICE, other)));
-  assertEquals(made.map(({ status }) => status), others.map(() => 202));
-  const ids = new Set([first[0], ...made].map((answer) => answer?.json.id));
+  const created = await Promise.all(others.map((other) => h.post(REPRICE, other)));
+  assertEquals(created.map(({ status }) => status), others.map(() => 202));
+  const ids = new Set([first[0], ...created].map((answer) => answer?.json.id));
   assertEquals(ids.size, 6);
   await unblock();
   await h.restart();

@@ -114,8 +114,8 @@ const REFUSALS: readonly Case[] = [
 /** Asserts that no line contains any body, query, credential or id of a request. */
 function assertNothingSent(h: Harness, ...more: string[]): void {
   const ids = [1, 2, 3, 9].map((n) => runId(n));
-  const sent = [PLANTED, btoa(PLANTED).slice(0, 16), "apk_", "ping_eu_", "Bearer", ...more];
-  for (const text of [...sent, ...ids, eventId(1), HEX, "events_limit", "?", "127.0.0.1"]) {
+  const secrets = [PLANTED, btoa(PLANTED).slice(0, 16), "apk_", "ping_eu_", "Bearer", ...more];
+  for (const text of [...secrets, ...ids, eventId(1), HEX, "events_limit", "?", "127.0.0.1"]) {
     const line = h.log.find((line) => line.includes(text));
     assertEquals(line, undefined, `${text} was sent and is in the log`);
   }

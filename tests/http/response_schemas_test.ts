@@ -27,14 +27,18 @@ function at(template: string, status: number, type: string): string[] {
 async function read(h: Harness, template: string, path: string, key = h.key) {
   const answer = await h.get(path, { key });
   const { status, headers } = answer;
-  const told = document.paths[template]?.get?.responses[status];
-  assert(told !== undefined, `${path}: ${status} ${answer.text}`);
+  const described = document.paths[template]?.get?.responses[status];
+  assert(described !== undefined, `${path}: ${status} ${answer.text}`);
   const type = headers.get("content-type")?.split(";")[0] ?? "";
-  const place = told.$ref === undefined
+  const position = described.$ref === undefined
     ? at(template, status, type)
-    : ["components", "responses", schemaName(told.$ref), "content", type];
+    : ["components", "responses", schemaName(described.$ref), "content", type];
   const value = type === "application/json" ? answer.json : answer.text;
-  assertEquals(judge([...place, "schema"], value), null, `${path} ${answer.text.slice(0, 2_000)}`);
+  assertEquals(
+    judge([...position, "schema"], value),
+    null,
+    `${path} ${answer.text.slice(0, 2_000)}`,
+  );
   return answer;
 }
 
@@ -165,8 +169,8 @@ Deno.test("each read of each shape of run matches the OpenAPI document", async (
     assertEquals((await h.get(`/v1/runs/${late}`)).json.payload, "partly_removed");
     const beat = [...old].find(([, name]) => name === "a heartbeat that fails")?.[0];
     assertEquals((await h.get(`/v1/runs/${beat}`)).json.payload, "removed");
-    const left = [...old].filter(([, name]) => !SWEPT.includes(name)).slice(2);
-    await readAll(h, new Map([...left, ...now]), t);
+    const remaining = [...old].filter(([, name]) => !SWEPT.includes(name)).slice(2);
+    await readAll(h, new Map([...remaining, ...now]), t);
   });
 });
 
@@ -184,8 +188,8 @@ Deno.test("a live stream's events match the OpenAPI document", async () => {
   await h.worker.idle();
   const parts = [...at("/v1/live", 200, "text/event-stream"), "x-parts"];
   for (const event of LIVE_EVENTS) {
-    const told = await listener.next();
-    assertEquals(told?.event, event);
-    assertEquals(judge([...parts, event], told?.data), null);
+    const reported = await listener.next();
+    assertEquals(reported?.event, event);
+    assertEquals(judge([...parts, event], reported?.data), null);
   }
 });

@@ -100,16 +100,16 @@ type Send = (h: Harness, n: number) => ReturnType<Harness["post"]>;
 Deno.test("no cache retains the bodies or URLs of the requests that filled it", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   let n = 1;
-  const kept: Record<string, number> = {};
+  const stored: Record<string, number> = {};
   for (const [name, { send, count = REQUESTS }] of Object.entries(KINDS)) {
     // One-time compilation and caches of the first requests are not retained bodies.
     for (let warm = 0; warm < 2; warm++) await sendOne(h, send, n++);
     const before = heapBytes();
-    for (let sent = 0; sent < count; sent++) await sendOne(h, send, n++);
-    kept[name] = heapBytes() - before;
+    for (let sentCount = 0; sentCount < count; sentCount++) await sendOne(h, send, n++);
+    stored[name] = heapBytes() - before;
     h.log.length = 0;
   }
-  const tooMuch = Object.entries(kept).filter(([, bytes]) => bytes > KEPT_BYTES_MAX);
+  const tooMuch = Object.entries(stored).filter(([, bytes]) => bytes > KEPT_BYTES_MAX);
   assertEquals(tooMuch, []);
   assert(h.store.memory.uses().every(({ bytes, bytesMax }) => bytes <= bytesMax));
 });

@@ -196,11 +196,11 @@ Deno.test("a revoked key is not rotated, and a rotated one can still be revoked 
 
 Deno.test("a rotated ping token keeps its agent", async () => {
   await using h = await Harness.open();
-  const made = await makeKey(h, { kind: "ping_token", agent: "nightly" });
-  const { secret, agent } = (await rotate(h, made.id)).json;
+  const created = await makeKey(h, { kind: "ping_token", agent: "nightly" });
+  const { secret, agent } = (await rotate(h, created.id)).json;
   assertMatch(secret, /^ping_eu_/);
   assertEquals(agent, "nightly");
-  for (const key of [made.secret, secret]) {
+  for (const key of [created.secret, secret]) {
     assertEquals((await h.get("/v1/ping", { key })).status, 200);
   }
 });

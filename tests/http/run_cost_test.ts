@@ -89,12 +89,12 @@ Deno.test("cost of a run: a call beyond a tier names the tier whose rates apply"
     aCall(3, { model: "tiered", input_tokens: 60, cached_input_tokens: 61, output_tokens: 0 }),
   );
   const { json } = await h.get(PATH);
-  const told = json.calls.map((call: Answer["json"]) => [
+  const reported = json.calls.map((call: Answer["json"]) => [
     call.tier_above_input_tokens,
     call.lines.map((line: Answer["json"]) => line.usd_per_million),
     call.flags,
   ]);
-  assertEquals(told, [
+  assertEquals(reported, [
     [null, [2.5, 10], []],
     [100, [5, 20], []],
     // More cached than input tokens are counted separately: 121 in total.
@@ -111,9 +111,9 @@ Deno.test("cost of a run: a default row and the step that found it are named", a
   const data = { model: "openai/gpt-4o-mini", input_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, data));
   const call = await onlyCall(h);
-  const found = await h.get(`/v1/rate-card/match?model=${data.model}&at=${at(1)}`);
+  const result = await h.get(`/v1/rate-card/match?model=${data.model}&at=${at(1)}`);
   assertEquals([call.match, call.row.source], ["provider_prefix", "default"]);
-  assertEquals(call.row.id, found.json.row.id);
+  assertEquals(call.row.id, result.json.row.id);
   assert(call.cost_usd > 0);
 });
 
@@ -163,14 +163,14 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
     anEvent(4),
   );
   const calls = (await h.get(PATH)).json.calls;
-  const told = calls.map((call: Answer["json"]) => [
+  const reported = calls.map((call: Answer["json"]) => [
     call.provider,
     call.model,
     call.unpriced,
     call.row,
     call.lines,
   ]);
-  assertEquals(told, [
+  assertEquals(reported, [
     ["acme", "nobody-knows", true, null, []],
     [null, "atlas", false, null, []],
     [null, null, false, null, []],
@@ -222,8 +222,8 @@ Deno.test("cost of a run: tokens reported by the heartbeat that closes a full ru
 
 /** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
 Deno.test("cost of a run: an unknown and a foreign id are 404 with the same bytes", async () => {

@@ -40,8 +40,8 @@ Deno.test("run list: a row agrees with the run's record and its filterable field
   assertEquals(same.flags, ["negative_duration"]);
   assertEquals([same.cost_usd, same.cost.state, same.cost.revision], [0.001, "final", 2]);
   for (const [name, value] of Object.entries(same)) assertEquals(value, record[name], name);
-  const left = Object.keys(record).filter((name) => !(name in same));
-  assertEquals(left, [
+  const remaining = Object.keys(record).filter((name) => !(name in same));
+  assertEquals(remaining, [
     "updated_at",
     "metadata",
     "goal",

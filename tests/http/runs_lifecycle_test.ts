@@ -96,13 +96,13 @@ Deno.test("decision 22: the first finish is 202 and returns the stored record", 
   for (const [n, status] of FINISH_STATUSES.entries()) {
     await h.post("/v1/runs", aRun(n));
     h.nowMs += 10;
-    const sent = aFinish({ status, output: { n }, scores: { quality: 0.5, passed: true } });
-    const answer = await h.post(`/v1/runs/${runId(n)}/finish`, sent);
+    const input = aFinish({ status, output: { n }, scores: { quality: 0.5, passed: true } });
+    const answer = await h.post(`/v1/runs/${runId(n)}/finish`, input);
     assertEquals([answer.status, replayed(answer)], [202, null]);
     const received_at = at(10 * (n + 1));
-    assertEquals(answer.json, { id: runId(n), ...sent, received_at });
+    assertEquals(answer.json, { id: runId(n), ...input, received_at });
     const run = (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
-    assertEquals([run.status, run.finished_at, run.output], [status, sent.finished_at, { n }]);
+    assertEquals([run.status, run.finished_at, run.output], [status, input.finished_at, { n }]);
     assertEquals(
       run.scores.map((s: { name: string; value: unknown }) => [s.name, s.value]),
       [["quality", 0.5], ["passed", true]],
@@ -123,12 +123,12 @@ Deno.test("decision 22: a finish without output and scores returns them as null"
 Deno.test("contract 6: finishing again is 200 with the first record, whatever is sent", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  const sent = aFinish({ output: { kept: true }, scores: { quality: 1 } });
-  const first = await h.post(`${PATH}/finish`, sent);
+  const input = aFinish({ output: { kept: true }, scores: { quality: 1 } });
+  const first = await h.post(`${PATH}/finish`, input);
   const before = await h.dump();
   h.nowMs += 60_000;
   const others = [
-    sent,
+    input,
     aFinish(),
     aFinish({ status: "failed", finished_at: at(9_000) }),
     aFinish({ output: { kept: false }, scores: { quality: 0 }, metadata: { late: 1 } }),

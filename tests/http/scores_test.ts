@@ -20,7 +20,7 @@ const PATH = `${RUN}/scores`;
 const DAY_MS = 86_400_000;
 
 /** Score number `n` as shown in its run's record. */
-function shown(n: number, fields: Record<string, unknown> = {}) {
+function storedScore(n: number, fields: Record<string, unknown> = {}) {
   const { id, name, value } = aScore(n);
   return { name, value, source: "api", id, received_at: at(), ...fields };
 }
@@ -31,8 +31,8 @@ Deno.test("scores: a source at the limit is kept, beyond it refused", async () =
   const source = "s".repeat(SCORE_SOURCE_CHARS_MAX);
   const refused = await h.post(PATH, aScore(1, { source: source + "s" }));
   assertEquals([refused.status, refused.json.field], [400, "source"]);
-  const taken = await h.post(PATH, aScore(1, { source }));
-  assertEquals([taken.status, taken.json.source], [202, source]);
+  const accepted = await h.post(PATH, aScore(1, { source }));
+  assertEquals([accepted.status, accepted.json.source], [202, source]);
 });
 
 Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other content", async () => {
@@ -54,7 +54,7 @@ Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other 
     const { status, json } = await h.post(PATH, aScore(1, { [field]: other }));
     assertEquals([status, json.error, json.field], [409, "id_conflict", field]);
   }
-  assertEquals((await h.getSettled(RUN)).json.scores, [shown(1, { source: "review" })]);
+  assertEquals((await h.getSettled(RUN)).json.scores, [storedScore(1, { source: "review" })]);
   assertEquals(await h.usage(), before, "a score counts toward nothing");
 });
 
@@ -82,8 +82,8 @@ Deno.test("scores: every order of a run's parts gives one record, its own scores
   }
   assertEquals((records[0] as { scores: unknown }).scores, [
     { name: "own", value: true, source: "self" },
-    shown(1),
-    shown(2, { name: "passed", value: false, source: "ci" }),
+    storedScore(1),
+    storedScore(2, { name: "passed", value: false, source: "ci" }),
   ]);
   assertEquals(records, Array(records.length).fill(records[0]));
   await assertClean(h.store);
@@ -110,7 +110,7 @@ Deno.test("scores: a score alone is a run that is not open yet, and expires afte
   await h.worker.idle();
   const { status, flags, scores, received_at } = (await h.get(RUN)).json;
   assertEquals([status, flags, received_at], ["running", ["no_opening"], at()]);
-  assertEquals(scores, [shown(1)]);
+  assertEquals(scores, [storedScore(1)]);
   assertEquals((await h.get("/v1/runs?has=orphan")).json.runs.length, 1);
   await assertClean(h.store);
   h.nowMs += 7 * DAY_MS;
@@ -131,8 +131,10 @@ Deno.test("scores: they stay when payloads expire, and are removed with the reco
   await h.worker.idle();
   h.nowMs += 8 * DAY_MS;
   await h.sweep.sweepNow();
-  const kept = (await h.get(RUN)).json;
-  assertEquals([kept.payload, kept.goal, kept.scores], ["removed", null, [shown(1)]]);
+  const accepted = (await h.get(RUN)).json;
+  assertEquals([accepted.payload, accepted.goal, accepted.scores], ["removed", null, [
+    storedScore(1),
+  ]]);
   assertEquals((await h.post(PATH, aScore(1))).status, 200);
   h.nowMs += 25 * DAY_MS;
   await h.sweep.sweepNow();
@@ -175,8 +177,8 @@ Deno.test("scores: of many concurrent scores and events of a run, none is lost a
   const { scores, usage } = (await h.getSettled(RUN)).json;
   assertEquals([scores.length, usage.events], [ADDED_SCORES_MAX, 22]);
   // A stored score stays known, also when there is no space for another.
-  const known = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
-  assertEquals((await h.post(PATH, known)).status, 200);
+  const current = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
+  assertEquals((await h.post(PATH, current)).status, 200);
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
   await assertClean(h.store);
 });
@@ -190,8 +192,8 @@ Deno.test("scores: verify finds a lost score and an uncounted one", async () => 
   const key = ["events", runId(1), h.team.id, "score", scoreId(1)];
   const { value } = await h.store.reader.get(key);
   const differences = async () => {
-    const found = (await verifyStore(h.store, { pauseMs: 0 })).differences;
-    return found.map(({ what, expected }) => `${what} ${expected}`);
+    const result = (await verifyStore(h.store, { pauseMs: 0 })).differences;
+    return result.map(({ what, expected }) => `${what} ${expected}`);
   };
   await h.store.writer.commit({ deletes: [key] });
   assertEquals(await differences(), [`scores of ${runId(1)} scores 1`]);

@@ -135,9 +135,9 @@ Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", 
   await sdk.heartbeat(5, { status: "ok", input_tokens: 10, output_tokens: 5, feature: "mail" });
   const laravel = new Sdk(h, LARAVEL);
   await laravel.heartbeat(6, { status: "failed", customer_id: "acme" });
-  const shown = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => sdk.record(n)));
+  const displayed = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => sdk.record(n)));
   assertEquals(
-    shown.map(({ status, duration_ms, cost_usd }) => [status, duration_ms, cost_usd]),
+    displayed.map(({ status, duration_ms, cost_usd }) => [status, duration_ms, cost_usd]),
     [
       ["success", 0, 0],
       ["success", 12_300, 0.084],
@@ -170,11 +170,14 @@ Deno.test("SDK: a script's 230 events are sent in batches and stored in order", 
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
-  let sent = 0;
+  let sentCount = 0;
   for (const count of [49, 50, 50, 50, 31]) {
     await sdk.events(
       1,
-      Array.from({ length: count }, () => event(++sent, "log", { message: `line ${sent}` })),
+      Array.from(
+        { length: count },
+        () => event(++sentCount, "log", { message: `line ${sentCount}` }),
+      ),
     );
   }
   const { events } = await sdk.record(1);

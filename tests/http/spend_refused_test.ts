@@ -25,7 +25,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by name", async () => {
     ["model=(unattributed)", "model"],
     [`provider=${"\u{1F600}".repeat(257)}`, "provider"],
   ] as const;
-  const rest = [
+  const remainder = [
     ["group_by=week", "group_by"],
     ["group_by=customer_id", "group_by"],
     ["group_by=Day", "group_by"],
@@ -36,7 +36,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by name", async () => {
     [`feature=${"f".repeat(257)}`, "feature"],
     ["agent=%", "agent"],
   ] as const;
-  for (const [query, field] of [...range, ...rest]) {
+  for (const [query, field] of [...range, ...remainder]) {
     const answer = await h.get(`/v1/spend?${query}`);
     assertEquals([answer.status, answer.json.error, answer.json.field], [
       400,

@@ -78,14 +78,14 @@ Deno.test("GET /v1/spend: each grouping lists its groups by falling cost, and th
     aContribution({ labels: { agent: "b", status: "failed" }, models: [LINE, LINE, LINE] }),
     aContribution({ labels: { agent: null, customer: "(unattributed)" }, models: [cheap] }),
   ]);
-  const wanted = {
+  const expected = {
     agent: [["b", 3], ["a", 1], ["(unattributed)", 1e-12]],
     customer: [["(unattributed)", 3.000000000001], ["acme", 1]],
     feature: [["(unattributed)", 3.000000000001], ["search", 1]],
     status: [["failed", 3], ["success", 1.000000000001]],
     model: [["openai/gpt-4o", 4], ["mini", 1e-12], ["(unattributed)", 0]],
   };
-  for (const [groupBy, groups] of Object.entries(wanted)) {
+  for (const [groupBy, groups] of Object.entries(expected)) {
     const { json } = await h.get(`/v1/spend?group_by=${groupBy}`);
     assertEquals(costs(json), groups as [string, number][], groupBy);
     assertEquals([json.totals.runs, json.totals.cost_usd], [3, 4.000000000001], groupBy);

@@ -102,10 +102,10 @@ Deno.test("GET /v1/spend/unpriced: cached tokens are priced as input without a r
     }),
   ]);
   const { models, estimate_total_usd } = (await h.get("/v1/spend/unpriced")).json;
-  const told = models.map((
+  const reported = models.map((
     model: { model: string; estimate: { cost_usd: number } | null },
   ) => [model.model, model.estimate?.cost_usd ?? null]);
-  assertEquals(told, [["brand-new", 0.003], ["(other models)", null], ["apart", 0.00003]]);
+  assertEquals(reported, [["brand-new", 0.003], ["(other models)", null], ["apart", 0.00003]]);
   assertEquals(estimate_total_usd, 0.00303);
 });
 

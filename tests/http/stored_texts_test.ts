@@ -36,12 +36,12 @@ const PAYLOADS = ["POST /v1/runs/{id}/finish.output", "POST /v1/heartbeats.outpu
 
 Deno.test("every text of a body has a bound", () => {
   const document = describedApi();
-  const found = documentedCalls(document).flatMap(({ method, path, call }) =>
+  const result = documentedCalls(document).flatMap(({ method, path, call }) =>
     Object.values(call.requestBody?.content ?? {}).flatMap(({ schema }) =>
       unbounded(document, schema, `${method} ${path}`)
     )
   );
-  assertEquals(Array.from(new Set(found)).filter((text) => !PAYLOADS.includes(text)), []);
+  assertEquals(Array.from(new Set(result)).filter((text) => !PAYLOADS.includes(text)), []);
 });
 
 /** Calls whose query is stored: all others only read. */
@@ -55,14 +55,14 @@ const NAMES = ["/v1/rate-card/{id} path id"];
 
 Deno.test("every text of a path, and of a stored query, has a bound", () => {
   const document = describedApi();
-  const found = documentedCalls(document).flatMap(({ path, call }) =>
+  const result = documentedCalls(document).flatMap(({ path, call }) =>
     call.parameters
       .filter((each) => each.in === "path" || (each.in === "query" && isStored(path)))
       .flatMap(({ name, in: where, schema }) =>
         unbounded(document, schema, `${path} ${where} ${name}`)
       )
   );
-  assertEquals([...new Set(found)].sort(), [...NOTES, ...NAMES].sort());
+  assertEquals([...new Set(result)].sort(), [...NOTES, ...NAMES].sort());
 });
 
 function isStored(path: string): boolean {

@@ -110,11 +110,11 @@ Deno.test("PATCH /v1/teams/{id} refuses invalid values, and stores nothing of th
   for (const unknown of ["0".repeat(26), "x", "%00", "k".repeat(3_000)]) {
     assertEquals((await change(h, unknown, { name: "x" })).status, 404);
     assertEquals((await operate(h, "GET", `/v1/teams/${unknown}`)).status, 404);
-    const made = await operate(h, "POST", `/v1/teams/${unknown}/keys`, {
+    const created = await operate(h, "POST", `/v1/teams/${unknown}/keys`, {
       kind: "api_key",
       name: "k",
     });
-    assertEquals(made.status, 404);
+    assertEquals(created.status, 404);
   }
   assertEquals(await h.dump(), before);
 });
@@ -152,8 +152,8 @@ Deno.test("a team's own rate is reported on its next request", async () => {
   await using h = await openWithOperator();
   const { id, key: { secret: key } } = await aTeam(h);
   await change(h, id, { rate: { sustained: 3, burst: 6 } });
-  const told = (await h.post("/v1/runs", aRun(1), { key })).headers.get("ratelimit-policy");
-  assertEquals(told, '"ingest";q=6;w=2');
+  const actual = (await h.post("/v1/runs", aRun(1), { key })).headers.get("ratelimit-policy");
+  assertEquals(actual, '"ingest";q=6;w=2');
 });
 
 Deno.test("every call of a suspended team is refused and stores nothing; its data is kept", async () => {
@@ -231,9 +231,9 @@ Deno.test("POST /v1/teams/{id}/keys restores access for a team that lost every k
   const body = { kind: "api_key", name: "way back", scopes: ["admin"] };
   // Keys of one millisecond have no order.
   h.nowMs += 1;
-  const made = await operate(h, "POST", `/v1/teams/${id}/keys`, body);
-  assertEquals([made.status, made.headers.get("cache-control")], [201, "no-store"]);
-  const { keys } = (await h.get("/v1/keys", { key: made.json.secret })).json;
+  const created = await operate(h, "POST", `/v1/teams/${id}/keys`, body);
+  assertEquals([created.status, created.headers.get("cache-control")], [201, "no-store"]);
+  const { keys } = (await h.get("/v1/keys", { key: created.json.secret })).json;
   assertEquals(keys.map(({ name }: { name: string }) => name), ["first key", "way back"]);
 });
 

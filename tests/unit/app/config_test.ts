@@ -135,9 +135,9 @@ const WRONG: Record<string, readonly string[]> = {
 Deno.test("settings: an invalid value is refused with the accepted values", () => {
   for (const [name, values] of Object.entries(WRONG)) {
     for (const value of values) {
-      const found = problems({ [name]: value });
-      assertEquals(found.length, 1, `${name}=${value}`);
-      assert(found[0]?.startsWith(`${name} must be`), found[0]);
+      const reported = problems({ [name]: value });
+      assertEquals(reported.length, 1, `${name}=${value}`);
+      assert(reported[0]?.startsWith(`${name} must be`), reported[0]);
     }
   }
 });
@@ -146,8 +146,8 @@ Deno.test("settings: all problems are listed together", () => {
   const env = Object.fromEntries(
     Object.entries(WRONG).map(([name, [value]]) => [name, value ?? ""]),
   );
-  const found = problems({ ...env, RUNLEDGER_REGOIN: "eu", RUNLEDGER_X: "" });
-  assertEquals(found.map((line) => line.split(" ")[0]), [
+  const reported = problems({ ...env, RUNLEDGER_REGOIN: "eu", RUNLEDGER_X: "" });
+  assertEquals(reported.map((line) => line.split(" ")[0]), [
     ...Object.keys(WRONG),
     "RUNLEDGER_REGOIN",
     "RUNLEDGER_X",
@@ -157,41 +157,41 @@ Deno.test("settings: all problems are listed together", () => {
 Deno.test("settings: a key of the wrong region is reported together with an unrelated problem", () => {
   const RUNLEDGER_KEY = OWN_KEY.replace("eu", "us");
   assertStringIncludes(problems({ RUNLEDGER_KEY }).join(), "must belong to region eu");
-  const found = problems({ RUNLEDGER_KEY, PORT: "x" }).join("\n");
-  assertStringIncludes(found, "PORT must be");
-  assertStringIncludes(found, "RUNLEDGER_KEY must belong to region eu");
+  const problemText = problems({ RUNLEDGER_KEY, PORT: "x" }).join("\n");
+  assertStringIncludes(problemText, "PORT must be");
+  assertStringIncludes(problemText, "RUNLEDGER_KEY must belong to region eu");
 });
 
 Deno.test("settings: the operator key must match the region, and no problem repeats the key", () => {
   const RUNLEDGER_OPERATOR_KEY = `opk_eu_${"5ec5".repeat(8)}`;
   assertEquals(config({ RUNLEDGER_OPERATOR_KEY }).operatorKey, RUNLEDGER_OPERATOR_KEY);
-  const found = problems({ RUNLEDGER_OPERATOR_KEY, RUNLEDGER_REGION: "us" }).join();
-  assertStringIncludes(found, "RUNLEDGER_OPERATOR_KEY must belong to region us");
-  assert(!found.includes("5ec5"));
+  const reported = problems({ RUNLEDGER_OPERATOR_KEY, RUNLEDGER_REGION: "us" }).join();
+  assertStringIncludes(reported, "RUNLEDGER_OPERATOR_KEY must belong to region us");
+  assert(!reported.includes("5ec5"));
 });
 
 Deno.test("settings: an unknown flag is reported together with invalid settings", () => {
   assertEquals(problems({}, "--prod").length, 1);
   assertEquals(problems({}, "extra").length, 1);
   assertEquals(problems({}, "--dev=yes").length, 1);
-  const found = problems({ PORT: "x" }, "--prod").join("\n");
-  assertStringIncludes(found, "--prod");
-  assertStringIncludes(found, "PORT must be");
+  const problemText = problems({ PORT: "x" }, "--prod").join("\n");
+  assertStringIncludes(problemText, "--prod");
+  assertStringIncludes(problemText, "PORT must be");
 });
 
 Deno.test("settings: no problem repeats the secret key", () => {
   const secret = "apk_eu_5ec5ec5ec5ec5ec5ec5ec5ec5ec5ec5e0";
-  const found = problems({ RUNLEDGER_KEY: secret, PORT: "x" }).join();
-  assertStringIncludes(found, "RUNLEDGER_KEY");
-  assert(!found.includes("5ec5"));
+  const reported = problems({ RUNLEDGER_KEY: secret, PORT: "x" }).join();
+  assertStringIncludes(reported, "RUNLEDGER_KEY");
+  assert(!reported.includes("5ec5"));
   const foreign = secret.slice(0, -1).replace("eu", "us");
   assert(!problems({ RUNLEDGER_KEY: foreign }).join().includes("5ec5"));
 });
 
 Deno.test("settings: no problem repeats the mail server URL, which contains a password", () => {
-  const found = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
-  assertEquals(found.length, 1);
-  assert(!found.join().includes("5ec5"), found.join());
+  const reported = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
+  assertEquals(reported.length, 1);
+  assert(!reported.join().includes("5ec5"), reported.join());
 });
 
 Deno.test("settings: the mail server's default port follows from its scheme; hosts may be IP addresses", () => {

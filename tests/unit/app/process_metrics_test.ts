@@ -5,9 +5,9 @@ import { ProcessMetrics } from "../../../app/process_metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("process: memory, uptime, build and event loop delay are reported", async () => {
-  const figures = new ProcessMetrics("eu");
+  const metrics = new ProcessMetrics("eu");
   try {
-    const scrape = () => new Scrape(metricsText(figures.families()));
+    const scrape = () => new Scrape(metricsText(metrics.families()));
     const before = scrape();
     const endMs = performance.now() + 800;
     while (performance.now() < endMs);
@@ -25,6 +25,6 @@ Deno.test("process: memory, uptime, build and event loop delay are reported", as
     const { deno, v8 } = Deno.version;
     assertEquals(after.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
   } finally {
-    figures.stop();
+    metrics.stop();
   }
 });

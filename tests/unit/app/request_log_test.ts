@@ -68,8 +68,8 @@ Deno.test("log: a stalled reader loses lines, not memory or time, and the log re
     const lines = await read;
     const notes = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
     assertEquals(notes.map((note) => note.log_lines_dropped), [dropped]);
-    const kept = lines.filter((line) => line.startsWith("line"));
-    assertEquals(kept, Array.from({ length: LINES - dropped }, (_, n) => lineOf(n)));
+    const retained = lines.filter((line) => line.startsWith("line"));
+    assertEquals(retained, Array.from({ length: LINES - dropped }, (_, n) => lineOf(n)));
     assertEquals(lines.at(-1), "the next line");
   });
 });
@@ -91,11 +91,11 @@ Deno.test("log: a line cut off by a failure does not run into the next line", as
   // Simulates a disk that accepts only part of a write.
   const disk = {
     write(bytes: Uint8Array): Promise<number> {
-      const taken = bytes.subarray(0, room);
-      if (taken.length === 0) return Promise.reject(new Error("No space left on device"));
-      room -= taken.length;
-      written.push(...taken);
-      return Promise.resolve(taken.length);
+      const accepted = bytes.subarray(0, room);
+      if (accepted.length === 0) return Promise.reject(new Error("No space left on device"));
+      room -= accepted.length;
+      written.push(...accepted);
+      return Promise.resolve(accepted.length);
     },
   };
   const log = new LineLog(disk, BYTES_MAX);

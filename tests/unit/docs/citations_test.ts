@@ -43,12 +43,12 @@ const headings = [...read("docs/DECISIONS.md").matchAll(/^##+ ([A-Z][a-z ]*\d+)/
   .map(([, heading = ""]) => heading);
 
 Deno.test("every cited ruling has an entry in docs/DECISIONS.md", () => {
-  const known = new Set(headings);
+  const knownIds = new Set(headings);
   let cited = 0;
   for (const path of textsBelow("")) {
     for (const citation of citationsIn(read(path))) {
       cited++;
-      assert(known.has(citation), `${path} cites "${citation}", which docs/DECISIONS.md lacks`);
+      assert(knownIds.has(citation), `${path} cites "${citation}", which docs/DECISIONS.md lacks`);
     }
   }
   assert(cited > 500, `${cited}`);
@@ -71,7 +71,7 @@ const ELSEWHERE =
 Deno.test("no text cites a document outside the repository", () => {
   for (const path of textsBelow("")) {
     if (path === "tests/unit/docs/citations_test.ts") continue;
-    const found = ELSEWHERE.exec(read(path));
-    assertEquals(found?.[0], undefined, path);
+    const match = ELSEWHERE.exec(read(path));
+    assertEquals(match?.[0], undefined, path);
   }
 });

@@ -166,8 +166,8 @@ Deno.test("every link between the documents resolves to an existing file and hea
         ? from
         : new URL(target, new URL(from, "file:///")).pathname.slice(1);
       const headings = read(to).split("\n").filter((line) => line.startsWith("#")).map(anchorOf);
-      const found = anchor === undefined || headings.includes(anchor);
-      assert(found, `${from} links to ${to}#${anchor}, which has no such heading`);
+      const exists = anchor === undefined || headings.includes(anchor);
+      assert(exists, `${from} links to ${to}#${anchor}, which has no such heading`);
     }
   }
 });

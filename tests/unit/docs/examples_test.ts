@@ -105,15 +105,15 @@ async function pasteApiExample(
   const { output } = await paste(h, [setting, real]);
   // The worker writes summaries after the response; the next example reads them.
   await h.worker.idle();
-  const shown = (sample as { id?: string } | undefined)?.id;
-  const made = /"id": ?"([^"]+)"/.exec(output)?.[1];
-  if (shown !== undefined && made !== undefined) team.ids.set(shown, made);
+  const exampleId = (sample as { id?: string } | undefined)?.id;
+  const actualId = /"id": ?"([^"]+)"/.exec(output)?.[1];
+  if (exampleId !== undefined && actualId !== undefined) team.ids.set(exampleId, actualId);
   return { output, sample };
 }
 
 Deno.test("every curl example of the API document is accepted and returns the shown response", async (t) => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
-  let shown = 0;
+  let shownCount = 0;
   for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
@@ -125,10 +125,10 @@ Deno.test("every curl example of the API document is accepted and returns the sh
       assertEquals(`${status} ${route}`, `${operation.example.status} ${method} ${path}`);
       if (sample === undefined || operation.id === "getDescription") return;
       assertShows(sample, JSON.parse(output), operation.id);
-      shown++;
+      shownCount++;
     });
   }
-  assert(shown > 30, `${shown}`);
+  assert(shownCount > 30, `${shownCount}`);
 });
 
 Deno.test("every hand-written curl line of the API document is accepted", async () => {

@@ -16,21 +16,21 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await Bench.open();
   const job = b.job();
-  const look = async () => {
+  const runChecks = async () => {
     job.updated(b.team.id);
     await job.round();
     return b.sink.received.length;
   };
   await b.count(79_999);
-  assertEquals(await look(), 0);
+  assertEquals(await runChecks(), 0);
   await b.count(1);
-  assertEquals([await look(), await look()], [1, 1]);
+  assertEquals([await runChecks(), await runChecks()], [1, 1]);
   await b.count(19_999);
-  assertEquals(await look(), 1);
+  assertEquals(await runChecks(), 1);
   await b.count(1);
-  assertEquals([await look(), await look()], [2, 2]);
+  assertEquals([await runChecks(), await runChecks()], [2, 2]);
   await b.count(900_000);
-  assertEquals(await look(), 2);
+  assertEquals(await runChecks(), 2);
   const [first, second] = b.sink.received;
   assert(first !== undefined && second !== undefined);
   assertEquals(first.to, ["owner@example.org"]);

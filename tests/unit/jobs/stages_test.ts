@@ -252,10 +252,10 @@ Deno.test("stages: a new revision of the cost restarts them, also a dead one", a
 for (const outcome of ["success", "failure"] as const) {
   Deno.test(`stages: the ${outcome} of a stage started before a new revision does not count for it`, async () => {
     const gate = new Gate();
-    let begun = 0;
+    let initialBytes = 0;
     await using shop = await WorkerHarness.open({
       stages: stagesOf(async (stage) => {
-        if (stage !== "checks" || ++begun > 1) return;
+        if (stage !== "checks" || ++initialBytes > 1) return;
         await gate.pass();
         if (outcome === "failure") throw new Error("about the old revision");
       }),
@@ -269,7 +269,7 @@ for (const outcome of ["success", "failure"] as const) {
     gate.open();
     await shop.worker.idle();
     const stored = await shop.runs.read(TEAM, run(1), null, 1);
-    assertEquals([begun, stored?.processing?.revision], [2, 2]);
+    assertEquals([initialBytes, stored?.processing?.revision], [2, 2]);
     assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
   });
 }

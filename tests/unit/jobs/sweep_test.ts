@@ -37,7 +37,7 @@ function stepping(store: SweepStore, before: () => unknown): SweepStore {
 }
 
 /** Reports logged by a job, in order. */
-function told({ log }: RetentionHarness): SweepReport[] {
+function loggedReports({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
 
@@ -57,7 +57,7 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
   });
   assertEquals(finishedAt, archive.nowMs);
   assertEquals(await archive.sweeps.reports(9), [report]);
-  const words = told(archive);
+  const words = loggedReports(archive);
   assert(words.length > 2, `only ${words.length} words`);
   assertEquals(words.at(-1), report);
   for (const [i, word] of words.entries()) {
@@ -81,7 +81,7 @@ Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed no
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   assert(await archive.job(undefined, undefined, true).sweepIfDue() !== null);
-  assertEquals(told(archive).at(-1)?.counts, OLD_SWEPT);
+  assertEquals(loggedReports(archive).at(-1)?.counts, OLD_SWEPT);
   const before = archive.log.length;
   for (const quiet of [true, false]) {
     archive.nowMs += DAY_MS;

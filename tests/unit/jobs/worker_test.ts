@@ -233,30 +233,30 @@ function turnsOf(taken: PendingRun[][]) {
 }
 
 Deno.test("worker: a team with 5,000 pending runs delays another team's close by at most one turn", async () => {
-  const taken: PendingRun[][] = [];
-  await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
+  const batches: PendingRun[][] = [];
+  await using shop = await WorkerHarness.open({ wrap: turnsOf(batches) });
   const other = { ...TEAM, id: "other" as TeamId };
   await flood(shop, 5_000);
   await finish(shop.runs, 1, other);
   shop.worker.start();
   await shop.worker.idle();
-  const turn = taken.findIndex((runs) => runs.some(({ team }) => team === other.id));
-  assert(taken.length > 20, `only ${taken.length} turns`);
+  const turn = batches.findIndex((runs) => runs.some(({ team }) => team === other.id));
+  assert(batches.length > 20, `only ${batches.length} turns`);
   assert(turn <= 1, `taken in turn ${turn}`);
-  assertEquals(taken.flat().length, 5_001);
+  assertEquals(batches.flat().length, 5_001);
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
   assertEquals((await shop.runs.read(other, run(1), null, 1))?.summary?.revision, 1);
 });
 
 Deno.test("worker: endless closed runs do not starve open ones", async () => {
-  const taken: PendingRun[][] = [];
-  await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
+  const batches: PendingRun[][] = [];
+  await using shop = await WorkerHarness.open({ wrap: turnsOf(batches) });
   await open(shop.runs, 1);
   await flood(shop, 2_000);
   shop.worker.start();
   await shop.worker.idle();
-  const turn = taken.findIndex((runs) => runs.some((each) => each.run === run(1)));
-  assert(turn > 0 && turn <= 4, `turn ${turn} of ${taken.length}`);
+  const turn = batches.findIndex((runs) => runs.some((each) => each.run === run(1)));
+  assert(turn > 0 && turn <= 4, `turn ${turn} of ${batches.length}`);
 });
 
 Deno.test("worker: an unreadable run is deferred, and all others continue", async () => {

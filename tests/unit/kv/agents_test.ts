@@ -283,8 +283,8 @@ Deno.test("agents: short pages have the same last-seen order as one long page, w
   for (const change of [null, "a20", "a3", "new"]) {
     if (change !== null) assertEquals((await archive(change)).status, 200);
     for (const query of ["", "&archived=true"]) {
-      const whole = await walk(query, 1_000);
-      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), whole, query);
+      const complete = await walk(query, 1_000);
+      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), complete, query);
     }
   }
   assertEquals((await walk("", 3)).length, 35);

@@ -63,9 +63,11 @@ Deno.test("each change and its entry are one commit: neither exists without the 
   for (const [family, change] of changes) {
     writes.length = 0;
     await change();
-    const told = writes.filter(({ sets = [] }) => sets.some(({ key }) => key[0] === "audit_log"));
-    assertEquals(told.length, 1, family);
-    assert(told[0]?.sets?.some(({ key }) => key[0] === family), family);
+    const reported = writes.filter(({ sets = [] }) =>
+      sets.some(({ key }) => key[0] === "audit_log")
+    );
+    assertEquals(reported.length, 1, family);
+    assert(reported[0]?.sets?.some(({ key }) => key[0] === family), family);
   }
 });
 

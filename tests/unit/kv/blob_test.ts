@@ -59,9 +59,9 @@ function packsTo(bytes: number): string {
     return chunks.reduce((total, chunk) => total + chunk.length, head.length - 2 - name.length);
   };
   for (let chars = Math.floor(bytes * 1.2);; chars += bytes - sizeOf(noise(chars))) {
-    const found = sizeOf(noise(chars));
-    if (found === bytes) return noise(chars);
-    if (found > bytes && found < bytes + 4) return `${noise(chars)}`.slice(0, chars - 1);
+    const result = sizeOf(noise(chars));
+    if (result === bytes) return noise(chars);
+    if (result > bytes && result < bytes + 4) return `${noise(chars)}`.slice(0, chars - 1);
   }
 }
 

@@ -32,8 +32,8 @@ Deno.test("a team sees its own dead stages with their errors, and no other team'
   await kill(temp, 1);
   await kill(temp, 2, OTHER);
   const { stages, hasMore } = await dead.ofTeam(TEAM);
-  const told = stages.map(({ team, run, stage }) => [team, run, stage.stage, stage.attempts]);
-  assertEquals(told, [[TEAM.id, run(1), "cost", 8]]);
+  const reported = stages.map(({ team, run, stage }) => [team, run, stage.stage, stage.attempts]);
+  assertEquals(reported, [[TEAM.id, run(1), "cost", 8]]);
   assertEquals([stages[0]?.stage.error, hasMore], ["Error: no price for 1", false]);
 });
 
@@ -60,6 +60,6 @@ Deno.test("of many dead stages a few are listed, with a note that there are more
   const all = await dead.ofTeam(TEAM);
   assertEquals([all.stages.length, all.hasMore], [DEAD_STAGES_LISTED_MAX, false]);
   await kill(temp, DEAD_STAGES_LISTED_MAX + 1);
-  const some = await dead.ofTeam(TEAM);
-  assertEquals([some.stages.length, some.hasMore], [DEAD_STAGES_LISTED_MAX, true]);
+  const subset = await dead.ofTeam(TEAM);
+  assertEquals([subset.stages.length, subset.hasMore], [DEAD_STAGES_LISTED_MAX, true]);
 });

@@ -31,7 +31,7 @@ function sumsOf({ runs, events, days, failed }: CustomerDeletion): number[] {
 }
 
 /** A run of a customer at a given time, with calls to several models. */
-interface Told {
+interface CustomerRun {
   readonly customer: string | undefined;
   readonly day: number;
   readonly agent: string;
@@ -40,7 +40,7 @@ interface Told {
   readonly closed: boolean;
 }
 
-const told: fc.Arbitrary<Told> = fc.record({
+const customerRun: fc.Arbitrary<CustomerRun> = fc.record({
   customer: fc.constantFrom("acme", "acme", "globex", undefined),
   // Runs of the first days expire before the customer is deleted.
   day: fc.constantFrom(0, 1, 50, 51),
@@ -54,7 +54,7 @@ const told: fc.Arbitrary<Told> = fc.record({
 async function live(
   archive: RetentionHarness,
   team: Team,
-  all: readonly (Told | null)[],
+  all: readonly (CustomerRun | null)[],
 ): Promise<void> {
   for (const [n, each] of all.entries()) {
     if (each === null) continue;
@@ -85,7 +85,7 @@ async function spendOf({ store }: TempStore, team: Team): Promise<string[]> {
 
 Deno.test("delete a customer: spend in every grouping is as if the customer never existed, and the receipt is exact", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 25 }), async (all) => {
+    fc.asyncProperty(fc.array(customerRun, { minLength: 1, maxLength: 25 }), async (all) => {
       await using temp = await TempStore.open();
       const archive = new RetentionHarness(temp.store);
       const team = await archive.addTeam("free");
@@ -131,8 +131,8 @@ Deno.test("delete a customer: for older runs any number of label combinations is
     assertEquals(sumsOf(receipt), [0, 0, 1, 0], `${count} combinations`);
     await assertClean(temp.store);
   }
-  const left = await temp.keysBelow(["rollup", team.id]);
-  assertEquals(new Set(left.map((key) => key[3])), new Set(["2026-11-21"]));
+  const remaining = await temp.keysBelow(["rollup", team.id]);
+  assertEquals(new Set(remaining.map((key) => key[3])), new Set(["2026-11-21"]));
   assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
   assertEquals(await temp.keysBelow(["rollup"]), []);
   assertEquals(await temp.keysBelow(["removed_rollup"]), []);
@@ -266,11 +266,11 @@ Deno.test("delete a customer: two processes on one job delete and count every ru
   await using third = await openArchive(temp.path);
   const all = [archive, new RetentionHarness(temp.store), third.archive];
   for (const each of all) each.nowMs = archive.nowMs;
-  const made = await Promise.all(
+  const created = await Promise.all(
     all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),
   );
-  const ids = new Set(made.map((each) => begun(each).job.id));
-  assertEquals([ids.size, made.filter(({ kind }) => kind === "stored").length], [1, 1]);
+  const ids = new Set(created.map((each) => begun(each).job.id));
+  assertEquals([ids.size, created.filter(({ kind }) => kind === "stored").length], [1, 1]);
   await Promise.all(all.map((each) => each.deleteAll()));
   const [id = ""] = ids;
   const done = await archive.deletions.get(team, id);

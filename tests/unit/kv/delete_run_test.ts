@@ -110,13 +110,13 @@ Deno.test("delete a run: its agent's last run is found again, also among expired
   await finish(archive.runs, 5, team);
   await archive.settle();
   assertEquals(await agentOf(archive, team, "x"), [5, 1, 5]);
-  const left: [number, unknown[]][] = [
+  const remaining: [number, unknown[]][] = [
     [4, [4, 1, 5]],
     [5, [3, 0, 3]],
     [3, [2, 0, 1]],
     [2, [1, 0, 1]],
   ];
-  for (const [n, wanted] of left) {
+  for (const [n, wanted] of remaining) {
     await archive.deletions.deleteRun(team, run(n), "key");
     assertEquals(await agentOf(archive, team, "x"), wanted, `after run ${n}`);
     await assertClean(temp.store);

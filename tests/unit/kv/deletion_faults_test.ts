@@ -47,7 +47,7 @@ async function assertSameEnd(
   await using undisturbed = await open();
   const commits = await workWith(undisturbed, "none", 0, (archive) => work(archive, undisturbed));
   await assertClean(undisturbed.temp.store);
-  const wanted = await rowsOf(undisturbed.temp.store);
+  const expected = await rowsOf(undisturbed.temp.store);
   for (const fault of FAULTS) {
     for (let at = 1; at <= commits; at++) {
       const what = `commit ${at} of ${commits}: ${fault}`;
@@ -56,7 +56,7 @@ async function assertSameEnd(
       await workWith(ledger, fault, at, (archive) => work(archive, ledger));
       await assertExact(store, what);
       await work(archive, ledger);
-      assertEquals(await rowsOf(store), wanted, what);
+      assertEquals(await rowsOf(store), expected, what);
     }
   }
   return commits;

@@ -25,12 +25,12 @@ Deno.test("stages: a team with hundreds of due stages does not starve another's"
     await using temp = await TempStore.open();
     await fill(temp, count);
     const stages = new DueStages(temp.store, new PutOff(() => NOON));
-    let taken = 0;
-    for (let found = false; !found; taken++) {
-      assert(taken < takes, `not among the first ${takes} of ${count}`);
+    let rounds = 0;
+    for (let done = false; !done; rounds++) {
+      assert(rounds < takes, `not among the first ${takes} of ${count}`);
       const tasks = await stages.take(NOON + 10_000, 20);
       assertEquals(tasks.length, 20);
-      found = tasks.some(({ team }) => team === OTHER);
+      done = tasks.some(({ team }) => team === OTHER);
     }
   }
 });

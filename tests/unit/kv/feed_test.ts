@@ -173,8 +173,8 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
   archive.nowMs = NOON + DAY_MS;
   await archive.deletions.deleteRun(team, run(1), "key");
   await follower.readOn(temp.store);
-  const told = follower.known.get(run(1));
-  assertEquals(told, { kind: "deleted", number: 3, run: run(1), deletedAt: NOON + DAY_MS });
+  const entry = follower.known.get(run(1));
+  assertEquals(entry, { kind: "deleted", number: 3, run: run(1), deletedAt: NOON + DAY_MS });
   await assertFollowed(temp.store, follower, IDS);
   assertEquals(await temp.keysBelow(keys.changes(team.id)), [
     keys.change(team.id, 2, run(2)),

@@ -23,20 +23,20 @@ const aRun = fc.record({
 Deno.test("index: a row never excludes its own run, whatever the filter", () => {
   fc.assert(fc.property(aRun, fc.array(fc.nat(4), { maxLength: 5 }), (run, left) => {
     const { kind, minCost, ...labels } = run;
-    const asked = Object.entries(run).filter((_, i) => !left.includes(i));
-    const maybe = maybeListed({ ...ALL, ...Object.fromEntries(asked) });
+    const filters = Object.entries(run).filter((_, i) => !left.includes(i));
+    const maybe = maybeListed({ ...ALL, ...Object.fromEntries(filters) });
     assert(maybe(indexValue(kind, { ...labels, status: "running" })));
     assert(maybe(indexValue(kind, { ...labels, status: "running" }, minCost)));
   }));
 });
 
 Deno.test("index: a row excludes runs of another kind, with no label or nearly any other label, and of lower cost", () => {
-  const told = indexValue(
+  const reported = indexValue(
     "run",
     { agent: "a", customer: null, feature: "f", status: "running" },
     5n,
   );
-  const is = (query: Parameters<typeof maybeListed>[0]) => maybeListed(query)(told);
+  const is = (query: Parameters<typeof maybeListed>[0]) => maybeListed(query)(reported);
   assertEquals([is({ ...ALL, kind: "run" }), is({ ...ALL, kind: "heartbeat" })], [true, false]);
   assertEquals([is({ ...ALL, customer: null }), is({ ...ALL, customer: "c" })], [true, false]);
   assertEquals([is({ ...ALL, agent: null }), is({ ...ALL, feature: null })], [false, false]);
@@ -53,14 +53,14 @@ Deno.test("index: all rows of a run have the label set by its close", async () =
   const runs = runsOf(store);
   const { page } = createRunListStore(store);
   const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {}, feature: "f" } as const;
-  const found = async (customer: string | null) =>
+  const result = async (customer: string | null) =>
     (await page(TEAM, { ...ALL, agent: "a", feature: "f", customer }, null, 9)).rows.length;
   await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "c" }, NOON);
   await projectAll(store);
-  assertEquals([await found("c"), await found("d")], [1, 0]);
+  assertEquals([await result("c"), await result("d")], [1, 0]);
   await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "d" }, NOON + 1);
   await projectAll(store);
-  assertEquals([await found("c"), await found("d")], [0, 1]);
+  assertEquals([await result("c"), await result("d")], [0, 1]);
   const prefix = keys.teamRunsBy(TEAM.id);
   const rows = await Array.fromAsync(store.reader.list<Uint8Array>({ prefix }));
   const [first] = rows;

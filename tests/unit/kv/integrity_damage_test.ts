@@ -272,8 +272,8 @@ const DAMAGES: Damages = {
       const key = keys.summary(h.team.id, RUN);
       const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
       assert(summary.shown !== undefined);
-      const shown = { ...summary.shown, finishedAt: NOON - 1 };
-      return { sets: [{ key, value: encodeSums({ ...summary, shown }) }] };
+      const displayed = { ...summary.shown, finishedAt: NOON - 1 };
+      return { sets: [{ key, value: encodeSums({ ...summary, shown: displayed }) }] };
     },
   },
 };

@@ -14,13 +14,13 @@ import { put } from "../../support/builders/rate_cards.ts";
 Deno.test("verify: a ledger with every kind of data is exact", async () => {
   await using h = await Harness.open();
   await fill(h);
-  let told = 0;
-  const result = await verifyStore(h.store, { onRun: () => told++ });
+  let reported = 0;
+  const result = await verifyStore(h.store, { onRun: () => reported++ });
   assertEquals(result.differences, []);
   assertEquals([result.differenceCount, result.teams.length], [0, 2]);
   const first = result.teams.find(({ team }) => team === h.team.id);
   assertEquals(first, { team: h.team.id, state: "exact", ...FILLED, differences: 0 });
-  assertEquals([result.runs, result.events, told], [FILLED.runs + 2, FILLED.events + 1, 12]);
+  assertEquals([result.runs, result.events, reported], [FILLED.runs + 2, FILLED.events + 1, 12]);
 });
 
 Deno.test("verify: after its calls were repriced a ledger is exact by the current prices", async () => {
@@ -127,8 +127,8 @@ Deno.test("verify: next to a service under load it only reads, and finds the led
     let working = true;
     const writing = (async () => {
       for (let n = 1_000; working; n++) {
-        const sent = await h.post("/v1/runs", aRun(n, { id: `run_eu_${hex(n)}` }));
-        assertEquals(sent.status, 202);
+        const response = await h.post("/v1/runs", aRun(n, { id: `run_eu_${hex(n)}` }));
+        assertEquals(response.status, 202);
         const answer = await h.post(`/v1/runs/run_eu_${hex(n)}/events`, {
           events: events(n, n + 3),
         });

@@ -32,16 +32,16 @@ Deno.test("jobs: a team that constantly creates jobs does not starve another's",
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const { deletions } = archive;
-  let asked = 0;
-  const ask = async () => {
-    while ((await deletions.deleteCustomer(A, `c${asked++}`, "key")).kind === "stored");
+  let requestCount = 0;
+  const sendRequest = async () => {
+    while ((await deletions.deleteCustomer(A, `c${requestCount++}`, "key")).kind === "stored");
   };
-  await ask();
+  await sendRequest();
   assertEquals((await temp.keysBelow(keys.activeDeletionsOf(A.id))).length, ACTIVE_JOBS_MAX);
   const { job } = begun(await deletions.deleteCustomer(B, "acme", "key"));
   let steps = 0;
   while ((await deletions.get(B, job.id))?.state !== "done") {
-    await ask();
+    await sendRequest();
     assert(await deletions.work());
     assert(++steps < 10, "the other team's job does not come on");
   }

@@ -91,13 +91,13 @@ Deno.test("keyed mutex: work with several names runs while no other work has any
     for (const name of names) busy.delete(name);
     return names.length;
   };
-  const wanted = [["a", "b"], ["b", "a"], ["c"], ["b", "c"], ["a"], [], ["d", "a"], [
+  const expected = [["a", "b"], ["b", "a"], ["c"], ["b", "c"], ["a"], [], ["d", "a"], [
     "c",
     "b",
     "a",
   ]];
-  const took = await Promise.all(wanted.map((names) => mutex.takeAll(names, work(names))));
-  assertEquals(took, wanted.map(({ length }) => length));
+  const took = await Promise.all(expected.map((names) => mutex.takeAll(names, work(names))));
+  assertEquals(took, expected.map(({ length }) => length));
   assert(most > 2, "nothing ran side by side");
   assertEquals(await mutex.takeAll(["a", "a"], () => Promise.resolve(1)), 1);
   const failed = mutex.takeAll(["a", "b"], () => Promise.reject(new Error("no")));

@@ -83,16 +83,16 @@ Deno.test("known agents: a call of a known agent reads no agent rows", async () 
 });
 
 Deno.test("known agents: a result read before an archive is not cached after it", () => {
-  const known = new KnownAgents(new Memory(), () => 0);
-  const before = known.saw(TEAM_ID, null, 0);
-  known.saw(TEAM_ID, "02", 0);
-  known.add(TEAM_ID, "a", before);
-  assertEquals([known.has(TEAM_ID, "a"), known.hasOrAsk(TEAM_ID, "a")], [false, false]);
+  const knownAgents = new KnownAgents(new Memory(), () => 0);
+  const before = knownAgents.saw(TEAM_ID, null, 0);
+  knownAgents.saw(TEAM_ID, "02", 0);
+  knownAgents.add(TEAM_ID, "a", before);
+  assertEquals([knownAgents.has(TEAM_ID, "a"), knownAgents.hasOrAsk(TEAM_ID, "a")], [false, false]);
   // A late result is outdated, too.
-  known.add(TEAM_ID, "a", known.saw(TEAM_ID, "01", 0));
-  assertEquals(known.has(TEAM_ID, "a"), false);
-  known.add(TEAM_ID, "a", known.saw(TEAM_ID, "02", 0));
-  assertEquals(known.has(TEAM_ID, "a"), true);
+  knownAgents.add(TEAM_ID, "a", knownAgents.saw(TEAM_ID, "01", 0));
+  assertEquals(knownAgents.has(TEAM_ID, "a"), false);
+  knownAgents.add(TEAM_ID, "a", knownAgents.saw(TEAM_ID, "02", 0));
+  assertEquals(knownAgents.has(TEAM_ID, "a"), true);
 });
 
 Deno.test("known agents: two processes that compete for the last agent slot, one unarchiving, never both get it", async () => {

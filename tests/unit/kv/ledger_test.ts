@@ -58,9 +58,9 @@ Deno.test("ledger: over 2,000 events each is stored once, across pages and resta
     if (from % 430 === 0) runs = runStoreOf(await temp.reopen());
     // Half of each batch was sent before: recently, or long ago on a sealed page.
     const repeated = [...range(Math.max(0, from - 3), Math.min(from, 3)), ...range(from >> 1, 2)];
-    const sent = [...range(from, 43), ...repeated];
-    const counts = storedCounts(await runs.append(TEAM, ID, sent, NOON));
-    assertEquals(counts.accepted + counts.duplicates, sent.length);
+    const input = [...range(from, 43), ...repeated];
+    const counts = storedCounts(await runs.append(TEAM, ID, input, NOON));
+    assertEquals(counts.accepted + counts.duplicates, input.length);
     accepted += counts.accepted;
     duplicates += counts.duplicates;
   }
@@ -148,9 +148,9 @@ Deno.test("decision 11: the maximum of unpriced models with the longest names fi
   for (let n = 0; n < total; n++) {
     const call = { model: name(n), provider: name(n), counted: true, ...tokens };
     const facts = { error: true, call };
-    const sent = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
+    const input = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
     // One event per batch: this makes the open page as large as possible.
-    assertEquals(await runs.append(TEAM, ID, [sent], NOON), ONE_STORED);
+    assertEquals(await runs.append(TEAM, ID, [input], NOON), ONE_STORED);
   }
   const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
   assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
@@ -167,11 +167,11 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     return version;
   };
   const runs = runStoreOf({ ...temp.store, writer: { ...writer, commit } });
-  let sent = 0;
+  let sentCount = 0;
   // Enough batches that commits of every outcome seal a page.
   for (let round = 0; round < 60; round++) {
-    const batch = range(sent, 50);
-    sent += batch.length;
+    const batch = range(sentCount, 50);
+    sentCount += batch.length;
     fault = (["none", "before", "after"] as const)[round % 3] ?? "none";
     if (fault !== "none") {
       await assertRejects(() => runs.append(TEAM, ID, batch, NOON), StorageUnavailable);
@@ -182,8 +182,8 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     const duplicates = batch.length - accepted;
     assertEquals(counts, { kind: "stored", accepted, duplicates });
   }
-  assertEquals((await readAll(runs)).length, sent);
-  assertEquals(await usage(temp), sent);
+  assertEquals((await readAll(runs)).length, sentCount);
+  assertEquals(await usage(temp), sentCount);
 });
 
 Deno.test("ledger: two runs and two teams never share an event id", async () => {

@@ -146,21 +146,21 @@ Deno.test("long run: runs that together do not fit memory read no more than thei
 Deno.test("long run: each event is stored once, also when another process resends it", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
-  const known = runsOf(temp.store);
+  const current = runsOf(temp.store);
   let next = 3_000_000;
   const send = async (runs: RunStore) => {
     const fresh = [next++, next++];
-    const sent = [...STORED, ...fresh, ...fresh].map((n) => aLine(n, NOON));
-    const outcome = await runs.append(team, id(1), sent, NOON);
+    const sentEvents = [...STORED, ...fresh, ...fresh].map((n) => aLine(n, NOON));
+    const outcome = await runs.append(team, id(1), sentEvents, NOON);
     assertEquals(outcome, { kind: "stored", accepted: 2, duplicates: STORED.length + 2 });
-    const again = await runs.append(team, id(1), sent, NOON);
-    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sent.length });
+    const again = await runs.append(team, id(1), sentEvents, NOON);
+    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sentEvents.length });
   };
-  await send(known);
-  await send(known);
+  await send(current);
+  await send(current);
   // Two processes with different cache states, then one with an empty cache.
   const other = runsOf(temp.store);
-  for (const runs of [other, known, other]) await send(runs);
+  for (const runs of [other, current, other]) await send(runs);
   await send(runsOf(await temp.reopen()));
 });
 
@@ -196,9 +196,9 @@ Deno.test("long run: a page and the run itself read few rows, wherever the page 
     const { rows, of } = await counted(() => runs.read(team, id(1), after, 50, 900));
     assertEquals(of?.events.length, 50);
     assert(rows < 60, `${rows} rows`);
-    const rest = await runs.read(team, id(1), of?.nearEnd ?? null, 1_000);
-    assertEquals(rest?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
-    assert((rest?.events.length ?? 0) < 900, "the end is not near");
+    const remainder = await runs.read(team, id(1), of?.nearEnd ?? null, 1_000);
+    assertEquals(remainder?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
+    assert((remainder?.events.length ?? 0) < 900, "the end is not near");
   }
   const { rows } = await counted(() => runs.read(team, id(1), null, 0));
   assert(rows < 20, `${rows} rows`);
@@ -252,8 +252,8 @@ Deno.test("long run: expired events stay known, and every sum stays exact", asyn
   const archive = new RetentionHarness(temp.store);
   archive.nowMs = NOON + 20 * DAY_MS;
   while ((await archive.sweep()).events > 0);
-  const left = await archive.runs.read(team, id(1), null, 3);
-  assertEquals([left?.payload, left?.events[0]?.id], [
+  const remaining = await archive.runs.read(team, id(1), null, 3);
+  assertEquals([remaining?.payload, remaining?.events[0]?.id], [
     "partly_removed",
     aLine(ON_PAGES + 2 * OLD_IN_ROWS, 0).id,
   ]);
@@ -272,8 +272,8 @@ Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wr
   const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
   assert(value !== null);
   const audit = async () => {
-    const found = await verifyLedger(run, value, new Map(Object.entries(value.months)));
-    return found.map(({ what }) => what);
+    const result = await verifyLedger(run, value, new Map(Object.entries(value.months)));
+    return result.map(({ what }) => what);
   };
   assertEquals(await audit(), []);
   const row = keys.directoryRow(team.id, run.id, 0);
@@ -325,10 +325,10 @@ Deno.test("section 6: the pages of a run with any batches contain all its events
         const tsOf = (i: number) => NOON + Math.imul(i + 1, (by[i % 5] ?? 0) | 1) % range;
         const batches = linesOf(0, 150, 7, NOON, tsOf);
         await fillRun(temp.store, team, run, batches);
-        const wanted = batches.flatMap(({ events }, batch) =>
+        const expected = batches.flatMap(({ events }, batch) =>
           events.map((event, index) => ({ id: event.id, position: { ts: event.ts, batch, index } }))
         ).sort((a, b) => comparePositions(a.position, b.position));
-        assertEquals(await readAll(runs, team, run, limit), wanted.map((event) => event.id));
+        assertEquals(await readAll(runs, team, run, limit), expected.map((event) => event.id));
       },
     ),
     options,

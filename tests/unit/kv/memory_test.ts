@@ -67,8 +67,8 @@ async function fillDays(memory: Memory, groupOf: (n: number) => RollupGroup): Pr
       await Promise.resolve();
       yield Array.from({ length: 100 }, (_, n) => stored(groupOf(n), n));
     };
-    const kept = days.keep(teamOf(team), "customer", [DAY], versions, read());
-    for await (const _ of kept);
+    const retained = days.keep(teamOf(team), "customer", [DAY], versions, read());
+    for await (const _ of retained);
   }
   return days;
 }
@@ -94,12 +94,12 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return cache;
   }],
   ["agents in use", "agents", ({ memory }) => {
-    const known = new KnownAgents(memory, () => performance.now());
+    const knownAgents = new KnownAgents(memory, () => performance.now());
     for (let n = 0; n < 2_000; n++) {
       const team = teamOf(n % 10);
-      known.add(team, long(n, 128), known.saw(team, "00000000000000010000", 0));
+      knownAgents.add(team, long(n, 128), knownAgents.saw(team, "00000000000000010000", 0));
     }
-    return Promise.resolve(known);
+    return Promise.resolve(knownAgents);
   }],
   ["what agents' runs add up to", "agents", async (store) => {
     const cache = new ActivityCache(store);
@@ -145,13 +145,13 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return Promise.resolve(uses);
   }],
   ["metrics of requests", "metrics", ({ memory }) => {
-    const figures = new RequestMetrics(memory.bytesMax("metrics"));
-    memory.register("metrics", () => figures.bytes);
-    const routes = Array.from({ length: 40 }, (_, n) => figures.route("GET", `/${n}`));
+    const requestMetrics = new RequestMetrics(memory.bytesMax("metrics"));
+    memory.register("metrics", () => requestMetrics.bytes);
+    const routes = Array.from({ length: 40 }, (_, n) => requestMetrics.route("GET", `/${n}`));
     for (let team = 0; team < 200; team++) {
       for (const route of routes) route(teamOf(team), 200 + team % 3, 0.1, "not_found");
     }
-    return Promise.resolve(figures);
+    return Promise.resolve(requestMetrics);
   }],
 ];
 
@@ -161,14 +161,17 @@ Deno.test.each(FILLS)("memory: %s take the bytes that they claim", async (_, sha
   // Memory of another test is released only after its function has returned.
   await new Promise((resolve) => setTimeout(resolve));
   const before = heapBytes();
-  const held = await fill(store);
-  const taken = heapBytes() - before;
+  const blocked = await fill(store);
+  const usedBytes = heapBytes() - before;
   const use = memory.uses().find((use) => use.share === share);
   await store.close();
-  assert(held !== undefined && use !== undefined && use.bytes <= use.bytesMax);
+  assert(blocked !== undefined && use !== undefined && use.bytes <= use.bytesMax);
   assert(use.bytes > 100_000, `${use.bytes} bytes are too few to tell`);
-  const ratio = taken / use.bytes;
-  assert(ratio < FACTOR && ratio > 1 / FACTOR, `${taken} bytes are taken, ${use.bytes} claimed`);
+  const ratio = usedBytes / use.bytes;
+  assert(
+    ratio < FACTOR && ratio > 1 / FACTOR,
+    `${usedBytes} bytes are taken, ${use.bytes} claimed`,
+  );
 });
 
 Deno.test("memory: the cache shares total at most half of the target, and each has its bytes", () => {

@@ -264,14 +264,14 @@ for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
 }
 
 Deno.test("open: a commit log without its ledger is never attached to another ledger", async () => {
-  for (const left of ["-wal", ".restoring"]) {
+  for (const remaining of ["-wal", ".restoring"]) {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;
-      await Deno.writeTextFile(path + left, "something");
-      await assertRefused(path, `${path}${left}`, "deno task restore");
+      await Deno.writeTextFile(path + remaining, "something");
+      await assertRefused(path, `${path}${remaining}`, "deno task restore");
       await Deno.writeTextFile(path, "");
-      await assertRefused(path, `${path}${left}`);
-      await Deno.remove(path + left);
+      await assertRefused(path, `${path}${remaining}`);
+      await Deno.remove(path + remaining);
       await (await openStore(path, new Memory())).close();
     });
   }

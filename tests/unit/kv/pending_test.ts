@@ -32,14 +32,14 @@ Deno.test("pending: a mark set while others are processed stays when those are a
   const runs = runsOf(temp.store);
   await finish(runs, 1);
   await finish(runs, 2);
-  const taken = await queueOf(temp).take(100);
-  assertEquals(taken.runs.map(({ run }) => run), [run(1), run(2)]);
+  const batch = await queueOf(temp).take(100);
+  assertEquals(batch.runs.map(({ run }) => run), [run(1), run(2)]);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await open(runs, 2);
   await finish(runs, 3);
-  await taken.ack();
-  const left = await Promise.all(PENDING_LANES.map((lane) => marked(temp, lane)));
-  assertEquals(left, [[run(3)], [run(1), run(2)]]);
+  await batch.ack();
+  const remaining = await Promise.all(PENDING_LANES.map((lane) => marked(temp, lane)));
+  assertEquals(remaining, [[run(3)], [run(1), run(2)]]);
 });
 
 Deno.test("pending: a close joins the closed lane, every other change the open lane", async () => {
@@ -86,10 +86,10 @@ Deno.test("pending: the oldest rows come first, up to the limit", async () => {
   const queue = queueOf(temp);
   const seen: string[] = [];
   for (;;) {
-    const taken = await queue.take(2);
-    if (taken.isEmpty) break;
-    seen.push(taken.runs.map(({ run }) => run).join());
-    await taken.ack();
+    const batch = await queue.take(2);
+    if (batch.isEmpty) break;
+    seen.push(batch.runs.map(({ run }) => run).join());
+    await batch.ack();
   }
   assertEquals(seen, [`${run(0)},${run(1)}`, `${run(2)},${run(3)}`, run(4)]);
 });
@@ -106,9 +106,9 @@ Deno.test("pending: a damaged row names no run, and is removed with the others",
   const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
   const sets = rubbish.map((value, n) => ({ key: keys.pending("closed", `${n}`), value }));
   await temp.store.writer.commit({ sets, pending: [{ lane: "closed", name }] });
-  const taken = await queueOf(temp).take(100);
-  assertEquals(taken.runs, [{ team: TEAM.id, run: run(1) }]);
-  await taken.ack();
+  const batch = await queueOf(temp).take(100);
+  assertEquals(batch.runs, [{ team: TEAM.id, run: run(1) }]);
+  await batch.ack();
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
@@ -155,13 +155,13 @@ Deno.test("pending: after 5,000 rows of one team another team's run is read soon
   const seen: string[] = [];
   let turnOfOther = -1;
   for (let turn = 0;; turn++) {
-    const taken = await queue.take(200);
-    if (taken.isEmpty) break;
-    assert(taken.runs.length <= 200);
+    const batch = await queue.take(200);
+    if (batch.isEmpty) break;
+    assert(batch.runs.length <= 200);
     for (const { bytes, bytesMax } of store.memory.uses()) assert(bytes <= bytesMax);
-    if (taken.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
-    seen.push(...taken.runs.map(({ team, run }) => pendingName(team, run)));
-    await taken.ack();
+    if (batch.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
+    seen.push(...batch.runs.map(({ team, run }) => pendingName(team, run)));
+    await batch.ack();
   }
   assert(turnOfOther >= 0 && turnOfOther <= 5, `turn ${turnOfOther}`);
   assertEquals([seen.length, new Set(seen).size], [5_001, 5_001]);
@@ -178,10 +178,10 @@ Deno.test("pending: a row is removed when the last of its runs is done, and not 
   const queue = new PendingQueue(temp.store, "closed", new PutOff(() => nowMs));
   await (await queue.take(1)).ack();
   assertEquals((await temp.keysBelow(["dirty"])).length, 1);
-  const rest = await queue.take(10);
-  assertEquals(rest.runs.map(({ team }) => team), ["b"]);
+  const remainder = await queue.take(10);
+  assertEquals(remainder.runs.map(({ team }) => team), ["b"]);
   // A run that failed three times waits for its backoff, and keeps the row.
-  await rest.ack(rest.runs);
+  await remainder.ack(remainder.runs);
   for (let tries = 1; tries < 3; tries++) {
     const more = await queue.take(10);
     await more.ack(more.runs.filter(({ team }) => team === "b"));

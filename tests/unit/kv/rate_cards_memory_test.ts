@@ -21,15 +21,15 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 /** A store that counts reads and can delay one of them. */
 function watched(store: Store) {
   const seen = { lists: 0 };
-  let held: Promise<void> | undefined;
+  let blocked: Promise<void> | undefined;
   const reader = new Proxy(store.reader, {
     get(target, name) {
       const method = Reflect.get(target, name).bind(target);
       if (name === "list") seen.lists++;
       if (name !== "getMany") return method;
       return async (...args: unknown[]) => {
-        const wait = held;
-        held = undefined;
+        const wait = blocked;
+        blocked = undefined;
         const entries = await method(...args);
         await wait;
         return entries;
@@ -42,7 +42,7 @@ function watched(store: Store) {
     /** The next read returns the current state, but not before it is released. */
     holdNextRead() {
       const { promise, resolve } = Promise.withResolvers<void>();
-      held = promise;
+      blocked = promise;
       return resolve;
     },
   };
@@ -177,15 +177,15 @@ Deno.test("loads of a team's cards run in sequence, however often the card chang
   });
   const cards = cardsOf({ ...temp.store, reader } as Store);
   await cards.put(TEAM, priced(1), "key_1");
-  const asked = [cards.card(TEAM)];
+  const requests = [cards.card(TEAM)];
   // The first read of the rows is delayed while the card changes and is requested again.
   await began.promise;
   for (let n = 2; n <= 20; n++) {
     await cards.put(TEAM, priced(n), "key_1");
-    asked.push(cards.card(TEAM));
+    requests.push(cards.card(TEAM));
   }
   gate.resolve();
-  await Promise.all(asked);
+  await Promise.all(requests);
   assertEquals(await inputOf(cards), 20);
   assertEquals(most, 1);
 });

@@ -147,10 +147,10 @@ Deno.test("different concurrent puts are all stored, and the last one stays", as
   assert(outcomes.every(({ kind }) => kind === "stored"));
   const rates = outcomes.map(rateOf);
   assertEquals(new Set(rates.map(({ row }) => row.id)).size, 30);
-  const kept = await cards.rows(TEAM);
-  assertEquals(kept.length, 1);
-  assert(rates.some(({ row }) => row.id === kept[0]?.row.id));
-  assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, kept[0]?.row);
+  const retained = await cards.rows(TEAM);
+  assertEquals(retained.length, 1);
+  assert(rates.some(({ row }) => row.id === retained[0]?.row.id));
+  assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, retained[0]?.row);
 });
 
 Deno.test("of concurrent deletes exactly one returns the row", async () => {
@@ -203,8 +203,8 @@ Deno.test("RATE_ROWS_MAX: racing puts never exceed the limit; replacing rows and
   assertEquals((await cards.put(TEAM, priced(9, { model: "filler" }), "key_1")).kind, "stored");
   assertEquals((await cards.put(OTHER, aSpec(), "key_1")).kind, "stored");
   assertEquals((await cards.rows(TEAM)).length, RATE_ROWS_MAX);
-  const gone = rows.find(({ row }) => row.model.startsWith("new"));
-  assert(await cards.delete(TEAM, gone?.row.id ?? "", "key_1") !== null);
+  const deleted = rows.find(({ row }) => row.model.startsWith("new"));
+  assert(await cards.delete(TEAM, deleted?.row.id ?? "", "key_1") !== null);
   assertEquals((await cards.put(TEAM, aSpec({ model: "late" }), "key_1")).kind, "stored");
   assertEquals((await cards.put(TEAM, aSpec({ model: "later" }), "key_1")).kind, "refused");
 });

@@ -27,15 +27,18 @@ Deno.test("reads: rows and bytes are counted for their request", async () => {
 
 Deno.test("reads: the next read of a disconnected request throws", async () => {
   await using store = await memory();
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   let reads = 0;
-  const work = readScopes.run(new ReadScope(gone.signal), () =>
-    store.reads.run("t", async () => {
-      for (;;) {
-        await getMany(store, [["x", 1]]);
-        if (++reads === 5) gone.abort(new Error("gone"));
-      }
-    }));
+  const work = readScopes.run(
+    new ReadScope(disconnect.signal),
+    () =>
+      store.reads.run("t", async () => {
+        for (;;) {
+          await getMany(store, [["x", 1]]);
+          if (++reads === 5) disconnect.abort(new Error("gone"));
+        }
+      }),
+  );
   await assertRejects(() => work, Error, "gone");
   // A slot is free once the work has ended, so this read follows it.
   await store.reads.run("t", () => Promise.resolve());
@@ -44,12 +47,12 @@ Deno.test("reads: the next read of a disconnected request throws", async () => {
 
 Deno.test("reads: a list of any length can be aborted between two reads of the runtime", async () => {
   await using store = await memory();
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const work = readScopes.run(
-    new ReadScope(gone.signal),
+    new ReadScope(disconnect.signal),
     () => store.reads.run("t", () => listRows(store, { prefix: ["x"] })),
   );
-  gone.abort(new Error("gone"));
+  disconnect.abort(new Error("gone"));
   await assertRejects(() => work, Error, "gone");
 });
 

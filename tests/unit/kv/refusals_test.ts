@@ -146,10 +146,14 @@ Deno.test("R13: refusals are kept for 7 days and then removed, by a write or the
     refusals.note(TEAM, aRefusal({ at: nowMs }));
     await refusals.flush();
     const { hours, latest, groups } = await refusals.read(TEAM, nowMs, ALL_HOURS);
-    const kept = Math.min(day + 1, REFUSAL_LIMITS.days);
-    assertEquals([hours.length, latest.length, groups.length], [kept, kept, kept], String(day));
+    const keptDays = Math.min(day + 1, REFUSAL_LIMITS.days);
+    assertEquals(
+      [hours.length, latest.length, groups.length],
+      [keptDays, keptDays, keptDays],
+      String(day),
+    );
     assert(hours.every(({ hour }) => hour >= firstKeptHour(nowMs)));
-    assertEquals((await temp.keysBelow(["refusal", TEAM])).length, kept + 1);
+    assertEquals((await temp.keysBelow(["refusal", TEAM])).length, keptDays + 1);
   }
   await forgetRefusals(temp.store, TEAM, nowMs + 3 * DAY_MS);
   assertEquals((await temp.keysBelow(["refusal", TEAM])).length, 5);

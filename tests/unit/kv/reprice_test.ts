@@ -145,11 +145,11 @@ Deno.test("of equal requests to two processes one creates the job", async () => 
   await using temp = await TempStore.open();
   using other = await another(temp.path);
   const stores = [repricesOf(temp.store), repricesOf(other.store)];
-  const made = await Promise.all(
+  const created = await Promise.all(
     [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
   );
-  assertEquals(new Set(made.map((each) => begun(each).job.id)).size, 1);
-  assertEquals(made.filter(({ kind }) => kind === "stored").length, 1);
+  assertEquals(new Set(created.map((each) => begun(each).job.id)).size, 1);
+  assertEquals(created.filter(({ kind }) => kind === "stored").length, 1);
 });
 
 Deno.test("a concurrent dry run and real run each give their own exact sum", async () => {
@@ -193,10 +193,10 @@ Deno.test("a job ends although the runs it visits constantly receive events", as
   const reprices = repricesOf(temp.store);
   const id = await start(reprices);
   let done = false;
-  let sent = 0;
+  let sentCount = 0;
   const fresh = runsOf(temp.store, cardOf(rateRow("known", 7, 11)));
   const load = Array.from({ length: 40 }, async (_, n) => {
-    for (let i = 1; !done; i++, sent++) {
+    for (let i = 1; !done; i++, sentCount++) {
       await (i === 1 ? runs : fresh).append(TEAM, run(n), [aReadableCall(i)], NOON);
       // As long as a client takes to send the next one.
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -206,7 +206,7 @@ Deno.test("a job ends although the runs it visits constantly receive events", as
   await toTheEnd(reprices);
   done = true;
   await Promise.all(load);
-  assert(sent > 40, `only ${sent} events came meanwhile`);
+  assert(sentCount > 40, `only ${sentCount} events came meanwhile`);
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.runs, job?.failed], ["done", 40, 0]);
   await projectAll(temp.store);

@@ -134,8 +134,8 @@ Deno.test("days of roll-ups: an aborted read leaves no partial day in the cache"
   const rows = Array.from({ length: 700 }, (_, n) => ran(`agent-${n}`, FIRST));
   for (const at of [0, 350]) await change(store, team, rows.slice(at, at + 350));
   const { spend } = watched(store);
-  for await (const some of spend.rows(team, "agent", FIRST, FIRST)) {
-    assertEquals(some.length, 500);
+  for await (const subset of spend.rows(team, "agent", FIRST, FIRST)) {
+    assertEquals(subset.length, 500);
     break;
   }
   assertEquals((await textsOf(spend, team)).length, 700);

@@ -139,8 +139,8 @@ Deno.test("roll-ups: rows with the longest labels fit the store and are distingu
     await put(store, team, rows);
     const read = await rowsOf(store, team, "model_cell");
     const written = new Set(rows.map(({ group }) => groupName(group)));
-    const found = read.map(({ group }) => groupName(group));
-    assertEquals(found.filter((name) => written.has(name)).length, 2);
+    const result = read.map(({ group }) => groupName(group));
+    assertEquals(result.filter((name) => written.has(name)).length, 2);
   }
 });
 

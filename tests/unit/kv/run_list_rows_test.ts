@@ -27,23 +27,26 @@ Deno.test("run list: a run is listed as last aggregated, and by its full id as i
   const { store } = temp;
   const runs = runsOf(store);
   const { page } = createRunListStore(store);
-  const shown = async (query: Partial<RunsQuery> = {}) =>
+  const displayed = async (query: Partial<RunsQuery> = {}) =>
     (await page(TEAM, { ...ALL, ...query }, null, 9)).rows.map(({ status, usage }) => [
       status,
       usage.events,
     ]);
   await open(runs, 1);
-  assertEquals([await shown(), await shown({ q: run(1) })], [[], [["running", 0]]]);
+  assertEquals([await displayed(), await displayed({ q: run(1) })], [[], [["running", 0]]]);
   await projectAll(store);
-  assertEquals(await shown(), [["running", 0]]);
+  assertEquals(await displayed(), [["running", 0]]);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await finish(runs, 1);
-  assertEquals([await shown(), await shown({ q: run(1) })], [[["running", 0]], [["success", 1]]]);
+  assertEquals([await displayed(), await displayed({ q: run(1) })], [[["running", 0]], [[
+    "success",
+    1,
+  ]]]);
   // Rows and index are updated together.
-  assertEquals(await shown({ status: "running" }), [["running", 0]]);
-  assertEquals(await shown({ status: "success" }), []);
+  assertEquals(await displayed({ status: "running" }), [["running", 0]]);
+  assertEquals(await displayed({ status: "success" }), []);
   await projectAll(store);
-  assertEquals([await shown(), await shown({ status: "running" })], [[["success", 1]], []]);
+  assertEquals([await displayed(), await displayed({ status: "running" })], [[["success", 1]], []]);
 });
 
 Deno.test("run list: filters are read along the rarest, whichever that is, and find their complete intersection", async () => {
@@ -75,7 +78,7 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
   ];
   for (const [filters, rowsMax] of cases) {
     const query = { ...ALL, ...filters };
-    const wanted = labels.flatMap(({ agent, customerId, feature, startedAt }, n) => {
+    const expected = labels.flatMap(({ agent, customerId, feature, startedAt }, n) => {
       const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
       return is(query.agent, agent) && is(query.customer, customerId) &&
           is(query.feature, feature) && startedAt >= (query.from ?? 0) &&
@@ -83,12 +86,12 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
         ? [run(n)]
         : [];
     }).reverse();
-    assert(wanted.length > 2);
-    const found = await readList(page, TEAM, query, 20);
-    assertEquals(found, wanted, Deno.inspect(query));
+    assert(expected.length > 2);
+    const result = await readList(page, TEAM, query, 20);
+    assertEquals(result, expected, Deno.inspect(query));
     const budget = new Budget(PAGE_ROWS_MAX);
     const { rows } = await readRunListPage(store, TEAM.id, query, null, 50, budget);
-    assertEquals(rows.map(({ id }) => id), wanted.slice(0, 50), Deno.inspect(query));
+    assertEquals(rows.map(({ id }) => id), expected.slice(0, 50), Deno.inspect(query));
     assert(budget.rows <= rowsMax, `${budget.rows} rows for ${Deno.inspect(query)}`);
   }
 });

@@ -67,10 +67,10 @@ Deno.test("run list: the pages of any query contain exactly the matching runs, n
               .map(([n, [one]]) => [n, one]),
           );
           for (const [query, limit, rowsMax] of queries) {
-            const wanted = listOf(all, query);
-            assertEquals(await readList(page, team, query, limit), wanted, Deno.inspect(query));
+            const expected = listOf(all, query);
+            assertEquals(await readList(page, team, query, limit), expected, Deno.inspect(query));
             const poor = poorPages(store, rowsMax);
-            assertEquals(await readList(poor, team, query, limit), wanted, Deno.inspect(query));
+            assertEquals(await readList(poor, team, query, limit), expected, Deno.inspect(query));
           }
         }
       },
@@ -89,7 +89,7 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
   }
   await archive.settle();
   let step = 0;
-  const found = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
+  const result = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
     step++;
     // An already listed run ends, so does one not yet listed, and one is removed; others begin in
     // between.
@@ -100,10 +100,10 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
     await open(runs, 200 + step, { startedAt: NOON + 100_000 + step }, team);
     await archive.settle();
   });
-  assertEquals(new Set(found).size, found.length);
-  for (let n = 1; n <= 60; n++) assertEquals(found.includes(run(n)), n !== 20, `run ${n}`);
+  assertEquals(new Set(result).size, result.length);
+  for (let n = 1; n <= 60; n++) assertEquals(result.includes(run(n)), n !== 20, `run ${n}`);
   assert(
-    !found.some((id) => id > run(200)),
+    !result.some((id) => id > run(200)),
     "what is newer than the first page is on no later one",
   );
 });

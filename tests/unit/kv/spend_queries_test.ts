@@ -34,7 +34,7 @@ async function fill(store: Store, count: number): Promise<void> {
 }
 
 /** Queries spend by customer, recording each batch of rows. */
-function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
+function querySpend(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
   const spend = createSpendStore(store);
   return spend.ask(TEAM, () =>
     spendOf(QUERY, async function* (kind) {
@@ -48,22 +48,25 @@ function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend
 Deno.test("a spend query is charged row by row, and ends when its client disconnects", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 3_000);
-  const whole = new ReadScope(new AbortController().signal);
+  const complete = new ReadScope(new AbortController().signal);
   let read = 0;
-  const answer = await readScopes.run(whole, () => ask(temp.store, (rows) => read += rows));
+  const answer = await readScopes.run(
+    complete,
+    () => querySpend(temp.store, (rows) => read += rows),
+  );
   assert(answer.ok);
-  assertEquals([answer.value.totals.runs, read, whole.rows], [3_000, 3_000, 3_000]);
-  assert(whole.bytes > 3_000 * 100);
+  assertEquals([answer.value.totals.runs, read, complete.rows], [3_000, 3_000, 3_000]);
+  assert(complete.bytes > 3_000 * 100);
   const client = new AbortController();
   const scope = new ReadScope(client.signal);
   read = 0;
-  const gone = new Error("the client is gone");
-  const asked = readScopes.run(scope, () =>
-    ask(temp.store, (rows) => {
+  const deleted = new Error("the client is gone");
+  const running = readScopes.run(scope, () =>
+    querySpend(temp.store, (rows) => {
       read += rows;
-      client.abort(gone);
+      client.abort(deleted);
     }));
-  assertEquals(await assertRejects(() => asked), gone);
+  assertEquals(await assertRejects(() => running), deleted);
   assertEquals([read, scope.rows], [500, 500]);
 });
 
@@ -91,7 +94,7 @@ Deno.test("one query per team and two in total run concurrently; teams take turn
   const questions = new SpendQuestions(deadlines);
   const running: string[] = [];
   const order: string[] = [];
-  const asked = ["a", "a", "a", "b", "c"].map((team, n) => {
+  const requests = ["a", "a", "a", "b", "c"].map((team, n) => {
     const name = `${team}${n}`;
     return questions.run(team as TeamId, async () => {
       running.push(name);
@@ -103,6 +106,6 @@ Deno.test("one query per team and two in total run concurrently; teams take turn
       return { ok: true, value: name };
     });
   });
-  await Promise.all(asked);
+  await Promise.all(requests);
   assertEquals(order, ["a0", "b3", "a1", "c4", "a2"]);
 });

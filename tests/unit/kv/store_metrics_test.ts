@@ -29,9 +29,9 @@ Deno.test("backlog: pending runs are counted by lane, with the age of the oldest
   const startMs = Date.now();
   await store.writer.commit({ team: TEAM, pending: [mark(1), mark(2), mark(3, "open")] });
   await store.writer.commit({ team: TEAM, pending: [mark(1)] });
-  const told = await scrape(store, startMs + 60_000);
+  const scraped = await scrape(store, startMs + 60_000);
   const value = (name: string, lane: string) =>
-    told.value(`runledger_dirty_${name}`, { lane }) ?? 0;
+    scraped.value(`runledger_dirty_${name}`, { lane }) ?? 0;
   assertEquals([value("runs", "closed"), value("runs", "open")], [3, 1]);
   for (const lane of ["closed", "open"]) {
     const age = value("oldest_age_seconds", lane);
@@ -48,9 +48,9 @@ Deno.test("backlog: a long one is counted up to a bound, and its oldest age is s
   const startMs = Date.now();
   // In sequence, so that each has its own row.
   for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, pending: [mark(n)] });
-  const told = await scrape(store, startMs + 3_600_000);
-  assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
-  const age = told.value("runledger_dirty_oldest_age_seconds", { lane: "closed" }) ?? 0;
+  const scraped = await scrape(store, startMs + 3_600_000);
+  assertEquals(scraped.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
+  const age = scraped.value("runledger_dirty_oldest_age_seconds", { lane: "closed" }) ?? 0;
   assert(age > 3_590 && age <= 3_600, String(age));
 });
 
@@ -66,9 +66,9 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
     keys.openNotice(TEAM, "2026-11", 100),
   ].map((key) => ({ key, value: true }));
   await store.writer.commit({ team: TEAM, sets });
-  const told = await scrape(store, 15_000);
+  const actual = await scrape(store, 15_000);
   const names = ["stages_waiting", "stages_overdue_seconds", "stages_dead", "notices_open"];
-  assertEquals(names.map((name) => told.value(`runledger_${name}`)), [2, 5, 1, 2]);
+  assertEquals(names.map((name) => actual.value(`runledger_${name}`)), [2, 5, 1, 2]);
 });
 
 Deno.test("commits: each is counted by its outcome, with all its writes", async () => {
@@ -85,14 +85,17 @@ Deno.test("commits: each is counted by its outcome, with all its writes", async 
   await assertRejects(() => commit("c"), StorageUnavailable);
   // Two start immediately, eight wait for one of them and share the next.
   await Promise.all(Array.from({ length: 10 }, (_, n) => commit(`d${n}`)));
-  const told = await scrape(store);
+  const scraped = await scrape(store);
   const ends = ["stored", "lost", "failed"].map((end) =>
-    told.value("runledger_commits_total", { end })
+    scraped.value("runledger_commits_total", { end })
   );
   assertEquals([ends[1], ends[2]], [1, 1]);
-  assertEquals(told.value("runledger_writes_total"), 4 + 10);
-  assertEquals(told.value("runledger_commit_writes_count"), told.sum("runledger_commits_total"));
-  assertEquals(told.value("runledger_writer_writes_waiting"), 0);
+  assertEquals(scraped.value("runledger_writes_total"), 4 + 10);
+  assertEquals(
+    scraped.value("runledger_commit_writes_count"),
+    scraped.sum("runledger_commits_total"),
+  );
+  assertEquals(scraped.value("runledger_writer_writes_waiting"), 0);
 });
 
 Deno.test("a store that does not answer is reported as down, with the metrics that need no store", async () => {
@@ -107,9 +110,9 @@ Deno.test("a store that does not answer is reported as down, with the metrics th
         }
         : Reflect.get(target, name).bind(target),
   });
-  const told = await scrape({ ...store, reader });
-  assertEquals(told.value("runledger_store_up"), 0);
-  assertEquals(told.value("runledger_commits_total", { end: "stored" }), 1);
-  assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), null);
+  const actual = await scrape({ ...store, reader });
+  assertEquals(actual.value("runledger_store_up"), 0);
+  assertEquals(actual.value("runledger_commits_total", { end: "stored" }), 1);
+  assertEquals(actual.value("runledger_dirty_runs", { lane: "closed" }), null);
   assertEquals((await scrape(store)).value("runledger_store_up"), 1);
 });

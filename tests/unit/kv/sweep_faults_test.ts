@@ -9,8 +9,8 @@ import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
 /** Result of tonight's sweep, if it is done. */
 async function resultOf({ sweeps, nowMs }: RetentionHarness): Promise<SweepCounts | null> {
-  const known = await sweeps.report(nightOf(nowMs));
-  return known?.report.finishedAt ? known.report.counts : null;
+  const current = await sweeps.report(nightOf(nowMs));
+  return current?.report.finishedAt ? current.report.counts : null;
 }
 
 /** Sweeps a ledger where one commit meets a fault; returns the number of commits. */
@@ -31,7 +31,7 @@ Deno.test("sweep: whichever of its commits fails in whichever way, the next swee
   const commits = await sweepWith(undisturbed, "none", 0);
   assertEquals(await resultOf(undisturbed.archive), OLD_SWEPT);
   await assertClean(undisturbed.temp.store);
-  const wanted = await contentsOf(undisturbed.temp.store);
+  const expected = await contentsOf(undisturbed.temp.store);
   assert(commits > 8, `only ${commits} commits`);
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     for (let at = 1; at <= commits; at++) {
@@ -42,7 +42,7 @@ Deno.test("sweep: whichever of its commits fails in whichever way, the next swee
       await assertExact(temp.store, what);
       archive.nowMs += SWEEP_SILENCE_MS + 1;
       await archive.job().sweepIfDue();
-      assertEquals(await contentsOf(temp.store), wanted, what);
+      assertEquals(await contentsOf(temp.store), expected, what);
       const counts = await resultOf(archive);
       // Committed but unreported removals are missing, and none is reported twice.
       for (const name of Object.keys(OLD_SWEPT) as (keyof SweepCounts)[]) {

@@ -117,19 +117,19 @@ class Life {
 
   /** Makes a call and checks that it is stored exactly if the model has no earlier version. */
   async take(step: Step): Promise<void> {
-    const known = this.model.runs[step.n] ?? new RunModel();
+    const current = this.model.runs[step.n] ?? new RunModel();
     const at = this.archive.nowMs;
-    const before = known.arrivals.length;
-    const opened = step.kind === "open" ? known.open(at, step.payload) : null;
-    const outcome = await this.#call(step, known, at);
+    const before = current.arrivals.length;
+    const opened = step.kind === "open" ? current.open(at, step.payload) : null;
+    const outcome = await this.#call(step, current, at);
     if (outcome === null) return;
     const accepted = "accepted" in outcome ? outcome.accepted : 1;
     const stored = outcome.kind === "stored" ? accepted : 0;
-    const wanted = step.kind === "batch"
-      ? known.append(step.events.map((n) => eventId(n) as EventId), at)
-      : opened ?? Number(known.arrivals.length > before);
-    assertEquals(stored, wanted, `${step.kind} of run ${step.n}, ${this.team.tier}`);
-    this.model.count(at, wanted);
+    const expected = step.kind === "batch"
+      ? current.append(step.events.map((n) => eventId(n) as EventId), at)
+      : opened ?? Number(current.arrivals.length > before);
+    assertEquals(stored, expected, `${step.kind} of run ${step.n}, ${this.team.tier}`);
+    this.model.count(at, expected);
   }
 
   async #call(step: Step, known: RunModel, at: number) {
@@ -224,12 +224,12 @@ async function sweepAround(
     .flatMap((at) => HORIZON_DAYS.map((days) => at + days * DAY_MS + offsetMs))
     .filter((at) => at >= archive.nowMs);
   archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
-  const wanted = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
+  const expected = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
     .reduce(addSwept, EMPTY_SWEEP);
   const [before, figures] = [await dumpOf(temp.store), await contentsOf(temp.store, FIGURES)];
-  assertEquals(await archive.sweep(true), wanted, "what a dry run counts");
+  assertEquals(await archive.sweep(true), expected, "what a dry run counts");
   assertEquals(await dumpOf(temp.store), before, "a dry run changed something");
-  assertEquals(await archive.sweep(), wanted, "what the sweep counts");
+  assertEquals(await archive.sweep(), expected, "what the sweep counts");
   assertEquals(await contentsOf(temp.store, FIGURES), figures, "a figure changed");
   assertEquals(await archive.sweep(), EMPTY_SWEEP, "a second sweep found something");
   for (const life of lives) await life.compare();

@@ -43,13 +43,13 @@ Deno.test("sweep: however many events a run has, few are removed at a time, and 
   };
   let done = false;
   const sweeping = archive.sweep().finally(() => done = true);
-  let sent = 0;
-  for (; !done; sent++) {
-    const stored = await archive.runs.append(team, run(100 + sent), [aCall(1)], NOON);
+  let sentCount = 0;
+  for (; !done; sentCount++) {
+    const stored = await archive.runs.append(team, run(100 + sentCount), [aCall(1)], NOON);
     assertEquals(stored.kind, "stored");
   }
   assertEquals(await sweeping, OLD_SWEPT);
-  assert(sent > 3, `only ${sent} calls came in between`);
+  assert(sentCount > 3, `only ${sentCount} calls came in between`);
   assert(deleted >= 300 && deleted <= 500, `${deleted} rows at once`);
 });
 
@@ -194,8 +194,8 @@ Deno.test("sweep: an unreadable run is counted and kept, and every other one is 
   assertEquals(await contentsOf(temp.store), before);
   assertEquals(await archive.sweep(), counts);
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, failed: 1 });
-  const left = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
-  assertEquals(left, new Set([run(44)]));
+  const remaining = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
+  assertEquals(remaining, new Set([run(44)]));
 });
 
 Deno.test("sweep: duplicates of expired events are dropped while the record exists, and count after it", async () => {

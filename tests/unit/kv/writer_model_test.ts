@@ -9,7 +9,7 @@ import type { Write } from "../../../kv/writer/write.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
 /** The outcome of one write, as reported to its caller. */
-type Told = "stored" | "stale" | "unknown";
+type Outcome = "stored" | "stale" | "unknown";
 
 /** One insert of a key that must not exist, counted in the same commit. */
 function insert(key: number, value: number, team: string): Write {
@@ -22,7 +22,7 @@ function insert(key: number, value: number, team: string): Write {
   };
 }
 
-async function tell(commit: Promise<string | null>): Promise<Told> {
+async function outcomeOf(commit: Promise<string | null>): Promise<Outcome> {
   try {
     return await commit === null ? "stale" : "stored";
   } catch (error) {
@@ -55,8 +55,8 @@ for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
       fc.asyncProperty(inserts, faults, async (wanted, plan) => {
         using kv = await Deno.openKv(":memory:");
         const writer = writerOver(faultKv(kv, () => plan.shift() ?? "none"), kv, limits);
-        const told = await Promise.all(
-          wanted.map(({ key, team }, n) => tell(writer.commit(insert(key, n, team)))),
+        const reported = await Promise.all(
+          wanted.map(({ key, team }, n) => outcomeOf(writer.commit(insert(key, n, team)))),
         );
         await writer.idle();
         const stored = new Map<number, number>();
@@ -65,8 +65,8 @@ for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
         }
         wanted.forEach(({ key }, n) => {
           const winner = stored.get(key);
-          if (told[n] === "stored") assertEquals(winner, n, "acknowledged and not there");
-          if (told[n] === "stale") {
+          if (reported[n] === "stored") assertEquals(winner, n, "acknowledged and not there");
+          if (reported[n] === "stale") {
             assert(winner !== undefined && winner !== n, "stale for nothing");
           }
         });
@@ -125,10 +125,10 @@ Deno.test("a lost check fails only the stale write: the others share the next co
   await kv.set(["item", 7], "somebody else's");
   const commits: number[] = [];
   const writer = writerOver(counting(kv, commits), kv);
-  const told = await Promise.all(
-    Array.from({ length: 50 }, (_, n) => tell(writer.commit(insert(n, n, "a")))),
+  const reported = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => outcomeOf(writer.commit(insert(n, n, "a")))),
   );
-  assertEquals(told.map((word, n) => [word, n]).filter(([word]) => word !== "stored"), [[
+  assertEquals(reported.map((word, n) => [word, n]).filter(([word]) => word !== "stored"), [[
     "stale",
     7,
   ]]);
@@ -139,8 +139,10 @@ Deno.test("two writes on one key never share a commit, and the second needs none
   using kv = await Deno.openKv(":memory:");
   const commits: number[] = [];
   const writer = writerOver(counting(kv, commits), kv);
-  const told = await Promise.all([1, 2, 3].map((n) => tell(writer.commit(insert(1, n, "a")))));
-  assertEquals([told, commits], [["stored", "stale", "stale"], [1]]);
+  const reported = await Promise.all(
+    [1, 2, 3].map((n) => outcomeOf(writer.commit(insert(1, n, "a")))),
+  );
+  assertEquals([reported, commits], [["stored", "stale", "stale"], [1]]);
 });
 
 Deno.test("a team's flood does not starve another team: its next write is one turn away", async () => {
@@ -162,10 +164,10 @@ Deno.test("a write beyond the queue limit is refused immediately, and nothing of
   const writer = writerOver(kv);
   const waiting = Array.from(
     { length: QUEUE.teamWritesMax },
-    (_, n) => tell(writer.commit(insert(n, n, "a"))),
+    (_, n) => outcomeOf(writer.commit(insert(n, n, "a"))),
   );
   const refused = writer.commit(insert(-1, 0, "a"));
-  const other = tell(writer.commit(insert(-2, 0, "b")));
+  const other = outcomeOf(writer.commit(insert(-2, 0, "b")));
   const error = await refused.catch((error) => error);
   assert(error instanceof Overloaded, String(error));
   assertEquals(await other, "stored");

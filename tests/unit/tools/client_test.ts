@@ -7,10 +7,10 @@ import { Harness, KEY } from "../../support/harness/harness.ts";
 
 /** A server with scripted responses: for codes that the service returns only under load. */
 function scripted(answers: readonly Response[], port = 0) {
-  const left = [...answers];
+  const remaining = [...answers];
   const onListen = () => {};
   const server = Deno.serve({ port, hostname: "127.0.0.1", onListen }, () => {
-    return left.shift() ?? new Response("{}", { status: 202 });
+    return remaining.shift() ?? new Response("{}", { status: 202 });
   });
   return { server, port: server.addr.port, url: `http://127.0.0.1:${server.addr.port}` };
 }

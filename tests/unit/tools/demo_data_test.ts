@@ -140,20 +140,20 @@ Deno.test("contract 14: every batch and body fits", () => {
 Deno.test("a week shows every status, customer labels, goals, scores, parents and caches", () => {
   for (const seed of [1, 2, 3]) {
     const runs = demoRuns(seed, NOON, "eu");
-    const sent = bodies(runs);
-    const finishes = sent.filter((body) => body.finished_at !== undefined && !body.agent);
+    const input = bodies(runs);
+    const finishes = input.filter((body) => body.finished_at !== undefined && !body.agent);
     assertEquals(
       [...new Set(finishes.map(({ status }) => status))].sort(),
       [...FINISH_STATUSES].sort(),
     );
-    const beats = sent.filter(({ agent }) => agent === "nightly-report");
-    const said = [...new Set(beats.map(({ status }) => status))].sort();
-    assertEquals(said, ["fail", "ok", "start", "timeout"]);
+    const beats = input.filter(({ agent }) => agent === "nightly-report");
+    const statuses = [...new Set(beats.map(({ status }) => status))].sort();
+    assertEquals(statuses, ["fail", "ok", "start", "timeout"]);
     const agents = [...new Set(runs.map(({ agent }) => agent))].sort();
     assertEquals(agents, ["issue-triage", "nightly-report", "research"]);
     const optional = ["goal", "parent_run_id", "customer_id", "feature", "metadata", "scores"];
-    for (const field of optional) assert(sent.some((body) => field in body), field);
-    const parents = sent.flatMap(({ parent_run_id }) => parent_run_id ?? []);
+    for (const field of optional) assert(input.some((body) => field in body), field);
+    const parents = input.flatMap(({ parent_run_id }) => parent_run_id ?? []);
     assert(parents.every((id) => runs.some((run) => run.id === id)));
   }
 });

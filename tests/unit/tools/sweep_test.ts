@@ -62,10 +62,10 @@ async function run(h: Harness, ...args: string[]) {
 
 /** The same while the service is stopped. */
 async function runAlone(h: Harness, ...args: string[]) {
-  let found: Awaited<ReturnType<typeof run>> | undefined;
-  await h.restart(async () => void (found = await run(h, ...args)));
-  assert(found !== undefined);
-  return found;
+  let result: Awaited<ReturnType<typeof run>> | undefined;
+  await h.restart(async () => void (result = await run(h, ...args)));
+  assert(result !== undefined);
+  return result;
 }
 
 Deno.test("sweep --dry-run: reports removals by team and retention class, and changes no byte", async () => {
@@ -94,8 +94,8 @@ Deno.test("sweep: with the service stopped it removes exactly what --dry-run rep
     const { status, json } = await h.get(`/v1/runs/${runId(n)}`);
     return [status, json.payload, json.events?.length];
   }));
-  const gone = [404, undefined, undefined];
-  assertEquals(payload, [gone, [200, "removed", 0], gone, [200, undefined, 1]]);
+  const deleted = [404, undefined, undefined];
+  assertEquals(payload, [deleted, [200, "removed", 0], deleted, [200, undefined, 1]]);
   assertEquals((await h.post("/v1/runs", aRun(3))).status, 202);
   await h.worker.idle();
   assertEquals((await verifyStore(h.store)).differences, []);
@@ -123,8 +123,8 @@ Deno.test("sweep: it also runs in a night that is swept, or that a killed proces
   assertEquals((await runAlone(h)).lines.at(-1), "Nothing was due.");
   const { value } = await report();
   assertEquals(value?.finishedAt, NOON);
-  const begun = { ...value, finishedAt: null, counts: { ...value?.counts ?? {}, payloads: 7 } };
-  await h.store.writer.commit({ sets: [{ key: keys.sweep(night), value: begun }] });
+  const started = { ...value, finishedAt: null, counts: { ...value?.counts ?? {}, payloads: 7 } };
+  await h.store.writer.commit({ sets: [{ key: keys.sweep(night), value: started }] });
   await fillOld(h);
   assertEquals((await runAlone(h)).lines.at(-1), `Swept: ${ALL}.`);
   // The report covers the entire night.
@@ -155,8 +155,8 @@ Deno.test("sweep --reports: one row per night, also next to the running service"
   await h.sweep.sweepNow();
   const report = (await h.store.reader.get<object>(keys.sweep(nightOf(NOON)))).value;
   h.nowMs += DAY_MS;
-  const begun = { ...report, night: nightOf(h.nowMs), finishedAt: null, toldAt: h.nowMs };
-  await h.store.writer.commit({ sets: [{ key: keys.sweep(begun.night), value: begun }] });
+  const started = { ...report, night: nightOf(h.nowMs), finishedAt: null, toldAt: h.nowMs };
+  await h.store.writer.commit({ sets: [{ key: keys.sweep(started.night), value: started }] });
   const before = await h.dump();
   const table = (await run(h, "--reports")).lines.join("\n").split("\n");
   assertEquals(table.length, 4);

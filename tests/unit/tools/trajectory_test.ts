@@ -118,8 +118,8 @@ Deno.test("decision 28: exit_status is mapped to the status words of finish", ()
     exit_total_execution_time: "timeout",
     skipped: "cancelled",
   };
-  const told = Object.keys(expected).map((status) => [status, trajectoryStatus(status)]);
-  assertEquals(Object.fromEntries(told), expected);
+  const reported = Object.keys(expected).map((status) => [status, trajectoryStatus(status)]);
+  assertEquals(Object.fromEntries(reported), expected);
   assertEquals(trajectoryStatus(null), "cancelled");
   assertEquals(plan(parsed({ info: { exit_status: null } })).finish.status, "cancelled");
 });

@@ -24,9 +24,9 @@ Deno.test("work that finishes in time never times out, and no timer outlives its
 Deno.test("each deadline runs from its own start, with one shared timer", async () => {
   const timers = new FakeTimers();
   const deadlines = new Deadlines(100, timers);
-  const told: string[] = [];
+  const reported: string[] = [];
   const wait = (name: string) =>
-    deadlines.within(never(), () => name).then((name) => told.push(name));
+    deadlines.within(never(), () => name).then((name) => reported.push(name));
   const first = wait("first");
   timers.advance(60);
   const second = wait("second");
@@ -34,12 +34,12 @@ Deno.test("each deadline runs from its own start, with one shared timer", async 
   assertEquals(timers.set.length, 1);
   timers.advance(40);
   await first;
-  assertEquals([told, timers.set.length], [["first"], 1]);
+  assertEquals([reported, timers.set.length], [["first"], 1]);
   timers.advance(59);
-  assertEquals(told, ["first"]);
+  assertEquals(reported, ["first"]);
   timers.advance(1);
   await Promise.all([second, third]);
-  assertEquals([told, timers.set.length], [["first", "second", "third"], 0]);
+  assertEquals([reported, timers.set.length], [["first", "second", "third"], 0]);
 });
 
 Deno.test("a missed deadline may fail the work", async () => {

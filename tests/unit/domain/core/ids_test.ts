@@ -118,9 +118,12 @@ Deno.test("decision 33: a minted id has 74 independent random bits, as in a UUID
 function rankOf(rows: readonly bigint[]): number {
   const basis: bigint[] = [];
   for (const row of rows) {
-    const rest = basis.reduce((value, base) => (value ^ base) < value ? value ^ base : value, row);
-    if (rest !== 0n) {
-      basis.push(rest);
+    const remainder = basis.reduce(
+      (value, base) => (value ^ base) < value ? value ^ base : value,
+      row,
+    );
+    if (remainder !== 0n) {
+      basis.push(remainder);
       basis.sort((a, b) => a < b ? 1 : -1);
     }
   }

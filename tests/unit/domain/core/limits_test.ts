@@ -13,8 +13,8 @@ const KV_VALUE_BYTES = 65_536, KV_COMMIT_BYTES = 819_200, KV_KEY_BYTES = 2_048;
 Deno.test("contract 14: the limits have the contract's values", () => {
   assertEquals(limits.EVENTS_PER_BATCH_MAX, 50);
   assertEquals([limits.METADATA_KEY_CHARS_MAX, limits.METADATA_VALUE_CHARS_MAX], [20, 50]);
-  const kept = Object.values(TIERS).map(({ metadataKeysMax }) => metadataKeysMax);
-  assertEquals(kept, [0, 0, 3, 10, Infinity]);
+  const keysMax = Object.values(TIERS).map(({ metadataKeysMax }) => metadataKeysMax);
+  assertEquals(keysMax, [0, 0, 3, 10, Infinity]);
 });
 
 Deno.test("decision 39: the agent caps of the plans", () => {
@@ -31,8 +31,8 @@ Deno.test("R7, R10: sizes nest: an output fits a body, and the largest events fi
 });
 
 Deno.test("R7: a truncated payload is smaller than an event, whatever metrics it keeps", () => {
-  const preview = 6 * limits.PREVIEW_CHARS_MAX, figures = 4 * limits.USAGE_FIELD_BYTES_MAX;
-  assert(preview + figures < limits.EVENT_BYTES_MAX);
+  const preview = 6 * limits.PREVIEW_CHARS_MAX, requestMetrics = 4 * limits.USAGE_FIELD_BYTES_MAX;
+  assert(preview + requestMetrics < limits.EVENT_BYTES_MAX);
 });
 
 Deno.test("a piece fits a value, and the pieces of a commit fit one commit including their keys", () => {
@@ -53,9 +53,9 @@ Deno.test("the ids of an open page fit a value together with the totals", () => 
 });
 
 Deno.test("names used in keys fit a key at four bytes per character", () => {
-  const rest = 200;
+  const remainder = 200;
   for (const chars of [limits.AGENT_CHARS_MAX, limits.LABEL_CHARS_MAX]) {
-    assert(chars * 4 + rest <= KV_KEY_BYTES);
+    assert(chars * 4 + remainder <= KV_KEY_BYTES);
   }
 });
 

@@ -7,9 +7,9 @@ import { excerpt, excerptOfString, prettyJson } from "../../../../domain/core/pr
 const pretty = (text: string) => prettyJson(text as RawJson, 1_000_000).text;
 
 Deno.test("numbers, escapes and key order are kept as sent", () => {
-  const sent = '{"b":12345678901234567890,"1":1.0,"0":1e400,"a":"\\u00e9\\n","a":-0.10}';
+  const input = '{"b":12345678901234567890,"1":1.0,"0":1e400,"a":"\\u00e9\\n","a":-0.10}';
   assertEquals(
-    pretty(sent),
+    pretty(input),
     [
       "{",
       '  "b": 12345678901234567890,',

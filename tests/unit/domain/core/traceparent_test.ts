@@ -6,17 +6,17 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 
 Deno.test("traceparent: trace and span of a valid header are kept, whatever its flags", () => {
-  const wanted = { traceId: TRACE, spanId: SPAN };
+  const expected = { traceId: TRACE, spanId: SPAN };
   for (const flags of ["00", "01", "ff"]) {
-    assertEquals(parseTraceparent(`00-${TRACE}-${SPAN}-${flags}`), wanted);
+    assertEquals(parseTraceparent(`00-${TRACE}-${SPAN}-${flags}`), expected);
   }
 });
 
 Deno.test("traceparent: a later version is read by the fields known today", () => {
-  const wanted = { traceId: TRACE, spanId: SPAN };
+  const expected = { traceId: TRACE, spanId: SPAN };
   for (const version of ["01", "cc", "fe"]) {
-    assertEquals(parseTraceparent(`${version}-${TRACE}-${SPAN}-01`), wanted);
-    assertEquals(parseTraceparent(`${version}-${TRACE}-${SPAN}-01-what the future`), wanted);
+    assertEquals(parseTraceparent(`${version}-${TRACE}-${SPAN}-01`), expected);
+    assertEquals(parseTraceparent(`${version}-${TRACE}-${SPAN}-01-what the future`), expected);
     assertEquals(parseTraceparent(`${version}-${TRACE}-${SPAN}-01.more`), undefined);
   }
 });

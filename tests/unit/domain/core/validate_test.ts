@@ -50,10 +50,10 @@ const REQUIRED: readonly (readonly [Parser, Record<string, unknown>, readonly st
 
 Deno.test("decision 2: if several fields are absent, the first in the table is reported", () => {
   for (const [problem, body, fields] of REQUIRED) {
-    const sent: Record<string, unknown> = { ...body };
+    const input: Record<string, unknown> = { ...body };
     for (const field of fields.toReversed()) {
-      delete sent[field];
-      const { code, field: told, message } = problem(sent) ?? {};
+      delete input[field];
+      const { code, field: told, message } = problem(input) ?? {};
       assertEquals([code, told], ["missing_field", field]);
       assertStringIncludes(message ?? "", `"${field}"`);
     }
@@ -108,9 +108,9 @@ const INVALID: readonly (readonly [Parser, Record<string, unknown>, string, unkn
 
 Deno.test("decisions 13 and 34: a value outside its field's rules is invalid_field", () => {
   for (const [problem, body, field, value] of INVALID) {
-    const found = problem({ ...body, [field]: value });
-    assertEquals([found?.code, found?.field], ["invalid_field", field], `${field}=${value}`);
-    assertStringIncludes(found?.message ?? "", `Field "${field}" must be`);
+    const reported = problem({ ...body, [field]: value });
+    assertEquals([reported?.code, reported?.field], ["invalid_field", field], `${field}=${value}`);
+    assertStringIncludes(reported?.message ?? "", `Field "${field}" must be`);
   }
 });
 
@@ -146,9 +146,9 @@ Deno.test("decision 6: an event's problem names its index in the message and onl
     "events[1]": [7, "invalid_field", "events"],
   };
   for (const [path, [event, code, field]] of Object.entries(wrong)) {
-    const found = eventsProblem({ events: [anEvent(0), event] });
-    assertEquals([found?.code, found?.field], [code, field], path);
-    assertStringIncludes(found?.message ?? "", path);
+    const result = eventsProblem({ events: [anEvent(0), event] });
+    assertEquals([result?.code, result?.field], [code, field], path);
+    assertStringIncludes(result?.message ?? "", path);
   }
 });
 

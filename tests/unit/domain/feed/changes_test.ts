@@ -27,14 +27,14 @@ function summary(opening: boolean, closing: boolean, revision: number): RunSumma
 /** Numbers after each of several summaries, made by changes 1, 2, 3 ... */
 function numbersOf(all: readonly RunSummary[]) {
   let before: RunSummary | null = null;
-  const found = [];
+  const results = [];
   for (const [i, after] of all.entries()) {
     const changes = numbersAfter(before, after, i + 1);
     const { latest, opened, finished, costFinal } = changes;
-    found.push([latest, opened, finished, costFinal]);
+    results.push([latest, opened, finished, costFinal]);
     before = { ...after, changes };
   }
-  return found;
+  return results;
 }
 
 Deno.test("numbers: each event keeps the number of its first change, the cost that of its last", () => {
@@ -76,8 +76,8 @@ Deno.test("events: a reader at a given change receives every later event once", 
   assertEquals(eventsOf(change, 2), ["run.finished", "run.cost_final"]);
   assertEquals(eventsOf(change, 5), ["run.cost_final"]);
   assertEquals(eventsOf(change, 9), []);
-  const gone: RunChange = { kind: "deleted", number: 10, run: "r" as RunId, deletedAt: 0 };
-  assertEquals(eventsOf(gone, 0), []);
+  const removed: RunChange = { kind: "deleted", number: 10, run: "r" as RunId, deletedAt: 0 };
+  assertEquals(eventsOf(removed, 0), []);
 });
 
 Deno.test("filters: a run matches when every filter matches", () => {

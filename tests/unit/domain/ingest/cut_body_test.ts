@@ -24,7 +24,7 @@ function cut(text: string, shape: CutShape) {
 }
 
 /** Returns the cut body of a valid request. */
-function kept(text: string, shape: CutShape) {
+function cutValid(text: string, shape: CutShape) {
   const body = cut(text, shape);
   assert(body.ok, JSON.stringify(body));
   return body.value;
@@ -68,8 +68,8 @@ Deno.test("R10: the scanner accepts exactly what JSON.parse accepts", () => {
   const junk = fc.array(fc.constantFrom(...parts), { maxLength: 8 }).map((some) => some.join(""));
   const edited = fc.tuple(fc.json(), fc.nat(), fc.constantFrom("", ...parts), fc.nat(3))
     .map(([text, at, put, gone]) => {
-      const place = at % (text.length + 1);
-      return (text.slice(0, place) + put + text.slice(place + gone)).toWellFormed();
+      const position = at % (text.length + 1);
+      return (text.slice(0, position) + put + text.slice(position + gone)).toWellFormed();
     });
   const texts = fc.oneof(fc.json(), junk, edited);
   fc.assert(
@@ -93,7 +93,7 @@ Deno.test("R10: the scanner counts nesting without using the stack", () => {
 });
 
 Deno.test("R10: each known field is kept as sent; of a repeated field the last one counts", () => {
-  const body = kept(
+  const body = cutValid(
     '\ufeff {"id":1,"output":{"a":1.0},"x":{"id":2},"\\u0069d":"b","metadata":{"2":1,"1":[]},"goal":null}',
     "fields",
   );
@@ -104,19 +104,19 @@ Deno.test("R10: each known field is kept as sent; of a repeated field the last o
 
 Deno.test("R10: a field that is not read is left out and reported", () => {
   const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
-  const leftOut = (text: string) => [...kept(text, "fields").leftOut];
+  const leftOut = (text: string) => [...cutValid(text, "fields").leftOut];
   assertEquals(leftOut(`{"goal":{"a":${large}},"id":"b"}`), [["goal", 1]]);
   assertEquals(leftOut(`{"goal":{"a":${large}},"goal":{}}`), []);
   assertEquals(leftOut(`{"scores":${"[".repeat(65)}${"]".repeat(65)}}`), [["scores", 1]]);
   const labels = `{"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}}`;
   assertEquals(leftOut(labels), [["metadata", 1]]);
   // An output is truncated later, from its text.
-  assertEquals(kept(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
+  assertEquals(cutValid(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
 });
 
 Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", () => {
   const of = (scores: string) => {
-    const { text, value, leftOut } = kept(`{"scores":${scores},"status":1}`, "fields");
+    const { text, value, leftOut } = cutValid(`{"scores":${scores},"status":1}`, "fields");
     assertEquals(JSON.parse(text), value);
     return [text.slice('{"scores":'.length, -',"status":1}'.length), leftOut.get("scores")];
   };
@@ -138,7 +138,7 @@ Deno.test("R6, R10: of scores that are too large or too deep only the bad ones a
 Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty", () => {
   for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
     for (const name of ["metadata", "output", "scores"]) {
-      const body = kept(`{"${name}":${list}}`, "fields");
+      const body = cutValid(`{"${name}":${list}}`, "fields");
       assertEquals([body.text, body.value, [...body.leftOut]], [
         `{"${name}":[]}`,
         { [name]: [] },
@@ -146,18 +146,18 @@ Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty",
       ]);
     }
   }
-  assertEquals(kept('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
+  assertEquals(cutValid('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
 });
 
 Deno.test("R10: names of unknown fields are kept for the report, up to a limit", () => {
-  const body = kept(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
+  const body = cutValid(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
   assertEquals([Object.keys(body.value), body.value.id], [["__proto__", "a", "id"], 3]);
   const many = Array.from({ length: 5_000 }, (_, n) => `"name${n}":[${n}]`).join();
   for (const [shape, last] of [["fields", "id"], ["events", "events"]] as const) {
-    const { value } = kept(`{${many},"${last}":null}`, shape);
+    const { value } = cutValid(`{${many},"${last}":null}`, shape);
     assertEquals([Object.keys(value).length, value[last]], [33, null]);
   }
-  assertEquals(kept(`{"${"k".repeat(100_000)}":1}`, "fields").text, "{}");
+  assertEquals(cutValid(`{"${"k".repeat(100_000)}":1}`, "fields").text, "{}");
 });
 
 Deno.test("R10: a body that is not a JSON object or not UTF-8 is refused, wherever that shows", () => {
@@ -174,23 +174,23 @@ Deno.test("R10: a body that is not a JSON object or not UTF-8 is refused, wherev
 });
 
 Deno.test("R10: a batch is cut into its events, and one event too many stops the scan", () => {
-  const body = kept('{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }', "events");
+  const body = cutValid('{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }', "events");
   assertEquals(body.events?.map(({ text }) => text), ['{"a":1.0}', "{}", "3"]);
-  assertEquals(kept('{"events":[{}],"events":null}', "events").events, undefined);
-  assertEquals(kept('{"events":{}}', "events").value, { events: {} });
+  assertEquals(cutValid('{"events":[{}],"events":null}', "events").events, undefined);
+  assertEquals(cutValid('{"events":{}}', "events").value, { events: {} });
   const most = "{},".repeat(EVENTS_PER_BATCH_MAX - 1);
-  assertEquals(kept(`{"events":[${most}{}]}`, "events").events?.length, EVENTS_PER_BATCH_MAX);
+  assertEquals(cutValid(`{"events":[${most}{}]}`, "events").events?.length, EVENTS_PER_BATCH_MAX);
   // The remaining text is not scanned.
   assertEquals(code(`{"events":[${most}{},{}, nonsense`, "events"), "batch_too_large");
 });
 
 Deno.test("R7: an event that is too large keeps its metrics and the beginning of its data", () => {
   const usage = '{"input_tokens":12345678901234567890}';
-  const figures = `"model":"m","usage":${usage},"model":"n"`;
-  const rest = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
-  const data = `{${figures},${rest}}`;
+  const metricMembers = `"model":"m","usage":${usage},"model":"n"`;
+  const remainder = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
+  const data = `{${metricMembers},${remainder}}`;
   const event = `{"type":"llm_call","data":${data},"unknown":${data},"id":"a"}`;
-  const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+  const [found] = cutValid(`{"events":[${event}]}`, "events").events ?? [];
   assert(found !== undefined && found.isTruncated);
   const preview = JSON.stringify(Array.from(data).slice(0, PREVIEW_CHARS_MAX).join(""));
   assertEquals(
@@ -204,7 +204,7 @@ Deno.test("R7: an event that is too large keeps its metrics and the beginning of
 Deno.test("R7: metrics cannot bypass the size limit", () => {
   const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
   const of = (members: string) => {
-    const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+    const [event] = cutValid(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
     const { truncated: _, bytes: __, preview: ___, ...figures } =
       JSON.parse(event?.text ?? "").data;
     return figures;
@@ -243,7 +243,7 @@ Deno.test("R7: the counts of a cut container price the same as those of the uncu
     ];
     for (const payload of payloads) {
       const data = { model: "m", ...payload, filler: text };
-      const [event] = kept(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
+      const [event] = cutValid(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
       assert(event !== undefined && event.isTruncated);
       assert(event.text.length < 2 * USAGE_FIELD_BYTES_MAX);
       const { call } = readLlmCall(JSON.parse(event.text).data);
@@ -259,7 +259,7 @@ Deno.test("R7: a repeated metric uses its space once", () => {
     `"model":${long},`.repeat(6)
   }"model":"m","input_tokens":1,"usage":{"a":${long}}`;
   const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
-  const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+  const [event] = cutValid(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
   const { model, input_tokens, usage } = JSON.parse(event?.text ?? "").data;
   assertEquals([model, input_tokens, usage], ["m", 1, {}]);
 });
@@ -268,13 +268,13 @@ Deno.test("R7: data that is too deep is truncated, data that fits is not", () =>
   const nest = (levels: number) => "[".repeat(levels - 1) + "]".repeat(levels - 1);
   for (const [levels, isTruncated] of [[64, false], [65, true], [500_000, true]] as const) {
     const event = `{"data":{"a":${nest(levels)}}}`;
-    const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+    const [found] = cutValid(`{"events":[${event}]}`, "events").events ?? [];
     assertEquals(found?.isTruncated, isTruncated, String(levels));
     if (!isTruncated) assertEquals(found?.text, event);
   }
   // Fields that are not read count for neither size nor depth.
   const event = `{"data":{"a":1.0},"x":${nest(90)},"y":"${"y".repeat(EVENT_BYTES_MAX)}"}`;
-  const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+  const [found] = cutValid(`{"events":[${event}]}`, "events").events ?? [];
   assertEquals(
     found,
     { text: '{"x":null,"y":null,"data":{"a":1.0}}', isTruncated: false } as typeof found,

@@ -93,17 +93,17 @@ for (const [name, [check, schema, right]] of Object.entries(BODIES)) {
     const changes = fc.dictionary(fc.constantFrom(...fields, ...RARE), anyValue, { maxKeys: 3 });
     fc.assert(
       fc.property(fc.subarray(fields), changes, (kept, changed) => {
-        const sent = {
+        const input = {
           ...Object.fromEntries(kept.map((field) => [field, right[field]])),
           ...changed,
         };
-        const answer = check(sent);
+        const answer = check(input);
         if (answer === null) return;
         accepted++;
         const losses = new Losses();
-        const judged = schema.safeParse(MENDS[name]?.({ ...sent }, losses) ?? sent);
-        assert(losses.isEmpty, `something is lost of ${JSON.stringify(sent)}`);
-        assert(judged.success, `the schema refuses ${JSON.stringify(sent)}`);
+        const judged = schema.safeParse(MENDS[name]?.({ ...input }, losses) ?? input);
+        assert(losses.isEmpty, `something is lost of ${JSON.stringify(input)}`);
+        assert(judged.success, `the schema refuses ${JSON.stringify(input)}`);
         assertEquals({ ...answer }, { ...judged.data as object, ...absent(answer, judged.data) });
       }),
       { numRuns: 20_000 },

@@ -54,8 +54,8 @@ Deno.test("R1: an empty array is an empty object wherever an object is expected"
 
 Deno.test("R2: output is any JSON value, kept as its exact text", () => {
   for (const text of ['["a", "b"]', '"done"', "1.0", "false", "[[ ]]", "12345678901234567890"]) {
-    const sent = `{"status":"success","finished_at":"2026-01-31T12:00:00Z","output":${text}}`;
-    const parsed = parseFinish(bodyOf(sent), context);
+    const input = `{"status":"success","finished_at":"2026-01-31T12:00:00Z","output":${text}}`;
+    const parsed = parseFinish(bodyOf(input), context);
     assert(parsed.ok);
     assertEquals([parsed.value.request.output, parsed.value.losses], [text, null]);
   }
@@ -151,8 +151,8 @@ Deno.test("R9: malformed links and timeouts are dropped, reported and flagged", 
   const odd = open(fields, "00-xyz");
   assertEquals([odd.parentRunId, odd.trace], [undefined, undefined]);
   assertEquals([odd.idleTimeoutSeconds, odd.idleTimeoutStatus], [undefined, undefined]);
-  const told = "parent_run_id=1, idle_timeout_seconds=1, idle_timeout_status=1, traceparent=1";
-  assertEquals([odd.dropped, odd.flags], [told, ["dropped_fields"]]);
+  const actual = "parent_run_id=1, idle_timeout_seconds=1, idle_timeout_status=1, traceparent=1";
+  assertEquals([odd.dropped, odd.flags], [actual, ["dropped_fields"]]);
   const { request, losses } = events(
     anEvent(1, { turn: 0 }),
     anEvent(2, { turn: 2 }),
@@ -179,9 +179,9 @@ Deno.test("R11: of many unknown fields 20 are named, each shortened, and one ent
   const many = Object.fromEntries(
     Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(100)}`, n]),
   );
-  const told = open(many).ignored ?? "";
-  assertEquals(told.split(", ").length, 21);
-  assert(told.endsWith(", (other)") && told.length < 1_500);
+  const reported = open(many).ignored ?? "";
+  assertEquals(reported.split(", ").length, 21);
+  assert(reported.endsWith(", (other)") && reported.length < 1_500);
 });
 
 Deno.test("R17: an event of type score with a name and a value is a score", () => {

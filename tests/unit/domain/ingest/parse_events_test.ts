@@ -57,10 +57,10 @@ Deno.test("R7: an event's size is the UTF-8 size of its own text, to the byte", 
   const frame = new TextEncoder().encode(eventText(1, '"data":{"a":""}')).length;
   for (const [unit, bytes] of [["x", 1], ["é", 2], ["€", 3], ["😀", 4]] as const) {
     const count = Math.floor((EVENT_BYTES_MAX - frame) / bytes);
-    const rest = "x".repeat(EVENT_BYTES_MAX - frame - count * bytes);
-    const fits = eventText(1, `"data":{"a":"${unit.repeat(count)}${rest}"}`);
+    const remainder = "x".repeat(EVENT_BYTES_MAX - frame - count * bytes);
+    const fits = eventText(1, `"data":{"a":"${unit.repeat(count)}${remainder}"}`);
     const [kept] = payloadsOf(`{ "events" : [ ${fits} ] }`);
-    assertEquals(kept?.length, unit.length * count + rest.length + 8, unit);
+    assertEquals(kept?.length, unit.length * count + remainder.length + 8, unit);
     const over = parse(
       `{"events":[${eventText(0, '"data":{}')},${fits.replace('"a"', '"ab"')}]}`,
     );

@@ -119,9 +119,9 @@ Deno.test("decisions, section 3: the exit code counts only if no status is sent"
 
 Deno.test("decision 34: numbers that JSON cannot express are refused, never guessed", () => {
   for (const text of ["0x10", "1_000", "+1", ".5", "1.", "Infinity", "NaN", " 1", "1 ", "--1"]) {
-    const sent = encodeURIComponent(text);
-    assertEquals(heartbeat(`agent=a&duration_ms=${sent}`), "invalid_field", text);
-    assertEquals(heartbeat(`agent=a&cost_usd=${sent}`), "invalid_field", text);
+    const input = encodeURIComponent(text);
+    assertEquals(heartbeat(`agent=a&duration_ms=${input}`), "invalid_field", text);
+    assertEquals(heartbeat(`agent=a&cost_usd=${input}`), "invalid_field", text);
   }
   assertEquals(heartbeat("agent=a&duration_ms=1.5"), "invalid_field");
   assertEquals(heartbeat("agent=a&cost_usd=1e999"), "invalid_field");

@@ -24,9 +24,9 @@ Deno.test("R3: numbers and plain decimal text are read, any other value is named
     ...[-1, 10.5, MAX + 1, Infinity, NaN, "10.5", "1e3", "-1", "", " 7", "seven", "0x7"],
     ...[true, [], {}, "9".repeat(30)],
   ];
-  for (const sent of unreadable) {
-    const read = readLlmCall({ input_tokens: sent, output_tokens: 1 });
-    assertEquals(read.unreadable, ["input_tokens"], JSON.stringify(sent));
+  for (const input of unreadable) {
+    const read = readLlmCall({ input_tokens: input, output_tokens: 1 });
+    assertEquals(read.unreadable, ["input_tokens"], JSON.stringify(input));
     assertEquals([read.call.counted, read.call.inputTokens, read.call.outputTokens], [true, 0, 1]);
   }
 });
@@ -120,14 +120,14 @@ Deno.test("the fast reader agrees with the full reader, and needs only the metri
     ...{ model: text, provider: text, mode: text, modelVersion: text },
     other: fc.jsonValue(),
   }, { requiredKeys: [] });
-  let quick = 0;
+  let fastCount = 0;
   fc.assert(fc.property(data, (sent) => {
     const read = readLlmCall(sent);
     // An empty `usage` has no counts and takes the slow path.
     assertEquals(readLlmCall({ ...sent, usage: {} }), read);
-    const kept = Object.entries(sent).filter(([name]) => USAGE_FIELDS.has(name));
-    assertEquals(readLlmCall(Object.fromEntries(kept)), read);
-    if (read.call.counted && read.unreadable.length === 0) quick++;
+    const retained = Object.entries(sent).filter(([name]) => USAGE_FIELDS.has(name));
+    assertEquals(readLlmCall(Object.fromEntries(retained)), read);
+    if (read.call.counted && read.unreadable.length === 0) fastCount++;
   }));
-  assert(quick > 0);
+  assert(fastCount > 0);
 });

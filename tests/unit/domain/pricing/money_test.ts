@@ -44,8 +44,8 @@ Deno.test("R16: counts in JSON have all digits", () => {
 
 Deno.test("money: dollars of up to 12 decimals are returned as sent", () => {
   fc.assert(fc.property(amounts, (amount) => {
-    const sent = Number(decimalText(amount));
-    assertEquals(written(picodollars(sent)), sent);
+    const input = Number(decimalText(amount));
+    assertEquals(written(picodollars(input)), input);
   }));
 });
 

@@ -53,15 +53,15 @@ Deno.test("pricing rule 3: a call without a model or any count is not priced", (
 });
 
 Deno.test("prices: the row is looked up by provider, model and the call's own instant", () => {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const card: RateCard = {
     find(provider, model, ts) {
-      asked.push([provider, model, ts]);
+      requests.push([provider, model, ts]);
       return null;
     },
   };
   priceEvents([event(aCall({ provider: "p" }), 41), event(aCall({ model: "n" }), 42)], card);
-  assertEquals(asked, [["p", "m", 41], [null, "n", 42]]);
+  assertEquals(requests, [["p", "m", 41], [null, "n", 42]]);
 });
 
 Deno.test("prices: one model before and after a new price has both rows", () => {

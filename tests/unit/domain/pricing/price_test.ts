@@ -99,8 +99,8 @@ Deno.test("pricing: the lines add up to the price, and each is tokens times rate
       assert(lines.every((line) => line.cost === BigInt(line.tokens) * BigInt(line.rate)));
       assert(lines.every((line) => line.tokens > 0));
       const [input, output, cached, write] = call.map(BigInt) as [bigint, bigint, bigint, bigint];
-      const told = lines.reduce((total, line) => total + BigInt(line.tokens), 0n);
-      assertEquals(told, input + output + (apart ? cached + write : 0n));
+      const reported = lines.reduce((total, line) => total + BigInt(line.tokens), 0n);
+      assertEquals(reported, input + output + (apart ? cached + write : 0n));
     }),
     { numRuns: 5_000 },
   );

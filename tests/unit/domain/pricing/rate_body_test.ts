@@ -145,9 +145,9 @@ Deno.test("every rate of six decimals is read and shown as the same number", () 
   const micros = fc.integer({ min: 0, max: RATE_USD_PER_MILLION_MAX * 1e6 });
   fc.assert(fc.property(micros, (picodollars) => {
     const digits = String(picodollars).padStart(7, "0");
-    const shown = Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
-    assertEquals(ratePerToken(shown), picodollars);
-    assertEquals(usdPerMillion(picodollars), shown);
+    const displayed = Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
+    assertEquals(ratePerToken(displayed), picodollars);
+    assertEquals(usdPerMillion(picodollars), displayed);
   }));
 });
 

@@ -94,7 +94,7 @@ Deno.test("the default card prices 100,000 calls as the package does, except for
   for (let n = 0; n < CALLS; n++) {
     const call = aCall(random);
     const ours = card.find(call.provider, call.model, call.at.getTime());
-    const theirs = ask(call);
+    const theirs = askPackage(call);
     if (theirs === null && ours === null) count("neither has a price");
     else if (ours !== null && theirs !== null && isSame(call, ours, theirs)) count("same price");
     else {
@@ -114,7 +114,7 @@ Deno.test("the default card prices 100,000 calls as the package does, except for
   assert((counts.get("same price") ?? 0) > 0.6 * CALLS);
 });
 
-function ask({ provider, model, at, ...tokens }: Call): PriceCalculation | null {
+function askPackage({ provider, model, at, ...tokens }: Call): PriceCalculation | null {
   const usage = {
     input_tokens: tokens.inputTokens,
     output_tokens: tokens.outputTokens,
@@ -132,7 +132,7 @@ function compare(
   ours: RateMatch | null,
   theirs: PriceCalculation | null,
 ): Difference {
-  const ofRow = ours && ask({ ...call, provider: ours.row.provider, model: ours.row.model });
+  const ofRow = ours && askPackage({ ...call, provider: ours.row.provider, model: ours.row.model });
   const rowAgrees = ours !== null && ofRow !== null && isSame(call, ours, ofRow);
   return { call, ours, theirs, ofRow, rowAgrees };
 }
@@ -189,10 +189,10 @@ function decorate(random: Random, name: string, provider: string): string {
 
 /** A name known to both, so that its providers can be compared. */
 function aliasOf(random: Random, provider: string): string {
-  const known = [...DEFAULT_RATES.aliases].filter(([alias, id]) =>
+  const current = [...DEFAULT_RATES.aliases].filter(([alias, id]) =>
     id === provider && findProvider({ providerId: alias })?.id === provider
   );
-  return known[random.int(0, known.length - 1)]?.[0] ?? provider;
+  return current[random.int(0, current.length - 1)]?.[0] ?? provider;
 }
 
 function someTokens(random: Random, thresholds: readonly number[]): number {

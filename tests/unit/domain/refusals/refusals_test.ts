@@ -40,9 +40,9 @@ Deno.test("R13: beyond the combinations of an hour calls are counted by code alo
     tally.add(aRefusal({ field: `f${n}`, code: n % 2 === 0 ? "invalid_field" : "missing_field" }));
   }
   const [groups] = tally.hours.values();
-  const rest = [...groups!.values()].filter(({ kind }) => kind.field === OTHER);
+  const remainder = [...groups!.values()].filter(({ kind }) => kind.field === OTHER);
   assertEquals(groups?.size, REFUSAL_LIMITS.kindsPerHour + 2);
-  assertEquals(rest.map(({ count }) => count), [
+  assertEquals(remainder.map(({ count }) => count), [
     REFUSAL_LIMITS.kindsPerHour,
     REFUSAL_LIMITS.kindsPerHour,
   ]);

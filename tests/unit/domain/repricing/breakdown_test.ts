@@ -24,13 +24,13 @@ Deno.test("breakdown of a job: agents and days add up to the total, and are boun
   const visit = fc.tuple(fc.option(fc.integer({ min: 0, max: 40 })), fc.nat(120), sums);
   fc.assert(fc.property(fc.array(visit, { maxLength: 200 }), (visits) => {
     let shares: RepriceBreakdown = EMPTY_BREAKDOWN;
-    let whole = NO_CALLS;
+    let complete = NO_CALLS;
     for (const [agent, day, sum] of visits.toSorted(([, a], [, b]) => a - b)) {
       shares = addToBreakdown(shares, agent === null ? null : `agent-${agent}`, dayOf(day), sum);
-      whole = addRepriced(whole, sum);
+      complete = addRepriced(complete, sum);
     }
-    assertEquals(together(shares.agents), whole);
-    assertEquals(together(shares.days), whole);
+    assertEquals(together(shares.agents), complete);
+    assertEquals(together(shares.days), complete);
     assert(shares.agents.length <= BREAKDOWN_AGENTS_MAX + 1);
     assert(shares.days.length <= BREAKDOWN_DAYS_MAX);
   }));

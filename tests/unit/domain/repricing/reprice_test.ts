@@ -138,8 +138,8 @@ function pricesByEvent(events: readonly RunEvent[], { matches, by, costs }: Batc
 function mixed(spec: RepriceSpec, old: RateCard, fresh: RateCard): RateCard {
   return {
     find: (provider, model, ts) => {
-      const meant = model === spec.model && (spec.provider ?? provider) === provider;
-      return (meant ? fresh : old).find(provider, model, ts);
+      const selected = model === spec.model && (spec.provider ?? provider) === provider;
+      return (selected ? fresh : old).find(provider, model, ts);
     },
   };
 }
@@ -234,39 +234,39 @@ Deno.test("a run with too many models keeps an exact sum", () => {
 const OPENING: Opening = { kind: "heartbeat", agent: "a", startedAt: NOON, receivedAt: NOON };
 const REPORTED: Reported = { model: "m", inputTokens: 10, outputTokens: 1 };
 
-function parts(reported: Reported, kind: Opening["kind"] = "heartbeat") {
+function runParts(reported: Reported, kind: Opening["kind"] = "heartbeat") {
   return { opening: { ...OPENING, kind, reported }, closing: null };
 }
 
 Deno.test("a heartbeat's tokens are repriced, a run's reported tokens are not", () => {
   const card = cardOf(rateRow("m", 1, 1));
-  const { sum, price } = repriceHeartbeat(ALL, parts(REPORTED), undefined, card);
+  const { sum, price } = repriceHeartbeat(ALL, runParts(REPORTED), undefined, card);
   assertEquals([sum, price?.cost], [{ calls: 1, before: 0n, after: 11n }, 11n]);
-  const again = repriceHeartbeat(ALL, parts(REPORTED), price, card);
+  const again = repriceHeartbeat(ALL, runParts(REPORTED), price, card);
   assertEquals([again.sum.before, again.sum.after, again.price], [11n, 11n, undefined]);
-  const gone = repriceHeartbeat(ALL, parts(REPORTED), price, NO_CARD);
-  assertEquals([gone.sum, gone.price], [{ calls: 1, before: 11n, after: 0n }, null]);
-  const own = repriceHeartbeat(ALL, parts(REPORTED, "run"), undefined, card);
+  const deleted = repriceHeartbeat(ALL, runParts(REPORTED), price, NO_CARD);
+  assertEquals([deleted.sum, deleted.price], [{ calls: 1, before: 11n, after: 0n }, null]);
+  const own = repriceHeartbeat(ALL, runParts(REPORTED, "run"), undefined, card);
   assertEquals([own.sum, own.price], [NO_CALLS, undefined]);
 });
 
 Deno.test("a heartbeat's stored price is its cost before repricing", () => {
-  const was = priceReported(parts(REPORTED), cardOf(rateRow("m", 2, 2)));
+  const was = priceReported(runParts(REPORTED), cardOf(rateRow("m", 2, 2)));
   assert(was !== null);
-  const heartbeat = parts({ ...REPORTED, price: was });
+  const heartbeat = runParts({ ...REPORTED, price: was });
   const { sum } = repriceHeartbeat(ALL, heartbeat, undefined, cardOf(rateRow("m", 1, 1)));
   assertEquals(sum, { calls: 1, before: 22n, after: 11n });
 });
 
 Deno.test("pricing rule 1: a heartbeat with a stated cost, also 0, is never repriced", () => {
   for (const cost of [0n, 5n]) {
-    const heartbeat = parts({ ...REPORTED, cost });
+    const heartbeat = runParts({ ...REPORTED, cost });
     assert(isStated(heartbeat));
     assertEquals(
       repriceHeartbeat(ALL, heartbeat, undefined, cardOf(rateRow("m", 1, 1))).price,
       undefined,
     );
   }
-  assert(!isStated(parts(REPORTED)));
-  assert(!isStated(parts({ ...REPORTED, cost: 5n }, "run")));
+  assert(!isStated(runParts(REPORTED)));
+  assert(!isStated(runParts({ ...REPORTED, cost: 5n }, "run")));
 });

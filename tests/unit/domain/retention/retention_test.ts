@@ -26,7 +26,7 @@ const OPENING: Opening = { kind: "run", agent: "a", startedAt: 0, receivedAt: 10
 const CLOSING: Closing = { status: "success", finishedAt: 0, receivedAt: 300 };
 const NO_EVENTS: LedgerAges = { oldestAt: null, latestAt: null };
 
-function parts(opening: Partial<Opening> | null, closing: Partial<Closing> | null): RunParts {
+function runParts(opening: Partial<Opening> | null, closing: Partial<Closing> | null): RunParts {
   return {
     opening: opening && { ...OPENING, ...opening },
     closing: closing && { ...CLOSING, ...closing },
@@ -69,18 +69,18 @@ Deno.test("cutoffs: full days of 24 hours before now, across months, leap days a
 Deno.test("expiry entry: by the oldest payload, then by the latest part; runs without an opening have their own class", () => {
   const events = { oldestAt: 200, latestAt: 400 };
   const cases: readonly [RunParts, LedgerAges, RetentionClass, number][] = [
-    [parts({}, null), NO_EVENTS, "record", 100],
-    [parts({}, {}), NO_EVENTS, "record", 300],
-    [parts({ goal: "g" }, {}), NO_EVENTS, "payload", 100],
-    [parts({}, { output: rawOf(1) }), NO_EVENTS, "payload", 300],
-    [parts({}, {}), events, "payload", 200],
-    [parts({ note: "n" }, { note: "n" }), events, "payload", 100],
+    [runParts({}, null), NO_EVENTS, "record", 100],
+    [runParts({}, {}), NO_EVENTS, "record", 300],
+    [runParts({ goal: "g" }, {}), NO_EVENTS, "payload", 100],
+    [runParts({}, { output: rawOf(1) }), NO_EVENTS, "payload", 300],
+    [runParts({}, {}), events, "payload", 200],
+    [runParts({ note: "n" }, { note: "n" }), events, "payload", 100],
     // All batches are removed: the latest still determines the age of the run.
-    [parts({}, {}), { oldestAt: null, latestAt: 400 }, "record", 400],
-    [parts(null, {}), NO_EVENTS, "orphan", 300],
-    [parts(null, null), events, "orphan", 200],
-    [parts(null, { note: "n" }), { oldestAt: 500, latestAt: 500 }, "orphan", 300],
-    [parts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
+    [runParts({}, {}), { oldestAt: null, latestAt: 400 }, "record", 400],
+    [runParts(null, {}), NO_EVENTS, "orphan", 300],
+    [runParts(null, null), events, "orphan", 200],
+    [runParts(null, { note: "n" }), { oldestAt: 500, latestAt: 500 }, "orphan", 300],
+    [runParts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
   ];
   for (const [given, ledger, horizon, since] of cases) {
     assertEquals(expiryEntryOf(given, ledger), { horizon, since });
@@ -105,8 +105,8 @@ const someParts = fc.record({
 
 Deno.test("due: a part expires once it is past its cutoff, the record once nothing is younger", () => {
   fc.assert(fc.property(fc.constantFrom(...TIER_NAMES), someParts, (tier, some) => {
-    const given = parts(some.opening, some.closing);
-    const { opening, closing } = given;
+    const input = runParts(some.opening, some.closing);
+    const { opening, closing } = input;
     const arrivals = [opening, closing].flatMap((part) => part ?? []);
     const all = [...arrivals.map(({ receivedAt }) => receivedAt), ...some.batches];
     fc.pre(all.length > 0);
@@ -120,19 +120,19 @@ Deno.test("due: a part expires once it is past its cutoff, the record once nothi
     const isOld = (at: number, days: number) => at < NOW - days * DAY_MS;
     const { payloadDays, recordDays } = TIERS[tier];
     const [payloadKept, recordKept] = opening === null ? [7, 7] : [payloadDays, recordDays];
-    const wanted = all.every((at) => isOld(at, recordKept))
+    const expected = all.every((at) => isOld(at, recordKept))
       ? "record"
       : payloads.some((at) => isOld(at, payloadKept))
       ? "payload"
       : null;
-    assertEquals(dueOf(given, ledger, TIERS[tier], NOW), wanted);
+    assertEquals(dueOf(input, ledger, TIERS[tier], NOW), expected);
   }));
 });
 
 Deno.test("due: data is kept at the exact millisecond of its cutoff and expires one millisecond later", () => {
   const at = (days: number, ms: number) => NOW - days * DAY_MS + ms;
   const due = (opening: Partial<Opening> | null, closing: Partial<Closing> | null = null) =>
-    dueOf(parts(opening, closing), NO_EVENTS, TIERS.free, NOW);
+    dueOf(runParts(opening, closing), NO_EVENTS, TIERS.free, NOW);
   assertEquals(due({ receivedAt: at(7, 0), goal: "g" }), null);
   assertEquals(due({ receivedAt: at(7, -1), goal: "g" }), "payload");
   assertEquals(due({ receivedAt: at(7, -1) }), null);
@@ -194,21 +194,21 @@ Deno.test("payload: removing the payload of a part removes all of it and nothing
 });
 
 Deno.test("payload state: complete until something is removed, removed once nothing is left", () => {
-  const whole = { goal: "g" };
-  const gone = { payloadRemoved: true } as const;
+  const full = { goal: "g" };
+  const deleted = { payloadRemoved: true } as const;
   const state = (
     opening: Partial<Opening> | null,
     closing: Partial<Closing> | null,
     removed = 0,
     oldestAt: number | null = null,
-  ) => payloadState(parts(opening, closing), { removed, oldestAt });
+  ) => payloadState(runParts(opening, closing), { removed, oldestAt });
   assertEquals(state({}, {}), "whole");
-  assertEquals(state(whole, null, 0, 5), "whole");
-  assertEquals(state(gone, null), "removed");
-  assertEquals(state(gone, gone, 2), "removed");
-  assertEquals(state(gone, { note: "n" }), "partly_removed");
-  assertEquals(state(gone, null, 0, 5), "partly_removed");
-  assertEquals(state(whole, null, 2), "partly_removed");
+  assertEquals(state(full, null, 0, 5), "whole");
+  assertEquals(state(deleted, null), "removed");
+  assertEquals(state(deleted, deleted, 2), "removed");
+  assertEquals(state(deleted, { note: "n" }), "partly_removed");
+  assertEquals(state(deleted, null, 0, 5), "partly_removed");
+  assertEquals(state(full, null, 2), "partly_removed");
   assertEquals(state({}, null, 2, 5), "partly_removed");
   assertEquals(state({}, null, 2), "removed");
 });

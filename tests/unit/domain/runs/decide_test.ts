@@ -135,12 +135,12 @@ Deno.test("contract 5: start and end default to the arrival time", () => {
 });
 
 Deno.test("decision 25: details are stored with the close, or with the opening if no close is written", () => {
-  const sent = { reported: { cost: 7n }, metadata: [["k", 1]] as const, output: undefined };
-  const both = heartbeat("ok", sent)(STATES.nothing);
+  const input = { reported: { cost: 7n }, metadata: [["k", 1]] as const, output: undefined };
+  const both = heartbeat("ok", input)(STATES.nothing);
   assertEquals([both.opening?.reported, both.closing?.reported], [undefined, { cost: 7n }]);
-  const started = heartbeat("start", sent)(STATES.nothing);
+  const started = heartbeat("start", input)(STATES.nothing);
   assertEquals([started.opening?.reported, started.opening?.metadata], [{ cost: 7n }, [["k", 1]]]);
-  const late = heartbeat("ok", sent)(STATES["finish first"]);
+  const late = heartbeat("ok", input)(STATES["finish first"]);
   assertEquals(late.opening?.reported, { cost: 7n });
 });
 

@@ -27,8 +27,8 @@ function merge(page: readonly EventId[], sent: readonly EventId[]): EventId[] {
 }
 
 Deno.test("a page takes each id once, with its first event, in sent order", () => {
-  const sent = fc.tuple(fc.uniqueArray(id, { maxLength: 60 }), fc.array(id, { maxLength: 60 }));
-  fc.assert(fc.property(sent, ([stored, batch]) => {
+  const input = fc.tuple(fc.uniqueArray(id, { maxLength: 60 }), fc.array(id, { maxLength: 60 }));
+  fc.assert(fc.property(input, ([stored, batch]) => {
     const before = packEventIds(stored);
     const { page, fresh } = addToPage(before, batch.map((id, place) => ({ id, place })));
     const expected = merge(stored, batch);

@@ -49,18 +49,18 @@ Deno.test("section 6: the pages of any batches contain all events in order, each
   fc.assert(
     fc.property(all, fc.integer({ min: 1, max: 9 }), (sent, limit) => {
       const batches = sent.map(([ts, bytes], batch) => batchOf(batch, ts, bytes));
-      const wanted = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
-      const found: PositionedEvent[] = [];
+      const expected = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
+      const results: PositionedEvent[] = [];
       for (let after: EventPosition | null = null;;) {
         const { events, next } = gather(batches, after, limit);
         const bytes = events.reduce((sum, { data }) => sum + utf8Bytes(data), 0);
         assert(events.length <= limit && bytes <= EVENTS_PAGE_BYTES_MAX);
-        assert(events.length > 0 || wanted.length === 0);
-        found.push(...events);
+        assert(events.length > 0 || expected.length === 0);
+        results.push(...events);
         if (next === null) break;
         after = next;
       }
-      assertEquals(found, wanted);
+      assertEquals(results, expected);
     }),
     { numRuns: 40 },
   );

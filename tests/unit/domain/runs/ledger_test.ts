@@ -57,11 +57,11 @@ class Book {
   duplicates = 0;
 
   append(batch: readonly RunEvent[], receivedAt = 0): RunEvent[] {
-    const known = new Set([
+    const knownIds = new Set([
       ...this.pages.flatMap((page) => unpackEventIds(page.ids)),
       ...this.rowIds,
     ]);
-    const ids = { isEmpty: known.size === 0, has: (id: EventId) => known.has(id) };
+    const ids = { isEmpty: knownIds.size === 0, has: (id: EventId) => knownIds.has(id) };
     const decision = decideAppend(this.ledger, ids, batch, receivedAt, CARD);
     this.ledger = decision.ledger;
     if (decision.sealedPage !== null) this.pages.push(decision.sealedPage);
@@ -293,8 +293,8 @@ Deno.test("after the pages with ids each id is a row, and a page is sealed when 
     assertEquals([book.ledger.sealed, book.ledger.tail.ids.length], [ID_PAGES_MAX, 0]);
     // Of two equal ids in one batch the second is dropped, and so is an id known from a page or a
     // row.
-    const sent = [event(from + n), event(from + n), event(n), event(from + Math.max(0, n - 1))];
-    assertEquals(book.append(sent).length, 1);
+    const input = [event(from + n), event(from + n), event(n), event(from + Math.max(0, n - 1))];
+    assertEquals(book.append(input).length, 1);
   }
   assertEquals(book.ledger.sealed, ID_PAGES_MAX + 1);
   assertEquals(book.rowIds.length, PAGE_BATCHES_MAX);

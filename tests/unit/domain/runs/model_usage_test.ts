@@ -67,13 +67,13 @@ Deno.test("repricing the last name beyond the limit leaves nothing of it in the 
     [],
   );
   const last = aLine(`m${RUN_MODELS_MAX + 9}`, false, 100);
-  const rest = aLine(`m${RUN_MODELS_MAX + 10}`, false, 40);
+  const remaining = aLine(`m${RUN_MODELS_MAX + 10}`, false, 40);
   // There is space for a name now, but the remainder line already has calls of this model.
-  const roomy = addModelUsage(subtractModelUsage(full, last), rest);
+  const roomy = addModelUsage(subtractModelUsage(full, last), remaining);
   assertEquals(roomy.filter((line) => !isRest(line)).length, RUN_MODELS_MAX - 1);
   assertEquals(roomy.find(isRest)?.calls, 2);
-  const without = subtractModelUsage(roomy, aLine(rest.model, false, 100));
-  assertEquals(sumOf(without.filter(isRest)), sumOf([rest]));
+  const without = subtractModelUsage(roomy, aLine(remaining.model, false, 100));
+  assertEquals(sumOf(without.filter(isRest)), sumOf([remaining]));
 });
 
 Deno.test("a client's model with the name of the remainder line is an ordinary name if it has a provider", () => {

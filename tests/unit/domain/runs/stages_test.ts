@@ -32,9 +32,9 @@ Deno.test("stages: once the cost is final, stages without work are skipped and t
   assertEquals(none.stages.map(({ stage }) => stage), [...STAGES]);
   assertEquals(statesOf(none), ["done", "skipped", "skipped", "skipped"]);
   assertEquals(nextStage(none), null);
-  const some = stagesAfterCost(1, new Set<Stage>(["judge"]), 70);
-  assertEquals(statesOf(some), ["done", "skipped", "skipped", "pending"]);
-  assertEquals(nextStage(some)?.stage, "judge");
+  const subset = stagesAfterCost(1, new Set<Stage>(["judge"]), 70);
+  assertEquals(statesOf(subset), ["done", "skipped", "skipped", "pending"]);
+  assertEquals(nextStage(subset)?.stage, "judge");
 });
 
 Deno.test("stages: the next stage is the first incomplete one, until all are complete", () => {

@@ -21,8 +21,8 @@ function readerOf(runs: readonly Contribution[]): ReadRows {
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
-    const known = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(known, row.measures) });
+    const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
+    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
   }
   const sorted = [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : 1);
   return async function* (kind) {
@@ -62,9 +62,9 @@ Deno.test("daily spend: days and groups add up to the total, and each group's da
     filters: fc.constantFrom({}, { agent: "name-1" }, { model: "name-2" }),
   });
   await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, asked) => {
-    const whole = { ...RANGE, ...asked };
-    const answer = await daily(whole, runs);
-    const plain = await spendOf(whole, readerOf(runs));
+    const complete = { ...RANGE, ...asked };
+    const answer = await daily(complete, runs);
+    const plain = await spendOf(complete, readerOf(runs));
     assert(plain.ok);
     assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
     assertEquals(answer.days, DAYS);

@@ -48,7 +48,7 @@ function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
 }
 
 /** Converts sums to an object without empty groups. */
-function told(sums: Map<string, Measures>) {
+function nonEmpty(sums: Map<string, Measures>) {
   return Object.fromEntries(
     [...sums].filter(([, measures]) => !isEmpty(measures)).sort(([a], [b]) => a < b ? -1 : 1),
   );
@@ -93,7 +93,7 @@ Deno.test("rollup: the deltas add up exactly to the sum of the runs' contributio
       return differencesOf(before, after);
     });
     const final = [...runs.values()].flatMap((run) => run === null ? [] : contributionsOf(run));
-    assertEquals(told(sumsOf(differences)), told(sumsOf(final)));
+    assertEquals(nonEmpty(sumsOf(differences)), nonEmpty(sumsOf(final)));
   }));
 });
 
@@ -134,7 +134,7 @@ Deno.test("rollup: every grouping adds up to the total, measure by measure", () 
 
 Deno.test("rollup: a run adds one row of each kind, and its model once however it was priced", () => {
   const rows = contributionsOf(RUN);
-  const whole: Measures = {
+  const total: Measures = {
     runs: 1,
     succeeded: 1,
     failed: 0,
@@ -152,7 +152,7 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
     unpricedCachedInputTokens: 10n,
   };
   const model: Measures = {
-    ...whole,
+    ...total,
     events: 3,
     calls: 3,
     inputTokens: 200n,
@@ -161,12 +161,12 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
   const { day, labels } = RUN;
   const value = { provider: "openai", model: "gpt-4o" };
   assertEquals(rows, [
-    { day, group: { kind: "total" }, measures: whole },
-    { day, group: { kind: "agent", value: "researcher" }, measures: whole },
-    { day, group: { kind: "customer", value: null }, measures: whole },
-    { day, group: { kind: "feature", value: "search" }, measures: whole },
-    { day, group: { kind: "status", value: "success" }, measures: whole },
-    { day, group: { kind: "cell", labels }, measures: whole },
+    { day, group: { kind: "total" }, measures: total },
+    { day, group: { kind: "agent", value: "researcher" }, measures: total },
+    { day, group: { kind: "customer", value: null }, measures: total },
+    { day, group: { kind: "feature", value: "search" }, measures: total },
+    { day, group: { kind: "status", value: "success" }, measures: total },
+    { day, group: { kind: "cell", labels }, measures: total },
     { day, group: { kind: "model", value }, measures: model },
     { day, group: { kind: "model_cell", labels, value }, measures: model },
   ]);

@@ -33,8 +33,8 @@ function rowsOf(runs: readonly Contribution[]): RollupRow[] {
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
-    const known = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(known, row.measures) });
+    const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
+    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
   }
   return [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : a.day > b.day ? 1 : 0);
 }
@@ -125,14 +125,18 @@ function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery)
     const models = rows.flatMap(({ group, measures }) =>
       group.kind === "model" && fits(group.value) ? [{ name: group.value, measures }] : []
     );
-    const whole = rows.flatMap(({ group, measures }) => group.kind === "total" ? [measures] : []);
+    const complete = rows.flatMap(({ group, measures }) =>
+      group.kind === "total" ? [measures] : []
+    );
     for (const { name, measures } of groupBy === "model" ? models : []) {
       const provider = plainLabel(name.provider);
       add(provider === null ? name.model : `${provider}/${name.model}`, measures);
     }
     if (groupBy === "model") continue;
     const key = groupBy === "day" ? run.day : plainLabel(run.labels[groupBy]) ?? UNATTRIBUTED;
-    for (const measures of ofModels ? models.map((one) => one.measures) : whole) add(key, measures);
+    for (const measures of ofModels ? models.map((one) => one.measures) : complete) {
+      add(key, measures);
+    }
   }
   return groups;
 }
@@ -143,19 +147,19 @@ Deno.test("spend: any query equals adding up its runs one by one", async () => {
     fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, asked) => {
       const query = { ...RANGE, ...asked };
       const { totals, groups } = await spend(query, reader(rowsOf(runs)));
-      const wanted = oracle(runs, query);
+      const expected = oracle(runs, query);
       const named = groups.filter(({ runsKnown, measures }) => runsKnown && !isEmpty(measures));
       assertEquals(
         Object.fromEntries(named.map(({ key, measures }) => [key, measures])),
-        Object.fromEntries(wanted),
+        Object.fromEntries(expected),
       );
       const added = sum(groups.map(({ measures }) => measures));
       // A run that used two models counts in both.
       assertEquals({ ...added, ...countsOf(totals) }, totals);
       if (query.groupBy !== "model") assertEquals(added, totals);
       if (spendPlanOf(query).whole === null) return;
-      const whole = oracle(runs, { ...query, groupBy: "day" });
-      assertEquals(totals, sum([...whole.values()]));
+      const complete = oracle(runs, { ...query, groupBy: "day" });
+      assertEquals(totals, sum([...complete.values()]));
     }),
     { numRuns: 500 },
   );
@@ -254,10 +258,10 @@ Deno.test("spend: by model, constantly changing runs still give groups that add 
 
 Deno.test("spend: a query that needs too many rows is refused with advice", async () => {
   const row = agentRow("a", 1n);
-  let given = 0;
+  let input = 0;
   const read = (count: number): ReadRows =>
     async function* () {
-      for (given = 0; given < count; given++) yield [row];
+      for (input = 0; input < count; input++) yield [row];
       await Promise.resolve();
     };
   const query: SpendQuery = { ...RANGE, groupBy: "agent", filters: {} };
@@ -265,7 +269,7 @@ Deno.test("spend: a query that needs too many rows is refused with advice", asyn
   const refused = await spendOf(query, read(SPEND_ROWS_MAX + 5));
   assert(!refused.ok);
   assertEquals([refused.problem.code, refused.problem.field], ["invalid_field", "from"]);
-  assertEquals(given, SPEND_ROWS_MAX);
+  assertEquals(input, SPEND_ROWS_MAX);
 });
 
 Deno.test("spend: by model, runs without calls or cost are not a separate group", async () => {
@@ -279,15 +283,15 @@ Deno.test("spend: by model, runs without calls or cost are not a separate group"
 
 Deno.test("spend: groups whose names need too many bytes are refused, however few rows there are", async () => {
   const name = "n".repeat(10_000);
-  let given = 0;
+  let input = 0;
   const read: ReadRows = async function* () {
-    for (given = 0; given < 10_000; given++) yield [agentRow(`${name}${given}`, 1n)];
+    for (input = 0; input < 10_000; input++) yield [agentRow(`${name}${input}`, 1n)];
     await Promise.resolve();
   };
   const refused = await spendOf({ ...RANGE, groupBy: "agent", filters: {} }, read);
   assert(!refused.ok);
   assertStringIncludes(refused.problem.message, "fewer days");
-  assert(given < 2 * SPEND_BYTES_MAX / (4 * name.length), `${given} rows`);
+  assert(input < 2 * SPEND_BYTES_MAX / (4 * name.length), `${input} rows`);
 });
 
 Deno.test("first of many: equals the beginning of the sorted list, whatever the order and the ties", () => {

@@ -118,14 +118,16 @@ Deno.test("shared: clocks that differ add at most the refill of the difference",
 function askEvenly(world: World, instances: readonly SharedInstance[], load: number, ms: number) {
   const { sustained } = world.rate;
   const startMs = world.nowMs;
-  let asked = 0;
-  let taken = 0;
+  let requestCount = 0;
+  let admitted = 0;
   for (; world.nowMs < startMs + ms; pass(world, instances, 2)) {
     const due = Math.floor((world.nowMs - startMs) / 1_000 * sustained * load);
-    for (; asked < due; asked++) taken += instances[asked % instances.length]?.ask() ?? 0;
+    for (; requestCount < due; requestCount++) {
+      admitted += instances[requestCount % instances.length]?.ask() ?? 0;
+    }
     for (const instance of instances) instance.step();
   }
-  return { asked, taken };
+  return { asked: requestCount, taken: admitted };
 }
 
 Deno.test("shared: a team above its rate gets the sustained rate, however many instances there are", () => {
@@ -160,9 +162,9 @@ Deno.test("shared: the first requests at an instance wait for no lease, and then
   assertEquals([instance.bucket.remaining, instance.bucket.moreAfterSeconds], [0, 1]);
   instance.finish();
   assertEquals(world.row?.units, 180_000_000);
-  let taken = sliceOf(FREE);
-  for (let n = 0; n < 40; n++, instance.finish()) taken += instance.ask(5);
-  assertEquals([taken, instance.bucket.remaining], [200, 0]);
+  let admitted = sliceOf(FREE);
+  for (let n = 0; n < 40; n++, instance.finish()) admitted += instance.ask(5);
+  assertEquals([admitted, instance.bucket.remaining], [200, 0]);
   const slow = new SharedInstance(newWorld({ sustained: 0.1, burst: 20 }));
   assertEquals([slow.ask(3), slow.bucket.remaining, slow.bucket.moreAfterSeconds], [2, 0, 1]);
 });
@@ -220,9 +222,9 @@ Deno.test("shared: a clock an hour ahead adds one full bucket, and no instance s
   const first = new SharedInstance(world);
   for (let n = 0; n < 40; n++, first.finish()) first.ask(5);
   const ahead = new SharedInstance(world, 3_600_000);
-  let taken = 0;
-  for (let n = 0; n < 1_000; n++, ahead.finish()) taken += ahead.ask(1);
-  assert(taken <= FREE.burst + sliceOf(FREE), `${taken}`);
+  let admitted = 0;
+  for (let n = 0; n < 1_000; n++, ahead.finish()) admitted += ahead.ask(1);
+  assert(admitted <= FREE.burst + sliceOf(FREE), `${admitted}`);
   const after = askEvenly(world, [first], 1, 10_000);
   assert(after.taken >= 0.95 * after.asked, `${after.taken}`);
   // An instance an hour behind also uses the others' time.
@@ -274,10 +276,10 @@ Deno.test("a debit beyond the slice is repaid from the row before any token is a
   const bucket = new SharedBucket(FREE, 0, 0, () => {});
   const lease = (nowMs: number) => {
     assert(bucket.begin(nowMs));
-    const taken = bucket.lease(row, nowMs);
-    row = taken.row;
-    bucket.settle(taken, nowMs);
-    return taken.whole;
+    const granted = bucket.lease(row, nowMs);
+    row = granted.row;
+    bucket.settle(granted, nowMs);
+    return granted.whole;
   };
   bucket.debit(500, 0);
   assertEquals([bucket.take(0), lease(0)], [false, false]);
