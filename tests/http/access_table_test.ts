@@ -1,4 +1,4 @@
-/** Who may call what: every route of the table with every kind of credential. */
+/** Access control: every route of the table with every kind of credential. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SCOPES } from "../../domain/teams/credentials.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
@@ -8,7 +8,7 @@ import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
-/** Bodies and queries with which a route does something; the rest is sent an empty object. */
+/** Bodies and queries that make a route take effect; other routes get an empty object. */
 const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: string }>> = {
   "POST /v1/runs": { body: aRun(1) },
   "POST /v1/runs/:id/events": { body: { events: [anEvent(1)] } },
@@ -18,10 +18,10 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "POST /v1/rate-card/reprice": { body: { model: "m", dry_run: true } },
 };
 
-/** A name that never was, and another team's, for the part behind each beginning of a path. */
+/** An unknown name and another team's name, by the path prefix before it. */
 type Names = Readonly<Record<string, readonly [never: string, theirs: string]>>;
 
-/** What of a refusal is the same for everybody. */
+/** The part of a refusal that is the same for every caller. */
 interface Refusal {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
@@ -32,43 +32,45 @@ function named({ method, path }: RouteRule): string {
   return `${method} ${path}`;
 }
 
-/** Routes that ask for a credential. Building the table calls nothing of what the handlers need. */
+/** Routes that need a credential. Building the table calls no dependency of the handlers. */
 function guarded(): (RouteRule & { readonly access: NonNullable<RouteRule["access"]> })[] {
   return ENDPOINTS.flatMap((route) =>
     route.access === null ? [] : [{ ...route, access: route.access }]
   );
 }
 
-/** The part of a path in front of a name: `/v1/runs/:id/events` is behind `/v1/runs/`. */
+/** Returns the path before a name: `/v1/runs/` for `/v1/runs/:id/events`. */
 function beginningOf(path: string): string {
   return path.slice(0, path.indexOf(":"));
 }
 
-/** Stores one of everything that has a name, for a team that nobody here asks for. */
+/** Stores one of everything that has a name, for another team. */
 async function nameThings(h: Harness): Promise<Names> {
   const { key, team } = await h.addTeam("business");
   const labels = { agent: "theirs", customer_id: "acme" };
   await h.post("/v1/runs", aRun(9, labels), { key });
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   const rate = (await h.request("PUT", "/v1/rate-card", { key, body: PRICE })).json;
   const dry = { model: PRICE.model, from: at(-60_000), to: at(), dry_run: true };
   const job = await h.post("/v1/rate-card/reprice", dry, { key });
-  const gone = (await h.request("DELETE", "/v1/customers/other", { key })).json;
-  for (const { id } of [made, rate, gone, job.json]) assert(typeof id === "string");
+  const deleted = (await h.request("DELETE", "/v1/customers/other", { key })).json;
+  for (const { id } of [created, rate, deleted, job.json]) assert(typeof id === "string");
   return {
     "/v1/runs/": [runId(8), runId(9)],
-    "/v1/keys/": [`key_eu_${"0".repeat(32)}`, made.id],
+    "/v1/keys/": [`key_eu_${"0".repeat(32)}`, created.id],
     "/v1/rate-card/": [`rate_${"0".repeat(26)}`, rate.id],
     "/v1/rate-card/reprice/": ["0".repeat(26), job.json.id],
-    "/v1/deletions/": ["0".repeat(26), gone.id],
+    "/v1/deletions/": ["0".repeat(26), deleted.id],
     "/v1/agents/": ["nobody", "theirs"],
     "/v1/customers/": ["nobody", "acme"],
     "/v1/teams/": ["0".repeat(26), team.id],
   };
 }
 
-/** Asks for a route under a name; only a refusal is read to its end, since some answers have none. */
-async function ask(
+/**
+ * Requests a route under a name; reads only refusals to the end, since some responses are endless.
+ */
+async function requestRoute(
   h: Harness,
   route: RouteRule,
   key: string | null,
@@ -101,7 +103,7 @@ function codeOf({ text }: Refusal): string {
   return /"error":"(\w+)"/.exec(text)?.[1] ?? text.split(" ", 1)[0] ?? "";
 }
 
-Deno.test("every route refuses who is nobody with the same bytes, and lets in whom its row names", async () => {
+Deno.test("every route refuses unknown credentials with the same bytes, and admits those its row names", async () => {
   await using h = await openWithOperator();
   const names = await nameThings(h);
   const revoked = (await h.post("/v1/keys", { kind: "api_key", name: "revoked" })).json;
@@ -116,22 +118,22 @@ Deno.test("every route refuses who is nobody with the same bytes, and lets in wh
   for (const route of guarded()) {
     const what = named(route);
     const { scope, pingTokens, operator } = route.access;
-    const asked = (key: string | null) => ask(h, route, key, names);
-    const nobody = await asked(null);
+    const attempt = (key: string | null) => requestRoute(h, route, key, names);
+    const nobody = await attempt(null);
     assertEquals([nobody.status, codeOf(nobody)], [401, "invalid_credential"], what);
     const strangers = [revoked.secret, `apk_eu_${"9".repeat(32)}`, `opk_eu_${"9".repeat(32)}`];
-    for (const key of strangers) assertEquals(await asked(key), nobody, `${what} ${key}`);
+    for (const key of strangers) assertEquals(await attempt(key), nobody, `${what} ${key}`);
     for (const has of SCOPES) {
-      const answer = await asked(keyOf[has]);
+      const answer = await attempt(keyOf[has]);
       if (has === scope) assert(![401, 403].includes(answer.status), `${what} with ${has}`);
       else assertEquals([answer.status, codeOf(answer)], [403, "forbidden"], `${what} with ${has}`);
     }
-    const byToken = await asked(own);
+    const byToken = await attempt(own);
     if (pingTokens) assert(byToken.status < 300, what);
     else assertEquals([byToken.status, codeOf(byToken)], [401, "scope_violation"], what);
-    const byOther = await asked(others);
+    const byOther = await attempt(others);
     assertEquals([byOther.status, codeOf(byOther)], [401, "scope_violation"], what);
-    const byOperator = await asked(OPERATOR_KEY);
+    const byOperator = await attempt(OPERATOR_KEY);
     if (operator) assert(![401, 403].includes(byOperator.status), what);
     else {
       assertEquals([byOperator.status, codeOf(byOperator)], [403, "forbidden"], what);
@@ -140,7 +142,7 @@ Deno.test("every route refuses who is nobody with the same bytes, and lets in wh
   }
 });
 
-Deno.test("every route with a name in its path answers for another team's as for one that never was", async () => {
+Deno.test("every route with a name in its path answers for another team's name as for an unknown one", async () => {
   await using h = await openWithOperator();
   const names = await nameThings(h);
   const before = (await h.dump()).filter((line) => line.includes("theirs")).length;
@@ -152,21 +154,21 @@ Deno.test("every route with a name in its path answers for another team's as for
     const beginning = beginningOf(route.path);
     assert(names[beginning] !== undefined, `say whose names are behind ${beginning}`);
     const [never, theirs] = [
-      await ask(h, route, h.key, names, 0),
-      await ask(h, route, h.key, names, 1),
+      await requestRoute(h, route, h.key, names, 0),
+      await requestRoute(h, route, h.key, names, 1),
     ];
     assertEquals(theirs, never, named(route));
   }
   assertEquals((await h.dump()).filter((line) => line.includes("theirs")).length, before);
 });
 
-Deno.test("without an operator's key its routes are refused as for anybody, whatever is sent", async () => {
+Deno.test("without an operator key its routes are refused for everyone, whatever is sent", async () => {
   await using h = await Harness.open();
   const names = { "/v1/teams/": ["0".repeat(26), h.team.id] } as const;
   for (const route of guarded().filter(({ access }) => access.scope === null)) {
-    const nobody = await ask(h, route, null, names);
-    assertEquals(await ask(h, route, OPERATOR_KEY, names), nobody, named(route));
-    const byKey = await ask(h, route, h.key, names);
+    const nobody = await requestRoute(h, route, null, names);
+    assertEquals(await requestRoute(h, route, OPERATOR_KEY, names), nobody, named(route));
+    const byKey = await requestRoute(h, route, h.key, names);
     assertEquals([byKey.status, codeOf(byKey)], [403, "forbidden"], named(route));
   }
 });

@@ -16,7 +16,6 @@ function beat(h: Harness, agent: string) {
   return h.post("/v1/heartbeats", { agent });
 }
 
-/** Agents `agent-0` and so on. */
 async function fill(h: Harness, count: number): Promise<void> {
   for (let n = 0; n < count; n++) assertEquals((await beat(h, `agent-${n}`)).status, 202);
 }
@@ -31,7 +30,7 @@ async function isExact(h: Harness): Promise<void> {
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 }
 
-Deno.test("agents: a new name keeps the slug and all history, and can be taken back", async () => {
+Deno.test("agents: a new name keeps the slug and all history, and can be reverted", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -41,7 +40,7 @@ Deno.test("agents: a new name keeps the slug and all history, and can be taken b
   const named = await patch(h, "nightly", words);
   assertEquals([named.status, named.json], [200, { ...before, ...words }]);
   assertEquals((await h.get("/v1/agents/nightly")).json, named.json);
-  // What is not sent, or null, stays.
+  // Absent and null fields keep their values.
   const again = await patch(h, "nightly", { name: null });
   assertEquals(again.text, named.text);
   await h.post("/v1/heartbeats", aHeartbeat(2));
@@ -63,12 +62,12 @@ Deno.test("agents: notes at the limit are kept, beyond it refused", async () => 
   assertEquals((await patch(h, "a", { notes })).json.notes, notes);
 });
 
-Deno.test("agents: only so many can be archived", () => {
+Deno.test("agents: the number of archived agents is limited", () => {
   assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX - 1), null);
   assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX)?.code, "agent_cap_reached");
 });
 
-Deno.test("agents: an archived one is hidden from the list, frees its place, and keeps its runs", async () => {
+Deno.test("agents: an archived agent is hidden from the list, frees its slot, and keeps its runs", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   assertEquals((await beat(h, "new")).status, 403);
@@ -84,40 +83,40 @@ Deno.test("agents: an archived one is hidden from the list, frees its place, and
     const all = await slugsOf(h, `sort=${sort}&archived=true`);
     assertEquals(all.toSorted(), [...await slugsOf(h, "sort=agent"), "agent-3"].toSorted());
   }
-  // Again changes nothing, and its words can still be changed.
+  // Repeating it changes nothing, and its texts can still be changed.
   assertEquals((await patch(h, "agent-3", { archived: true })).json, json);
   assertEquals((await patch(h, "agent-3", { name: "Old" })).json, { ...json, name: "Old" });
   await isExact(h);
 });
 
-Deno.test("agents: pages with the archived among them hold each once, in the order of bytes", async () => {
+Deno.test("agents: pages that include archived agents contain each once, in byte order", async () => {
   await using h = await Harness.open();
   const order = ["Z", "a", "a b", "b", "\u00e9", "\uff5e", "🦉", "🦉a"];
   for (const agent of order) {
     await beat(h, agent);
-    // So that the order of slugs is the order of sights, too.
+    // Makes the order of slugs equal to the order of arrival.
     h.nowMs -= 1;
   }
   for (const agent of ["a", "🦉", "b"]) await patch(h, agent, { archived: true });
   await h.worker.idle();
   for (const sort of ["agent", "last_seen"]) {
     for (let limit = 1; limit <= order.length + 1; limit++) {
-      const found: string[] = [];
+      const results: string[] = [];
       const path = `/v1/agents?archived=true&sort=${sort}&limit=${limit}`;
       let cursor: string | null = "";
       while (cursor !== null) {
         const { json } = await h.get(cursor === "" ? path : `${path}&cursor=${cursor}`);
-        found.push(...json.agents.map(({ agent }: { agent: string }) => agent));
+        results.push(...json.agents.map(({ agent }: { agent: string }) => agent));
         ({ cursor } = json);
       }
-      assertEquals(found, order, `${sort} by ${limit}`);
+      assertEquals(results, order, `${sort} by ${limit}`);
     }
   }
   const used = order.filter((agent) => !["a", "🦉", "b"].includes(agent));
   assertEquals(await slugsOf(h, "sort=agent&limit=1000"), used);
 });
 
-Deno.test("agents: an archived one that sends again comes back with its words, where the cap allows", async () => {
+Deno.test("agents: an archived agent that sends again is restored with its name and notes, if the cap allows", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   const first = (await h.getSettled("/v1/agents/agent-1")).json.first_seen;
@@ -153,7 +152,7 @@ Deno.test("agents: an archived one that sends again comes back with its words, w
   await isExact(h);
 });
 
-Deno.test("agents: retries and calls that name no agent bring nobody back", async () => {
+Deno.test("agents: retries and calls that name no agent restore none", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await patch(h, "researcher", { archived: true });
@@ -165,7 +164,7 @@ Deno.test("agents: retries and calls that name no agent bring nobody back", asyn
   await isExact(h);
 });
 
-Deno.test("agents: of many at once that want the last place, new or archived, one gets it", async () => {
+Deno.test("agents: of many calls racing for the last slot, new or archived, one gets it", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   for (const n of [1, 2, 3]) {
@@ -185,7 +184,7 @@ Deno.test("agents: of many at once that want the last place, new or archived, on
   await isExact(h);
 });
 
-Deno.test("agents: archiving and sending at once always end in a count that is right", async () => {
+Deno.test("agents: concurrent archiving and sending always end with a correct count", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, CAP);
   for (let round = 0; round < 10; round++) {

@@ -1,17 +1,17 @@
-/** Agents read back, their order, and who may see them; what is told of dropped metadata. */
+/** Reading agents, their order and access; reports of dropped metadata. */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { put } from "../support/builders/rate_cards.ts";
 
-/** An agent as it is read once everything is summed up. */
+/** Reads an agent once everything is aggregated. */
 async function agentOf(h: Harness, slug: string) {
   const { status, json } = await h.getSettled(`/v1/agents/${encodeURIComponent(slug)}`);
   assertEquals(status, 200, slug);
   return json;
 }
 
-/** The slugs of a list, page by page. */
+/** Lists slugs page by page. */
 async function pagesOf(h: Harness, query: string): Promise<string[][]> {
   const pages: string[][] = [];
   let cursor: string | null = null;
@@ -25,13 +25,13 @@ async function pagesOf(h: Harness, query: string): Promise<string[][]> {
   return pages;
 }
 
-/** Everything of an answer but the names of this one exchange. */
+/** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
-Deno.test("agents: every status counts where it belongs, and one that ends counts there instead", async () => {
+Deno.test("agents: every status has its count, and a run that ends moves to its final status", async () => {
   await using h = await Harness.open();
   const send = (n: number, fields: Record<string, unknown>) =>
     h.post("/v1/heartbeats", aHeartbeat(n, fields));
@@ -75,7 +75,7 @@ Deno.test("agents: late events, new prices, retries and late labels count no run
   });
   assert(repriced.status < 300, repriced.text);
   await h.worker.idle();
-  assert((await h.get(path)).json.cost.revision > 2, "nothing was priced anew");
+  assert((await h.get(path)).json.cost.revision > 2, "nothing was repriced");
   await h.post("/v1/runs", aRun(1));
   await h.post(`${path}/finish`, aFinish({ status: "failed" }));
   assertEquals(await agentOf(h, "researcher"), counted);
@@ -102,7 +102,7 @@ Deno.test("agents: the last run is the one that started last, then the one with 
   assertEquals(await last(), [runId(1), "success", at(1)]);
 });
 
-Deno.test("agents: first seen is the first arrival, last seen the latest of an opening or a close", async () => {
+Deno.test("agents: first seen is the first arrival, last seen the latest opening or close", async () => {
   await using h = await Harness.open();
   const times = async () => {
     const { first_seen, last_seen } = await agentOf(h, "researcher");
@@ -122,7 +122,7 @@ Deno.test("agents: first seen is the first arrival, last seen the latest of an o
   assertEquals(await times(), [at(), at(2_000)]);
 });
 
-Deno.test("agents: any slug can be asked for by its percent-encoded UTF-8", async () => {
+Deno.test("agents: any slug can be requested in percent-encoded UTF-8", async () => {
   await using h = await Harness.open();
   const slugs = ["a/b", "a b", "a+b", "a%2Fb", "a%b", "100%", "naïve 🦉", "?#&=", "/", "A", "a"];
   slugs.push("%41", "...", "a.", "__proto__", "字".repeat(128), "🦉".repeat(128), ":slug", "*");
@@ -138,7 +138,7 @@ Deno.test("agents: any slug can be asked for by its percent-encoded UTF-8", asyn
   assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
 });
 
-Deno.test("agents: unknown, foreign and impossible slugs are 404 in the same bytes", async () => {
+Deno.test("agents: unknown, foreign and impossible slugs are 404 with the same bytes", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/heartbeats", { agent: "theirs" }, other);
@@ -156,7 +156,7 @@ Deno.test("agents: unknown, foreign and impossible slugs are 404 in the same byt
   assertEquals((await h.get("/v1/agents/theirs", other)).status, 200);
 });
 
-Deno.test("agents: each team has its own, also under one slug, and after a restart", async () => {
+Deno.test("agents: each team has its own agents, also under one slug, and after a restart", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");
   for (const n of [1, 2]) await h.post("/v1/heartbeats", aHeartbeat(n));
@@ -190,8 +190,8 @@ Deno.test("agents: reading needs the scope read", async () => {
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const read = await h.addKey({ kind: "api_key", scopes: ["read"] });
   for (const path of ["/v1/agents", "/v1/agents/nightly", "/v1/agents/unknown"]) {
-    const asked = [ingest, token, null].map((key) => h.get(path, { key }));
-    const refused = (await Promise.all(asked)).map(({ status, json }) => [status, json.error]);
+    const requests = [ingest, token, null].map((key) => h.get(path, { key }));
+    const refused = (await Promise.all(requests)).map(({ status, json }) => [status, json.error]);
     assertEquals(refused, [
       [403, "forbidden"],
       [401, "scope_violation"],
@@ -202,10 +202,10 @@ Deno.test("agents: reading needs the scope read", async () => {
   assertEquals((await h.get("/v1/agents", { key: read })).status, 200);
 });
 
-Deno.test("agents: the last seen come first, or all by slug, and pages of any size hold each once", async () => {
+Deno.test("agents: sorted by last seen or by slug, pages of any size contain each once", async () => {
   await using h = await Harness.open();
   assertEquals(await pagesOf(h, ""), [[]]);
-  // Two are seen at one moment: the slug decides. By slug means by its bytes, as keys sort.
+  // Two are seen at the same time: the slug decides. Slugs sort by their bytes, like keys.
   const arrivals: [string, number][] = [["b", 30], ["é", 10], ["a b", 20], ["a", 30], ["Z", 40]];
   arrivals.push(["🦉", 25], ["\uff5e", 26]);
   const noon = h.nowMs;
@@ -228,7 +228,7 @@ Deno.test("agents: the last seen come first, or all by slug, and pages of any si
   }
 });
 
-Deno.test("agents: each bad parameter is refused by its name, also a cursor of the other order", async () => {
+Deno.test("agents: each bad parameter is refused by name, also a cursor of the other order", async () => {
   await using h = await Harness.open();
   for (const agent of ["a", "b"]) await h.post("/v1/heartbeats", { agent });
   const cursorOf = async (sort: string): Promise<string> =>
@@ -258,7 +258,7 @@ Deno.test("agents: each bad parameter is refused by its name, also a cursor of t
   }
 });
 
-Deno.test("decision 38: every call that takes metadata tells what it drops, also when it is repeated", async () => {
+Deno.test("decision 38: every call with metadata reports what it drops, also on a retry", async () => {
   await using h = await Harness.open({ tier: "free" });
   const metadata = { a: 1, b: 2 };
   const note = "/v1/ping?agent=nightly&metadata=note&id=";
@@ -274,22 +274,24 @@ Deno.test("decision 38: every call that takes metadata tells what it drops, also
   for (const [method, path, body] of calls) {
     for (const replayed of [null, "true"]) {
       const { headers } = await h.request(method, path, { body });
-      const told = ["idempotent-replayed", "runledger-dropped"].map((name) => headers.get(name));
-      assertEquals(told, [replayed, `metadata=${body ? 2 : 1}`], `${method} ${path}`);
+      const reported = ["idempotent-replayed", "runledger-dropped"].map((name) =>
+        headers.get(name)
+      );
+      assertEquals(reported, [replayed, `metadata=${body ? 2 : 1}`], `${method} ${path}`);
     }
   }
 });
 
-Deno.test("decision 38: a refused call and one that takes no metadata tell of none", async () => {
+Deno.test("decision 38: a refused call and a call without metadata report no dropped labels", async () => {
   await using h = await Harness.open({ tier: "free" });
   const metadata = { a: 1 };
   await h.post("/v1/runs", aRun(1));
-  const sent = [
+  const input = [
     await h.post(`/v1/runs/${runId(1)}/events`, { metadata, events: [anEvent(1, { metadata })] }),
     await h.post("/v1/runs", aRun(1, { agent: "another", metadata })),
     await h.post("/v1/heartbeats", aHeartbeat(2, { status: "no such", metadata })),
     await h.get("/v1/ping?metadata=x"),
   ];
-  assertEquals(sent.map(({ status }) => status), [202, 409, 400, 400]);
-  assertEquals(sent.map(({ headers }) => headers.get("runledger-dropped")), Array(4).fill(null));
+  assertEquals(input.map(({ status }) => status), [202, 409, 400, 400]);
+  assertEquals(input.map(({ headers }) => headers.get("runledger-dropped")), Array(4).fill(null));
 });

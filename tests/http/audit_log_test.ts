@@ -1,4 +1,4 @@
-/** `GET /v1/audit`: every change once, with who did it, for the team and for the operator. */
+/** `GET /v1/audit`: every change once, with its author, for the team and for the operator. */
 import { assert, assertEquals } from "@std/assert";
 import { aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -24,7 +24,7 @@ async function actionsOf(h: Harness, key = h.key): Promise<string[]> {
   return (await entriesOf(h, "", key)).map(({ action }) => action);
 }
 
-Deno.test("every kind of change is in the log once, newest first, with the credential that did it", async () => {
+Deno.test("every kind of change is in the log once, newest first, with its credential", async () => {
   await using h = await Harness.open();
   const [started] = await entriesOf(h);
   const key = (await h.post("/v1/keys", { ...API_KEY, scopes: ["admin"] })).json;
@@ -50,7 +50,7 @@ Deno.test("every kind of change is in the log once, newest first, with the crede
     const [latest] = await entriesOf(h);
     assertEquals([latest?.action, latest?.actor], [action, { id: key.id, name: "ci" }]);
     assertEquals([latest?.at, latest?.team], [new Date(h.nowMs).toISOString(), h.team.id]);
-    // Said again it changes nothing, and nothing is added.
+    // A repeat changes nothing and adds no entry.
     const before = (await actionsOf(h)).length;
     if (action === "rate.put" || action === "agent.changed" || action === "run.deleted") {
       await call();
@@ -65,7 +65,7 @@ Deno.test("every kind of change is in the log once, newest first, with the crede
   ]);
 });
 
-Deno.test("the details tell what was and what is, and no secret", async () => {
+Deno.test("the details show the old and new values, and no secret", async () => {
   await using h = await Harness.open();
   const first = await put(h, PRICE);
   const second = (await put(h, { ...PRICE, input_usd_per_million: 3 })).json;
@@ -94,7 +94,7 @@ Deno.test("the details tell what was and what is, and no secret", async () => {
   }
 });
 
-Deno.test("what is refused or changes nothing is not in the log", async () => {
+Deno.test("refused calls and calls that change nothing are not in the log", async () => {
   await using h = await Harness.open();
   const { id } = (await h.post("/v1/keys", API_KEY)).json;
   await h.request("DELETE", `/v1/keys/${id}`);
@@ -107,13 +107,13 @@ Deno.test("what is refused or changes nothing is not in the log", async () => {
   assertEquals(await entriesOf(h), before);
 });
 
-Deno.test("pages of the log go on where they ended, whatever is done meanwhile", async () => {
+Deno.test("pages of the log continue where they ended, whatever happens meanwhile", async () => {
   await using h = await Harness.open();
-  const made: string[] = [];
-  // Several in one millisecond: their order is that in which they were done.
+  const created: string[] = [];
+  // Several in one millisecond keep their order.
   for (let n = 0; n < 7; n++) {
     if (n === 4) h.nowMs += 1;
-    made.unshift((await h.post("/v1/keys", { ...API_KEY, name: `key ${n}` })).json.id);
+    created.unshift((await h.post("/v1/keys", { ...API_KEY, name: `key ${n}` })).json.id);
   }
   const seen: string[] = [];
   let path = "/v1/audit?limit=2";
@@ -125,7 +125,7 @@ Deno.test("pages of the log go on where they ended, whatever is done meanwhile",
     await h.post("/v1/keys", API_KEY);
     path = `/v1/audit?limit=2&cursor=${cursor}`;
   }
-  assertEquals(seen.slice(0, 7), made);
+  assertEquals(seen.slice(0, 7), created);
   assertEquals(seen.length, 9);
 });
 
@@ -148,7 +148,7 @@ Deno.test("from and to bound the log, from inclusive and to exclusive", async ()
   }
 });
 
-Deno.test("what the operator does is in the team's log and in its own, which shows no team's own changes", async () => {
+Deno.test("the operator's changes are in the team's log and in the operator's, which omits the team's own changes", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   await h.post("/v1/keys", API_KEY, { key: key.secret });
@@ -175,7 +175,7 @@ Deno.test("what the operator does is in the team's log and in its own, which sho
   assertEquals(theirs.length, own.length + 1);
 });
 
-Deno.test("decision 32: a team reads its own log and nothing of another's", async () => {
+Deno.test("decision 32: a team reads only its own log", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   await h.post("/v1/keys", API_KEY);
@@ -185,7 +185,7 @@ Deno.test("decision 32: a team reads its own log and nothing of another's", asyn
   ]);
 });
 
-Deno.test("erasing a customer leaves its id in no entry of the log", async () => {
+Deno.test("erasing a customer removes its id from every entry of the log", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { customer_id: "a-person" }));
   const { id } = (await h.request("DELETE", "/v1/customers/a-person")).json;

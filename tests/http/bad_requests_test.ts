@@ -1,6 +1,6 @@
 /**
- * Every bad request of `bad_requests/`, against one running service: the refusal is the one the
- * contract names, it comes at once, and no byte of the store changes.
+ * Every bad request of `bad_requests/` against one running service: it gets the contract's refusal
+ * immediately, and no byte of the store changes.
  */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
@@ -12,17 +12,17 @@ import { REPRICE } from "../support/builders/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "./bad_requests/rows.ts";
 
 const ROWS_MIN = 300;
-/** Bad requests of each route that asks for a credential. */
+/** Minimum of bad requests per route that needs a credential. */
 const ROWS_OF_ROUTE_MIN = 7;
 const ANSWER_MS_MAX = 1_000;
 /** Agents of the plan `free` (decision 39). */
 const FREE_AGENTS_MAX = 10;
-/** What a message may not have: it must stay on one line of a terminal or a log. */
+/** Characters not allowed in a message: it must stay on one line of a terminal or a log. */
 const NOT_ONE_LINE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 type Secrets = Readonly<Record<CredentialName, string | null>>;
 
-/** Stores what the rows collide with. */
+/** Stores the data that the rows conflict with. */
 async function seed(h: Harness): Promise<Secrets> {
   const stored: [path: string, body: unknown, key?: string][] = [
     ["/v1/runs", aRun(1)],
@@ -46,11 +46,11 @@ async function seed(h: Harness): Promise<Secrets> {
 }
 
 async function addCredentials(h: Harness): Promise<Omit<Secrets, "other" | "full" | "operator">> {
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "to revoke" })).json;
-  assertEquals((await h.request("DELETE", `/v1/keys/${made.id}`)).status, 200);
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "to revoke" })).json;
+  assertEquals((await h.request("DELETE", `/v1/keys/${created.id}`)).status, 200);
   return {
     none: null,
-    revoked: made.secret,
+    revoked: created.secret,
     unknown: `apk_eu_${"9".repeat(32)}`,
     us: `apk_us_${"a".repeat(32)}`,
     token: await h.addKey({ kind: "ping_token", agent: "nightly" }),
@@ -59,7 +59,7 @@ async function addCredentials(h: Harness): Promise<Omit<Secrets, "other" | "full
   };
 }
 
-/** What the contract says of an answer's form, whatever its code. */
+/** Checks the contract's form of a response, whatever its code. */
 function checkForm(row: Row, answer: Answer): void {
   const { status, headers } = answer;
   assertEquals(status, row.status, answer.text);
@@ -68,7 +68,7 @@ function checkForm(row: Row, answer: Answer): void {
   assertEquals(headers.has("allow"), status === 405);
 }
 
-/** The code, the message and the field of an envelope. */
+/** Returns the code, message and field of an envelope. */
 function checkEnvelope(row: Row, answer: Answer): void {
   assertEquals(answer.headers.get("content-type"), "application/json");
   if (row.method === "HEAD") return assertEquals(answer.text, "");
@@ -111,22 +111,22 @@ async function run(h: Harness, secrets: Secrets, row: Row): Promise<void> {
   else checkEnvelope(row, answer);
 }
 
-/** Runs rows one after the other; answers what is wrong, all of it rather than the first. */
+/** Runs rows in sequence; returns every deviation, not only the first. */
 async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): Promise<string[]> {
-  const found: string[] = [];
+  const results: string[] = [];
   const before = (await h.dump()).join("\n");
   for (const row of rows) {
     try {
       await run(h, secrets, row);
       assert((await h.dump()).join("\n") === before, "the store changed");
     } catch (error) {
-      found.push(`${row.name}: ${error instanceof Error ? error.message : error}`);
+      results.push(`${row.name}: ${error instanceof Error ? error.message : error}`);
     }
   }
-  return found;
+  return results;
 }
 
-/** Routes that the log tells of fewer refusals of than there should be. */
+/** Routes with fewer logged refusals than required. */
 function neglected({ log }: Harness): string[] {
   const refused = Map.groupBy(log.map((line) => JSON.parse(line)), ({ route }) => route);
   return ENDPOINTS
@@ -142,8 +142,8 @@ Deno.test("decisions, section 2: every bad request is refused as named and chang
   for (const [file, rows] of readRows()) {
     await t.step(file, async () => assertEquals(await deviations(h, secrets, rows), []));
   }
-  await t.step("no route is left out", () => assertEquals(neglected(h), []));
-  await t.step("the same service takes good requests after all that", async () => {
+  await t.step("every route is covered", () => assertEquals(neglected(h), []));
+  await t.step("the same service still accepts good requests", async () => {
     assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
     assertEquals((await h.post("/v1/runs", aRun(100))).status, 202);
     assertEquals((await h.get("/v1/ping?agent=nightly", { key: secrets.token })).status, 200);
@@ -151,13 +151,13 @@ Deno.test("decisions, section 2: every bad request is refused as named and chang
   });
 });
 
-Deno.test("the rows of bad requests are many and each has its own name", () => {
+Deno.test("there are many rows of bad requests, each with a unique name", () => {
   const names = [...readRows().values()].flat().map(({ name }) => name);
   assert(names.length >= ROWS_MIN, `only ${names.length} rows`);
   assertEquals(names.length, new Set(names).size);
 });
 
-Deno.test("a row differs from a good request by what its name says: the good ones are taken", async () => {
+Deno.test("a row differs from a good request only as named: the good requests are accepted", async () => {
   await using h = await Harness.open();
   await seed(h);
   const good: [path: string, body: unknown][] = [

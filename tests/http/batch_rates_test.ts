@@ -1,4 +1,4 @@
-/** Calls in batches pay the card's batch rates, and the full ones where the card has none. */
+/** Calls in batches pay the card's batch rates, or the full rates if the card has none. */
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -29,7 +29,7 @@ async function put(h: Harness, fields: object) {
 }
 
 Deno.test("R12: a call in a batch costs half at OpenAI, Anthropic and Google", async () => {
-  // Full: 1,000 tokens in and 100 out.
+  // Full price: 1,000 tokens in and 100 out.
   const models = [["gpt-4o", 0.0035], ["claude-sonnet-4-5", 0.0045], ["gemini-2.5-flash", 0.00055]];
   for (const [model, full] of models as [string, number][]) {
     await using h = await Harness.open();
@@ -38,7 +38,7 @@ Deno.test("R12: a call in a batch costs half at OpenAI, Anthropic and Google", a
   }
 });
 
-Deno.test("R12: the lines of a call in a batch are at its batch rates", async () => {
+Deno.test("R12: the lines of a batch call use its batch rates", async () => {
   await using h = await Harness.open();
   const { lines } = await storeCall(h, { model: "gpt-4o", mode: "batch" });
   assertEquals(lines, [
@@ -47,7 +47,7 @@ Deno.test("R12: the lines of a call in a batch are at its batch rates", async ()
   ]);
 });
 
-Deno.test("R12: without a batch rate a call pays the full one, and its run says so", async () => {
+Deno.test("R12: without a batch rate a call pays the full rate, and its run is flagged", async () => {
   await using h = await Harness.open();
   await put(h, {});
   const full = await storeCall(h, { model: "atlas-70b", mode: "batch" });
@@ -55,7 +55,7 @@ Deno.test("R12: without a batch rate a call pays the full one, and its run says 
   assertEquals((await h.get("/v1/runs")).json.runs[0].flags, ["batch_rate_missing"]);
 });
 
-Deno.test("R12: repricing gives a call the batch rate that its row has by then", async () => {
+Deno.test("R12: repricing uses the row's current batch rate", async () => {
   await using h = await Harness.open();
   await put(h, {});
   await storeCall(h, { model: "atlas-70b", mode: "batch" });
@@ -63,7 +63,7 @@ Deno.test("R12: repricing gives a call the batch rate that its row has by then",
   await h.post("/v1/rate-card/reprice", { model: "atlas-70b" });
   const quarter = await read(h);
   assertEquals([quarter.cost, quarter.flags, quarter.isBatch], [0.001, [], true]);
-  // The same cost by a row that has no batch rate is another price.
+  // The same cost from a row without a batch rate is a different price.
   const cheap = { input_usd_per_million: 0.75, output_usd_per_million: 2.5 };
   await put(h, cheap);
   await h.post("/v1/rate-card/reprice", { model: "atlas-70b" });
@@ -71,7 +71,7 @@ Deno.test("R12: repricing gives a call the batch rate that its row has by then",
   assertEquals([plain.cost, plain.flags], [0.001, ["batch_rate_missing"]]);
 });
 
-Deno.test("R12: a batch rate leaves whole picodollars, tiers included, and replays", async () => {
+Deno.test("R12: a batch rate gives integer picodollars, tiers included, and replays", async () => {
   await using h = await Harness.open();
   const tiers = [{ above_input_tokens: 10, ...ATLAS, model: undefined, input_usd_per_million: 1 }];
   for (const status of [202, 200]) {

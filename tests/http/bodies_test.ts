@@ -1,4 +1,4 @@
-/** Bodies are counted as they arrive: what is announced and never sent takes nothing from anybody. */
+/** Bodies are counted as they arrive: announced but unsent bytes take no memory. */
 import type { RunStore } from "../../domain/runs/store.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -7,16 +7,16 @@ import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** The smallest budget, so that little is enough to fill it: 20 MB for bodies, a quarter for a team. */
+/** The smallest budget, which fills quickly: 20 MB for bodies, a quarter per team. */
 const MEMORY_MB = 256;
 
-/** A run whose body is so long. */
+/** A run with a body of the given length. */
 function aLargeRun(n: number, bytes: number): string {
   const body = JSON.stringify(aRun(n));
   return `${body.slice(0, -1)},"more":"${"x".repeat(bytes - body.length - 10)}"}`;
 }
 
-/** Opens connections that announce a body, send the beginning of it, and then nothing. */
+/** Opens connections that announce a body, send its beginning, and then stall. */
 async function stall(
   h: Harness,
   count: number,
@@ -44,21 +44,21 @@ async function stall(
   };
 }
 
-/** Bytes that bodies hold. */
-function held(h: Harness): number {
+/** Bytes currently held by bodies. */
+function heldBytes(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "bodies")?.bytes ?? 0;
 }
 
-/** Waits until bodies hold so much: what was written may not have been read yet. */
+/** Waits until bodies hold this many bytes: written bytes may not have been read yet. */
 async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<void> {
   const endMs = performance.now() + 5_000;
-  while (!isSo(held(h))) {
-    assert(performance.now() < endMs, `bodies hold ${held(h)} bytes`);
+  while (!isSo(heldBytes(h))) {
+    assert(performance.now() < endMs, `bodies hold ${heldBytes(h)} bytes`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-Deno.test("H3: 64 connections that announce bodies and send nothing refuse nobody", async () => {
+Deno.test("H3: 64 connections that announce bodies and send nothing cause no refusals", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const { key } = await h.addTeam("free");
   using _team = await stall(h, 32, { key });
@@ -74,13 +74,13 @@ Deno.test("H3: 64 connections that announce bodies and send nothing refuse nobod
   }
 });
 
-Deno.test("H3: a team that fills its part is refused; others get what it holds when they need it", async () => {
+Deno.test("H3: a team at its share is refused; other teams reclaim its bytes when needed", async () => {
   await using h = await Harness.open({ tier: "enterprise", memory: new Memory(MEMORY_MB) });
-  // Four teams send all but the end of as much as each may have: together that is everything.
+  // Four teams each send nearly their share: together that is the entire budget.
   const teams = await Promise.all([0, 1, 2, 3].map(() => h.addTeam("enterprise")));
-  const sent = 1_048_575;
-  const stalls = await Promise.all(teams.map(({ key }) => stall(h, 4, { key, sent })));
-  await untilHeld(h, (bytes) => bytes >= 16 * sent);
+  const sentBytes = 1_048_575;
+  const stalls = await Promise.all(teams.map(({ key }) => stall(h, 4, { key, sent: sentBytes })));
+  await untilHeld(h, (bytes) => bytes >= 16 * sentBytes);
   const full = await h.post("/v1/runs", aLargeRun(1, 1_000_000), { key: teams[0]?.key ?? "" });
   assertEquals([full.status, full.json.error], [503, "overloaded"]);
   assert(full.headers.has("retry-after"));
@@ -93,11 +93,11 @@ Deno.test("H3: a team that fills its part is refused; others get what it holds w
   await untilHeld(h, (bytes) => bytes === 0);
 });
 
-Deno.test("H3: bytes of a body are held until its answer, also of one that is refused or inflated", async () => {
+Deno.test("H3: a body's bytes are held until its response, also for a refused or inflated body", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const plain = aLargeRun(1, 500_000);
   const gzip = { "Content-Encoding": "gzip" };
-  const sent: [string | Uint8Array, Record<string, string>, number][] = [
+  const cases: [string | Uint8Array, Record<string, string>, number][] = [
     [plain, {}, 202],
     [gzipSync(plain), gzip, 200],
     [gzipSync("x".repeat(50_000_000)), gzip, 413],
@@ -105,13 +105,13 @@ Deno.test("H3: bytes of a body are held until its answer, also of one that is re
     ["x".repeat(300_000), {}, 400],
     [new Uint8Array(300_000).fill(0xff), {}, 400],
   ];
-  for (const [body, headers, status] of sent) {
+  for (const [body, headers, status] of cases) {
     assertEquals((await h.post("/v1/runs", body, { headers })).status, status);
-    assertEquals(held(h), 0);
+    assertEquals(heldBytes(h), 0);
   }
 });
 
-Deno.test("a form has a limit of its own", async () => {
+Deno.test("a form has its own limit", async () => {
   await using h = await Harness.open();
   const send = (bytes: number) =>
     h.post("/dashboard/sign-in", "x".repeat(bytes), {
@@ -122,7 +122,7 @@ Deno.test("a form has a limit of its own", async () => {
   assertEquals((await send(FORM_BYTES_MAX + 1)).status, 413);
 });
 
-Deno.test("few requests with a large body are worked on at once, and teams take turns", async () => {
+Deno.test("few requests with large bodies are processed concurrently, and teams take turns", async () => {
   const gates: PromiseWithResolvers<void>[] = [];
   const agents: string[] = [];
   const began: (() => void)[] = [];
@@ -147,7 +147,7 @@ Deno.test("few requests with a large body are worked on at once, and teams take 
   const second = next();
   const theirs = open(1, "other", other);
   await second;
-  // Small bodies need no slot, and the two others of the team wait.
+  // Small bodies need no slot, and the team's two others wait.
   const third = next();
   const small = h.post("/v1/runs", aRun(9, { agent: "small" }));
   await third;
@@ -160,15 +160,15 @@ Deno.test("few requests with a large body are worked on at once, and teams take 
   assertEquals(answers.map(({ status }) => status), Array(5).fill(409));
 });
 
-Deno.test("a body in chunks of a byte is refused after some hundred of them", async () => {
+Deno.test("a body in one-byte chunks is refused after a few hundred of them", async () => {
   await using h = await Harness.open();
   const { hostname, port } = new URL(h.url);
   const socket = await Deno.connect({ hostname, port: Number(port) });
   const head = `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n` +
     "Transfer-Encoding: chunked\r\n\r\n";
-  const sent = new TextEncoder().encode(head + "1\r\n \r\n".repeat(20_000));
+  const payloadBytes = new TextEncoder().encode(head + "1\r\n \r\n".repeat(20_000));
   const sending = (async () => {
-    for (let at = 0; at < sent.length;) at += await socket.write(sent.subarray(at));
+    for (let at = 0; at < payloadBytes.length;) at += await socket.write(payloadBytes.subarray(at));
   })().catch(() => {});
   const buffer = new Uint8Array(4_096);
   const count = await socket.read(buffer) ?? 0;
@@ -177,7 +177,7 @@ Deno.test("a body in chunks of a byte is refused after some hundred of them", as
   assert(answer.includes("chunks of less than 32 bytes"), answer);
   socket.close();
   await sending;
-  // Its bodies without a length are not read for a while; others are.
+  // The team's bodies without a length are paused; other teams' are read.
   const stream = () => new Blob([JSON.stringify(aRun(1))]).stream();
   const chunked = (key: string) =>
     fetch(`${h.url}/v1/runs`, {
@@ -193,7 +193,7 @@ Deno.test("a body in chunks of a byte is refused after some hundred of them", as
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
 
-Deno.test("few bodies without a length of a team are read at once, and others' do not wait", async () => {
+Deno.test("few of a team's bodies without a length are read concurrently, and other teams do not wait", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");
   const post = (key: string, n: number) => {

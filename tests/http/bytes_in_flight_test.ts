@@ -1,8 +1,8 @@
-/** Bytes on their way: what one team may hold, and who gives up what for whom. */
+/** Bytes in flight: limits per team, and which body is dropped for another. */
 import { assert, assertEquals } from "@std/assert";
 import { BytesInFlight, type Flight } from "../../routes/http/bytes_in_flight.ts";
 
-/** Begins flights, and remembers which were given up. */
+/** Starts flights, and records which were dropped. */
 function flights(bytesMax: number) {
   const all = new BytesInFlight(bytesMax);
   const givenUp: string[] = [];
@@ -14,7 +14,7 @@ function flights(bytesMax: number) {
   return { all, givenUp, begin };
 }
 
-Deno.test("bytes in flight: a team has a quarter, and one besides that is larger", () => {
+Deno.test("bytes in flight: a team has a quarter, plus one larger body", () => {
   const { all, begin } = flights(1_000);
   const first = begin("a", "a1", 250);
   assertEquals(all.begin("a", () => {}).take(1), false);
@@ -32,7 +32,7 @@ Deno.test("bytes in flight: a team has a quarter, and one besides that is larger
   assertEquals([all.bytes, all.largestBytes], [0, 375]);
 });
 
-Deno.test("bytes in flight: the oldest of the team that holds the most is given up for another team", () => {
+Deno.test("bytes in flight: the oldest body of the largest team is dropped for another team", () => {
   const { all, givenUp, begin } = flights(1_000);
   const teams = ["a", "b", "c", "d"].flatMap((team) =>
     [1, 2].map((n) => begin(team, `${team}${n}`, team === "b" && n === 1 ? 124 : 125))
@@ -42,13 +42,13 @@ Deno.test("bytes in flight: the oldest of the team that holds the most is given 
   assert(small.take(100));
   assertEquals([all.bytes, givenUp], [975, ["a1"]]);
   assertEquals([teams[0]?.isGivenUp, teams[0]?.take(1)], [true, false]);
-  // Whoever holds the most itself gets nothing from those who hold less.
+  // The largest holder gets nothing from smaller ones.
   assert(small.take(25));
   assertEquals(begin("f", "f1", 100).isGivenUp, false);
   assertEquals([all.bytes, givenUp], [975, ["a1", "c1"]]);
 });
 
-Deno.test("bytes in flight: what has arrived is not given up, and a large one waits for smaller ones", () => {
+Deno.test("bytes in flight: complete bodies are not dropped, and a large one waits for smaller ones", () => {
   const { all, givenUp, begin } = flights(1_000);
   for (const team of ["a", "b", "c", "d"]) begin(team, team, 250).keep();
   assertEquals(all.begin("e", () => {}).take(1), false);

@@ -6,23 +6,23 @@ import { Harness } from "../support/harness/harness.ts";
 // deno-lint-ignore no-explicit-any -- what an answer shows
 type Shown = any;
 
-/** The feed from a cursor to its end, page by page. */
+/** Reads the feed from a cursor to its end, page by page. */
 async function readAll(h: Harness, limit: number, after?: string): Promise<Shown[]> {
-  const found: Shown[] = [];
+  const results: Shown[] = [];
   for (let cursor = after;;) {
     const query = cursor === undefined ? "" : `&after=${cursor}`;
     const { status, json } = await h.get(`/v1/changes?limit=${limit}${query}`);
     assertEquals(status, 200);
     assert(json.changes.length <= limit);
-    found.push(...json.changes);
+    results.push(...json.changes);
     cursor = json.next_cursor;
-    if (!json.has_more) return found;
+    if (!json.has_more) return results;
   }
 }
 
 const idsOf = (changes: Shown[]) => changes.map(({ run, deleted }) => (run ?? deleted).id);
 
-Deno.test("changes: each run once, as lists show it, in the order it last changed", async () => {
+Deno.test("changes: each run once, as in lists, in order of its last change", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2, 3]) await h.post("/v1/runs", aRun(n));
   await h.worker.idle();
@@ -36,7 +36,7 @@ Deno.test("changes: each run once, as lists show it, in the order it last change
   assertEquals(all[2].run.cost.state, "final");
 });
 
-Deno.test("changes: behind a cursor there is what came after it and nothing else, also after a restart", async () => {
+Deno.test("changes: a cursor is followed by later changes only, also after a restart", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
@@ -53,7 +53,7 @@ Deno.test("changes: behind a cursor there is what came after it and nothing else
   assertEquals(idsOf(await readAll(h, 10)), [runId(1), runId(2)]);
 });
 
-Deno.test("changes: a deleted run is told as that", async () => {
+Deno.test("changes: a deleted run is listed as deleted", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
@@ -64,7 +64,7 @@ Deno.test("changes: a deleted run is told as that", async () => {
   assertEquals(idsOf(await readAll(h, 10)), [runId(1)]);
 });
 
-Deno.test("changes: nothing of another team is in the feed, nor does its cursor count there", async () => {
+Deno.test("changes: the feed has nothing of another team, whose cursors are not valid in it", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("team");
   for (const n of [1, 2, 3]) await h.post("/v1/runs", aRun(n));
@@ -75,7 +75,7 @@ Deno.test("changes: nothing of another team is in the feed, nor does its cursor 
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}`, { key })).json.field, "after");
 });
 
-Deno.test("changes: wait answers with the first change, and at once when there is one", async () => {
+Deno.test("changes: wait answers with the first change, immediately if there is one", async () => {
   await using h = await Harness.open();
   const { next_cursor } = (await h.get("/v1/changes")).json;
   const waiting = h.get(`/v1/changes?after=${next_cursor}&wait=30`);
@@ -85,7 +85,7 @@ Deno.test("changes: wait answers with the first change, and at once when there i
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}&wait=30`)).json, first);
 });
 
-Deno.test("changes: a wait for nothing ends with its time, with nothing", async () => {
+Deno.test("changes: a wait without a change times out with an empty page", async () => {
   await using h = await Harness.open();
   const startMs = performance.now();
   const { json } = await h.get("/v1/changes?wait=1");
@@ -93,7 +93,7 @@ Deno.test("changes: a wait for nothing ends with its time, with nothing", async 
   assert(performance.now() - startMs >= 990);
 });
 
-Deno.test("changes: whoever waits is answered when the service stops", async () => {
+Deno.test("changes: waiting requests are answered when the service stops", async () => {
   await using h = await Harness.open();
   const waiting = h.get("/v1/changes?wait=30");
   // Another request of the same connection would wait for the first.

@@ -1,4 +1,7 @@
-/** Answers of reads are compressed for those who take it; ingest answers and streams never are. */
+/**
+ * Responses to reads are compressed for clients that accept it; ingest responses and streams never
+ * are.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
@@ -12,7 +15,7 @@ const VARY = "Authorization, X-AgentPing-Key, Accept-Encoding";
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
 
-/** An answer as it is on the wire: other clients inflate by themselves. */
+/** The response as sent on the wire: other clients inflate it automatically. */
 async function wire(
   h: Harness,
   path: string,
@@ -20,15 +23,15 @@ async function wire(
   { method = "GET", body = "" } = {},
 ) {
   const all = { Authorization: `Bearer ${h.key}`, ...headers };
-  const sent = request(h.url + path, { method, headers: all, agent: false });
-  sent.end(body);
-  const [message] = await once(sent, "response") as [IncomingMessage];
+  const input = request(h.url + path, { method, headers: all, agent: false });
+  input.end(body);
+  const [message] = await once(input, "response") as [IncomingMessage];
   const chunks: Uint8Array[] = [];
   for await (const chunk of message) chunks.push(chunk);
   return { status: message.statusCode, headers: message.headers, bytes: Buffer.concat(chunks) };
 }
 
-/** A service with one run whose record is some kilobytes. */
+/** A service with one run whose record is several kilobytes. */
 async function openWithRun(): Promise<Harness> {
   const h = await Harness.open();
   const started_at = "2026-11-21T12:00:00Z";
@@ -37,7 +40,7 @@ async function openWithRun(): Promise<Harness> {
   return h;
 }
 
-Deno.test("a read is compressed for who takes gzip, and is the same inside", async () => {
+Deno.test("a read is compressed for a client that accepts gzip, with the same content", async () => {
   await using h = await openWithRun();
   const path = `/v1/runs/${RUN}`;
   const plain = await wire(h, path, {});
@@ -55,7 +58,7 @@ Deno.test("a read is compressed for who takes gzip, and is the same inside", asy
   }
 });
 
-Deno.test("who does not take gzip, or not now, gets a read as it is", async () => {
+Deno.test("a client that does not accept gzip gets an uncompressed read", async () => {
   await using h = await openWithRun();
   for (const accepted of ["identity", "br", "gzip;q=0", "gzip; q=0.000, br", "*", ""]) {
     const { headers, bytes } = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": accepted });
@@ -64,7 +67,7 @@ Deno.test("who does not take gzip, or not now, gets a read as it is", async () =
   }
 });
 
-Deno.test("small answers, refusals and all answers to ingest calls are never compressed", async () => {
+Deno.test("small responses, refusals and all responses to ingest calls are never compressed", async () => {
   await using h = await openWithRun();
   const accepts = { "Accept-Encoding": "gzip" };
   const small = await wire(h, "/healthz", accepts);
@@ -87,23 +90,23 @@ Deno.test("small answers, refusals and all answers to ingest calls are never com
   assertEquals([ping.status, ping.headers.vary], [200, "Authorization, X-AgentPing-Key"]);
 });
 
-Deno.test("the tag of compressed bytes is a weak one, and both name the record", async () => {
+Deno.test("the ETag of compressed bytes is weak, and both name the record", async () => {
   await using h = await Harness.open();
   const plain = await wire(h, "/openapi.json", {});
   const small = await wire(h, "/openapi.json", { "Accept-Encoding": "gzip" });
   assertEquals(small.headers.etag, `W/${plain.headers.etag}`);
   for (const tag of [plain.headers.etag ?? "", small.headers.etag ?? ""]) {
-    const known = { "Accept-Encoding": "gzip", "If-None-Match": tag };
-    const again = await wire(h, "/openapi.json", known);
+    const conditional = { "Accept-Encoding": "gzip", "If-None-Match": tag };
+    const again = await wire(h, "/openapi.json", conditional);
     assertEquals([again.status, again.bytes.length], [304, 0]);
     assertEquals(again.headers["content-encoding"], undefined);
     assertEquals([again.headers.etag, again.headers.vary], [small.headers.etag, "Accept-Encoding"]);
   }
 });
 
-Deno.test("what is the same for everybody is compressed once, not for each request", async () => {
+Deno.test("a response that is the same for everyone is compressed once, not per request", async () => {
   await using h = await Harness.open();
-  /** Milliseconds that so many answers take. */
+  /** Measures the milliseconds of a number of responses. */
   const time = async (coding: string) => {
     const startMs = performance.now();
     for (let n = 0; n < 20; n++) await wire(h, "/openapi.json", { "Accept-Encoding": coding });
@@ -115,19 +118,19 @@ Deno.test("what is the same for everybody is compressed once, not for each reque
   assert(gzip < 1.5 * plain, `${gzip} ms compressed, ${plain} ms plain`);
 });
 
-Deno.test("HEAD tells the headers of the read, without its bytes", async () => {
+Deno.test("HEAD returns the headers of the read, without its body", async () => {
   await using h = await openWithRun();
   const head = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": "gzip" }, { method: "HEAD" });
   assertEquals([head.status, head.headers["content-encoding"]], [200, "gzip"]);
   assertEquals(head.bytes.length, 0);
 });
 
-Deno.test("a stream passes as it is: nothing of it waits", async () => {
+Deno.test("a stream is not buffered by compression", async () => {
   const headers = { "Content-Type": "text/event-stream" };
   const stream = new ReadableStream({ start: (controller) => controller.close() });
   const response = new Response(stream, { headers });
-  const sent = new Request("http://host/", { headers: { "Accept-Encoding": "gzip" } });
-  const c = { req: { raw: sent } } as RequestContext;
+  const input = new Request("http://host/", { headers: { "Accept-Encoding": "gzip" } });
+  const c = { req: { raw: input } } as RequestContext;
   assert(await compressed(() => response)(c) === response);
   assertEquals([...response.headers.keys()], ["content-type"]);
 });

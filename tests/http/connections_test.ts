@@ -1,15 +1,15 @@
-/** Connections that nobody uses are closed, those with an answer under way are not. */
+/** Idle connections are closed, those with a response in progress are not. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type RunningServer, serve } from "../../app/server.ts";
 import { head, RawSocket } from "../support/harness/raw_socket.ts";
 
 const LIMITS = { headMs: 400, idleMs: 900, refusedMs: 200 };
-/** What a check of all connections and a busy machine add. */
+/** Allowance for the periodic check of all connections and a busy machine. */
 const SLACK_MS = 900;
 
 const PARTS = 8, PART_MS = 250;
 
-/** A server that closes its connections soon. */
+/** A server with a short idle timeout. */
 class Server implements AsyncDisposable {
   readonly #running: RunningServer = serve((request) => this.#answer(request), "127.0.0.1", 0, {
     limits: LIMITS,
@@ -33,7 +33,7 @@ class Server implements AsyncDisposable {
   }
 }
 
-/** A body that takes longer than a connection may be idle. */
+/** A body that takes longer than the idle timeout. */
 function slowly(): ReadableStream<Uint8Array> {
   return ReadableStream.from(async function* () {
     for (let part = 0; part < PARTS; part++) {
@@ -43,7 +43,7 @@ function slowly(): ReadableStream<Uint8Array> {
   }());
 }
 
-/** Sends bytes; answers what comes back until the server closes, and after how many milliseconds. */
+/** Sends bytes; returns what the server sends until it closes, and after how many milliseconds. */
 async function closes(url: string, bytes: string): Promise<{ text: string; ms: number }> {
   using socket = await RawSocket.open(url);
   const startMs = performance.now();
@@ -53,11 +53,11 @@ async function closes(url: string, bytes: string): Promise<{ text: string; ms: n
 }
 
 function assertClosed(ms: number, limitMs: number): void {
-  // A timer may be a little early.
+  // A timer may fire slightly early.
   assert(ms >= limitMs - 20 && ms <= limitMs + SLACK_MS, `${ms} ms, not ${limitMs}`);
 }
 
-Deno.test("connections: one that sends no whole head is closed, also after an answer", async () => {
+Deno.test("connections: a connection with an incomplete request head is closed, also after a response", async () => {
   await using server = new Server();
   const get = head("GET / HTTP/1.1", "Host: x");
   const [silent, half, idle, second] = await Promise.all(
@@ -73,7 +73,7 @@ Deno.test("connections: one that sends no whole head is closed, also after an an
   }
 });
 
-Deno.test("connections: one whose body was refused is closed soon after the answer", async () => {
+Deno.test("connections: a connection whose body was refused is closed soon after the response", async () => {
   await using server = new Server();
   const length = head("POST /refused HTTP/1.1", "Host: x", "Content-Length: 9") + "{";
   const chunks = head("POST /refused HTTP/1.1", "Host: x", "Transfer-Encoding: chunked") +
@@ -85,7 +85,7 @@ Deno.test("connections: one whose body was refused is closed soon after the answ
   }));
 });
 
-Deno.test("connections: an answer under way, each request and a whole stream keep one open", async () => {
+Deno.test("connections: a running response, each request and a complete stream keep a connection open", async () => {
   await using server = new Server();
   const get = (path: string) => head(`GET ${path} HTTP/1.1`, "Host: x");
   const stays = async () => {

@@ -1,14 +1,14 @@
-/** How fast a revocation is felt, here and in other instances (decision 4). */
+/** Propagation of a revocation, here and in other instances (decision 4). */
 import { assert, assertEquals } from "@std/assert";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** The longest another instance may go on accepting a revoked key. */
+/** Maximum time that another instance may accept a revoked key. */
 const NOTICED_WITHIN_MS = 10_000;
 
-/** Another instance's view of the same store, with a memory of its own. */
+/** Another instance on the same store, with its own cache. */
 function anotherInstance(h: Harness): CredentialStore {
   const environment = {
     now: () => h.nowMs,
@@ -17,7 +17,7 @@ function anotherInstance(h: Harness): CredentialStore {
   return createCredentialStore(h.store, environment, { region: "eu", refusedSecret: null });
 }
 
-/** Moves the monotonic clock, by which credentials are remembered, until disposed. */
+/** Moves the monotonic clock, which expires cached credentials, until disposed. */
 function monotonicClockAheadBy(ms: number): Disposable {
   const original = performance.now;
   performance.now = () => original.call(performance) + ms;
@@ -40,7 +40,7 @@ Deno.test("decision 4: in the same process the next request is refused", async (
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 4: requests racing the revocation cannot bring the key back", async () => {
+Deno.test("decision 4: requests racing with the revocation cannot restore the key", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   const racing = Array.from(
@@ -59,7 +59,7 @@ Deno.test("decision 4: requests racing the revocation cannot bring the key back"
 Deno.test("decision 4: another instance refuses a revoked key within 10 s", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
-  // This request makes the serving instance remember the key.
+  // This request puts the key into the serving instance's cache.
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
   const revoked = await anotherInstance(h).revoke(h.team, id, "test");
   assertEquals(revoked?.revokedAt, h.nowMs);
@@ -68,7 +68,7 @@ Deno.test("decision 4: another instance refuses a revoked key within 10 s", asyn
   assertEquals([after.status, after.json.error], [401, "invalid_credential"]);
 });
 
-Deno.test("decision 4: using a key does not lengthen how long it is remembered", async () => {
+Deno.test("decision 4: using a key does not extend its time in the cache", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
@@ -81,7 +81,7 @@ Deno.test("decision 4: using a key does not lengthen how long it is remembered",
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 401);
 });
 
-Deno.test("decision 4: a key made by another instance works here at once", async () => {
+Deno.test("decision 4: a key created by another instance works here immediately", async () => {
   await using h = await Harness.open();
   const spec = { name: "new", grant: { kind: "api_key", scopes: ["read"] } } as const;
   const { secret } = await anotherInstance(h).create(h.team, spec, "test");

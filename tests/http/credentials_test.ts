@@ -1,4 +1,4 @@
-/** Who gets in, who does not, and what they are told (decisions 1 and 2). */
+/** Accepted and refused credentials, and the refusals (decisions 1 and 2). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey, type Scope, SCOPES } from "../../domain/teams/credentials.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
@@ -9,7 +9,7 @@ import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
 const HEX = "0123456789abcdef0123456789abcdef";
 
-/** Every route that asks for a credential, with a valid body and the scope it needs. */
+/** Every route that needs a credential, with a valid body and its scope. */
 const ROUTES: readonly {
   readonly method: string;
   readonly path: string;
@@ -47,17 +47,17 @@ const ROUTES: readonly {
   { method: "DELETE", path: `/v1/runs/${runId(1)}`, scope: "admin" },
 ];
 
-/** Status, machine code - in either of its two forms - and the challenge of a refusal. */
+/** Status, error code - in either of its two forms - and challenge of a refusal. */
 function refusalOf(answer: Answer): [number, string, string | null] {
   const plain = answer.headers.get("content-type")?.startsWith("text/plain") ?? false;
   const code = plain ? answer.text.slice(0, answer.text.indexOf(" ")) : answer.json.error;
   return [answer.status, code, answer.headers.get("www-authenticate")];
 }
 
-/** Everything of an answer but what differs between any two requests. */
+/** A response without the parts that differ between any two requests. */
 function comparable({ status, headers, text }: Answer) {
-  const kept = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
-  return { status, headers: kept, text };
+  const stableHeaders = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
+  return { status, headers: stableHeaders, text };
 }
 
 Deno.test("decision 1: every route refuses an absent and an unknown credential alike", async () => {
@@ -72,7 +72,7 @@ Deno.test("decision 1: every route refuses an absent and an unknown credential a
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 2: a text that is no credential is invalid_credential", async () => {
+Deno.test("decision 2: a text that is not a credential is invalid_credential", async () => {
   await using h = await Harness.open();
   const malformed = [
     "",
@@ -98,7 +98,7 @@ Deno.test("decision 2: a text that is no credential is invalid_credential", asyn
   }
 });
 
-Deno.test("decision 1: another region is told from the text alone, without a read", async () => {
+Deno.test("decision 1: another region is recognized from the text alone, without a read", async () => {
   const find = (): never => {
     throw new Error("the store was asked");
   };
@@ -110,7 +110,7 @@ Deno.test("decision 1: another region is told from the text alone, without a rea
       assertEquals(refusalOf(answer), [401, "region_mismatch", "Bearer"], `${secret} ${path}`);
     }
   }
-  // A credential of this region does reach the store, so the answers above came without it.
+  // A credential of this region does reach the store, so the responses above needed no read.
   assertEquals((await h.get("/v1/keys")).status, 500);
 });
 
@@ -122,7 +122,7 @@ Deno.test("decision 1: the message of a mismatch names both regions", async () =
   assertEquals((await h.get("/v1/keys")).status, 200);
 });
 
-Deno.test("decision 1: a revoked credential answers as one that never was", async () => {
+Deno.test("decision 1: a revoked credential is answered like an unknown one", async () => {
   await using h = await Harness.open();
   const make = { kind: "ping_token", name: "backup", agent: "nightly" };
   const { id, secret } = (await h.post("/v1/keys", make)).json;
@@ -151,11 +151,11 @@ Deno.test("decision 2: a ping token may call only ping and heartbeats", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("contract 8: a ping token cannot speak for another agent", async () => {
+Deno.test("contract 8: a ping token cannot report for another agent", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const before = await h.dump();
-  // The id is bad too: the credential is judged before the fields (decisions, section 2).
+  // The id is bad too: the credential is checked before the fields (decisions, section 2).
   const body = { id: "bad", agent: "Nightly", status: "bad" };
   const heartbeat = await h.post("/v1/heartbeats", body, { key: token });
   assertEquals(refusalOf(heartbeat), [401, "scope_violation", "Bearer"]);
@@ -175,7 +175,7 @@ Deno.test("decision 2: a ping's agent defaults to the token's, a heartbeat's doe
   assertEquals([heartbeat.status, heartbeat.json.error], [400, "missing_field"]);
 });
 
-Deno.test("decision 7: a key without the route's scope is forbidden, with it it is not", async () => {
+Deno.test("decision 7: a key without the route's scope is forbidden, with it it is allowed", async () => {
   await using h = await Harness.open();
   for (const scope of SCOPES) {
     const key = await h.addKey({ kind: "api_key", scopes: [scope] });
@@ -194,7 +194,7 @@ Deno.test("decision 7: a key without the route's scope is forbidden, with it it 
   }
 });
 
-Deno.test("a refused secret is unknown even where the store has it", async () => {
+Deno.test("a refused secret is unknown even if the store has it", async () => {
   const shared = developmentKey("eu");
   await using h = await Harness.open({ refusedSecret: shared });
   const environment = {

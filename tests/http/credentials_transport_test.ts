@@ -1,4 +1,4 @@
-/** How a credential travels, and where it must never be seen (decisions 2 and 3). */
+/** Transport of credentials, and places where they must never appear (decisions 2 and 3). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
@@ -7,7 +7,7 @@ import { Harness, KEY } from "../support/harness/harness.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
 
-Deno.test("decision 3: Bearer and Basic work in any case, so does the alias header", async () => {
+Deno.test("decision 3: Bearer and Basic work in any case, and so does the alias header", async () => {
   await using h = await Harness.open();
   const accepted: Record<string, string>[] = [
     { Authorization: `Bearer ${KEY}` },
@@ -46,7 +46,7 @@ Deno.test("decision 3: other schemes and broken headers are invalid_credential",
   }
 });
 
-Deno.test("decision 3: ?key= works on GET /v1/ping and nowhere else", async () => {
+Deno.test("decision 3: ?key= works only on GET /v1/ping", async () => {
   await using h = await Harness.open();
   const ping = await h.get(`/v1/ping?agent=nightly&key=${KEY}&id=${runId(1)}`, { key: null });
   assertEquals([ping.status, ping.text], [200, "OK\n"]);
@@ -67,7 +67,7 @@ Deno.test("decision 3: ?key= works on GET /v1/ping and nowhere else", async () =
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 3: no transport brings a secret into the log or an answer", async () => {
+Deno.test("decision 3: no transport puts a secret into the log or a response", async () => {
   await using h = await Harness.open();
   const unknown = `apk_eu_${"d".repeat(32)}`;
   const foreign = `apk_us_${"c".repeat(32)}`;
@@ -93,7 +93,7 @@ Deno.test("decision 3: no transport brings a secret into the log or an answer", 
   }
 });
 
-Deno.test("decision 3: a failure inside a request does not bring its secret into the log", async () => {
+Deno.test("decision 3: a failure inside a request does not put its secret into the log", async () => {
   const fails = (): never => {
     throw new Error("broken");
   };
@@ -105,7 +105,7 @@ Deno.test("decision 3: a failure inside a request does not bring its secret into
   assert(!h.log.join("\n").includes(KEY.slice(-32)));
 });
 
-/** Every byte the store keeps on disk, one character a byte. */
+/** Every byte the store keeps on disk, one character per byte. */
 async function bytesOnDisk(h: Harness): Promise<string> {
   const folder = h.path.slice(0, h.path.lastIndexOf("/"));
   const files: string[] = [];
@@ -116,10 +116,10 @@ async function bytesOnDisk(h: Harness): Promise<string> {
   return files.join("\n");
 }
 
-Deno.test("decision 2: the store has the SHA-256 of a secret and nowhere the secret", async () => {
+Deno.test("decision 2: the store has only the SHA-256 of a secret", async () => {
   await using h = await Harness.open();
   const make = { kind: "api_key", name: "laptop", scopes: ["read"] };
-  const made = (await h.post("/v1/keys", make)).json;
+  const created = (await h.post("/v1/keys", make)).json;
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const text = (await h.dump()).join("\n");
   const disk = await bytesOnDisk(h);
@@ -127,7 +127,7 @@ Deno.test("decision 2: the store has the SHA-256 of a secret and nowhere the sec
     disk.includes("laptop"),
     "the names of keys are on disk, so the search can find something",
   );
-  for (const secret of [KEY, made.secret, token]) {
+  for (const secret of [KEY, created.secret, token]) {
     const digest = new Uint8Array(createHash("sha256").update(secret).digest());
     assert((await h.store.reader.get(["credential", digest])).versionstamp !== null);
     const hex = secret.slice(-32);
@@ -136,7 +136,7 @@ Deno.test("decision 2: the store has the SHA-256 of a secret and nowhere the sec
   }
 });
 
-Deno.test("decision 2: secrets have their kind, the region and 32 fresh hex digits", async () => {
+Deno.test("decision 2: secrets have their kind, the region and 32 random hex digits", async () => {
   for (const region of ["eu", "us"] as const) {
     await using h = await Harness.open({ region });
     const key = { kind: "api_key", name: "k" };

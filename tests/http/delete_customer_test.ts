@@ -34,7 +34,7 @@ async function store(
   assertEquals((await h.post(`${path}/finish`, aFinish(), { key })).status, 202);
 }
 
-/** What is answered about spend of a customer, in each grouping. */
+/** Returns the spend of a customer in each grouping. */
 async function spendOf(h: Harness, customer: string): Promise<Record<string, Answer["json"]>> {
   const answers: Record<string, Answer["json"]> = {};
   for (const group of ["day", "agent", "customer", "feature", "status", "model"]) {
@@ -51,7 +51,7 @@ async function spendOf(h: Harness, customer: string): Promise<Record<string, Ans
   return answers;
 }
 
-Deno.test("DELETE a customer: 200 with a receipt that is read again, and a new one the next time", async () => {
+Deno.test("DELETE a customer: 200 with a receipt that can be read later, and a new one the next time", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2, 3]) await store(h, n, "acme");
   await store(h, 4, "globex");
@@ -80,7 +80,7 @@ Deno.test("DELETE a customer: 200 with a receipt that is read again, and a new o
   assertEquals([next.status, next.json.runs, next.json.id === id], [200, 0, false]);
 });
 
-Deno.test("GET a deletion: an unknown, a foreign and a malformed id are told the same bytes", async () => {
+Deno.test("GET a deletion: an unknown, a foreign and a malformed id get the same bytes", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("business");
   const { id } = (await remove(h, "acme")).json;
@@ -90,7 +90,7 @@ Deno.test("GET a deletion: an unknown, a foreign and a malformed id are told the
   assertEquals((await h.get("/v1/deletions/x")).text, unknown.text);
 });
 
-Deno.test("DELETE a customer: names are taken as they were sent, what can be none is refused", async () => {
+Deno.test("DELETE a customer: names are used as sent, and impossible names are refused", async () => {
   await using h = await Harness.open();
   const names = ["a/b", "ä ö?#%", "😀".repeat(256), '"', "(unattributed)", "%41"];
   for (const [n, name] of names.entries()) {
@@ -112,7 +112,7 @@ Deno.test("DELETE a customer: names are taken as they were sent, what can be non
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("DELETE a customer: its spend is gone in every grouping, also of runs that went before; others' is as it was", async () => {
+Deno.test("DELETE a customer: its spend is removed from every grouping, also for expired runs; others' is unchanged", async () => {
   await using h = await Harness.open({ tier: "free" });
   const { key, team } = await h.addTeam("free");
   let n = 1;
@@ -143,7 +143,7 @@ Deno.test("DELETE a customer: its spend is gone in every grouping, also of runs 
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a customer: 250 runs while calls of some of them come in, and all is exact", async () => {
+Deno.test("DELETE a customer: 250 runs while some of them receive calls, and all is exact", async () => {
   await using h = await Harness.open();
   await Promise.all(Array.from({ length: 250 }, (_, n) => store(h, n, "acme")));
   await store(h, 900, "globex");
@@ -164,11 +164,11 @@ Deno.test("DELETE a customer: 250 runs while calls of some of them come in, and 
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a customer: the same request twice at once is one job, which a restart does not stop", async () => {
+Deno.test("DELETE a customer: two equal concurrent requests are one job, which survives a restart", async () => {
   await using h = await Harness.open();
   await Promise.all(Array.from({ length: 60 }, (_, n) => store(h, n, "acme")));
   await h.worker.idle();
-  // A mark that nobody settles: the job waits for it, as it would for runs that are not summed up.
+  // A mark that is never acknowledged: the job waits for it as for pending runs.
   await h.worker.stop();
   const mark = keys.pending("open", UNKNOWN);
   await h.store.writer.commit({ sets: [{ key: mark, value: `${h.team.id} ${runId(999)}` }] });
@@ -200,7 +200,7 @@ Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
   assertEquals((await h.get(`/v1/deletions/${id}`)).status, 404);
 });
 
-Deno.test("DELETE a customer: a team has 10 such jobs under way at most", async () => {
+Deno.test("DELETE a customer: a team has at most 10 such jobs in progress", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   await h.worker.stop();

@@ -1,4 +1,4 @@
-/** `DELETE /v1/runs/{id}`: its receipt, what it leaves, and what every later call of the run is told. */
+/** `DELETE /v1/runs/{id}`: its receipt, the remaining data, and the answers to later calls. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DAY_MS } from "../support/harness/retention_harness.ts";
 import {
@@ -27,7 +27,7 @@ async function store(h: Harness, n = 1): Promise<void> {
   assertEquals((await h.post(`/v1/runs/${runId(n)}/finish`, aFinish())).status, 202);
 }
 
-/** Every kind of call of run 1, as it was sent before and with other fields. */
+/** Every kind of call of run 1, as sent before and with other fields. */
 const CALLS: Record<string, (h: Harness) => Promise<Answer>> = {
   "the same open": (h) => h.post("/v1/runs", aRun(1, { agent: "nightly" })),
   "another open": (h) => h.post("/v1/runs", aRun(1, { agent: "other", started_at: at(9) })),
@@ -41,7 +41,7 @@ const CALLS: Record<string, (h: Harness) => Promise<Answer>> = {
   "a heartbeat": (h) => h.post("/v1/heartbeats", aHeartbeat(1)),
 };
 
-Deno.test("DELETE a run: 200 with a receipt, the same receipt again as a replay, and then it is no run", async () => {
+Deno.test("DELETE a run: 200 with a receipt, the same receipt as a replay, and then the run is not found", async () => {
   await using h = await Harness.open();
   await store(h);
   const first = await remove(h, 1);
@@ -85,7 +85,7 @@ Deno.test("DELETE a run: only a key with the scope admin may; others change noth
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("DELETE a run: an unknown, a foreign and a swept id are told the same bytes, a bad one is refused", async () => {
+Deno.test("DELETE a run: an unknown, a foreign and a swept id get the same bytes, a bad one is refused", async () => {
   await using h = await Harness.open({ tier: "free" });
   const { key } = await h.addTeam("business");
   await store(h);
@@ -104,7 +104,7 @@ Deno.test("DELETE a run: an unknown, a foreign and a swept id are told the same 
   }
 });
 
-Deno.test("DELETE a run: every later call of it is 409 id_conflict on id and stores nothing, warm or cold", async () => {
+Deno.test("DELETE a run: every later call is 409 id_conflict on id and stores nothing, warm or cold", async () => {
   await using h = await Harness.open();
   await store(h);
   await remove(h, 1);
@@ -118,13 +118,13 @@ Deno.test("DELETE a run: every later call of it is 409 id_conflict on id and sto
     const ping = await h.get(`/v1/ping?agent=nightly&id=${runId(1)}`);
     assertEquals([ping.status, ping.headers.get("X-Error-Code")], [409, "id_conflict"]);
     assert(ping.text.startsWith("id_conflict "));
-    // The second round is that of a process which remembers nothing.
+    // The second round uses a process with an empty cache.
     if (round === 0) await h.restart();
   }
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("DELETE a run: a heartbeat's start that is remembered closes nothing after it", async () => {
+Deno.test("DELETE a run: a cached heartbeat start closes nothing after it", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals((await remove(h, 1)).json.events, 0);
@@ -133,7 +133,7 @@ Deno.test("DELETE a run: a heartbeat's start that is remembered closes nothing a
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("DELETE a run: it leaves spend and its agent's counts, and stays in usage", async () => {
+Deno.test("DELETE a run: it is removed from spend and its agent's counts, and stays in usage", async () => {
   await using h = await Harness.open();
   await store(h, 1);
   await store(h, 2);
@@ -147,7 +147,7 @@ Deno.test("DELETE a run: it leaves spend and its agent's counts, and stays in us
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a run: after 30 days and a sweep its id is free for a run of its own", async () => {
+Deno.test("DELETE a run: after 30 days and a sweep its id is free for a new run", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await store(h);
   await remove(h, 1);
@@ -161,7 +161,7 @@ Deno.test("DELETE a run: after 30 days and a sweep its id is free for a run of i
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a run: calls that race with it are stored and go, or are refused; nothing is left over", async () => {
+Deno.test("DELETE a run: racing calls are stored and deleted, or refused; nothing is left over", async () => {
   await using h = await Harness.open();
   const statuses = new Set<number>();
   let [counted, event] = [0, 1];
@@ -173,7 +173,7 @@ Deno.test("DELETE a run: calls that race with it are stored and go, or are refus
   };
   for (let n = 1; n <= 25; n++) {
     const path = `/v1/runs/${runId(n)}`;
-    // Half of them exist before.
+    // Half of them exist beforehand.
     if (n % 2 > 0) check(await h.post("/v1/runs", aRun(n)));
     let done = false;
     const send = async () => {
@@ -189,7 +189,7 @@ Deno.test("DELETE a run: calls that race with it are stored and go, or are refus
     done = true;
     for (const answer of await Promise.all(calls)) check(answer);
     await Promise.all(sending);
-    // Whatever the race came to, now it is deleted, and stays so.
+    // Whatever the outcome of the race, now it is deleted, and stays so.
     assertEquals((await remove(h, n)).status, 200);
     for (const { status, text } of deleted) assert(status === 200 || status === 404, text);
     assertEquals((await h.post(`${path}/events`, { events: [anEvent(event++)] })).status, 409);

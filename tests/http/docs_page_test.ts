@@ -1,4 +1,4 @@
-/** `GET /docs`: a page that needs nothing but itself. */
+/** `GET /docs`: a self-contained page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
@@ -8,7 +8,7 @@ import { ERRORS } from "../../domain/core/errors.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
-/** Bytes of the page on its way, compressed. */
+/** Maximum size of the compressed page in bytes. */
 const PAGE_BYTES_MAX = 60_000;
 
 async function page() {
@@ -16,7 +16,7 @@ async function page() {
   return await h.get("/docs", { key: null });
 }
 
-Deno.test("the page allows its own style by its hash, and nothing else", async () => {
+Deno.test("the page allows only its own style, by its hash", async () => {
   const { headers, text } = await page();
   assertEquals(headers.get("content-type"), "text/html; charset=UTF-8");
   const styles = [...text.matchAll(/<style>([^<]*)<\/style>/g)].map(([, style = ""]) => style);
@@ -27,7 +27,7 @@ Deno.test("the page allows its own style by its hash, and nothing else", async (
   assert(!/ style=| on\w+=|<script|<link|<img|<iframe|@import|url\(/i.test(text));
 });
 
-Deno.test("the page leads nowhere but to itself and the document", async () => {
+Deno.test("the page links only to itself and the document", async () => {
   const { text } = await page();
   const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
   const targets = [...text.matchAll(/(?:href|src|action)="([^"]+)"/g)].map(([, to = ""]) => to);
@@ -37,7 +37,7 @@ Deno.test("the page leads nowhere but to itself and the document", async () => {
   }
 });
 
-Deno.test("the page has each call with its line for the shell, each error, header and schema", async () => {
+Deno.test("the page has each call with its shell line, each error, header and schema", async () => {
   const { text } = await page();
   const document = describedApi();
   const plain = text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
@@ -52,11 +52,11 @@ Deno.test("the page has each call with its line for the shell, each error, heade
   for (const name of Object.keys(document.components.schemas)) {
     assert(text.includes(`id="schema-${name}"`), name);
   }
-  // A field whose schema says nothing.
+  // A field with an empty schema.
   assert(!/undefined|\[object|<td>anything/.test(text));
 });
 
-Deno.test("a shell reads each line as the call that it shows", async () => {
+Deno.test("a shell parses each line as the call that it shows", async () => {
   for (const placed of documentedCalls(describedApi())) {
     const script = `curl() { printf '%s\\0' "$@"; }; U=http://host K=key; ${curlOf(placed)}`;
     const { code, stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
@@ -66,15 +66,15 @@ Deno.test("a shell reads each line as the call that it shows", async () => {
     const method = words.includes("-I") ? "HEAD" : written;
     const body = words.includes("-d") ? words[words.indexOf("-d") + 1] : undefined;
     assertEquals(method ?? (body === undefined ? "GET" : "POST"), placed.method);
-    const shown = placed.call.requestBody?.content["application/json"]?.example;
-    assertEquals(body === undefined ? undefined : JSON.parse(body), shown);
+    const displayed = placed.call.requestBody?.content["application/json"]?.example;
+    assertEquals(body === undefined ? undefined : JSON.parse(body), displayed);
     const url = new URL(words.find((word) => word.startsWith("http://host/")) ?? "");
     const pattern = placed.path.replaceAll(/\{\w+\}/g, "[^/]+");
     assertMatch(url.pathname, new RegExp(`^${pattern}$`));
   }
 });
 
-Deno.test("the page fits a phone and follows its light and dark", async (t) => {
+Deno.test("the page fits a phone and follows its light and dark mode", async (t) => {
   const { text } = await page();
   assert(text.includes('<meta name="viewport" content="width=device-width, initial-scale=1"/>'));
   assert(text.includes("@media(prefers-color-scheme:dark)"));

@@ -1,4 +1,4 @@
-/** `ETag` and `If-None-Match`: a record that did not change is not sent again. */
+/** `ETag` and `If-None-Match`: an unchanged record is not sent again. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -6,7 +6,7 @@ import { put } from "../support/builders/rate_cards.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 
-/** Each record that has a tag, and what changes it. */
+/** Each record with a tag, and a change to it. */
 const RECORDS: Readonly<Record<string, (h: Harness) => Promise<unknown>>> = {
   [RUN]: (h) => h.post(`${RUN}/events`, { events: [anEvent(9)] }),
   [`${RUN}/cost`]: (h) => h.post(`${RUN}/finish`, aFinish()),
@@ -22,17 +22,17 @@ for (const [path, change] of Object.entries(RECORDS)) {
     const first = await h.getSettled(path);
     const tag = first.headers.get("etag") ?? "";
     assertMatch(tag, /^"[0-9a-f]{32}"$/);
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      const same = await h.get(path, { headers: { "If-None-Match": known } });
-      assertEquals([same.status, same.text, same.headers.get("etag")], [304, "", tag], known);
+    for (const knownTag of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      const same = await h.get(path, { headers: { "If-None-Match": knownTag } });
+      assertEquals([same.status, same.text, same.headers.get("etag")], [304, "", tag], knownTag);
       assertEquals(same.headers.get("content-type"), null);
       for (const name of ["x-request-id", "ratelimit", "ratelimit-policy"]) {
         assert(same.headers.has(name), name);
       }
     }
     for (const other of ['"other"', tag.slice(1, -1), "", `${tag.slice(0, -1)}x"`]) {
-      const whole = await h.get(path, { headers: { "If-None-Match": other } });
-      assertEquals([whole.status, whole.text], [200, first.text], other);
+      const complete = await h.get(path, { headers: { "If-None-Match": other } });
+      assertEquals([complete.status, complete.text], [200, first.text], other);
     }
     await change(h);
     const later = await h.getSettled(path, { headers: { "If-None-Match": tag } });
@@ -42,7 +42,7 @@ for (const [path, change] of Object.entries(RECORDS)) {
   });
 }
 
-Deno.test("ETag: HEAD has the tag that GET has, and a page of events its own", async () => {
+Deno.test("ETag: HEAD has the tag of GET, and a page of events its own", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/events`, { events: [anEvent(1), anEvent(2)] });
@@ -53,7 +53,7 @@ Deno.test("ETag: HEAD has the tag that GET has, and a page of events its own", a
   assertNotEquals(await tagOf("GET", "?events_limit=1"), await tagOf("GET"));
 });
 
-Deno.test("ETag: a refusal has none, and knowing a tag lets nobody in", async () => {
+Deno.test("ETag: a refusal has none, and knowing a tag gives no access", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const tag = (await h.getSettled(RUN)).headers.get("etag") ?? "";

@@ -24,7 +24,7 @@ async function page(h: Harness, limit: number | null, cursor: string | null): Pr
   return { ids: json.events.map(({ id }: Sent) => id), cursor: json.events_cursor };
 }
 
-/** Pages from a cursor to the end; each but the last must be full. */
+/** Reads pages from a cursor to the end; each but the last must be full. */
 async function pages(h: Harness, limit: number, from: string | null = null): Promise<string[][]> {
   const read: string[][] = [];
   let cursor = from;
@@ -37,7 +37,7 @@ async function pages(h: Harness, limit: number, from: string | null = null): Pro
   return read;
 }
 
-/** Numbers from 0 to `count` in an order that looks random and is always the same. */
+/** Numbers from 0 to `count` in a deterministic pseudorandom order. */
 function shuffled(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i)
     .map((n) => [Math.imul(n + 1, 0x9e3779b1) >>> 0, n] as const)
@@ -45,7 +45,7 @@ function shuffled(count: number): number[] {
     .map(([, n]) => n);
 }
 
-/** Sends events as batches of changing size, in this order. */
+/** Sends events in this order, in batches of varying size. */
 async function sendInBatches(h: Harness, all: readonly Sent[]): Promise<number> {
   let batches = 0;
   for (let from = 0; from < all.length; batches++) {
@@ -58,21 +58,21 @@ async function sendInBatches(h: Harness, all: readonly Sent[]): Promise<number> 
   return batches;
 }
 
-/** What a reader must see: by instant, and within one instant as they arrived. */
+/** The expected order: by instant, and within one instant by arrival. */
 function inOrder(sent: readonly Sent[]): string[] {
   return sent.map(({ id, ts }, i) => ({ id, ts, i }))
     .sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || a.i - b.i)
     .map(({ id }) => id);
 }
 
-Deno.test("section 6: 1,203 events sent out of order are read in order, whatever the page", async () => {
+Deno.test("section 6: 1,203 events sent out of order are read in order, whatever the page size", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  // Seven events share each instant, and batches lie across each other.
-  const sent = shuffled(1_203).map((n) => anEvent(n, { ts: at(Math.floor(n / 7) * 10) }));
-  const batches = await sendInBatches(h, sent);
+  // Seven events share each instant, and batches overlap in time.
+  const sentEvents = shuffled(1_203).map((n) => anEvent(n, { ts: at(Math.floor(n / 7) * 10) }));
+  const batches = await sendInBatches(h, sentEvents);
   assert(batches > 40, "many batches, so that pages cut through them");
-  const expected = inOrder(sent);
+  const expected = inOrder(sentEvents);
   for (const restarted of [false, true]) {
     if (restarted) await h.restart();
     for (const limit of [1_000, 401, 97]) {
@@ -84,10 +84,10 @@ Deno.test("section 6: 1,203 events sent out of order are read in order, whatever
   assertEquals((await h.get(PATH)).json.usage.events, 1_203);
 });
 
-Deno.test("section 6: one event a page walks through ties in the order of arrival", async () => {
+Deno.test("section 6: pages of one event return ties in the order of arrival", async () => {
   await using h = await Harness.open();
-  const sent = [5, 3, 9, 1, 7].map((n) => anEvent(n, { ts: at() }));
-  const halves = [sent.slice(0, 2), sent.slice(2)];
+  const sentEvents = [5, 3, 9, 1, 7].map((n) => anEvent(n, { ts: at() }));
+  const halves = [sentEvents.slice(0, 2), sentEvents.slice(2)];
   for (const half of halves) await h.post(`${PATH}/events`, { events: half });
   const read = await pages(h, 1);
   assertEquals(read, [5, 3, 9, 1, 7].map((n) => [eventId(n)]));
@@ -101,8 +101,8 @@ Deno.test("section 6: a page has 50 events by default and ends with a null curso
   await h.post(`${PATH}/events`, { events: [anEvent(51)] });
   const first = await page(h, null, null);
   assertEquals(first.ids, events(1, 50).map(({ id }) => id));
-  const rest = await page(h, null, first.cursor);
-  assertEquals([rest.ids, rest.cursor], [[eventId(51)], null]);
+  const remainder = await page(h, null, first.cursor);
+  assertEquals([remainder.ids, remainder.cursor], [[eventId(51)], null]);
 });
 
 Deno.test("section 6: a run without events has an empty page and a null cursor", async () => {
@@ -111,7 +111,7 @@ Deno.test("section 6: a run without events has an empty page and a null cursor",
   assertEquals(await page(h, 10, null), { ids: [], cursor: null });
 });
 
-Deno.test("section 6: a cursor keeps its place while events arrive before and behind it", async () => {
+Deno.test("section 6: a cursor keeps its position while events arrive before and after it", async () => {
   await using h = await Harness.open();
   const original = shuffled(300).map((n) => anEvent(n, { ts: at(1_000 + n * 10) }));
   await sendInBatches(h, original);
@@ -120,21 +120,21 @@ Deno.test("section 6: a cursor keeps its place while events arrive before and be
   assertEquals(first.ids, expected.slice(0, 120));
 
   const before = [anEvent(900, { ts: at(0) }), anEvent(901, { ts: at(1_005) })];
-  // The instant of the cursor itself: arrived later, so it stands behind it.
+  // The cursor's own instant, but a later arrival, so it follows the cursor.
   const same = anEvent(902, { ts: at(1_000 + 119 * 10) });
   const behind = [anEvent(903, { ts: at(3_333) }), anEvent(904, { ts: at(90_000) })];
   await h.post(`${PATH}/events`, { events: [...behind, same, ...before] });
 
-  const rest = (await pages(h, 50, first.cursor)).flat();
-  assertEquals(rest, inOrder([...original, ...behind, same, ...before]).slice(122));
-  assertEquals(rest[0], same.id);
+  const remainder = (await pages(h, 50, first.cursor)).flat();
+  assertEquals(remainder, inOrder([...original, ...behind, same, ...before]).slice(122));
+  assertEquals(remainder[0], same.id);
   const again = (await pages(h, 50, first.cursor)).flat();
-  assertEquals(again, rest, "a cursor can be used again");
-  const whole = (await pages(h, 1_000)).flat();
-  assertEquals(whole, inOrder([...original, ...behind, same, ...before]));
+  assertEquals(again, remainder, "a cursor can be used again");
+  const complete = (await pages(h, 1_000)).flat();
+  assertEquals(complete, inOrder([...original, ...behind, same, ...before]));
 });
 
-Deno.test("section 6: walking while events are appended misses none and repeats none", async () => {
+Deno.test("section 6: paging while events are appended misses none and repeats none", async () => {
   await using h = await Harness.open();
   await sendInBatches(h, events(0, 199));
   const read: string[] = [];
@@ -151,7 +151,7 @@ Deno.test("section 6: walking while events are appended misses none and repeats 
   assertEquals(read, stored);
 });
 
-Deno.test("section 6: events of all possible instants keep their order", async () => {
+Deno.test("section 6: events across the range of instants keep their order", async () => {
   await using h = await Harness.open();
   const instants = [
     "9999-12-31T23:59:59.999Z",
@@ -159,9 +159,9 @@ Deno.test("section 6: events of all possible instants keep their order", async (
     at(),
     "1970-01-01T00:00:00.001Z",
   ];
-  const sent = instants.map((ts, n) => anEvent(n, { ts }));
-  for (const event of sent) await h.post(`${PATH}/events`, { events: [event] });
-  assertEquals((await pages(h, 1)).flat(), inOrder(sent));
+  const sentEvents = instants.map((ts, n) => anEvent(n, { ts }));
+  for (const event of sentEvents) await h.post(`${PATH}/events`, { events: [event] });
+  assertEquals((await pages(h, 1)).flat(), inOrder(sentEvents));
 });
 
 Deno.test("section 6: events_limit is an integer from 1 to 1000", async () => {
@@ -176,7 +176,7 @@ Deno.test("section 6: events_limit is an integer from 1 to 1000", async () => {
   assertEquals((await page(h, 1_000, null)).ids.length, 3);
 });
 
-Deno.test("section 6: a text that is no cursor is refused, and a cursor reveals no other run", async () => {
+Deno.test("section 6: a text that is not a cursor is refused, and a cursor reveals no other run", async () => {
   await using h = await Harness.open();
   await h.post(`${PATH}/events`, { events: events(1, 3) });
   const { cursor } = await page(h, 2, null);

@@ -1,11 +1,11 @@
-/** Payloads come back as the very text that was sent, and what counts in them is counted. */
+/** Payloads are returned as the exact text sent, and their metrics are counted. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, eventId, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** Objects that a parser and a writer would not give back as they are. */
+/** Objects that parsing and rewriting would change. */
 const PAYLOADS: Readonly<Record<string, string>> = {
   "big integers": '{"n":12345678901234567890,"m":-9007199254740993}',
   "trailing zeros and exponents": '{"a":1.0,"b":1e2,"c":1E+2,"d":-0,"e":0.10}',
@@ -31,18 +31,18 @@ function withOutput(body: unknown, output: string): string {
   return `${JSON.stringify(body).slice(0, -1)},"output":${output}}`;
 }
 
-Deno.test("payloads of every type of event are kept as the text that was sent", async () => {
+Deno.test("payloads of every event type are kept as the exact text sent", async () => {
   await using h = await Harness.open();
-  const sent = Object.values(PAYLOADS).flatMap((data) =>
+  const sentEvents = Object.values(PAYLOADS).flatMap((data) =>
     ["log", "tool_call", "llm_call", "custom"].map((type) => ({ type, data }))
   );
-  for (const [n, { type, data }] of sent.entries()) {
+  for (const [n, { type, data }] of sentEvents.entries()) {
     const body = `{"events":[${eventWith(n, type, data)}]}`;
     assertEquals((await h.post(`${PATH}/events`, body)).status, 202, data);
   }
   await h.restart();
   const { text } = await h.get(`${PATH}?events_limit=1000`);
-  for (const [n, { data }] of sent.entries()) {
+  for (const [n, { data }] of sentEvents.entries()) {
     const start = text.indexOf(`"id":"${eventId(n)}"`);
     const from = text.indexOf('"data":', start) + '"data":'.length;
     assertEquals(text.slice(from, from + data.length), data);
@@ -50,7 +50,7 @@ Deno.test("payloads of every type of event are kept as the text that was sent", 
   }
 });
 
-Deno.test("output is kept as the text that was sent, in the answer and on reading", async () => {
+Deno.test("output is kept as the exact text sent, in the response and in reads", async () => {
   await using h = await Harness.open();
   for (const [n, output] of Object.values(PAYLOADS).entries()) {
     const path = `/v1/runs/${runId(n)}`;
@@ -82,7 +82,7 @@ Deno.test("of a repeated member around a payload the last one counts", async () 
   assertStringIncludes(text, '"data":{"last":2.0}');
 });
 
-Deno.test("pricing rule 4: a cost that an llm_call claims is not its cost", async () => {
+Deno.test("pricing rule 4: the cost reported by an llm_call is not its cost", async () => {
   await using h = await Harness.open();
   const data = { model: "no-such-model", provider: "p", input_tokens: 10, cost_usd: 99 };
   await h.post(`${PATH}/events`, { events: [anEvent(1, { type: "llm_call", data })] });
@@ -91,7 +91,7 @@ Deno.test("pricing rule 4: a cost that an llm_call claims is not its cost", asyn
   assertEquals(run.cost.unpriced_models, ["no-such-model"]);
 });
 
-Deno.test("section 6: usage sums the llm_calls and counts what failed", async () => {
+Deno.test("section 6: usage adds up the llm_calls and counts failures", async () => {
   await using h = await Harness.open();
   const call = (n: number, data: Record<string, unknown>) => anEvent(n, { type: "llm_call", data });
   const batch = [
@@ -117,7 +117,7 @@ Deno.test("section 6: usage sums the llm_calls and counts what failed", async ()
   });
 });
 
-Deno.test("R3: tokens of an llm_call that are no integers from 0 to 2^53-1 count nothing", async () => {
+Deno.test("R3: llm_call tokens that are not integers from 0 to 2^53-1 are not counted", async () => {
   await using h = await Harness.open();
   const send = (n: number, input_tokens: unknown) =>
     h.post(`${PATH}/events`, {
@@ -127,7 +127,7 @@ Deno.test("R3: tokens of an llm_call that are no integers from 0 to 2^53-1 count
   for (const [n, tokens] of [...unreadable, 0, 2 ** 53 - 1, null].entries()) {
     assertEquals((await send(n + 10, tokens)).status, 202);
   }
-  // Only an llm_call's payload is looked into.
+  // Only the payload of an llm_call is parsed.
   const free = anEvent(9, { type: "custom", data: { input_tokens: "many", model: 7 } });
   assertEquals((await h.post(`${PATH}/events`, { events: [free] })).status, 202);
   assertEquals((await h.get(PATH)).json.usage.input_tokens, 2 ** 53 - 1);

@@ -17,43 +17,43 @@ function send(h: Harness, batch: unknown, n = 1, key = h.key) {
   return h.post(`/v1/runs/${runId(n)}/events`, { events: batch }, { key });
 }
 
-/** Ids of the events of a run, in the order they are read. */
+/** Ids of a run's events, in reading order. */
 async function idsOf(h: Harness, n = 1): Promise<string[]> {
   const run = (await h.get(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
   return run.events.map(({ id }: { id: string }) => id);
 }
 
-Deno.test("contract 3: a batch is 202 with its counts and read back whole", async () => {
+Deno.test("contract 3: a batch is 202 with its counts and is read back completely", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   h.nowMs += 400;
-  const sent = [
+  const input = [
     anEvent(1),
     anEvent(2, { type: "tool_call", data: { tool: "search", args: [1, null] } }),
     anEvent(3, { type: "my.own-Type/1", data: {} }),
     anEvent(4, { type: "llm_call", turn: 3, data: { model: "m", input_tokens: 5 } }),
   ];
-  const answer = await send(h, sent);
+  const answer = await send(h, input);
   assertEquals([answer.status, answer.json], [202, { accepted: 4, duplicates: 0 }]);
   const run = (await h.get(PATH)).json;
   const [log, tool, own, call] = run.events;
   const received_at = at(400);
-  assertEquals([log, tool, own], sent.slice(0, 3).map((event) => ({ ...event, received_at })));
+  assertEquals([log, tool, own], input.slice(0, 3).map((event) => ({ ...event, received_at })));
   const { cost_usd, priced_by, ...asSent } = call;
-  assertEquals([cost_usd, priced_by, asSent], [0, null, { ...sent[3], received_at }]);
+  assertEquals([cost_usd, priced_by, asSent], [0, null, { ...input[3], received_at }]);
   const { usage } = run;
   assertEquals([usage.events, usage.logs, usage.tool_calls, usage.llm_calls], [4, 1, 1, 1]);
   assertEquals([run.status, run.updated_at], ["running", received_at]);
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is", async () => {
+Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is stored", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const refused = await send(h, events(1, 51));
   const { error, field } = refused.json;
   assertEquals([refused.status, error, field], [400, "batch_too_large", "events"]);
-  // The size is judged before what is in the batch.
+  // The size is checked before the contents of the batch.
   assertEquals((await send(h, Array(51).fill(null))).json.error, "batch_too_large");
   assertEquals(await h.dump(), before);
   const most = await send(h, events(1, 50));
@@ -95,9 +95,9 @@ Deno.test("decision 20: one bad event anywhere refuses the whole batch", async (
   await using h = await Harness.open();
   await send(h, events(1, 2));
   const before = await h.dump();
-  for (const place of [0, 25, 49]) {
+  for (const position of [0, 25, 49]) {
     const batch: unknown[] = events(10, 59);
-    batch[place] = anEvent(99, { ts: "never" });
+    batch[position] = anEvent(99, { ts: "never" });
     const answer = await send(h, batch);
     assertEquals([answer.status, answer.json.field], [400, "ts"]);
   }
@@ -117,7 +117,7 @@ Deno.test("decision 20: repeats inside a batch count as duplicates, the first is
   assertEquals([run.usage.events, await h.usage()], [2, 2]);
 });
 
-Deno.test("decision 21: repeats in later batches are dropped and counted, whatever they say", async () => {
+Deno.test("decision 21: repeats in later batches are dropped and counted, whatever their content", async () => {
   await using h = await Harness.open();
   await send(h, events(1, 3));
   const before = await h.dump();
@@ -134,7 +134,7 @@ Deno.test("decision 21: repeats in later batches are dropped and counted, whatev
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("decision 21: repeats are known among a thousand ids, also after a restart", async () => {
+Deno.test("decision 21: repeats are detected among a thousand ids, also after a restart", async () => {
   await using h = await Harness.open();
   for (let from = 0; from < 1_000; from += 50) await send(h, events(from, from + 49));
   await h.restart();
@@ -144,7 +144,7 @@ Deno.test("decision 21: repeats are known among a thousand ids, also after a res
   assertEquals([(await h.get(PATH)).json.usage.events, await h.usage()], [1_005, 1_005]);
 });
 
-Deno.test("decision 19: an event id is unique within its run, not beyond", async () => {
+Deno.test("decision 19: an event id is unique only within its run", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   for (const [n, key] of [[1, h.key], [2, h.key], [1, other.key]] as const) {
@@ -157,7 +157,7 @@ Deno.test("decision 19: an event id is unique within its run, not beyond", async
   assertEquals([await h.usage(), await h.usage(other.team)], [5, 2]);
 });
 
-Deno.test("decision 19: external_id stands in for an absent id, and id wins", async () => {
+Deno.test("decision 19: external_id replaces an absent id, and id wins", async () => {
   await using h = await Harness.open();
   const batch = [
     anEvent(1, { id: undefined, external_id: eventId(1) }),
@@ -203,7 +203,7 @@ Deno.test("decision 17: events after the finish are stored, each batch a revisio
   assertEquals([run.usage.events, run.finished_at, run.updated_at], [4, at(5_000), at(3_000)]);
 });
 
-Deno.test("contract 3: overlapping batches at once store each event exactly once", async () => {
+Deno.test("contract 3: concurrent overlapping batches store each event exactly once", async () => {
   await using h = await Harness.open();
   const batches = Array.from({ length: 20 }, (_, i) => events(i * 10, i * 10 + 29));
   const answers = await Promise.all(batches.map((batch) => send(h, batch)));

@@ -1,4 +1,4 @@
-/** Sums in answers have all their digits, so that groups add up to totals for who reads them exactly. */
+/** Sums in responses have all digits, so that groups add up to totals for an exact reader. */
 import { assertEquals } from "@std/assert";
 import { picodollars } from "../../domain/pricing/money.ts";
 import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
@@ -6,7 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-/** The numbers of a field in a text, digit by digit. */
+/** Extracts the numbers of a field from a text, digit by digit. */
 function digitsOf(text: string, field: string): string[] {
   return Array.from(
     text.matchAll(new RegExp(`"${field}":(-?[\\d.]+)[,}]`, "g")),
@@ -14,7 +14,7 @@ function digitsOf(text: string, field: string): string[] {
   );
 }
 
-/** Dollars as whole picodollars. */
+/** Converts dollars to integer picodollars. */
 function exact(usd: string): bigint {
   const [whole = "", decimals = ""] = usd.split(".");
   return BigInt(whole + decimals.padEnd(12, "0"));
@@ -22,7 +22,7 @@ function exact(usd: string): bigint {
 
 Deno.test("R16: groups of spend add up to the total, to the last digit", async () => {
   await using h = await Harness.open();
-  // Each is exact as a number, and their sum is not.
+  // Each is exact as a number, but their sum is not.
   const costs = [999_999.123456789, 999_998.000000001, 0.1, 1e-7 + 1];
   for (const [n, cost_usd] of costs.entries()) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { agent: `agent-${n}`, cost_usd }));
@@ -38,7 +38,7 @@ Deno.test("R16: groups of spend add up to the total, to the last digit", async (
   ]);
 });
 
-Deno.test("R16: tokens and the cost of a run are exact beyond 2^53, in each answer", async () => {
+Deno.test("R16: tokens and the cost of a run are exact beyond 2^53, in each response", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const data = { model: "gpt-4o", input_tokens: MAX, output_tokens: MAX };
@@ -46,7 +46,7 @@ Deno.test("R16: tokens and the cost of a run are exact beyond 2^53, in each answ
   await h.post(`/v1/runs/${runId(1)}/events`, { events });
   await h.worker.idle();
   const tokens = 3n * BigInt(MAX);
-  // $2.50 and $10 a million.
+  // $2.50 and $10 per million.
   const cost = tokens * 12_500_000n;
   const spend = "/v1/spend?from=2026-11-01&to=2026-11-30&group_by=agent";
   const paths = [`/v1/runs/${runId(1)}`, `/v1/runs/${runId(1)}/cost`, "/v1/runs", spend];

@@ -5,7 +5,7 @@ import { dollarsText, type Picodollars } from "../../domain/pricing/money.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
 import { aRow } from "../support/builders/exports.ts";
 
-/** A run as CSV, read as a table with names. */
+/** Reads a run's CSV as a table with named columns. */
 function csvOf(row: RunListRow): Record<string, string> {
   const { head, line } = EXPORT_FORMS.csv;
   const [only = {}] = parse<Record<string, string>>(head + line(row), { columns: true });
@@ -23,7 +23,7 @@ Deno.test("money: dollars as text are exact to the picodollar, however many ther
   for (const [amount, text] of texts) assertEquals(dollarsText(amount), text);
 });
 
-Deno.test("export: both forms say the same of a run, and money to the picodollar", () => {
+Deno.test("export: both formats agree on each run, with money exact to the picodollar", () => {
   const amount = 9_007_199_254_740_993_000_001n;
   const row = aRow(1, {
     agent: '=HYPERLINK("evil")',
@@ -54,7 +54,7 @@ Deno.test("export: both forms say the same of a run, and money to the picodollar
   }
 });
 
-Deno.test("export: a run without an opening has empty cells, not words", () => {
+Deno.test("export: a run without an opening has empty cells", () => {
   const row = aRow(1, { agent: null, startedAt: null, durationMs: null, flags: ["no_opening"] });
   const csv = csvOf(row);
   assertEquals([csv["agent"], csv["started_at"], csv["duration_ms"]], ["", "", ""]);

@@ -1,4 +1,4 @@
-/** Exports: everything asked for, made while it is taken, and never an end that is none. */
+/** Exports: complete, generated at the client's pace, and never ended early without an error. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parse } from "csv-parse";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
@@ -25,7 +25,7 @@ function linesOf(text: string): Record<string, unknown>[] {
   return text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-Deno.test("exports: real runs in both forms, newest first, the same as the list shows them", async () => {
+Deno.test("exports: real runs in both formats, newest first, as in the list", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { customer_id: "=cmd|'/c calc'!A1", feature: "a,b" }));
   await h.post(`/v1/runs/${runId(1)}/events`, { events: events(1, 3) });
@@ -51,7 +51,7 @@ Deno.test("exports: real runs in both forms, newest first, the same as the list 
   assertEquals([last?.["events"], last?.["duration_ms"]], ["3", "5000"]);
 });
 
-Deno.test("exports: the filters of the list, but for its default window", async () => {
+Deno.test("exports: the filters of the list, without its default window", async () => {
   await using h = await Harness.open();
   const old = new Date(NOON - 3 * 86_400_000).toISOString();
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "a", cost_usd: 2, started_at: old }));
@@ -73,7 +73,7 @@ Deno.test("exports: the filters of the list, but for its default window", async 
   }
 });
 
-Deno.test("exports: a foreign team's runs are not in them, and the scope read is needed", async () => {
+Deno.test("exports: another team's runs are not included, and the scope read is required", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -91,7 +91,7 @@ Deno.test("exports: a foreign team's runs are not in them, and the scope read is
   ]);
 });
 
-Deno.test("exports: a name to save it by, and HEAD answers without making anything", async () => {
+Deno.test("exports: the response has a file name, and HEAD does not create the export", async () => {
   const runList = new FakeRunList(10);
   await using h = await Harness.open({ deps: { runList } });
   for (const form of FORMS) {
@@ -114,19 +114,19 @@ Deno.test("exports: all of 20,000 runs, each once, in the order of the pages", a
   assertEquals(csv.length, 20_000);
 });
 
-Deno.test("exports: pages are read as the client takes them, and not at all once it has gone", async () => {
+Deno.test("exports: pages are read at the client's pace, and not after it disconnects", async () => {
   const runList = new FakeRunList(1_000_000);
   await using h = await Harness.open({ deps: { runList } });
   const { body } = await begin(h, "/v1/runs.ndjson");
   const reader = body?.getReader();
   await reader?.read();
-  // Buffers of sockets take some of it: of 2,000 pages these are few.
+  // Socket buffers accept some of it: a few of 2,000 pages.
   await untilStill(() => runList.asked.length);
   assert(runList.asked.length < 200, String(runList.asked.length));
   await reader?.cancel();
   await untilStill(() => runList.asked.length);
   assert(runList.asked.length < 200, String(runList.asked.length));
-  // Whoever left holds no place: four at once are a team's most.
+  // A disconnected client uses no slot: a team may have four concurrent exports.
   for (let n = 0; n < 5; n++) {
     const next = await begin(h, "/v1/runs.csv");
     await next.body?.cancel();
@@ -142,7 +142,7 @@ async function untilStill(count: () => number): Promise<void> {
   }
 }
 
-Deno.test("exports: of one team four at once, the fifth is told to come back; others are served", async () => {
+Deno.test("exports: a team has four concurrent exports, the fifth must retry; others are served", async () => {
   await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
   const other = await h.addTeam("team");
   const open = [];
@@ -151,12 +151,12 @@ Deno.test("exports: of one team four at once, the fifth is told to come back; ot
   assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
   assert(refused.headers.has("retry-after"));
   open.push(await begin(h, "/v1/runs.csv", other.key));
-  // They take no place among the requests at work.
+  // They do not count against the concurrency limit.
   assertEquals((await h.get("/v1/usage")).status, 200);
   for (const { body } of open) await body?.cancel();
 });
 
-Deno.test("exports: one that the store fails breaks off, without an end, and is logged", async () => {
+Deno.test("exports: an export aborts without an end if the store fails, and is logged", async () => {
   let pages = 0;
   const runList: RunListStore = {
     page() {
@@ -180,7 +180,7 @@ Deno.test("exports: one that the store fails breaks off, without an end, and is 
   }
 });
 
-Deno.test("exports: they break off when the service shuts down", async () => {
+Deno.test("exports: they abort when the service shuts down", async () => {
   await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
   const { body } = await begin(h, "/v1/runs.ndjson");
   const reader = body?.getReader();
@@ -191,7 +191,7 @@ Deno.test("exports: they break off when the service shuts down", async () => {
   });
 });
 
-/** Ways to take an export, and to take the right to it away. */
+/** Ways to start an export, and to revoke access to it. */
 const REVOCATIONS: Readonly<
   Record<
     string,
@@ -222,7 +222,7 @@ const REVOCATIONS: Readonly<
 };
 
 for (const [what, begun] of Object.entries(REVOCATIONS)) {
-  Deno.test(`M3: an export breaks off when ${what}, and is no failure`, async () => {
+  Deno.test(`M3: an export aborts when ${what}, and is not a failure`, async () => {
     const runList = new FakeRunList(1_000_000);
     await using h = await Harness.open({ deps: { runList }, operatorKey: OPERATOR_KEY });
     const { path, headers, revoke } = await begun(h);
@@ -236,13 +236,13 @@ for (const [what, begun] of Object.entries(REVOCATIONS)) {
     await assertRejects(async () => {
       while (!(await reader?.read())?.done);
     });
-    // One that was being read when it happened.
+    // An export in progress at that moment.
     assert(runList.asked.length <= before + 1);
     assertEquals(h.log.filter((line) => line.includes("failure")), []);
   });
 }
 
-Deno.test("M3: the read of an export ends when its client is gone", async () => {
+Deno.test("M3: the read of an export ends when its client disconnects", async () => {
   const reading = Promise.withResolvers<AbortSignal>();
   const runList: RunListStore = {
     page() {

@@ -1,4 +1,7 @@
-/** Failed credentials are 401 however many there are, cost little, and hurt nobody at the same address. */
+/**
+ * Failed credentials are 401 however many there are, cost little, and do not affect other clients
+ * at the same address.
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
@@ -8,17 +11,17 @@ import { Gate } from "../support/harness/worker_harness.ts";
 
 const WRONG = `apk_eu_${"0".repeat(32)}`;
 
-/** A secret that nobody has. */
+/** A secret that does not exist. */
 function madeUp(n: number): string {
   return `apk_eu_${n.toString(16).padStart(32, "0")}`;
 }
 
-/** Asks for a run that is not there, which reads no credential but the caller's: 404 for one that works. */
+/** Requests an unknown run, which reads no credential but the caller's: 404 for a valid one. */
 async function askWith(h: Harness, key: string): Promise<number> {
   return (await h.get(`/v1/runs/${runId(99)}`, { key })).status;
 }
 
-Deno.test("R15: every way to fail is 401 with the same bytes, however often within one instant", async () => {
+Deno.test("R15: every failure is 401 with the same bytes, however often within one instant", async () => {
   await using h = await Harness.open({ deps: { limits: createRequestLimits(() => 0) } });
   const revoked = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { json } = await h.get("/v1/keys");
@@ -40,7 +43,7 @@ Deno.test("R15: every way to fail is 401 with the same bytes, however often with
   assertMatch(ping.text, /^invalid_credential .*\n$/);
 });
 
-Deno.test("a credential that is refused again and again is looked for once", async () => {
+Deno.test("a credential that is refused repeatedly is looked up once", async () => {
   await using h = await Harness.open();
   const revoked = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { json } = await h.get("/v1/keys");
@@ -53,12 +56,12 @@ Deno.test("a credential that is refused again and again is looked for once", asy
     );
     for (let n = 0; n < 20; n++) answers.push(await h.get("/v1/keys", { key }));
     assertEquals(new Set(answers.map(({ status }) => status)), new Set([401]));
-    // Those that came before the first was refused share the slots of their address.
+    // Requests before the first refusal share the slots of their address.
     assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
   }
 });
 
-Deno.test("of many requests at once with a key that is not in memory a few look for it", async () => {
+Deno.test("of many concurrent requests with an uncached key a few look it up", async () => {
   await using h = await Harness.open();
   const fresh = await h.addKey({ kind: "api_key", scopes: ["read"] });
   using reads = new ReadsOf(h.store, "credential");
@@ -67,7 +70,7 @@ Deno.test("of many requests at once with a key that is not in memory a few look 
   assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
 });
 
-Deno.test("made-up credentials of one address take a few slots, and nobody else waits for them", async () => {
+Deno.test("made-up credentials from one address take a few slots, and other clients do not wait", async () => {
   await using h = await Harness.open();
   const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];
   assertEquals(await askWith(h, known), 404);
@@ -78,10 +81,10 @@ Deno.test("made-up credentials of one address take a few slots, and nobody else 
   });
   const flood = Array.from({ length: 40 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
   await gate.reached();
-  // A key in memory asks nobody.
+  // A cached key needs no lookup.
   assertEquals(await askWith(h, known), 404);
   assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
-  // A key that is not waits for its turn and is served, at the same address too.
+  // An uncached key waits for its turn and is served, at the same address too.
   const served = askWith(h, fresh);
   isOpen = true;
   gate.open();
@@ -90,16 +93,16 @@ Deno.test("made-up credentials of one address take a few slots, and nobody else 
   assert(reads.most <= 4, `${reads.most} look-ups at once`);
 });
 
-Deno.test("another address does not wait for the look-ups of one that floods", async () => {
+Deno.test("another address does not wait for the lookups of a flooding address", async () => {
   await using h = await Harness.open();
   const fresh = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const release = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
-  let held = 0;
+  let blocked = 0;
   using _reads = new ReadsOf(h.store, "credential", async () => {
-    // Those of the flood never end by themselves; the fifth is of the other address.
-    if (++held === 4) full.resolve();
-    if (held <= 4) await release.promise;
+    // The flood's lookups never end on their own; the fifth is from the other address.
+    if (++blocked === 4) full.resolve();
+    if (blocked <= 4) await release.promise;
   });
   const flood = Array.from({ length: 20 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
   await full.promise;
@@ -112,27 +115,27 @@ Deno.test("another address does not wait for the look-ups of one that floods", a
   assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
 });
 
-Deno.test("a key that works is looked up again in the line of its team, not behind its address", async () => {
+Deno.test("a valid key is looked up again in its team's queue, not after its address", async () => {
   await using h = await Harness.open();
   const find = (key: string, from: string) => Promise.resolve(h.credentials.find(key, () => from));
   assert(await find(h.key, "flooded") !== null);
-  // As after some seconds: it is no longer fresh in memory.
+  // As after several seconds: its cache entry is stale.
   const realNow = performance.now;
   const release = Promise.withResolvers<void>();
-  let held = 0;
+  let blocked = 0;
   using _reads = new ReadsOf(h.store, "credential", async () => {
-    if (++held <= 4) await release.promise;
+    if (++blocked <= 4) await release.promise;
   });
   const flood = Array.from({ length: 20 }, (_, n) => find(madeUp(n), "flooded"));
   performance.now = () => realNow.call(performance) + 6_000;
-  const found = find(h.key, "flooded");
+  const result = find(h.key, "flooded");
   performance.now = realNow;
-  assert(await found !== null);
+  assert(await result !== null);
   release.resolve();
   assertEquals((await Promise.all(flood)).filter((each) => each !== null), []);
 });
 
-Deno.test("a credential that works keeps its own answer where it may not ask", async () => {
+Deno.test("a valid credential without permission keeps its own error", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
   const scope = await h.get("/v1/keys", { key: token });
@@ -140,24 +143,24 @@ Deno.test("a credential that works keeps its own answer where it may not ask", a
   assertEquals((await h.get(`/v1/ping?id=${runId(2)}`, { key: token })).status, 200);
 });
 
-Deno.test("a new or rotated key of one team leaves the keys of others in memory", async () => {
+Deno.test("a new or rotated key of one team leaves other teams' keys in the cache", async () => {
   await using h = await Harness.open();
   const { key: other } = await h.addTeam("free");
   await askWith(h, other);
-  const made = (await h.post("/v1/keys", {
+  const created = (await h.post("/v1/keys", {
     kind: "api_key",
     name: "x",
     scopes: ["read"],
   })).json;
-  assertEquals(await askWith(h, made.secret), 404);
+  assertEquals(await askWith(h, created.secret), 404);
   using reads = new ReadsOf(h.store, "credential");
   assertEquals(await askWith(h, other), 404);
   assertEquals(reads.count, 0);
-  const rotated = await h.post(`/v1/keys/${made.id}/rotate`, { overlap_hours: 0 });
+  const rotated = await h.post(`/v1/keys/${created.id}/rotate`, { overlap_hours: 0 });
   assertEquals(rotated.status, 201);
   const before = reads.count;
   assertEquals(await askWith(h, other), 404);
   assertEquals(reads.count, before);
-  assertEquals(await askWith(h, made.secret), 401);
+  assertEquals(await askWith(h, created.secret), 401);
   assertEquals(await askWith(h, rotated.json.secret), 404);
 });

@@ -1,4 +1,4 @@
-/** A client that is generated from the document compiles, and does what the README does. */
+/** A client generated from the OpenAPI document compiles, and performs the README's steps. */
 import { assert, assertEquals } from "@std/assert";
 import openapiTS, { astToString } from "openapi-typescript";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The README's steps, as somebody writes them who has the generated types alone. */
+/** The README's steps, written with only the generated types. */
 const README_STEPS = `
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.ts";
@@ -78,7 +78,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-/** What the compiler must not take: without the types, or without its strictness, it would. */
+/** Code that the compiler must reject: without the types, or without strict mode, it would not. */
 const WRONG: Readonly<Record<string, string>> = {
   "a status that is none":
     `export const wrong: components["schemas"]["FinishRequest"]["status"] = "done";`,
@@ -133,7 +133,7 @@ Deno.test("a generated TypeScript client compiles strictly, and performs the REA
       });
     });
 
-    await t.step("what is wrong is refused", async () => {
+    await t.step("wrong types are rejected", async () => {
       const files = await Promise.all(
         Object.entries(WRONG).map(([name, text]) => {
           const wrong = `import type { components } from "./api.ts";\n${text}\n`;

@@ -1,11 +1,11 @@
-/** Headers that every answer has: what browsers and caches may do with it. */
+/** Headers of every response: instructions for browsers and caches. */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { dashboardRoutes } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** Asks and leaves the body: some have no end. */
+/** Sends a request and ignores the body: some are endless. */
 async function headersOf(
   h: Harness,
   method: string,
@@ -18,7 +18,7 @@ async function headersOf(
   return answer;
 }
 
-Deno.test("every answer says who may keep it, and that its type is meant", async () => {
+Deno.test("every response has its caching policy and nosniff", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2]) await h.post("/v1/runs", aRun(n));
   const seen = new Map<number, number>();
@@ -27,14 +27,14 @@ Deno.test("every answer says who may keep it, and that its type is meant", async
     seen.set(status, (seen.get(status) ?? 0) + 1);
     const what = `${method} ${path} ${status}`;
     assertEquals(answered.get("x-content-type-options"), "nosniff", what);
-    const kept = answered.get("cache-control") ?? "";
-    assert(kept.split(",").length <= 3 && kept !== "", what);
-    const isForAll = kept.includes("public");
-    assert(isForAll || /no-cache|no-store/.test(kept), what);
+    const cacheControl = answered.get("cache-control") ?? "";
+    assert(cacheControl.split(",").length <= 3 && cacheControl !== "", what);
+    const isForAll = cacheControl.includes("public");
+    assert(isForAll || /no-cache|no-store/.test(cacheControl), what);
     const mayBeForAll = method === "GET" &&
       /^\/(docs|openapi\.json|dashboard\/assets\/.*\.css)$/.test(path);
     assertEquals(isForAll, mayBeForAll, what);
-    // Whoever keeps it by its address alone must not hand it to somebody else.
+    // A cache keyed by URL alone must not share it between callers.
     const vary = answered.get("vary") ?? "";
     const isRead = method === "GET" && path.startsWith("/v1/");
     if (isRead) assert(vary.includes("Authorization, X-AgentPing-Key"), `${what} ${vary}`);

@@ -1,4 +1,4 @@
-/** Starts, closes and their order: every way heartbeats and runs can share an id. */
+/** Starts, closes and their order: every way that heartbeats and runs can share an id. */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -55,7 +55,7 @@ Deno.test("decision 25: a sent duration or end wins over the span since the star
   assertEquals([measured.status, measured.json.duration_ms], [202, 5]);
 });
 
-Deno.test("decision 25: what the close says wins, field by field", async () => {
+Deno.test("decision 25: the close's fields win, field by field", async () => {
   await using h = await Harness.open();
   await beat(h, {
     status: "start",
@@ -84,7 +84,7 @@ Deno.test("decision 25: what the close says wins, field by field", async () => {
   assertEquals([run.metadata.stage, run.metadata.job], ["close", "a"]);
 });
 
-Deno.test("decision 25: what the close leaves out stays the start's", async () => {
+Deno.test("decision 25: fields absent from the close keep the start's values", async () => {
   await using h = await Harness.open();
   const metadata = { job: "a" };
   await beat(h, { status: "start", cost_usd: 1.5, input_tokens: 10, metadata, feature: "f" });
@@ -95,14 +95,14 @@ Deno.test("decision 25: what the close leaves out stays the start's", async () =
   assertEquals([run.metadata, run.feature], [metadata, "f"]);
 });
 
-Deno.test("decision 25: model of the start and tokens of the close are priced together", async () => {
+Deno.test("decision 25: the start's model and the close's tokens are priced together", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start", model: "m-1" });
   await beat(h, { input_tokens: 3 });
   assertEquals((await recordOf(h)).cost.unpriced_models, ["m-1"]);
 });
 
-Deno.test("decision 25: a close that claims another start or agent is a conflict", async () => {
+Deno.test("decision 25: a close that names another start or agent is a conflict", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const stored = await h.dump();
@@ -127,7 +127,7 @@ Deno.test("decision 26: after the close nothing reopens it and no other close ch
   assertEquals((await recordOf(h)).status, "failed");
 });
 
-Deno.test("decision 26: a start repeated after its close answers the closed record", async () => {
+Deno.test("decision 26: a start repeated after its close returns the closed record", async () => {
   await using h = await Harness.open();
   const started = await beat(h, { status: "start" });
   assertEquals((await beat(h, { status: "start" })).text, started.text);
@@ -137,7 +137,7 @@ Deno.test("decision 26: a start repeated after its close answers the closed reco
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 26: racing closes of a start: one is stored, all answer the same", async () => {
+Deno.test("decision 26: of racing closes of a start one is stored, and all return it", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const words = ["ok", "fail", "timeout", "ok", "fail", "timeout"];
@@ -187,7 +187,7 @@ Deno.test("decision 27: start on a run that is open is a replay of it", async ()
   assertEquals(await h.dump(), stored);
 });
 
-Deno.test("R18: POST /v1/runs on a heartbeat's id is a replay in run words, and opens its run", async () => {
+Deno.test("R18: POST /v1/runs on a heartbeat's id is a replay in run vocabulary, and opens its run", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const running = await open(h);
@@ -204,8 +204,12 @@ Deno.test("decision 27: only agent and started_at conflict, whichever call came 
   for (const fields of [{ agent: "other" }, { started_at: at(1) }]) {
     const [field] = Object.keys(fields);
     for (const status of ["start", "ok"]) {
-      const sent = await beat(h, { status, ...fields });
-      assertEquals([sent.status, sent.json.error, sent.json.field], [409, "id_conflict", field]);
+      const response = await beat(h, { status, ...fields });
+      assertEquals([response.status, response.json.error, response.json.field], [
+        409,
+        "id_conflict",
+        field,
+      ]);
     }
     await h.post("/v1/heartbeats", aHeartbeat(2, { status: "start", started_at: at() }));
     const opened = await h.post("/v1/runs", aRun(2, { agent: "nightly", ...fields }));
@@ -220,13 +224,13 @@ Deno.test("decision 27: only agent and started_at conflict, whichever call came 
 Deno.test("decisions 16 and 27: a heartbeat opens a run whose finish came first", async () => {
   await using h = await Harness.open();
   await finish(h, { status: "cancelled", finished_at: at(2_000) });
-  const sent = await beat(h, { status: "ok", cost_usd: 4 });
-  const { status, finished_at, duration_ms } = sent.json;
-  assertEquals([sent.status, status], [202, "cancelled"]);
+  const response = await beat(h, { status: "ok", cost_usd: 4 });
+  const { status, finished_at, duration_ms } = response.json;
+  assertEquals([response.status, status], [202, "cancelled"]);
   assertEquals([finished_at, duration_ms], [at(2_000), 2_000]);
   const run = await recordOf(h);
   assertEquals([run.status, run.cost_usd, run.kind], ["cancelled", 4, "heartbeat"]);
-  assertEquals((await beat(h)).text, sent.text);
+  assertEquals((await beat(h)).text, response.text);
 });
 
 for (const path of ["/v1/runs", "/v1/heartbeats"]) {
@@ -235,9 +239,9 @@ for (const path of ["/v1/runs", "/v1/heartbeats"]) {
     const answers: string[] = [];
     for (const n of [1, 2]) {
       await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
-      const sent = await h.post(path, aRun(n, path === "/v1/runs" ? {} : { status: "start" }));
-      assertEquals(sent.status, 202);
-      answers.push(sent.text.replace(runId(n), "run"));
+      const response = await h.post(path, aRun(n, path === "/v1/runs" ? {} : { status: "start" }));
+      assertEquals(response.status, 202);
+      answers.push(response.text.replace(runId(n), "run"));
       const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
       assertEquals([run.status, run.started_at], ["success", at()]);
     }
@@ -250,8 +254,8 @@ Deno.test("decisions 17 and 27: events join a heartbeat's run and leave its stat
   await beat(h, { cost_usd: 2 });
   const data = { model: "m-1", input_tokens: 1 };
   const events = [anEvent(1), anEvent(2, { type: "llm_call", data })];
-  const sent = await h.post(`/v1/runs/${runId(1)}/events`, { events });
-  assertEquals([sent.status, sent.json.accepted], [202, 2]);
+  const response = await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  assertEquals([response.status, response.json.accepted], [202, 2]);
   const run = await recordOf(h);
   assertEquals([run.usage.events, run.cost_usd, run.cost.unpriced_models], [2, 2, []]);
 });

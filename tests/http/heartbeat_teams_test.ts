@@ -1,10 +1,10 @@
-/** One id in two teams: nothing one team does changes a byte of what the other is told. */
+/** One id in two teams: no call of one team changes a byte of the other's responses. */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
 
-/** A team's story on one id: every call, some of them refused or replayed. */
-async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {
+/** A team's calls on one id, of every kind, some of them refused or replayed. */
+async function sendAll(h: Harness, key: string, agent: string): Promise<Answer[]> {
   const path = `/v1/runs/${runId(1)}`;
   const options = { key };
   return [
@@ -26,16 +26,16 @@ async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {
   ];
 }
 
-/** Everything a client can see of an answer but the names of this one exchange. */
+/** Everything a client sees of a response except the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
 Deno.test("decision 32: answers are the same bytes with and without another team's data", async () => {
   const alone = await (async () => {
     await using h = await Harness.open();
-    return (await tell(h, KEY, "nightly")).map(seen);
+    return (await sendAll(h, KEY, "nightly")).map(seen);
   })();
   await using h = await Harness.open();
   const other = await h.addTeam("free");
@@ -44,15 +44,15 @@ Deno.test("decision 32: answers are the same bytes with and without another team
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] }, { key: other.key });
   await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "theirs" }), { key: other.key });
   await h.post("/v1/heartbeats", aHeartbeat(9, { agent: "theirs" }), { key: other.key });
-  assertEquals((await tell(h, KEY, "nightly")).map(seen), alone);
+  assertEquals((await sendAll(h, KEY, "nightly")).map(seen), alone);
 });
 
-Deno.test("decision 32: two teams live through the same ids side by side", async () => {
+Deno.test("decision 32: two teams use the same ids independently", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   const [ours, theirs] = await Promise.all([
-    tell(h, KEY, "nightly"),
-    tell(h, other.key, "nightly"),
+    sendAll(h, KEY, "nightly"),
+    sendAll(h, other.key, "nightly"),
   ]);
   assertEquals(ours.map(seen), theirs.map(seen));
   assertEquals(ours.map(({ status }) => status), [
@@ -71,12 +71,12 @@ Deno.test("decision 32: two teams live through the same ids side by side", async
   assertEquals(await h.usage(), await h.usage(other.team));
 });
 
-Deno.test("decision 32: a team's writes leave the other team's record and count alone", async () => {
+Deno.test("decision 32: a team's writes leave the other team's record and count unchanged", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
-  await tell(h, KEY, "nightly");
+  await sendAll(h, KEY, "nightly");
   const before = { record: (await h.get(`/v1/runs/${runId(1)}`)).text, usage: await h.usage() };
-  await tell(h, other.key, "theirs");
+  await sendAll(h, other.key, "theirs");
   const after = { record: (await h.get(`/v1/runs/${runId(1)}`)).text, usage: await h.usage() };
   assertEquals(after, before);
   const theirs = await h.get(`/v1/runs/${runId(1)}`, { key: other.key });

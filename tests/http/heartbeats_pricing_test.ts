@@ -1,4 +1,4 @@
-/** What a heartbeat costs (pricing rules 1 to 4, decision 34). */
+/** Cost of a heartbeat (pricing rules 1 to 4, decision 34). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -12,21 +12,21 @@ async function recordOf(h: Harness) {
 for (const cost_usd of [0, 0.1, 12.34, 1e-12, 0.000001234567, 1e6, 1e-7]) {
   Deno.test(`pricing rule 1: cost_usd ${cost_usd} is the cost, whatever the tokens`, async () => {
     await using h = await Harness.open();
-    const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd, ...TOKENS }));
-    assertEquals([sent.status, sent.json.cost_usd], [202, cost_usd]);
+    const response = await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd, ...TOKENS }));
+    assertEquals([response.status, response.json.cost_usd], [202, cost_usd]);
     const run = await recordOf(h);
     assertEquals([run.cost_usd, run.cost.unpriced_models], [cost_usd, []]);
     assertEquals([run.usage.input_tokens, run.usage.output_tokens], [100, 10]);
   });
 }
 
-Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is remembered", async () => {
+Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is listed as unpriced", async () => {
   await using h = await Harness.open();
-  const sent = await h.post(
+  const response = await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, { ...TOKENS, cached_input_tokens: 40 }),
   );
-  assertEquals([sent.status, sent.json.cost_usd], [202, 0]);
+  assertEquals([response.status, response.json.cost_usd], [202, 0]);
   const run = await recordOf(h);
   assertEquals([run.cost_usd, run.cost.unpriced_models, run.cost.flags], [0, ["m-1"], []]);
   const { input_tokens, output_tokens, cached_input_tokens, llm_calls } = run.usage;
@@ -44,14 +44,14 @@ for (const name of ["input_tokens", "output_tokens", "cached_input_tokens"]) {
 Deno.test("pricing rule 2: a model without tokens, and tokens without a model, price nothing", async () => {
   await using h = await Harness.open();
   for (const [n, fields] of [[1, { model: "m-1" }], [2, { input_tokens: 5 }]] as const) {
-    const sent = await h.post("/v1/heartbeats", aHeartbeat(n, fields));
-    assertEquals([sent.status, sent.json.cost_usd], [202, 0]);
+    const response = await h.post("/v1/heartbeats", aHeartbeat(n, fields));
+    assertEquals([response.status, response.json.cost_usd], [202, 0]);
     const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.cost_usd, run.cost.unpriced_models], [0, []]);
   }
 });
 
-Deno.test("decisions, section 5: more cached than input tokens are taken and flagged", async () => {
+Deno.test("decisions, section 5: more cached than input tokens are accepted and flagged", async () => {
   await using h = await Harness.open();
   const tokens = { model: "m-1", input_tokens: 1, cached_input_tokens: 2 };
   assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1, tokens))).status, 202);
@@ -64,8 +64,8 @@ Deno.test("pricing rule 4: a run ignores the cost_usd of the heartbeat that clos
   const data = { model: "m-2", input_tokens: 7, cost_usd: 4 };
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { type: "llm_call", data })] });
   const closing = aHeartbeat(1, { agent: "researcher", cost_usd: 5, ...TOKENS });
-  const sent = await h.post("/v1/heartbeats", closing);
-  assertEquals([sent.status, sent.json.cost_usd], [202, 0]);
+  const response = await h.post("/v1/heartbeats", closing);
+  assertEquals([response.status, response.json.cost_usd], [202, 0]);
   const run = await recordOf(h);
   assertEquals([run.kind, run.cost_usd, run.cost.unpriced_models], ["run", 0, ["m-2"]]);
   assertEquals(run.usage.input_tokens, 7);
@@ -89,9 +89,13 @@ Deno.test("decision 34: money and tokens outside their range are refused, nothin
   ];
   for (const [field, values] of bad) {
     for (const value of values) {
-      const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { [field]: value }));
-      const { error, field: named } = sent.json;
-      assertEquals([sent.status, error, named], [400, "invalid_field", field], `${field} ${value}`);
+      const response = await h.post("/v1/heartbeats", aHeartbeat(1, { [field]: value }));
+      const { error, field: named } = response.json;
+      assertEquals(
+        [response.status, error, named],
+        [400, "invalid_field", field],
+        `${field} ${value}`,
+      );
     }
   }
   const infinite = `{"agent":"nightly","cost_usd":1e999}`;
@@ -102,7 +106,7 @@ Deno.test("decision 34: money and tokens outside their range are refused, nothin
 Deno.test("decision 34: the largest values are kept to the last unit", async () => {
   await using h = await Harness.open();
   const most = Number.MAX_SAFE_INTEGER;
-  const sent = await h.post(
+  const response = await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, {
       cost_usd: 1e6,
@@ -113,7 +117,11 @@ Deno.test("decision 34: the largest values are kept to the last unit", async () 
       started_at: at(),
     }),
   );
-  assertEquals([sent.status, sent.json.cost_usd, sent.json.duration_ms], [202, 1e6, most]);
+  assertEquals([response.status, response.json.cost_usd, response.json.duration_ms], [
+    202,
+    1e6,
+    most,
+  ]);
   const { usage, duration_ms } = await recordOf(h);
   const { input_tokens, output_tokens, cached_input_tokens } = usage;
   assertEquals([input_tokens, output_tokens, cached_input_tokens], [most, most, most]);

@@ -1,14 +1,14 @@
-/** What one heartbeat says: its answer, its fields, its price, its times. */
+/** One heartbeat: its response, fields, price and times. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
-Deno.test("contract 5: only agent is required; every default is the server's", async () => {
+Deno.test("contract 5: only agent is required; the server sets every default", async () => {
   await using h = await Harness.open();
-  const sent = await h.post("/v1/heartbeats", { agent: "nightly" });
-  assertEquals(sent.status, 202);
-  assertMatch(sent.headers.get("content-type") ?? "", /^application\/json/);
-  const { id, ...rest } = sent.json;
+  const response = await h.post("/v1/heartbeats", { agent: "nightly" });
+  assertEquals(response.status, 202);
+  assertMatch(response.headers.get("content-type") ?? "", /^application\/json/);
+  const { id, ...rest } = response.json;
   assertEquals(rest, {
     agent: "nightly",
     status: "ok",
@@ -40,16 +40,16 @@ for (const region of ["eu", "us"] as const) {
 
 Deno.test("decision 5: a heartbeat's id may carry the other region", async () => {
   await using h = await Harness.open();
-  const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { id: runId(1, "us") }));
-  assertEquals([sent.status, sent.json.id], [202, runId(1, "us")]);
+  const response = await h.post("/v1/heartbeats", aHeartbeat(1, { id: runId(1, "us") }));
+  assertEquals([response.status, response.json.id], [202, runId(1, "us")]);
   assertEquals((await h.get(`/v1/runs/${runId(1, "us")}`)).status, 200);
 });
 
 for (const [word, stored] of [["ok", "success"], ["fail", "failed"], ["timeout", "timeout"]]) {
   Deno.test(`decision 28: heartbeat ${word} answers ${word} and reads as ${stored}`, async () => {
     await using h = await Harness.open();
-    const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { status: word }));
-    assertEquals([sent.status, sent.json.status], [202, word]);
+    const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status: word }));
+    assertEquals([response.status, response.json.status], [202, word]);
     const run = (await h.getSettled(`/v1/runs/${runId(1)}`)).json;
     assertEquals([run.status, run.finished_at, run.cost.state], [stored, at(), "final"]);
   });
@@ -57,8 +57,8 @@ for (const [word, stored] of [["ok", "success"], ["fail", "failed"], ["timeout",
 
 Deno.test("decisions 28 and 29: start reads as running and has no end, span or cost", async () => {
   await using h = await Harness.open();
-  const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start", cost_usd: 2 }));
-  assertEquals([sent.status, sent.json], [202, {
+  const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start", cost_usd: 2 }));
+  assertEquals([response.status, response.json], [202, {
     id: runId(1),
     agent: "nightly",
     status: "start",
@@ -73,17 +73,21 @@ Deno.test("decisions 28 and 29: start reads as running and has no end, span or c
   assertEquals(run.cost.state, "pending");
 });
 
-Deno.test("decision 28: other words are refused, also those of finish", async () => {
+Deno.test("decision 28: other status words are refused, also those of finish", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const status of ["success", "failed", "cancelled", "running", "error", "OK", "", 1, {}]) {
-    const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { status }));
-    assertEquals([sent.status, sent.json.error, sent.json.field], [400, "invalid_field", "status"]);
+    const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status }));
+    assertEquals([response.status, response.json.error, response.json.field], [
+      400,
+      "invalid_field",
+      "status",
+    ]);
   }
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 8: null in every optional field is as absent", async () => {
+Deno.test("decision 8: null in every optional field counts as absent", async () => {
   await using h = await Harness.open();
   const optional = [
     ..."id status started_at finished_at cost_usd model provider input_tokens".split(" "),
@@ -91,8 +95,8 @@ Deno.test("decision 8: null in every optional field is as absent", async () => {
     "output",
   ];
   const nulls = Object.fromEntries(optional.map((name) => [name, null]));
-  const sent = await h.post("/v1/heartbeats", { agent: "nightly", ...nulls });
-  assertEquals([sent.status, sent.json.status, sent.json.cost_usd], [202, "ok", 0]);
+  const response = await h.post("/v1/heartbeats", { agent: "nightly", ...nulls });
+  assertEquals([response.status, response.json.status, response.json.cost_usd], [202, "ok", 0]);
   for (const body of [{}, { agent: null }]) {
     const refused = await h.post("/v1/heartbeats", body);
     const { error, field } = refused.json;
@@ -121,8 +125,8 @@ const DURATIONS = [
 for (const { name, fields, ms, flags } of DURATIONS) {
   Deno.test(`decision 30, duration of a heartbeat: ${name}`, async () => {
     await using h = await Harness.open();
-    const sent = await h.post("/v1/heartbeats", aHeartbeat(1, fields));
-    assertEquals([sent.status, sent.json.duration_ms], [202, ms]);
+    const response = await h.post("/v1/heartbeats", aHeartbeat(1, fields));
+    assertEquals([response.status, response.json.duration_ms], [202, ms]);
     const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
     assertEquals([run.duration_ms, run.flags], [ms, flags]);
   });
@@ -151,19 +155,19 @@ for (const { name, fields, skew } of SKEWS) {
   });
 }
 
-Deno.test("decision 12: instants come back in one form, whatever form they were sent in", async () => {
+Deno.test("decision 12: instants are returned in one format, whatever format was sent", async () => {
   await using h = await Harness.open();
-  const sent = await h.post(
+  const response = await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, { started_at: "2026-11-21T11:59:59+00:00", finished_at: "2026-11-21T12:00:00Z" }),
   );
-  const { started_at, finished_at, duration_ms } = sent.json;
+  const { started_at, finished_at, duration_ms } = response.json;
   assertEquals([started_at, finished_at, duration_ms], [at(-1_000), at(), 1_000]);
   const again = await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, { started_at: "2026-11-21T11:59:59.000999-00:00" }),
   );
-  assertEquals([again.status, again.text], [200, sent.text]);
+  assertEquals([again.status, again.text], [200, response.text]);
 });
 
 Deno.test("decision 24: a heartbeat retry without started_at is a replay of the first", async () => {
@@ -208,7 +212,7 @@ Deno.test("decision 24: a retry after a restart of the service is still a replay
   assertEquals([again.status, again.text], [200, first.text]);
 });
 
-Deno.test("decision 24: of twenty racing retries one is stored and all answer alike", async () => {
+Deno.test("decision 24: of twenty racing retries one is stored and all get the same response", async () => {
   await using h = await Harness.open();
   const all = await Promise.all(
     Array.from({ length: 20 }, () => h.post("/v1/heartbeats", aHeartbeat(1))),

@@ -1,4 +1,4 @@
-/** The body as bytes: encodings, sizes, depth, and what is JSON (decisions 7, 10 and 11). */
+/** The body as bytes: encodings, sizes, depth, and JSON syntax (decisions 7, 10 and 11). */
 import { assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/core/limits.ts";
@@ -8,13 +8,13 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 const encoder = new TextEncoder();
 const GZIP = { "Content-Encoding": "gzip" };
 
-/** A valid `POST /v1/runs` of exactly so many bytes. */
+/** A valid `POST /v1/runs` body of exactly this many bytes. */
 function aRunOfBytes(n: number, bytes: number): string {
   const open = `${JSON.stringify(aRun(n)).slice(0, -1)},"pad":"`;
   return `${open}${"x".repeat(bytes - open.length - 2)}"}`;
 }
 
-/** A valid `POST /v1/runs` whose deepest array is at this level. */
+/** A valid `POST /v1/runs` body whose deepest array is at this level. */
 function aRunOfDepth(n: number, depth: number): string {
   const nested = "[".repeat(depth - 1) + "]".repeat(depth - 1);
   return `${JSON.stringify(aRun(n)).slice(0, -1)},"nested":${nested}}`;
@@ -40,7 +40,7 @@ Deno.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", async 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R10: it is bytes that count, not characters", async () => {
+Deno.test("R10: the limit counts bytes, not characters", async () => {
   await using h = await Harness.open();
   const open = `${JSON.stringify(aRun(1)).slice(0, -1)},"pad":"`;
   const room = BODY_BYTES_MAX - open.length - 2;
@@ -56,10 +56,10 @@ Deno.test("R10: a body of unannounced length has the same limit", async () => {
   for (
     const [n, bytes, status] of [[1, BODY_BYTES_MAX, 202], [2, BODY_BYTES_MAX + 1, 413]] as const
   ) {
-    const whole = encoder.encode(aRunOfBytes(n, bytes));
+    const complete = encoder.encode(aRunOfBytes(n, bytes));
     const pieces = Array.from(
       { length: Math.ceil(bytes / 100_000) },
-      (_, i) => whole.subarray(i * 100_000, (i + 1) * 100_000),
+      (_, i) => complete.subarray(i * 100_000, (i + 1) * 100_000),
     );
     const response = await fetch(`${h.url}/v1/runs`, {
       method: "POST",
@@ -106,7 +106,7 @@ Deno.test("decision 10: identity and gzip in any case are read, everything else 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 10: gzip is inflated under the limit of the body", async () => {
+Deno.test("decision 10: gzip is inflated up to the limit of the body", async () => {
   await using h = await Harness.open();
   const send = (body: Uint8Array) => h.post("/v1/runs", body, { headers: GZIP });
   assertEquals(code(await send(gzipSync(aRunOfBytes(1, BODY_BYTES_MAX)))), [...STORED]);
@@ -128,8 +128,8 @@ Deno.test("decision 10: members of a gzip stream count together", async () => {
     joined.set(b, a.length);
     return joined;
   };
-  const whole = await h.post("/v1/runs", halves(JSON.stringify(aRun(1))), { headers: GZIP });
-  assertEquals(code(whole), [...STORED]);
+  const complete = await h.post("/v1/runs", halves(JSON.stringify(aRun(1))), { headers: GZIP });
+  assertEquals(code(complete), [...STORED]);
   const over = halves(aRunOfBytes(2, BODY_BYTES_MAX + 1));
   assertEquals(code(await h.post("/v1/runs", over, { headers: GZIP })), [...TOO_LARGE]);
 });
@@ -152,7 +152,7 @@ Deno.test("decision 10: broken gzip is invalid_json", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
 });
 
-Deno.test("R7: a field that nobody reads may nest as deep as it likes", async () => {
+Deno.test("R7: a field that is not read may nest to any depth", async () => {
   await using h = await Harness.open();
   for (const [n, depth] of [[1, JSON_DEPTH_MAX], [2, JSON_DEPTH_MAX + 1], [3, 500_000]] as const) {
     const answer = await h.post("/v1/runs", aRunOfDepth(n, depth));
@@ -160,7 +160,7 @@ Deno.test("R7: a field that nobody reads may nest as deep as it likes", async ()
     assertEquals(answer.headers.get("runledger-ignored"), "nested");
     assertEquals((await h.get(`/v1/runs/${runId(n)}`)).json.agent, "researcher");
   }
-  // The control API takes no such body.
+  // The control API does not accept such a body.
   const key = `{"kind":"api_key","name":"a","nested":${"[".repeat(64)}${"]".repeat(64)}}`;
   assertEquals(code(await h.post("/v1/keys", key)), [...TOO_LARGE]);
 });
@@ -178,8 +178,8 @@ Deno.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async
     const events = await h.post(`${path}/events`, event(n, nest(levels)));
     const end = await h.post(`${path}/finish`, finish(nest(levels)));
     assertEquals([code(events), code(end)], [[...STORED], [...STORED]]);
-    const told = [events, end].map(({ headers }) => headers.get("runledger-dropped"));
-    assertEquals(told, levels === 64 ? [null, null] : ["data=1", "output=1"]);
+    const reported = [events, end].map(({ headers }) => headers.get("runledger-dropped"));
+    assertEquals(reported, levels === 64 ? [null, null] : ["data=1", "output=1"]);
     const { text, json } = await h.get(path);
     if (levels === 64) {
       assertEquals(
@@ -194,7 +194,7 @@ Deno.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async
   }
 });
 
-Deno.test("R7: nesting in other fields is never more than a malformed field", async () => {
+Deno.test("R7: nesting in other fields is only a malformed field", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   const run = (field: string, n: number) =>
@@ -206,8 +206,8 @@ Deno.test("R7: nesting in other fields is never more than a malformed field", as
     "agent",
   ]);
   const labels = `${JSON.stringify(aRun(2)).slice(0, -1)},"metadata":{"a":1,"b":${deep},"c":2}}`;
-  const kept = await h.post("/v1/runs", labels);
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "metadata=1"]);
+  const accepted = await h.post("/v1/runs", labels);
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, "metadata=1"]);
   assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.metadata, { a: 1, c: 2 });
 });
 
@@ -219,7 +219,7 @@ Deno.test("decision 11: brackets inside texts do not nest", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.goal, text);
 });
 
-Deno.test("decision 7: what is no JSON object is invalid_json, on every write call", async () => {
+Deno.test("decision 7: a body that is not a JSON object is invalid_json, on every write call", async () => {
   await using h = await Harness.open();
   const run = JSON.stringify(aRun(1));
   const latin1 = Uint8Array.from(run.replace("researcher", "r\u00e9"), (c) => c.charCodeAt(0));

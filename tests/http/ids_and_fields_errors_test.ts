@@ -1,4 +1,4 @@
-/** Every error code is provoked once and answers as its row of the table says (decision 7). */
+/** Every error code is provoked once and matches its row of the table (decision 7). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
@@ -6,7 +6,7 @@ import type { RunStore } from "../../domain/runs/store.ts";
 import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness/harness.ts";
 
-/** How a code comes about, and the field its envelope names. */
+/** A request that provokes a code, and the field its envelope names. */
 interface Provocation {
   readonly options?: HarnessOptions;
   readonly arrange?: (h: Harness) => unknown;
@@ -26,7 +26,7 @@ async function fillAgents(h: Harness): Promise<void> {
 
 const post = (path: string, body: unknown) => (h: Harness) => h.post(path, body);
 
-/** One provocation a code, or why there is none here. */
+/** One provocation per code, or the reason why there is none here. */
 const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
   invalid_id: { act: post("/v1/runs", aRun(1, { id: "1" })), field: "id" },
   missing_field: { act: post("/v1/runs", { id: runId(1) }), field: "agent" },
@@ -115,12 +115,12 @@ for (const [name, provocation] of Object.entries(PROVOCATIONS)) {
   });
 }
 
-/** The keys of everything stored about runs and agents. */
+/** Keys of everything stored about runs and agents. */
 async function runKeys(h: Harness): Promise<string[]> {
   return (await h.dump()).filter((line) => /^\[\s+"(run|agent)/.test(line));
 }
 
-Deno.test("contract 10: every 503 says when to come back, 1 to 5 seconds", async () => {
+Deno.test("contract 10: every 503 has a Retry-After of 1 to 5 seconds", async () => {
   for (const code of ["storage_unavailable", "shutting_down"] as const) {
     const provocation = PROVOCATIONS[code];
     assert(typeof provocation === "object");
@@ -132,7 +132,7 @@ Deno.test("contract 10: every 503 says when to come back, 1 to 5 seconds", async
   }
 });
 
-Deno.test("a 500 tells the cause to the log and not to the client", async () => {
+Deno.test("a 500 writes the cause to the log and not to the client", async () => {
   await using h = await Harness.open(storeThatFails(new Error("secret detail")));
   const answer = await h.post("/v1/runs", aRun(1));
   assertEquals(answer.status, 500);
@@ -140,7 +140,7 @@ Deno.test("a 500 tells the cause to the log and not to the client", async () => 
   assert(h.log.some((line) => line.includes("secret detail")));
 });
 
-Deno.test("decision 7: 405 lists the path's methods in Allow, OPTIONS answers them", async () => {
+Deno.test("decision 7: 405 lists the path's methods in Allow, and OPTIONS returns them", async () => {
   await using h = await Harness.open();
   for (
     const [path, wrong, allow] of [
@@ -152,7 +152,7 @@ Deno.test("decision 7: 405 lists the path's methods in Allow, OPTIONS answers th
       ["/v1/keys", "PUT", "POST, GET, HEAD, OPTIONS"],
     ] as const
   ) {
-    // Without a credential: the route is judged first (decisions, section 2).
+    // Without a credential: the route is checked first (decisions, section 2).
     const refused = await h.request(wrong, path, { key: null });
     assertEquals([refused.status, refused.json.error], [405, "method_not_allowed"], path);
     assertEquals(refused.headers.get("allow"), allow);
@@ -194,6 +194,6 @@ Deno.test("decisions, section 2: an id conflict is answered before the agent cap
     const answer = await h.post(path, { ...body, agent: "an eleventh" });
     assertEquals([answer.status, answer.json.error], [409, "id_conflict"]);
   }
-  // A finish names no agent, so the cap cannot touch it.
+  // A finish names no agent, so the cap does not apply.
   assertEquals((await h.post(`/v1/runs/${runId(99)}/finish`, aFinish())).status, 202);
 });

@@ -1,4 +1,6 @@
-/** Large values: the limits to the byte, and everything below them stored whole (decision 11). */
+/**
+ * Large values: the limits to the byte, and anything below them stored completely (decision 11).
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   EVENT_BYTES_MAX,
@@ -13,7 +15,7 @@ import { Harness } from "../support/harness/harness.ts";
 const PATH = `/v1/runs/${runId(1)}`;
 const encoder = new TextEncoder();
 
-/** Random printable ASCII, the same in every run of the tests; no compression saves a fifth of it. */
+/** Deterministic random printable ASCII; no compression saves a fifth of it. */
 function noise(length: number, seed = 1): string {
   const letters = new Uint8Array(length);
   let state = seed;
@@ -25,14 +27,14 @@ function noise(length: number, seed = 1): string {
   return new TextDecoder().decode(letters);
 }
 
-/** An event of exactly so many bytes, as text. */
+/** An event of exactly this many bytes, as text. */
 function anEventOfBytes(n: number, bytes: number): string {
   const empty = JSON.stringify(anEvent(n, { data: { noise: "" } }));
-  // A function, because noise may hold what `replace` takes for a pattern.
+  // A function, because noise may contain replacement patterns of `replace`.
   return empty.replace('""', () => `"${noise(bytes - empty.length, n)}"`);
 }
 
-/** An object of exactly so many bytes, as text. */
+/** An object of exactly this many bytes, as text. */
 function objectOfBytes(bytes: number): string {
   return `{"noise":"${noise(bytes - '{"noise":""}'.length)}"}`;
 }
@@ -57,11 +59,11 @@ Deno.test("R7: an event of exactly 256 KiB is kept, of one byte more the payload
   assertEquals(cut.headers.get("runledger-dropped"), "data=1");
   const { text, json } = await h.get(PATH);
   assertStringIncludes(text, dataOf(most));
-  const sent = dataOf(over).slice('"data":'.length);
+  const input = dataOf(over).slice('"data":'.length);
   assertEquals(json.events[2].data, {
     truncated: true,
-    bytes: sent.length,
-    preview: sent.slice(0, PREVIEW_CHARS_MAX),
+    bytes: input.length,
+    preview: input.slice(0, PREVIEW_CHARS_MAX),
   });
 });
 
@@ -87,35 +89,35 @@ Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated"
     assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "output=1"]);
     const { output, flags } = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([output, flags.includes("truncated")], [cut, true], path);
-    // The retry finds what is stored.
+    // The retry finds the stored record.
     assertEquals((await h.post(path, withOutput(body, over))).status, 200);
   }
 });
 
-Deno.test("decision 11: a batch of 1 MiB that nothing compresses is stored and read whole", async () => {
+Deno.test("decision 11: an incompressible batch of 1 MiB is stored and read completely", async () => {
   await using h = await Harness.open();
-  const sent: string[] = [];
+  const input: string[] = [];
   const shapes = [[4, 262_000], [50, 20_900]] as const;
   for (const [count, bytes] of shapes) {
-    const from = sent.length;
+    const from = input.length;
     const batch = Array.from({ length: count }, (_, i) => anEventOfBytes(from + i, bytes));
     const body = `{"events":[${batch}]}`;
     assert(body.length > 0.99 * WHOLE_BODY_BYTES_MAX && body.length <= WHOLE_BODY_BYTES_MAX);
     const answer = await h.post(`${PATH}/events`, body);
     assertEquals([answer.status, answer.json], [202, { accepted: count, duplicates: 0 }]);
-    sent.push(...batch);
+    input.push(...batch);
   }
-  // Read by a process that has none of it in memory.
+  // Read by a process with an empty cache.
   await h.restart();
   const { text, count } = await readEvents(h);
-  assertEquals(count, sent.length);
-  for (const event of sent) assert(text.includes(dataOf(event)), "an event is not as it was sent");
-  assertEquals(await h.usage(), sent.length);
-  const again = await h.post(`${PATH}/events`, `{"events":[${sent.slice(0, 4)}]}`);
+  assertEquals(count, input.length);
+  for (const event of input) assert(text.includes(dataOf(event)), "an event is not as it was sent");
+  assertEquals(await h.usage(), input.length);
+  const again = await h.post(`${PATH}/events`, `{"events":[${input.slice(0, 4)}]}`);
   assertEquals(again.json, { accepted: 0, duplicates: 4 });
 });
 
-Deno.test("decision 11: two batches of 1 MiB at once on one run are both stored whole", async () => {
+Deno.test("decision 11: two concurrent batches of 1 MiB on one run are both stored completely", async () => {
   await using h = await Harness.open();
   const batches = [0, 4].map((from) =>
     Array.from({ length: 4 }, (_, i) => anEventOfBytes(from + i, 262_000))
@@ -128,7 +130,7 @@ Deno.test("decision 11: two batches of 1 MiB at once on one run are both stored 
   for (const event of batches.flat()) assert(text.includes(dataOf(event)));
 });
 
-Deno.test("decision 11: the largest finish of all is stored and read whole", async () => {
+Deno.test("decision 11: the largest possible finish is stored and read completely", async () => {
   await using h = await Harness.open();
   const name = (n: number) => `${String.fromCodePoint(0x20000 + n).repeat(124)}${1_000 + n}`;
   const scores = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [name(n), n / 7]));
@@ -141,7 +143,7 @@ Deno.test("decision 11: the largest finish of all is stored and read whole", asy
   assertEquals(Object.fromEntries(read), scores);
 });
 
-Deno.test("decision 11: the longest texts of a run are stored and read whole", async () => {
+Deno.test("decision 11: the longest texts of a run are stored and read completely", async () => {
   await using h = await Harness.open();
   const wide = (length: number) => "\u{1f600}".repeat(length);
   const fields = {
@@ -155,7 +157,7 @@ Deno.test("decision 11: the longest texts of a run are stored and read whole", a
   assertEquals({ agent, customer_id, feature, goal }, fields);
 });
 
-/** So many labels that nothing compresses; 1,000 are about 80 kB of JSON. */
+/** Incompressible labels; 1,000 are about 80 kB of JSON. */
 function manyLabels(count: number): Record<string, string> {
   return Object.fromEntries(
     Array.from(
@@ -178,7 +180,7 @@ Deno.test("decision 38: a plan without a limit on metadata keeps a body full of 
   assertEquals((await h.post("/v1/runs", body)).status, 200);
 });
 
-Deno.test("decision 38: such metadata and the largest output fit one close together", async () => {
+Deno.test("decision 38: such metadata and the largest output together fit one close", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const metadata = manyLabels(6_000);
   const output = objectOfBytes(OUTPUT_BYTES_MAX);
@@ -208,7 +210,7 @@ Deno.test("decision 11: neither long model names nor many batches outgrow the ev
         input_tokens: 2 ** 53 - 1,
       },
     });
-  // Batches of one event fill a page of the ledger with the most entries it can have.
+  // Batches of one event fill a ledger page with the maximum number of entries.
   for (let n = 0; n < 260; n++) {
     const answer = await h.post(`${PATH}/events`, { events: [call(n)] });
     assertEquals(answer.status, 202, `batch ${n}: ${answer.text}`);
@@ -218,7 +220,7 @@ Deno.test("decision 11: neither long model names nor many batches outgrow the ev
   assert(cost.unpriced_models.length > 0);
 });
 
-/** Reads all events of the run; a page of them is 1 MiB at most. */
+/** Reads all events of the run; a page of them is at most 1 MiB. */
 async function readEvents(h: Harness): Promise<{ text: string; count: number }> {
   let [text, count, cursor] = ["", 0, ""];
   for (;;) {

@@ -1,11 +1,11 @@
-/** Identifiers, and which field a refusal names (decisions 5, 6, 8 and 9). */
+/** Identifiers, and the field named by a refusal (decisions 5, 6, 8 and 9). */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef";
 
-/** Texts that are no run id, and those that are one but of no region. */
+/** Texts that are not a run id, and run ids of an unknown region. */
 const BAD_RUN_IDS: readonly (readonly [id: unknown, code: string])[] = [
   ["", "invalid_id"],
   ["run", "invalid_id"],
@@ -38,7 +38,7 @@ function refusal({ status, json }: Answer): [number, string, string | undefined]
   return [status, json.error, json.field];
 }
 
-Deno.test("decision 5: a body's run id is judged by its pattern, then by its region", async () => {
+Deno.test("decision 5: a body's run id is checked by its pattern, then by its region", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const [id, code] of BAD_RUN_IDS) {
@@ -52,7 +52,7 @@ Deno.test("decision 5: a body's run id is judged by its pattern, then by its reg
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 5: a path's run id is judged the same way on every route", async () => {
+Deno.test("decision 5: a path's run id is checked the same way on every route", async () => {
   await using h = await Harness.open();
   for (const [id, code] of BAD_RUN_IDS) {
     if (typeof id !== "string" || id === "") continue;
@@ -67,7 +67,7 @@ Deno.test("decision 5: a path's run id is judged the same way on every route", a
   }
 });
 
-Deno.test("decision 5: an event id is judged the same way, its message naming the index", async () => {
+Deno.test("decision 5: an event id is checked the same way, and its message names the index", async () => {
   await using h = await Harness.open();
   for (const [run, code] of BAD_RUN_IDS) {
     const id = typeof run === "string"
@@ -125,20 +125,20 @@ const TABLES = {
 Deno.test("decisions, section 2: the first bad field in the order of the tables is named", async () => {
   await using h = await Harness.open();
   for (const [path, fields] of Object.entries(TABLES)) {
-    // Sent in reverse, so that it is the table's order that decides and not the body's.
-    const sent = new Map<string, unknown>(fields.toReversed().map(([name, bad]) => [name, bad]));
+    // Sent in reverse, so that the table's order decides and not the body's.
+    const input = new Map<string, unknown>(fields.toReversed().map(([name, bad]) => [name, bad]));
     for (const [name, , good] of fields) {
-      const answer = await h.post(path, Object.fromEntries(sent));
+      const answer = await h.post(path, Object.fromEntries(input));
       const code = name === "id" ? "invalid_id" : "invalid_field";
       assertEquals(refusal(answer), [400, code, name], `${path} ${name}`);
       assertMatch(answer.json.message, new RegExp(`"${name}`));
-      sent.set(name, good);
+      input.set(name, good);
     }
-    assertEquals((await h.post(path, Object.fromEntries(sent))).status, 202, path);
+    assertEquals((await h.post(path, Object.fromEntries(input))).status, 202, path);
   }
 });
 
-Deno.test("decision 6: an event's refusal names index and field", async () => {
+Deno.test("decision 6: the refusal of an event names index and field", async () => {
   await using h = await Harness.open();
   for (
     const [fields, code, field, place] of [
@@ -163,7 +163,7 @@ Deno.test("decision 6: an event's refusal names index and field", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
 });
 
-Deno.test("decision 8: null is as absent in an optional field and missing in a required one", async () => {
+Deno.test("decision 8: null counts as absent in an optional field and missing in a required one", async () => {
   await using h = await Harness.open();
   const required: Record<string, readonly string[]> = {
     "/v1/runs": ["id", "agent", "started_at"],
@@ -189,7 +189,7 @@ Deno.test("decision 8: null is as absent in an optional field and missing in a r
   assertEquals([scores, links.parent], [[], null]);
 });
 
-Deno.test("decision 9: unknown fields are ignored, whatever they are called", async () => {
+Deno.test("decision 9: unknown fields are ignored, whatever their names", async () => {
   await using h = await Harness.open();
   const extra = `"__proto__":{"agent":"x"},"constructor":1,"toString":null,"":[],"sdk":{"v":"1"}`;
   const body = `{${extra},${JSON.stringify(aRun(1)).slice(1)}`;
@@ -202,7 +202,7 @@ Deno.test("decision 9: unknown fields are ignored, whatever they are called", as
   assertEquals((await h.post("/v1/heartbeats", heartbeat)).status, 202);
   const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
   assertEquals([run.agent, run.status, run.usage.events], ["researcher", "success", 1]);
-  // What makes a member required is the body's own, never what every object inherits.
+  // Only the body's own members satisfy a required field, never inherited ones.
   const inherited = `{"__proto__":${JSON.stringify(aRun(3))}}`;
   assertEquals(refusal(await h.post("/v1/runs", inherited)), [400, "missing_field", "id"]);
 });

@@ -1,4 +1,4 @@
-/** Instants and agent slugs: what is accepted, as what it is kept (decisions 12 and 13). */
+/** Instants and agent slugs: accepted forms and stored values (decisions 12 and 13). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -53,7 +53,7 @@ const BAD_INSTANTS: readonly unknown[] = [
   {},
 ];
 
-Deno.test("decision 12: every form of an instant is echoed and read to the millisecond", async () => {
+Deno.test("decision 12: every format of an instant is echoed and read to the millisecond", async () => {
   await using h = await Harness.open();
   for (const [n, [sent, echoed]] of GOOD_INSTANTS.entries()) {
     const opened = await h.post("/v1/runs", aRun(n, { started_at: sent }));
@@ -70,19 +70,19 @@ Deno.test("decision 12: every form of an instant is echoed and read to the milli
   }
 });
 
-Deno.test("decision 12: everything else is invalid_field in every field of time", async () => {
+Deno.test("decision 12: any other text is invalid_field in every time field", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
-  for (const sent of BAD_INSTANTS) {
-    const asked = [
-      ["started_at", await h.post("/v1/runs", aRun(1, { started_at: sent }))],
-      ["ts", await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { ts: sent })] })],
-      ["finished_at", await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: sent }))],
-      ["started_at", await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: sent }))],
-      ["finished_at", await h.post("/v1/heartbeats", aHeartbeat(1, { finished_at: sent }))],
+  for (const input of BAD_INSTANTS) {
+    const requests = [
+      ["started_at", await h.post("/v1/runs", aRun(1, { started_at: input }))],
+      ["ts", await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { ts: input })] })],
+      ["finished_at", await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: input }))],
+      ["started_at", await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: input }))],
+      ["finished_at", await h.post("/v1/heartbeats", aHeartbeat(1, { finished_at: input }))],
     ] as const;
-    for (const [field, { status, json }] of asked) {
-      const what = JSON.stringify(sent);
+    for (const [field, { status, json }] of requests) {
+      const what = JSON.stringify(input);
       assertEquals([status, json.error, json.field], [400, "invalid_field", field], what);
     }
   }
@@ -142,7 +142,7 @@ const BAD_AGENTS: readonly unknown[] = [
   {},
 ];
 
-Deno.test("decision 13: an agent slug is kept and answered as it was sent", async () => {
+Deno.test("decision 13: an agent slug is stored and returned as sent", async () => {
   await using h = await Harness.open();
   for (const [n, agent] of GOOD_AGENTS.entries()) {
     const opened = await h.post("/v1/runs", aRun(n, { agent }));
@@ -156,7 +156,7 @@ Deno.test("decision 13: an agent slug is kept and answered as it was sent", asyn
   assertEquals(value, GOOD_AGENTS.length);
 });
 
-Deno.test("decision 13: everything else is invalid_field and creates no agent", async () => {
+Deno.test("decision 13: any other slug is invalid_field and creates no agent", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const agent of BAD_AGENTS) {
@@ -173,7 +173,7 @@ Deno.test("decision 13: everything else is invalid_field and creates no agent", 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 13: agents that differ in case are two, and a retry must name the same", async () => {
+Deno.test("decision 13: agents that differ in case are two agents, and a retry must name the same one", async () => {
   await using h = await Harness.open();
   assertEquals((await h.post("/v1/runs", aRun(1, { agent: "Nightly" }))).status, 202);
   const other = await h.post("/v1/runs", aRun(1, { agent: "nightly" }));
@@ -188,8 +188,8 @@ Deno.test("decision 11, R7: lone surrogates are refused in names, replaced in la
   const run = JSON.stringify(aRun(1)).slice(0, -1);
   let n = 1;
   for (const field of ["customer_id", "feature", "goal"]) {
-    const sent = run.replace(runId(1), runId(++n));
-    const answer = await h.post("/v1/runs", `${sent},"${field}":"${lone}"}`);
+    const input = run.replace(runId(1), runId(++n));
+    const answer = await h.post("/v1/runs", `${input},"${field}":"${lone}"}`);
     assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, `${field}=1`]);
     assertEquals((await h.get(`/v1/runs/${runId(n)}`)).json[field], "a\ufffdb");
   }

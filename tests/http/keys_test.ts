@@ -1,4 +1,4 @@
-/** `/v1/keys`: making, listing and revoking a team's credentials. */
+/** `/v1/keys`: creating, listing and revoking a team's credentials. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
@@ -7,7 +7,7 @@ const API_KEY = { kind: "api_key", name: "ci server", scopes: ["ingest", "read"]
 const PING_TOKEN = { kind: "ping_token", name: "backup host", agent: "nightly" };
 const NOT_ENDED = { revoked_at: null, ends_at: null, replaced_by: null, replaces: null };
 
-Deno.test("POST /v1/keys: an api_key is 201 with its secret and works at once", async () => {
+Deno.test("POST /v1/keys: an api_key is 201 with its secret and works immediately", async () => {
   await using h = await Harness.open();
   const answer = await h.post("/v1/keys", API_KEY);
   assertEquals(answer.status, 201);
@@ -33,7 +33,7 @@ Deno.test("POST /v1/keys: a ping_token is 201, belongs to its agent and pings", 
   assertEquals((await h.post("/v1/heartbeats", other, { key: secret })).status, 401);
 });
 
-Deno.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes are one", async () => {
+Deno.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes count once", async () => {
   await using h = await Harness.open();
   const plain = (await h.post("/v1/keys", { kind: "api_key", name: "k" })).json;
   assertEquals(plain.scopes, ["ingest"]);
@@ -44,7 +44,7 @@ Deno.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes 
   assertEquals((await h.post("/v1/keys", twice)).json.scopes, ["read"]);
 });
 
-Deno.test("POST /v1/keys: each bad body is refused by its field and stores nothing", async () => {
+Deno.test("POST /v1/keys: each bad body is refused by field and stores nothing", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const long = "n".repeat(129);
@@ -81,24 +81,24 @@ Deno.test("POST /v1/keys: each bad body is refused by its field and stores nothi
 
 Deno.test("GET /v1/keys lists all credentials, oldest first, without any secret", async () => {
   await using h = await Harness.open();
-  const made = [];
+  const created = [];
   for (const [i, body] of [API_KEY, PING_TOKEN].entries()) {
     h.nowMs += 1_000 * (i + 1);
-    made.push((await h.post("/v1/keys", body)).json);
+    created.push((await h.post("/v1/keys", body)).json);
   }
   h.nowMs += 1_000;
-  await h.request("DELETE", `/v1/keys/${made[0].id}`);
+  await h.request("DELETE", `/v1/keys/${created[0].id}`);
   const answer = await h.get("/v1/keys");
   const [first, ...rest] = answer.json.keys;
   assertEquals([first.kind, first.scopes], ["api_key", ["ingest", "read", "admin"]]);
-  const expected = made.map(({ secret: _, ...fields }) => ({ ...fields, last_used_at: null }));
+  const expected = created.map(({ secret: _, ...fields }) => ({ ...fields, last_used_at: null }));
   assertEquals(rest, [{ ...expected[0], revoked_at: at(4_000) }, expected[1]]);
-  for (const secret of [KEY, made[0].secret, made[1].secret]) {
+  for (const secret of [KEY, created[0].secret, created[1].secret]) {
     assert(!answer.text.includes(secret.slice(-32)));
   }
 });
 
-Deno.test("GET /v1/keys lists more keys than one read of the store takes", async () => {
+Deno.test("GET /v1/keys lists more keys than one read of the store returns", async () => {
   await using h = await Harness.open();
   const ids: string[] = [];
   for (let n = 0; n < 25; n++) {
@@ -109,7 +109,7 @@ Deno.test("GET /v1/keys lists more keys than one read of the store takes", async
   assertEquals(keys.slice(1).map(({ id }: { id: string }) => id), ids);
 });
 
-Deno.test("DELETE /v1/keys/{id} revokes, and again answers the first revocation", async () => {
+Deno.test("DELETE /v1/keys/{id} revokes, and a repeat returns the first revocation", async () => {
   await using h = await Harness.open();
   const { id, secret } = (await h.post("/v1/keys", API_KEY)).json;
   h.nowMs += 5_000;
@@ -124,7 +124,7 @@ Deno.test("DELETE /v1/keys/{id} revokes, and again answers the first revocation"
   assertEquals((await h.post("/v1/runs", aRun(1), { key: secret })).status, 401);
 });
 
-Deno.test("DELETE /v1/keys/{id}: ids that are not the team's are one and the same 404", async () => {
+Deno.test("DELETE /v1/keys/{id}: ids outside the team are all the same 404", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const theirs = (await h.post("/v1/keys", API_KEY, { key: other.key })).json;
@@ -137,7 +137,7 @@ Deno.test("DELETE /v1/keys/{id}: ids that are not the team's are one and the sam
   assertEquals((await h.post("/v1/runs", aRun(1), { key: theirs.secret })).status, 202);
 });
 
-Deno.test("DELETE /v1/keys/{id}: no text in the place of an id is more than a 404", async () => {
+Deno.test("DELETE /v1/keys/{id}: any text used as an id is a 404", async () => {
   await using h = await Harness.open();
   const odd = ["x", "%00", "%F0%9F%92%A9", "..%2fkeys", "k".repeat(3_000)];
   for (const id of odd) {
@@ -158,7 +158,7 @@ Deno.test("decision 32: another team's keys are invisible", async () => {
   assert(!own.includes(theirs.id));
 });
 
-Deno.test("decision 35: managing keys counts no events", async () => {
+Deno.test("decision 35: key management does not count as events", async () => {
   await using h = await Harness.open();
   const { id } = (await h.post("/v1/keys", API_KEY)).json;
   await h.get("/v1/keys");

@@ -1,4 +1,7 @@
-/** Bodies that are larger than is parsed whole: what is stored of them, and what they leave to others (R7, R10). */
+/**
+ * Bodies too large to be parsed completely: the stored parts, and their effect on other requests
+ * (R7, R10).
+ */
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import {
@@ -21,7 +24,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** Random letters, the same in every run of the tests. */
+/** Deterministic random letters. */
 function noise(length: number, seed: number): string {
   const letters = new Uint8Array(length);
   let state = seed;
@@ -32,7 +35,7 @@ function noise(length: number, seed: number): string {
   return new TextDecoder().decode(letters);
 }
 
-/** Events of exactly so many bytes each that nothing compresses. */
+/** Incompressible events of exactly this many bytes each. */
 function largeEvents(count: number, bytes: number): string[] {
   return Array.from({ length: count }, (_, n) => {
     const empty = JSON.stringify(anEvent(n, { data: { n: 1, noise: "" } }));
@@ -40,12 +43,12 @@ function largeEvents(count: number, bytes: number): string[] {
   });
 }
 
-/** An object of so many bytes that a parser takes longest for. */
+/** An object of this many bytes that is slowest to parse. */
 function wide(bytes: number): string {
   return `{"a":[${"{},".repeat((bytes - 10) / 3)}{}]}`;
 }
 
-/** Ids of all events of the run, and the text they stand in. */
+/** Ids of all events of the run, and the text that contains them. */
 async function readEvents(h: Harness): Promise<{ ids: string[]; text: string }> {
   const ids: string[] = [];
   let [text, cursor] = ["", ""];
@@ -59,7 +62,7 @@ async function readEvents(h: Harness): Promise<{ ids: string[]; text: string }> 
   }
 }
 
-Deno.test("R10: 50 events of 256 KiB that nothing compresses are stored whole, and once", async () => {
+Deno.test("R10: 50 incompressible events of 256 KiB are stored completely, and once", async () => {
   await using h = await Harness.open();
   const events = largeEvents(EVENTS_PER_BATCH_MAX, EVENT_BYTES_MAX);
   const body = `{"events":[${events}]}`;
@@ -76,7 +79,7 @@ Deno.test("R10: 50 events of 256 KiB that nothing compresses are stored whole, a
   for (const event of events) assert(text.includes(event.slice(event.indexOf('"data":'), -1)));
 });
 
-Deno.test("R10: a large batch that was stored in part is completed by its retry", async () => {
+Deno.test("R10: a retry completes a partially stored large batch", async () => {
   await using h = await Harness.open();
   const events = largeEvents(12, EVENT_BYTES_MAX);
   assertEquals((await h.post(`${PATH}/events`, `{"events":[${events.slice(0, 5)}]}`)).status, 202);
@@ -107,7 +110,7 @@ Deno.test("R10: one bad event refuses a large batch, and nothing of it is stored
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R7: an event of 16 MiB is stored with its price, and priced again from what is kept", async () => {
+Deno.test("R7: an event of 16 MiB is stored with its price, and repriced from the stored part", async () => {
   await using h = await Harness.open();
   const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
   const small = anEvent(1, { type: "llm_call", data: call });
@@ -125,7 +128,7 @@ Deno.test("R7: an event of 16 MiB is stored with its price, and priced again fro
   const { truncated, bytes, preview, ...figures } = events[1].data;
   assertEquals([truncated, figures], [true, call]);
   assert(bytes > 15_000_000 && preview.startsWith('{"answer":{"a":[{},'));
-  // The explanation of the cost reads what is stored.
+  // The explanation of the cost reads the stored data.
   const cost = (await h.get(`${PATH}/cost`)).json;
   assertEquals(cost.calls[0].cost_usd, cost.calls[1].cost_usd);
 });
@@ -137,9 +140,9 @@ Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output t
     [2, "/v1/heartbeats", aHeartbeat(2, { metadata: { b: "c" }, cost_usd: 0.5 })],
   ] as const;
   for (const [n, path, fields] of calls) {
-    const rest = JSON.stringify(fields).slice(0, -1);
-    const output = wide(BODY_BYTES_MAX - rest.length - 13);
-    const body = `${rest},"output":${output}}`;
+    const remainder = JSON.stringify(fields).slice(0, -1);
+    const output = wide(BODY_BYTES_MAX - remainder.length - 13);
+    const body = `${remainder},"output":${output}}`;
     assert(body.length > BODY_BYTES_MAX - 10 && body.length <= BODY_BYTES_MAX);
     const answer = await h.post(path, body);
     assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "output=1"]);
@@ -157,10 +160,10 @@ Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output t
   assertEquals([scores[0]?.value, cost_usd], [1, 0.5]);
 });
 
-Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left out is told", async () => {
+Deno.test("R10: a body with 2 MiB of other fields opens the run, and dropped fields are reported", async () => {
   await using h = await Harness.open();
-  const rest = JSON.stringify(aRun(1)).slice(0, -1);
-  const opened = await h.post("/v1/runs", `${rest},"more":${wide(2_000_000)}}`);
+  const remainder = JSON.stringify(aRun(1)).slice(0, -1);
+  const opened = await h.post("/v1/runs", `${remainder},"more":${wide(2_000_000)}}`);
   assertEquals([opened.status, opened.headers.get("runledger-ignored")], [202, "more"]);
   const finish = JSON.stringify(aFinish()).slice(0, -1);
   const closed = await h.post(`${PATH}/finish`, `${finish},"scores":${wide(1_500_000)}}`);
@@ -170,8 +173,8 @@ Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left 
   const other = await h.post("/v1/runs", aRun(2));
   assertEquals(other.status, 202);
   const path = `/v1/runs/${runId(2)}`;
-  const kept = await h.post(`${path}/finish`, `${finish},"scores":${mixed}}`);
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "scores=2"]);
+  const accepted = await h.post(`${path}/finish`, `${finish},"scores":${mixed}}`);
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, "scores=2"]);
   const { scores } = (await h.get(path)).json;
   const pairs = scores.map(({ name, value }: Record<string, unknown>) => [name, value]);
   assertEquals(pairs, [["b", 0.5], ["1", true]]);
@@ -186,7 +189,7 @@ Deno.test("R1, R10: empty lists are empty objects in a large body too", async ()
   assertEquals([metadata, output], [{}, {}]);
 });
 
-Deno.test("R10: a field that is left out is told once, and refused where it is required", async () => {
+Deno.test("R10: a dropped field is reported once, and refused if it is required", async () => {
   await using h = await Harness.open();
   const deep = "[".repeat(70) + "]".repeat(70);
   const large = wide(WHOLE_BODY_BYTES_MAX);
@@ -214,14 +217,14 @@ Deno.test("R10: a field that is left out is told once, and refused where it is r
   }
 });
 
-Deno.test("R10: the control API takes no more than it did", async () => {
+Deno.test("R10: the control API's body limit is unchanged", async () => {
   await using h = await Harness.open();
   const key = (bytes: number) => JSON.stringify({ kind: "api_key", name: "a" }).padEnd(bytes);
   assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX))).status, 201);
   assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX + 1))).status, 413);
 });
 
-Deno.test("R10: a body of 16 MiB never holds the event loop for 50 ms", async () => {
+Deno.test("R10: a body of 16 MiB never blocks the event loop for 50 ms", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const event = (n: number, bytes: number) =>
     JSON.stringify(anEvent(n)).replace(/"data":.*\}/, () => `"data":${wide(bytes)}}`);
@@ -238,11 +241,11 @@ Deno.test("R10: a body of 16 MiB never holds the event loop for 50 ms", async ()
   };
   for (const [name, [text, status]] of Object.entries(bodies)) {
     // Small on the wire, so that the test's own sending does not count.
-    const sent = gzipSync(text);
+    const payloadBytes = gzipSync(text);
     let best = Infinity;
     for (let attempt = 0; attempt < 5 && best >= 50; attempt++) {
       const { longestMs, value } = await whileWatched(() =>
-        h.post(`${PATH}/events`, sent, { headers: { "Content-Encoding": "gzip" } })
+        h.post(`${PATH}/events`, payloadBytes, { headers: { "Content-Encoding": "gzip" } })
       );
       assertEquals(value.status, status, `${name}: ${value.text}`);
       best = Math.min(best, longestMs);
@@ -251,7 +254,7 @@ Deno.test("R10: a body of 16 MiB never holds the event loop for 50 ms", async ()
   }
 });
 
-/** Does work and finds the longest time that nothing else could go on. */
+/** Runs work and measures the longest time that the event loop was blocked. */
 async function whileWatched<T>(work: () => Promise<T>): Promise<{ longestMs: number; value: T }> {
   let [longestMs, lastMs] = [0, performance.now()];
   const timer = setInterval(() => {
@@ -266,7 +269,7 @@ async function whileWatched<T>(work: () => Promise<T>): Promise<{ longestMs: num
   }
 }
 
-Deno.test("R7: an output of any kind may be too large", async () => {
+Deno.test("R7: an output of any type may be too large", async () => {
   await using h = await Harness.open();
   const outputs = [`"${"é".repeat(OUTPUT_BYTES_MAX)}"`, `[${"1,".repeat(OUTPUT_BYTES_MAX)}1]`];
   for (const [n, output] of outputs.entries()) {

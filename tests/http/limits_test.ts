@@ -1,6 +1,6 @@
 /**
- * Every limit that refuses: at the limit a request is stored whole, one beyond it is refused and
- * leaves nothing. Limits that trim, page or tell are in `limits_told_test.ts`.
+ * Limits that refuse: a request at the limit is stored completely, one beyond it is refused and
+ * leaves nothing. Limits that trim, page or report are in `limits_reported_test.ts`.
  */
 import { assert, assertEquals } from "@std/assert";
 import type { ErrorCode } from "../../domain/core/errors.ts";
@@ -8,28 +8,28 @@ import * as limits from "../../domain/core/limits.ts";
 import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
-/** One limit in one place. */
+/** One limit of one field. */
 interface Edge {
   readonly limit: keyof typeof limits;
   readonly what: string;
   /** The request that carries a value. */
   readonly send: (value: unknown) => readonly [method: string, path: string, body?: unknown];
-  /** The last value taken and the first one refused. */
+  /** The last accepted value and the first refused one. */
   readonly most: unknown;
   readonly beyond: unknown;
   readonly error: ErrorCode;
   readonly field?: string;
-  /** Where the run shows the value, which must be the one sent or `shown`. */
+  /** The record's field with the value, which must be the one sent or `shown`. */
   readonly read: (run: RunJson) => unknown;
   readonly shown?: unknown;
 }
 
-// deno-lint-ignore no-explicit-any -- tests look into any answer
+// deno-lint-ignore no-explicit-any -- tests inspect any response
 type RunJson = any;
 
 const RUN = `/v1/runs/${runId(1)}`;
 
-/** Characters of two UTF-16 units each: limits count what people see. */
+/** Characters of two UTF-16 units each: limits count code points. */
 const faces = (count: number) => "\u{1f600}".repeat(count);
 const withMember = (body: unknown, member: string) =>
   `${JSON.stringify(body).slice(0, -1)},${member}}`;
@@ -54,7 +54,7 @@ const inPing = (field: string): Edge["send"] => (value) => [
   `/v1/ping?id=${runId(1)}&${new URLSearchParams({ agent: "a", [field]: String(value) })}`,
 ];
 
-/** Edges of a text field, all alike. */
+/** Limits of a text field, all alike. */
 function textEdges(
   limit: Edge["limit"],
   max: number,
@@ -67,7 +67,7 @@ function textEdges(
   });
 }
 
-/** The edge of a number field at one of its ends. */
+/** The limit of a number field at one of its ends. */
 function numberEdge(
   limit: Edge["limit"],
   [what, field]: readonly [what: string, field: string],
@@ -97,7 +97,7 @@ const EDGES: readonly Edge[] = [
   {
     limit: "BODY_BYTES_MAX",
     what: "bytes of a body",
-    // White space counts as well: what is limited is what has to be read.
+    // White space counts as well, because it must be read.
     send: (bytes) => ["POST", "/v1/runs", JSON.stringify(aRun(1)).padEnd(Number(bytes))],
     most: limits.BODY_BYTES_MAX,
     beyond: limits.BODY_BYTES_MAX + 1,
@@ -153,16 +153,16 @@ for (const edge of EDGES) {
     assertEquals(await h.dump(), before);
 
     const [, goodPath, goodBody] = send(most);
-    // The same id as the refused one: had that left anything, this would be a replay.
-    const taken = await h.request(method, goodPath, { body: goodBody });
-    assertEquals(taken.status, method === "GET" ? 200 : 202, taken.text);
-    assertEquals(taken.headers.get("idempotent-replayed"), null);
+    // The same id as the refused one: had anything been stored, this would be a replay.
+    const accepted = await h.request(method, goodPath, { body: goodBody });
+    assertEquals(accepted.status, method === "GET" ? 200 : 202, accepted.text);
+    assertEquals(accepted.headers.get("idempotent-replayed"), null);
     const run = (await h.get(RUN)).json;
     assertEquals(read(run), shown);
   });
 }
 
-Deno.test("decision 34: whole numbers from 0 to 2^53 - 1 are tokens and durations, however written", async () => {
+Deno.test("decision 34: integers from 0 to 2^53 - 1 are tokens and durations, however written", async () => {
   await using h = await Harness.open();
   const most = String(Number.MAX_SAFE_INTEGER);
   const fields = ["input_tokens", "output_tokens", "cached_input_tokens", "duration_ms"];
@@ -178,9 +178,9 @@ Deno.test("decision 34: whole numbers from 0 to 2^53 - 1 are tokens and duration
   }
 });
 
-Deno.test("every limit of the service has its edge here, or is known to be met elsewhere", () => {
-  /** In `limits_told_test.ts`. */
-  const told = [
+Deno.test("every limit of the service is tested here or listed as tested elsewhere", () => {
+  /** In `limits_reported_test.ts`. */
+  const reported = [
     "METADATA_KEY_CHARS_MAX",
     "METADATA_VALUE_CHARS_MAX",
     "NOTE_CHARS_MAX",
@@ -196,9 +196,9 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "EVENTS_PAGE_BYTES_MAX",
     "STORAGE_DEADLINE_MS",
   ];
-  /** Met only over a raw socket, and by a process that ends. */
+  /** Reachable only over a raw socket, and in a process that ends. */
   const elsewhere = ["BODY_DEADLINE_MS", "DRAIN_MS_MAX"];
-  /** In `rate_card_access_test.ts`, `rate_card_list_test.ts` and `../domain/rate_body_test.ts`. */
+  /** In `rate_card_access_test.ts`, `rate_card_list_test.ts` and `../unit/domain/pricing/rate_body_test.ts`. */
   const ofRates = [
     "RATE_USD_PER_MILLION_MAX",
     "RATE_TIERS_MAX",
@@ -206,9 +206,9 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "RATE_ROWS_MAX",
     "RATES_PER_PAGE",
   ];
-  /** In `rate_limit_test.ts` and `../domain/rate_limit_test.ts`. */
+  /** In `rate_limit_test.ts` and `../unit/domain/teams/rate_limit_test.ts`. */
   const ofRequests = ["CONTROL_RATE_FACTOR", "RATE_TEAMS_MAX"];
-  /** In `read_cost_test.ts` and `domain/plan/rate_limit_test.ts`. */
+  /** In `read_cost_test.ts` and `../unit/domain/teams/rate_limit_test.ts`. */
   const ofCosts = [
     "BYTES_BURST_SECONDS",
     "DASHBOARD_RESERVE",
@@ -233,7 +233,10 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "AGENT_NOTES_CHARS_MAX",
     "ARCHIVED_AGENTS_MAX",
   ];
-  /** In `feed_bytes_test.ts`, `spend_questions_test.ts`, `changes_test.ts`, `live_test.ts`, `live_stream_test.ts` and `bad_requests/bad_feed.jsonl`. */
+  /**
+   * In `feed_bytes_test.ts`, `spend_queries_test.ts`, `changes_test.ts`, `live_test.ts`,
+   * `live_stream_test.ts` and `bad_requests/bad_feed.jsonl`.
+   */
   const ofFeeds = [
     "CHANGES_PAGE_CHARS_MAX",
     "CHANGES_PER_PAGE",
@@ -250,7 +253,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   /** In `refusals_test.ts` and `../unit/kv/refusals_test.ts`. */
   const ofRefusals = ["REFUSAL_LIMITS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
-  /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `domain/input/cut_body_test.ts`. */
+  /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `../unit/domain/ingest/cut_body_test.ts`. */
   const ofPayloads = [
     "WHOLE_BODY_BYTES_MAX",
     "EVENT_BYTES_MAX",
@@ -262,7 +265,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   const here = EDGES.map(({ limit }) => limit);
   const lists = [
     here,
-    told,
+    reported,
     elsewhere,
     ofRates,
     ofRequests,

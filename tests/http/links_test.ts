@@ -1,4 +1,4 @@
-/** Parents, children and traces of runs, and what a run costs with those it started. */
+/** Parents, children and traces of runs, and a run's cost including its descendants. */
 import { assertEquals } from "@std/assert";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
@@ -9,14 +9,17 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 const TRACED = { headers: { traceparent: `00-${TRACE}-${SPAN}-01` } };
 
-/** Opens run `n`, started `n` milliseconds after noon by `parent`, and lets it cost `n` dollars. */
+/**
+ * Opens run `n` as a child of `parent`, started `n` milliseconds after noon, at a cost of `n`
+ * dollars.
+ */
 async function start(h: Harness, n: number, parent: number | null, key = h.key): Promise<void> {
   const link = parent === null ? {} : { parent_run_id: runId(parent) };
   const opened = await h.post("/v1/runs", aRun(n, { started_at: at(n), ...link }), { key });
   assertEquals(opened.status, 202, opened.text);
 }
 
-/** The same as one call of a model that costs a dollar a token. */
+/** The same as one call of a model that costs a dollar per token. */
 async function spend(h: Harness, n: number, tokens = n, key = h.key): Promise<void> {
   const event = {
     id: runId(n).replace("run", "evt"),
@@ -45,7 +48,7 @@ async function read(h: Harness, n: number, key = h.key) {
 
 const ids = (...numbers: number[]) => numbers.map((n) => runId(n));
 
-Deno.test("links: children are on their parent, the latest start first, whoever came first", async () => {
+Deno.test("links: children are listed on their parent, latest start first, in any order of arrival", async () => {
   await using h = await Harness.open();
   await start(h, 2, 1);
   await start(h, 3, 1);
@@ -58,7 +61,7 @@ Deno.test("links: children are on their parent, the latest start first, whoever 
   await assertClean(h.store);
 });
 
-Deno.test("links: a run costs what it costs, and with its descendants what all of them do", async () => {
+Deno.test("links: a run has its own cost, and a cost including its descendants", async () => {
   await using h = await Harness.open();
   await price(h);
   // 1 → 2 → 4 → 5, and 1 → 3.
@@ -79,12 +82,12 @@ Deno.test("links: a run costs what it costs, and with its descendants what all o
   assertEquals((await h.request("DELETE", `/v1/runs/${runId(4)}`)).status, 200);
   assertEquals(await costs(1), [1, 6]);
   assertEquals((await read(h, 2)).links.children, []);
-  // The run that is gone is still what its child was started by.
+  // The deleted run is still the parent of its child.
   assertEquals((await read(h, 5)).links.parent, runId(4));
   await assertClean(h.store);
 });
 
-Deno.test("links: a run of its own, and a circle, count everybody once", async () => {
+Deno.test("links: self-references and cycles count each run once", async () => {
   await using h = await Harness.open();
   await price(h);
   for (const [n, parent] of [[1, 3], [2, 1], [3, 2], [7, 7]] as const) {
@@ -97,7 +100,7 @@ Deno.test("links: a run of its own, and a circle, count everybody once", async (
   assertEquals(cost_with_children_usd, 7);
 });
 
-Deno.test("links: a parent of another team is an id like one that never was", async () => {
+Deno.test("links: a parent of another team is answered like an unknown id", async () => {
   await using h = await Harness.open();
   await price(h);
   const other = await h.addTeam("business");
@@ -116,7 +119,7 @@ Deno.test("links: a parent of another team is an id like one that never was", as
   assertEquals((await read(h, 1, other.key)).links.children, []);
 });
 
-Deno.test("links: of very many children the latest are listed, and what is left out is told", async () => {
+Deno.test("links: of very many children the latest are listed, and the omission is reported", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await price(h);
   const opened = async (from: number, to: number) => {
@@ -139,7 +142,7 @@ Deno.test("links: of very many children the latest are listed, and what is left 
   assertEquals([cut.links.cost_cut, cut.cost_with_children_usd], [true, DESCENDANTS.max]);
 });
 
-Deno.test("links: generations beyond the last that is looked at are told", async () => {
+Deno.test("links: generations beyond the limit are reported as omitted", async () => {
   await using h = await Harness.open();
   await price(h);
   const last = 1 + DESCENDANTS.generations;
@@ -147,21 +150,21 @@ Deno.test("links: generations beyond the last that is looked at are told", async
     await start(h, n, n - 1);
     await spend(h, n, 1);
   }
-  const whole = await read(h, 1);
-  assertEquals([whole.links.cost_cut, whole.cost_with_children_usd], [undefined, last]);
+  const complete = await read(h, 1);
+  assertEquals([complete.links.cost_cut, complete.cost_with_children_usd], [undefined, last]);
   await start(h, last + 1, last);
   await spend(h, last + 1, 1);
   const cut = await read(h, 1);
   assertEquals([cut.links.cost_cut, cut.cost_with_children_usd], [true, last]);
 });
 
-Deno.test("links: a valid traceparent is kept with the opening, an invalid one is as not sent", async () => {
+Deno.test("links: a valid traceparent is stored with the opening, an invalid one is ignored", async () => {
   await using h = await Harness.open();
   const linkOf = async (n: number) => (await read(h, n)).links;
   const traced = { parent: null, children: [], trace_id: TRACE, parent_span_id: SPAN };
   await h.post("/v1/runs", aRun(1), TRACED);
   assertEquals(await linkOf(1), traced);
-  // The first opening is kept, whatever a retry says.
+  // The first opening is kept, whatever a retry sends.
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
   assertEquals(await linkOf(1), traced);
   await h.post("/v1/heartbeats", aHeartbeat(2), TRACED);

@@ -1,4 +1,4 @@
-/** One live stream, and the reader behind those of a team, where no socket helps to see it. */
+/** One live stream and its team's reader, tested without a socket. */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
@@ -43,14 +43,14 @@ function batchOf(all: readonly RunChange[]): LiveBatch {
 
 const TEXT_BYTES_MAX = 1_000_000;
 
-/** A stream of everything, and the text that waits for its client. */
+/** A stream of all changes, and the text queued for its client. */
 function aStream(waiting = new BytesInFlight(4 * TEXT_BYTES_MAX)) {
   const mayGoOn = () => Promise.resolve(true);
   const stream = new LiveStream({ team: TEAM.id, filters: {}, waiting, mayGoOn });
   return { stream, waiting };
 }
 
-/** Reads a feed that holds these changes. */
+/** Reads a feed that has these changes. */
 function pagesOf(all: readonly RunChange[]): ReadPage {
   return (after) => {
     const changes = all.filter(({ number }) => number > after).slice(0, 2);
@@ -59,14 +59,14 @@ function pagesOf(all: readonly RunChange[]): ReadPage {
   };
 }
 
-Deno.test("stream: a client that does not take what it is sent is left, and nothing is kept for it", async () => {
+Deno.test("stream: a client that stops reading is disconnected, and nothing is buffered for it", async () => {
   const all = await changes(1, 2_000);
   const { stream, waiting } = aStream();
   let isLeft = false;
   stream.holds({ [Symbol.dispose]: () => void (isLeft = true) });
   stream.begin(0);
   await stream.catchUp(0, pagesOf([]));
-  const begun = waiting.bytes;
+  const started = waiting.bytes;
   let [taken, largest] = [0, 0];
   while (!isLeft) {
     const before = waiting.bytes;
@@ -76,11 +76,11 @@ Deno.test("stream: a client that does not take what it is sent is left, and noth
     assert(waiting.bytes <= LIVE_BUFFER_BYTES_MAX + largest, `${waiting.bytes} bytes are kept`);
     assert(taken < 20, "nothing stops it");
   }
-  assert(begun > 0 && largest > 0);
+  assert(started > 0 && largest > 0);
   assertEquals([waiting.bytes, await new Response(stream.body).text()], [0, ""]);
 });
 
-Deno.test("stream: a text that streams share counts once, and one team has a quarter of all", async () => {
+Deno.test("stream: a text shared by streams counts once, and one team has a quarter of the total", async () => {
   const all = await changes(1, 200);
   const { stream: first, waiting } = aStream();
   const streams = [first, ...Array.from({ length: 49 }, () => aStream(waiting).stream)];
@@ -88,20 +88,20 @@ Deno.test("stream: a text that streams share counts once, and one team has a qua
     stream.begin(0);
     await stream.catchUp(0, pagesOf([]));
   }
-  const begun = waiting.bytes;
+  const started = waiting.bytes;
   const batch = batchOf(all.slice(0, 50));
   for (const stream of streams) stream.take(batch);
-  const once = waiting.bytes - begun;
+  const once = waiting.bytes - started;
   assert(once < 100_000, `${once} bytes for one text`);
-  // Streams of which each has texts of its own.
+  // Streams with separate texts.
   for (const stream of streams) stream.take(batchOf(all.slice(50)));
-  assert(waiting.bytes > begun + 2 * once && waiting.bytes <= TEXT_BYTES_MAX);
+  assert(waiting.bytes > started + 2 * once && waiting.bytes <= TEXT_BYTES_MAX);
   for (const stream of streams) stream.end();
   await Promise.all(streams.map((stream) => new Response(stream.body).text()));
   assertEquals(waiting.bytes, 0);
 });
 
-Deno.test("stream: what was handed over before it began is read from the feed, what is known is not told", async () => {
+Deno.test("stream: changes before its start are read from the feed, and known changes are not repeated", async () => {
   const all = await changes(1, 8);
   const { stream } = aStream();
   stream.take(batchOf(all.slice(2, 4)));
@@ -117,7 +117,7 @@ Deno.test("stream: what was handed over before it began is read from the feed, w
   assert(!(await text).includes("skipped"));
 });
 
-Deno.test("stream: one that begins behind has a page of it in memory, until its client takes that", async () => {
+Deno.test("stream: a stream that starts in the past buffers one page until its client reads it", async () => {
   const all = await changes(1, 20);
   const { stream, waiting } = aStream();
   stream.begin(0);
@@ -143,7 +143,7 @@ Deno.test("stream: one that begins behind has a page of it in memory, until its 
   assert((await reader.read()).done);
 });
 
-Deno.test("stream: what is left out is told with the places between which the feed has it", async () => {
+Deno.test("stream: dropped changes are reported with the feed positions between which they are", async () => {
   const { stream } = aStream();
   stream.begin(3);
   await stream.catchUp(3, pagesOf([]));
@@ -157,7 +157,7 @@ Deno.test("stream: what is left out is told with the places between which the fe
   assert(text.includes(`event: run.opened\nid: ${changeCursor(2_001)}\n`));
 });
 
-Deno.test("stream: a quiet one says every 15 seconds that it lives, and where its client is", async () => {
+Deno.test("stream: a quiet stream sends a keep-alive with its position every 15 seconds", async () => {
   const { setInterval } = globalThis;
   let tick = () => Promise.resolve();
   globalThis.setInterval = ((look: () => Promise<void>) => {
@@ -182,7 +182,7 @@ Deno.test("stream: a quiet one says every 15 seconds that it lives, and where it
   assertEquals(kept, Array(2).fill(`id: ${changeCursor(5)}\n\n`));
 });
 
-Deno.test("reader: it hands on every change in order, and leaves out what is too much", async () => {
+Deno.test("reader: it delivers every change in order, and drops the excess", async () => {
   const all = await changes(1, 3_000);
   let [last, waits] = [0, 0];
   const rung = Promise.withResolvers<void>();

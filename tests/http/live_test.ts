@@ -6,7 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
 import { briefly, follow, type Listener, type Told } from "../support/harness/live.ts";
 
-Deno.test("live: a run is told as it opens, ends and costs, each with the run as lists show it", async () => {
+Deno.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async () => {
   await using h = await Harness.open();
   await using listener = await follow(h);
   await h.post("/v1/runs", aRun(1));
@@ -20,13 +20,13 @@ Deno.test("live: a run is told as it opens, ends and costs, each with the run as
   ]);
   assertEquals([opened?.data.status, finished?.data.status], ["running", "success"]);
   assertEquals(final?.data, (await h.get("/v1/runs")).json.runs[0]);
-  // A cost that changed since is final once more.
+  // A changed cost becomes final again.
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   const [again] = await listener.events(1);
   assertEquals([again?.event, again?.data.cost.revision], ["run.cost_final", 2]);
 });
 
-Deno.test("live: it begins now, and its places are cursors of the feed", async () => {
+Deno.test("live: it starts with the present, and its event ids are cursors of the feed", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -34,38 +34,38 @@ Deno.test("live: it begins now, and its places are cursors of the feed", async (
   await using listener = await follow(h);
   assertEquals(listener.place, next_cursor);
   await h.post("/v1/heartbeats", aHeartbeat(2));
-  const told = await listener.events(3);
-  assertEquals(told.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
-  // Who is cut off between them gets all of them again.
-  assertEquals(told.map(({ id }) => id !== null), [false, false, true]);
-  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, told[2]?.id);
+  const events = await listener.events(3);
+  assertEquals(events.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
+  // A client disconnected between them receives all of them again.
+  assertEquals(events.map(({ id }) => id !== null), [false, false, true]);
+  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, events[2]?.id);
 });
 
-Deno.test("live: whoever comes back with the last place misses nothing and hears nothing twice", async () => {
+Deno.test("live: a client that reconnects with its last event id misses and repeats nothing", async () => {
   await using h = await Harness.open();
-  const heard: string[] = [];
-  let place: string | undefined;
+  const received: string[] = [];
+  let position: string | undefined;
   for (let round = 0; round < 3; round++) {
     const n = 3 * round;
     await h.post("/v1/heartbeats", aHeartbeat(n + 1));
     await h.worker.idle();
-    const options = place === undefined ? { query: `?after=${await beginning(h)}` } : {
-      lastEventId: place,
+    const options = position === undefined ? { query: `?after=${await beginning(h)}` } : {
+      lastEventId: position,
     };
     await using listener = await follow(h, options);
     await h.post("/v1/heartbeats", aHeartbeat(n + 2));
     await h.worker.idle();
-    heard.push(...(await listener.events(6)).map(briefly));
-    place = listener.place;
+    received.push(...(await listener.events(6)).map(briefly));
+    position = listener.place;
     await h.restart();
     await h.post("/v1/heartbeats", aHeartbeat(n + 3));
     await h.worker.idle();
-    await using later = await follow(h, { lastEventId: place });
-    heard.push(...(await later.events(3)).map(briefly));
-    place = later.place;
+    await using later = await follow(h, { lastEventId: position });
+    received.push(...(await later.events(3)).map(briefly));
+    position = later.place;
   }
   const expected = Array.from({ length: 9 }, (_, i) => [`run.opened ${i + 1}`, ...ends(i + 1)]);
-  assertEquals(heard, expected.flat());
+  assertEquals(received, expected.flat());
 });
 
 const ends = (n: number) => [`run.finished ${n}`, `run.cost_final ${n}`];
@@ -76,7 +76,7 @@ async function beginning(h: Harness): Promise<string> {
   return (await h.get("/v1/changes", { key })).json.next_cursor;
 }
 
-Deno.test("live: filters leave out what they do not name, and other teams are never heard of", async () => {
+Deno.test("live: filters leave out other runs, and other teams' runs are never sent", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("business");
   await using failed = await follow(h, { query: "?status=failed" });
@@ -95,18 +95,18 @@ Deno.test("live: filters leave out what they do not name, and other teams are ne
   assertEquals(await finished(nobody, 1), ["run.finished 4"]);
 });
 
-Deno.test("live: a stream ends within a second or so when its credential is revoked", async () => {
+Deno.test("live: a stream ends within about a second when its credential is revoked", async () => {
   await using h = await Harness.open();
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
-  await using listener = await follow(h, { key: made.secret });
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
+  await using listener = await follow(h, { key: created.secret });
   await using other = await follow(h);
-  await h.request("DELETE", `/v1/keys/${made.id}`);
+  await h.request("DELETE", `/v1/keys/${created.id}`);
   assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
   await h.post("/v1/runs", aRun(1));
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
 });
 
-Deno.test("live: a stream ends within a second or so when its team is suspended, others go on", async () => {
+Deno.test("live: a stream ends within about a second when its team is suspended, others continue", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   await using listener = await follow(h, { key: key.secret });
@@ -118,7 +118,7 @@ Deno.test("live: a stream ends within a second or so when its team is suspended,
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
 });
 
-Deno.test("live: a stop of the service ends every stream at once and as a whole", async () => {
+Deno.test("live: stopping the service ends every stream immediately and completely", async () => {
   await using h = await Harness.open();
   const listeners = await Promise.all(Array.from({ length: 20 }, () => follow(h)));
   await h.post("/v1/runs", aRun(1));
@@ -131,7 +131,7 @@ Deno.test("live: a stop of the service ends every stream at once and as a whole"
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-Deno.test("live: a team has so many streams at once, one that ends makes room, others are not concerned", async () => {
+Deno.test("live: a team's concurrent streams are limited, an ended stream frees a slot, other teams are not affected", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("team");
   const listeners: Listener[] = [];
@@ -140,12 +140,12 @@ Deno.test("live: a team has so many streams at once, one that ends makes room, o
   assertEquals([refused.status, refused.json.error], [429, "rate_limit"]);
   assertEquals(refused.headers.get("retry-after"), "1");
   assertEquals((await h.get("/v1/changes?wait=1")).status, 429);
-  // Nothing is waited for here.
+  // This call does not wait.
   assertEquals((await h.get("/v1/changes")).status, 200);
   await using _other = await follow(h, { key });
   await listeners.pop()?.[Symbol.asyncDispose]();
   for (;;) {
-    // The service hears of it a moment later.
+    // The service notices a moment later.
     const last = await follow(h).catch(() => null);
     if (last === null) continue;
     listeners.push(last);
@@ -154,7 +154,7 @@ Deno.test("live: a team has so many streams at once, one that ends makes room, o
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-Deno.test("live: HEAD answers the headers and opens nothing; the log has a line when a stream begins", async () => {
+Deno.test("live: HEAD returns the headers and opens nothing; a stream's start is logged", async () => {
   await using h = await Harness.open();
   h.log.length = 0;
   const head = await h.request("HEAD", "/v1/live");

@@ -1,4 +1,4 @@
-/** The memory budget of the whole service: every cache has its share, and keeps to it. */
+/** The memory budget of the complete service: every cache stays within its share. */
 import { assert, assertEquals } from "@std/assert";
 import {
   Memory,
@@ -9,26 +9,26 @@ import {
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** A budget so small that a few hundred calls are more than each cache may hold. */
+/** A budget so small that a few hundred calls exceed every cache. */
 const MEMORY_MB = 8;
 
 const TEAMS = 6, RUNS = 12;
 
-/** The longest names: of code points that take four bytes. */
+/** Names of maximum length, with code points of four bytes. */
 const long = (n: number, chars: number) =>
   "\u{1F600}".repeat(chars - 6) + String(n).padStart(6, "0");
 
-/** Drives a cache with names that are as long as may be, for each of the teams. */
+/** Fills a cache with names of maximum length, for each of the teams. */
 type Drive = (h: Harness, key: string, team: number) => Promise<void>;
 
 const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"];
 
-/** Heartbeats of agents, customers, features and models that nobody else has. */
+/** Heartbeats of unique agents, customers, features and models. */
 const sendHeartbeats: Drive = async (h, key, team) => {
   for (let run = 0; run < RUNS; run++) {
     const n = team * RUNS + run + 1;
     const labels = { agent: long(n, 128), customer_id: long(n, 256), feature: long(n, 256) };
-    // A model's name is looked for by its UTF-16 units.
+    // A model's lookup limit is in UTF-16 units.
     const model = { model: `${"\u00e9".repeat(250)}${n}`, provider: `${"\u00e8".repeat(250)}${n}` };
     const body = aHeartbeat(n, { ...labels, ...model, input_tokens: 10 });
     assertEquals((await h.post("/v1/heartbeats", body, { key })).status, 202);
@@ -36,7 +36,7 @@ const sendHeartbeats: Drive = async (h, key, team) => {
   await h.worker.idle();
 };
 
-/** What fills each cache, in order; those without one of their own are filled by others. */
+/** Calls that fill each cache, in order; caches without an entry are filled by other calls. */
 const CACHES: Partial<Record<MemoryShare, Drive>> = {
   rollup_teams: sendHeartbeats,
   agents: async () => {},
@@ -79,16 +79,16 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
   },
 };
 
-/** Holders of what is on its way: nothing, once it has arrived. */
+/** Buffers of data in flight: empty once it has arrived. */
 const QUEUES: readonly MemoryShare[] = ["bodies", "answers", "writes", "live", "log"];
 
-/** Held by the process rather than by the service: `tests/unit/app/log_test.ts` has it. */
+/** Owned by the process, not the service: tested in `tests/unit/app/request_log_test.ts`. */
 const OF_PROCESS: readonly MemoryShare[] = ["log"];
 
-/** Caches that are filled beyond what they may hold. */
+/** Caches that are filled beyond their share. */
 const FILLED: readonly MemoryShare[] = ["rollup_days", "agents", "rate_cards", "refusals"];
 
-Deno.test("every cache of the service has its share of memory, and keeps to it", async () => {
+Deno.test("every cache of the service stays within its memory share", async () => {
   await using h = await Harness.open({ memory: new Memory(MEMORY_MB), tier: "business" });
   const usesNow = () => {
     const uses = new Map(h.store.memory.uses().map((use) => [use.share, use]));
@@ -105,7 +105,7 @@ Deno.test("every cache of the service has its share of memory, and keeps to it",
       usesNow();
     }
   }
-  // Nothing is on its way then, also of what the service writes by itself.
+  // Nothing is in flight then, including the service's own writes.
   await h.worker.idle();
   await h.store.writer.idle();
   const uses: ReadonlyMap<MemoryShare, MemoryUse> = usesNow();

@@ -1,4 +1,4 @@
-/** Figures for Prometheus: exact, bounded, and each team's own. */
+/** Prometheus metrics: exact, bounded, and per team. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
@@ -8,7 +8,7 @@ import { RawSocket } from "../support/harness/raw_socket.ts";
 
 const TOTAL = "runledger_http_requests_total";
 
-/** Reads and checks the figures that a key sees. */
+/** Reads and checks the metrics visible to a key. */
 async function scrape(h: Harness, key: string = h.key): Promise<Scrape> {
   const answer = await h.get("/metrics", { key });
   assertEquals(answer.status, 200, answer.text);
@@ -39,8 +39,8 @@ Deno.test("metrics: a known series of calls is counted exactly, by route and sta
   await h.get(`/v1/runs/${runId(99)}`);
   await h.post("/v1/runs", "{");
   await scrape(h);
-  const told = await scrape(h);
-  assertEquals(requestsOf(told), {
+  const scraped = await scrape(h);
+  assertEquals(requestsOf(scraped), {
     "POST /v1/runs 202": 1,
     "POST /v1/runs 200": 1,
     "POST /v1/runs 409": 1,
@@ -52,19 +52,19 @@ Deno.test("metrics: a known series of calls is counted exactly, by route and sta
     "GET /v1/runs/:id 404": 1,
     "GET /metrics 200": 1,
   });
-  const took = told.of("runledger_http_request_duration_seconds_count");
-  assertEquals(took.reduce((sum, { value }) => sum + value, 0), told.sum(TOTAL));
-  const errors = told.of("runledger_http_errors_total").filter(({ value }) => value > 0);
+  const took = scraped.of("runledger_http_request_duration_seconds_count");
+  assertEquals(took.reduce((sum, { value }) => sum + value, 0), scraped.sum(TOTAL));
+  const errors = scraped.of("runledger_http_errors_total").filter(({ value }) => value > 0);
   assertEquals(
     errors.map(({ labels, value }) => [labels["error"], value]),
     [["invalid_json", 1], ["not_found", 1], ["id_conflict", 1]],
   );
   // Opening, three events, finish, five heartbeats, two pings.
-  assertEquals(told.value("runledger_quota_used_events"), 12);
-  assertEquals(told.value("runledger_quota_included_events"), 25_000_000);
+  assertEquals(scraped.value("runledger_quota_used_events"), 12);
+  assertEquals(scraped.value("runledger_quota_included_events"), 25_000_000);
 });
 
-Deno.test("metrics: a team sees its own figures and none of another's or of the process", async () => {
+Deno.test("metrics: a team sees only its own metrics, not another's or the process's", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("enterprise");
   for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
@@ -87,7 +87,7 @@ Deno.test("metrics: a team sees its own figures and none of another's or of the 
   );
 });
 
-Deno.test("metrics: the scope read is needed, and the figures take a token of the control bucket", async () => {
+Deno.test("metrics: the scope read is required, and a read takes a token of the control bucket", async () => {
   await using h = await Harness.open();
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
@@ -102,27 +102,33 @@ Deno.test("metrics: the operator sees all requests, the store and the worker", a
   for (let n = 1; n <= 20; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
   await h.get("/v1/usage", { key: null });
   await h.worker.idle();
-  const told = await scrape(h, OPERATOR_KEY);
-  assertEquals(requestsOf(told), { "POST /v1/heartbeats 202": 20, "GET /v1/usage 401": 1 });
-  const stored = told.value("runledger_commits_total", { end: "stored" }) ?? 0;
+  const scraped = await scrape(h, OPERATOR_KEY);
+  assertEquals(requestsOf(scraped), { "POST /v1/heartbeats 202": 20, "GET /v1/usage 401": 1 });
+  const stored = scraped.value("runledger_commits_total", { end: "stored" }) ?? 0;
   assert(stored >= 20, String(stored));
-  assertEquals(told.sum("runledger_commits_total"), told.value("runledger_commit_writes_count"));
-  assertEquals(told.value("runledger_writes_total"), told.value("runledger_commit_writes_sum"));
   assertEquals(
-    told.value("runledger_commit_duration_seconds_count"),
-    told.sum("runledger_commits_total"),
+    scraped.sum("runledger_commits_total"),
+    scraped.value("runledger_commit_writes_count"),
   );
-  assertEquals(told.value("runledger_store_up"), 1);
-  assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 0);
-  assertEquals(told.value("runledger_writer_writes_waiting"), 0);
-  // This request is the one that is under way.
-  assertEquals(told.value("runledger_http_requests_in_flight"), 1);
+  assertEquals(
+    scraped.value("runledger_writes_total"),
+    scraped.value("runledger_commit_writes_sum"),
+  );
+  assertEquals(
+    scraped.value("runledger_commit_duration_seconds_count"),
+    scraped.sum("runledger_commits_total"),
+  );
+  assertEquals(scraped.value("runledger_store_up"), 1);
+  assertEquals(scraped.value("runledger_dirty_runs", { lane: "closed" }), 0);
+  assertEquals(scraped.value("runledger_writer_writes_waiting"), 0);
+  // This request is the one in progress.
+  assertEquals(scraped.value("runledger_http_requests_in_flight"), 1);
   const bytes = await Deno.stat(h.path);
-  assertEquals(told.value("runledger_kv_file_bytes"), bytes.size);
-  assert((told.value("runledger_kv_wal_bytes") ?? 0) > 0);
+  assertEquals(scraped.value("runledger_kv_file_bytes"), bytes.size);
+  assert((scraped.value("runledger_kv_wal_bytes") ?? 0) > 0);
 });
 
-Deno.test("metrics: no label and no text comes from a request, whatever it sends", async () => {
+Deno.test("metrics: no label or text is taken from a request, whatever it sends", async () => {
   await using h = await openWithOperator();
   const marks = ["EVIL", KEY, OPERATOR_KEY, h.team.id, "researcher"];
   await h.post("/v1/runs", aRun(1, { customer_id: "EVIL" }));
@@ -135,11 +141,11 @@ Deno.test("metrics: no label and no text comes from a request, whatever it sends
   await h.get("/v1/runs/EVIL", { key: `apk_eu_${"e".repeat(32)}` });
   const { text } = await h.get("/metrics", { key: OPERATOR_KEY });
   for (const mark of marks) assert(!text.includes(mark), mark);
-  const told = requestsOf(new Scrape(text));
-  assertEquals([told["other other 404"], told["other other 405"]], [1, 2]);
+  const counts = requestsOf(new Scrape(text));
+  assertEquals([counts["other other 404"], counts["other other 405"]], [1, 2]);
 });
 
-Deno.test("metrics: figures are read while there is no room for other requests", async () => {
+Deno.test("metrics: they stay readable while other requests are refused for overload", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;
@@ -153,7 +159,7 @@ Deno.test("metrics: figures are read while there is no room for other requests",
     notices: () => Promise.resolve([]),
   };
   await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
-  // A team alone has no more than 400 of them.
+  // One team may have at most 400 of them.
   const { key: other } = await h.addTeam("enterprise");
   const under = Array.from(
     { length: 500 },
@@ -161,9 +167,9 @@ Deno.test("metrics: figures are read while there is no room for other requests",
   );
   await full.promise;
   assertEquals((await h.get("/v1/agents")).status, 503);
-  const told = await scrape(h, OPERATOR_KEY);
-  assertEquals(told.value("runledger_http_requests_in_flight"), 501);
-  assertEquals(told.value("runledger_http_errors_total", { error: "overloaded" }), 1);
+  const scraped = await scrape(h, OPERATOR_KEY);
+  assertEquals(scraped.value("runledger_http_requests_in_flight"), 501);
+  assertEquals(scraped.value("runledger_http_errors_total", { error: "overloaded" }), 1);
   gate.resolve();
   await Promise.all(under);
 });

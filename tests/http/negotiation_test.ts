@@ -1,4 +1,4 @@
-/** What answers say of themselves: their length, their tags, what was preferred, what else may be sent. */
+/** Response metadata: length, tags, content negotiation and allowed methods. */
 import { assert, assertEquals } from "@std/assert";
 import { Deadlines } from "../../domain/core/deadlines.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
@@ -10,7 +10,7 @@ import { ask, head, RawSocket } from "../support/harness/raw_socket.ts";
 
 const CREDENTIAL = `Authorization: Bearer ${KEY}`;
 
-/** An answer without its body, as it is on the wire. */
+/** A response without its body, as sent on the wire. */
 async function headOf(h: Harness, path: string, ...headers: string[]) {
   using socket = await RawSocket.open(h.url);
   await socket.send(head(`HEAD ${path} HTTP/1.1`, "Host: x", CREDENTIAL, ...headers));
@@ -19,7 +19,7 @@ async function headOf(h: Harness, path: string, ...headers: string[]) {
   return answer;
 }
 
-Deno.test("HEAD announces the length that GET has, plain and compressed", async () => {
+Deno.test("HEAD announces the same length as GET, plain and compressed", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { goal: "a page of text ".repeat(3_000) }));
   const run = `/v1/runs/${runId(1)}`;
@@ -45,7 +45,7 @@ Deno.test("HEAD of a stream announces no length", async () => {
   }
 });
 
-Deno.test("a record has one tag for a client, on 200 and on 304, small or large", async () => {
+Deno.test("a record has one tag per client, on 200 and on 304, small or large", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { goal: "a page of text ".repeat(300) }));
   for (const path of ["/v1/usage", `/v1/runs/${runId(1)}`]) {
@@ -61,7 +61,7 @@ Deno.test("a record has one tag for a client, on 200 and on 304, small or large"
   }
 });
 
-Deno.test("a ping answers in JSON where it is preferred", async () => {
+Deno.test("a ping responds in JSON if the client prefers it", async () => {
   await using h = await Harness.open();
   const cases: [string, string][] = [
     ["application/json", "application/json"],
@@ -83,7 +83,7 @@ Deno.test("a ping answers in JSON where it is preferred", async () => {
   assert(!prefersJson(null) && !prefersJson("") && !prefersJson("application/json;q=x"));
 });
 
-Deno.test("health checks are answered without a Host, and nothing else is", async () => {
+Deno.test("only health checks are answered without a Host", async () => {
   await using h = await Harness.open();
   for (const [path, status] of [["/healthz", 200], ["/readyz", 200], ["/docs", 400]] as const) {
     const answer = await ask(h.url, head(`GET ${path} HTTP/1.0`));
@@ -93,7 +93,7 @@ Deno.test("health checks are answered without a Host, and nothing else is", asyn
   assertEquals(wrong?.status, 400);
 });
 
-Deno.test("Allow lists each method that the path takes, whichever route takes it", async () => {
+Deno.test("Allow lists each method of the path, whichever route handles it", async () => {
   await using h = await Harness.open();
   for (const path of ["/v1/rate-card/match", "/v1/rate-card/reprice"]) {
     const { status, headers } = await h.request("PATCH", path);
@@ -104,7 +104,7 @@ Deno.test("Allow lists each method that the path takes, whichever route takes it
   }
 });
 
-Deno.test("a body may be called x-gzip, and who sends another coding is told which there is", async () => {
+Deno.test("x-gzip is accepted as a content encoding, and a refusal of another lists the supported ones", async () => {
   await using h = await Harness.open();
   const packed = new Blob([JSON.stringify(aRun(1))]).stream()
     .pipeThrough(new CompressionStream("gzip"));
@@ -115,7 +115,7 @@ Deno.test("a body may be called x-gzip, and who sends another coding is told whi
   assertEquals([status, headers.get("accept-encoding")], [415, "gzip"]);
 });
 
-Deno.test("a body that is late closes its connection, and says so once", async () => {
+Deno.test("a body that misses its deadline closes its connection, and says so once", async () => {
   using bodyDeadlines = new Deadlines(50, TIMERS);
   await using h = await Harness.open({ deps: { bodyDeadlines } });
   const bodies = [
@@ -153,17 +153,17 @@ Deno.test("a path that is not UTF-8 is 400 everywhere, after the credential", as
   }
 });
 
-Deno.test("a parameter whose name is not UTF-8 is named as it was sent", async () => {
+Deno.test("a parameter whose name is not UTF-8 is named as sent", async () => {
   await using h = await Harness.open();
   const { status, json } = await h.get("/v1/runs?%ffagent=a");
   assertEquals([status, json.error, json.field], [400, "invalid_field", "%ffagent"]);
 });
 
-Deno.test("a credential is rotated without a body, and nothing else is done without one", async () => {
+Deno.test("only rotating a credential accepts an empty body", async () => {
   await using h = await Harness.open();
-  const made = await h.post("/v1/keys", { kind: "ping_token", name: "host", agent: "a" });
-  const rotated = await h.request("POST", `/v1/keys/${made.json.id}/rotate`);
-  assertEquals([rotated.status, rotated.json.replaces], [201, made.json.id]);
+  const created = await h.post("/v1/keys", { kind: "ping_token", name: "host", agent: "a" });
+  const rotated = await h.request("POST", `/v1/keys/${created.json.id}/rotate`);
+  assertEquals([rotated.status, rotated.json.replaces], [201, created.json.id]);
   const other = await h.request("POST", "/v1/keys");
   assertEquals([other.status, other.json.error], [400, "invalid_json"]);
 });

@@ -1,4 +1,4 @@
-/** What the API's description shows and says is what a real server does. */
+/** The API description's examples and statements match a real server. */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import {
@@ -15,7 +15,7 @@ import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
 
 const document = describedApi();
 const judge = judgeBy(document);
-/** Refuses fields that are not told, too. */
+/** Also refuses undescribed fields. */
 const judgeClosed = judgeBy(closed(document));
 const calls = documentedCalls(document);
 function callOf({ id }: Endpoint): CallOfGroup {
@@ -25,35 +25,35 @@ function callOf({ id }: Endpoint): CallOfGroup {
 }
 
 function operationOf(id: string): Endpoint {
-  const found = ENDPOINTS.find((operation) => operation.id === id);
-  assert(found !== undefined, `nothing is called ${id}`);
-  return found;
+  const result = ENDPOINTS.find((operation) => operation.id === id);
+  assert(result !== undefined, `nothing is called ${id}`);
+  return result;
 }
 
-/** The key that a call is sent with: the operator's where no team's will do. */
+/** The key for a call: the operator's where no team key is accepted. */
 function keyFor({ method, path }: Endpoint, key: string): string {
   const { access } = ENDPOINTS.find((each) => each.method === method && each.path === path) ?? {};
   return access?.scope === null ? OPERATOR_KEY : key;
 }
 
-/** What a team has sent. */
-class Story {
+/** State of a team's requests. */
+class Scenario {
   readonly sent = new Set<string>();
-  /** Ids that the examples show, and those that the server made in their place. */
+  /** Ids in the examples, and the server's actual ids for them. */
   readonly names = new Map<string, string>();
 
-  /** A text with the ids that are real. */
+  /** Replaces example ids in a text by the actual ids. */
   told(text: string): string {
     return [...this.names].reduce((told, [shown, real]) => told.replaceAll(shown, real), text);
   }
 }
 
-/** Sends an example, the ones that it needs before it. */
+/** Sends an example after the examples it depends on. */
 async function send(
   h: Harness,
   key: string,
   operation: Endpoint,
-  story: Story,
+  story: Scenario,
 ): Promise<Answer> {
   const { example, method } = operation;
   for (const id of example.needs ?? []) {
@@ -67,9 +67,11 @@ async function send(
     ...(body === undefined ? {} : { body }),
   });
   assertEquals(answer.status, example.status, `${operation.id}: ${answer.text}`);
-  const shown = (example.answer as { id?: string }).id;
-  if (shown !== undefined && shown !== answer.json.id) story.names.set(shown, answer.json.id);
-  // What is summed up behind the answer is there for the next example.
+  const exampleId = (example.answer as { id?: string }).id;
+  if (exampleId !== undefined && exampleId !== answer.json.id) {
+    story.names.set(exampleId, answer.json.id);
+  }
+  // Waits for the aggregates, which the next example reads.
   await h.worker.idle();
   return answer;
 }
@@ -83,20 +85,20 @@ function urlOf({ path, example }: Endpoint): string {
   return query === "" ? filled : `${filled}?${query}`;
 }
 
-/** Where in the document an answer's schema is. */
+/** Path of a response schema in the document. */
 function schemaOf({ method, path }: Endpoint, status: number, type: string): string[] {
   const responses = ["paths", pathTemplate(path), method.toLowerCase(), "responses"];
   return [...responses, String(status), "content", type, "schema"];
 }
 
-Deno.test("every example is answered as it is shown, and every field of the answer is described", async (t) => {
+Deno.test("every example returns the shown response, and every field of the response is described", async (t) => {
   await using h = await openWithOperator();
   for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
       if (operation.example.endless) return await assertBegins(h, key, operation);
       const { status, answer: shown } = operation.example;
-      const answer = await send(h, key, operation, new Story());
+      const answer = await send(h, key, operation, new Scenario());
       const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
       const real = type === "application/json" ? answer.json : answer.text;
       assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
@@ -109,7 +111,7 @@ Deno.test("every example is answered as it is shown, and every field of the answ
   }
 });
 
-/** Fails unless a stream begins as it is described; it is left at once. */
+/** Fails unless a stream begins as described; disconnects immediately. */
 async function assertBegins(
   h: Harness,
   key: string,
@@ -125,13 +127,13 @@ async function assertBegins(
   assert(type in (callOf(operation).call.responses[status]?.content ?? {}), type);
 }
 
-/** Names and instants, which differ from one team or moment to another. */
+/** Names and instants that vary by team or time. */
 const DIFFERENT =
   /^(id|team|target|replaces|created_by|deleted_by|secret|at|\w+_at|\w+_seen|id_refused_until)$/;
 
 /**
- * Where a real answer does not say what the shown one does; null when it says it all. A text may be cut
- * off by "…", and a list may have more: what the team had before.
+ * Returns the first path where a real response differs from the shown one, or null. A shown text may
+ * be cut by "…", and a real list may have more items, from before.
  */
 function difference(shown: unknown, real: unknown, where = ""): string | null {
   const differs = `${where}: ${JSON.stringify(real)} is shown as ${JSON.stringify(shown)}`;
@@ -157,25 +159,25 @@ function difference(shown: unknown, real: unknown, where = ""): string | null {
   return null;
 }
 
-/** Headers that the platform sets, and those of the page's own. */
+/** Headers set by the platform, and those of the page. */
 const NOT_OURS = new Set([
   ...["content-type", "content-length", "transfer-encoding", "date", "vary"],
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
 ]);
 
 function assertHeaders(operation: Endpoint, { headers, status }: Answer): void {
-  const told = new Set(
+  const described = new Set(
     Object.keys(callOf(operation).call.responses[status]?.headers ?? {}).map((name) =>
       name.toLowerCase()
     ),
   );
   for (const [name] of headers) {
-    assert(told.has(name) || NOT_OURS.has(name), `${operation.id} has the header ${name}`);
+    assert(described.has(name) || NOT_OURS.has(name), `${operation.id} has the header ${name}`);
   }
   assert(headers.has("x-request-id"), operation.id);
 }
 
-Deno.test("a ping that asks for JSON gets what is described", async () => {
+Deno.test("a ping that requests JSON gets the described response", async () => {
   await using h = await openWithOperator();
   const headers = { Accept: "application/json" };
   const at = schemaOf(operationOf("ping"), 200, "application/json");
@@ -186,12 +188,12 @@ Deno.test("a ping that asks for JSON gets what is described", async () => {
   }
 });
 
-Deno.test("an example that is sent again is answered as its class says", async (t) => {
+Deno.test("a repeated example is answered as its retry class says", async (t) => {
   await using h = await openWithOperator();
   for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
-      const story = new Story();
+      const story = new Scenario();
       const first = await send(h, key, operation, story);
       const { body } = withId(operation.example, first);
       const again = await h.request(operation.method, story.told(urlOf(operation)), {
@@ -200,8 +202,8 @@ Deno.test("an example that is sent again is answered as its class says", async (
       });
       const type = again.headers.get("content-type") ?? "";
       if (again.status < 400) {
-        const told = schemaOf(operation, again.status, type);
-        assertEquals(judgeClosed(told, again.json), null, again.text);
+        const schema = schemaOf(operation, again.status, type);
+        assertEquals(judgeClosed(schema, again.json), null, again.text);
         assertHeaders(operation, again);
       } else assertRefusal(operation, again);
       if (operation.idempotency === "id") {
@@ -212,14 +214,14 @@ Deno.test("an example that is sent again is answered as its class says", async (
   }
 });
 
-/** A retry needs an id: that of the first answer where the example sends none. */
+/** Adds an id for a retry: that of the first response if the example sends none. */
 function withId(example: Example, { json }: Answer): Example {
   const { body } = example;
   if (typeof body !== "object" || body === null || !("agent" in body)) return example;
   return "kind" in body ? example : { ...example, body: { id: json.id, ...body } };
 }
 
-/** Fails unless a refusal's status, code, body and headers are among those that are told. */
+/** Fails unless a refusal's status, code, body and headers are among the described ones. */
 function assertRefusal(operation: Endpoint, answer: Answer): void {
   const { call } = callOf(operation);
   const where = `${operation.id} ${answer.status} ${answer.text}`;
@@ -233,7 +235,7 @@ function assertRefusal(operation: Endpoint, answer: Answer): void {
   assert(schemaName(ref).split(".").includes(code), where);
 }
 
-/** Codes that the tries below lead to. */
+/** Codes provoked by the attempts below. */
 const PROVOKED = [
   "forbidden",
   "invalid_credential",
@@ -248,7 +250,7 @@ const PROVOKED = [
   "unsupported_encoding",
 ];
 
-Deno.test("refusals are those that are described: credential, scope, path, body", async (t) => {
+Deno.test("refusals match their descriptions: credential, scope, path, body", async (t) => {
   await using h = await openWithOperator();
   const noScope = await h.addKey({ kind: "api_key", scopes: [] });
   const token = await h.addKey({ kind: "ping_token", agent: "another" });
@@ -285,14 +287,14 @@ Deno.test("refusals are those that are described: credential, scope, path, body"
   assertEquals([...seen].sort(), PROVOKED);
 });
 
-/** Payload fields of ingest calls: what does not fit is stored as well as it can be (R1 to R9). */
+/** Payload fields of ingest calls: invalid values are repaired as far as possible (R1 to R9). */
 const LENIENT: ReadonlySet<string> = new Set([
   ..."customer_id feature metadata goal parent_run_id idle_timeout_seconds".split(" "),
   ..."idle_timeout_status scores model provider".split(" "),
 ]);
 const INGEST: ReadonlySet<string> = new Set(["openRun", "finishRun", "sendHeartbeat"]);
 
-Deno.test("a body that the server takes is one that its schema takes, but for payload that it mends", async (t) => {
+Deno.test("a body that the server accepts matches its schema, except for payload that it repairs", async (t) => {
   await using h = await openWithOperator();
   const odd = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "x".repeat(300), [], ["ingest"], {}];
   for (const operation of ENDPOINTS.filter(({ body }) => body !== undefined)) {
@@ -302,8 +304,11 @@ Deno.test("a body that the server takes is one that its schema takes, but for pa
       const at = ["paths", path, method.toLowerCase(), ...schema];
       const { example } = operation;
       assertEquals(judge(at, example.body), null);
-      const told = resolved(document, call.requestBody?.content["application/json"]?.schema ?? {});
-      const ways = told.oneOf?.map((way) => resolved(document, way)) ?? [told];
+      const described = resolved(
+        document,
+        call.requestBody?.content["application/json"]?.schema ?? {},
+      );
+      const ways = described.oneOf?.map((way) => resolved(document, way)) ?? [described];
       const names = new Set(ways.flatMap((way) => Object.keys(way.properties ?? {})));
       assert(names.size > 0);
       for (const name of names) {
@@ -313,11 +318,11 @@ Deno.test("a body that the server takes is one that its schema takes, but for pa
           const answer = await h.request(operation.method, urlOf(operation), { key, body });
           const wrong = judge(at, body);
           const isMended = INGEST.has(operation.id) && LENIENT.has(name);
-          const told = `${name} ${value}: ${wrong}`;
-          assert(answer.status >= 400 || isMended || wrong === null, told);
-          // What the schema takes is stored as it was sent.
+          const actual = `${name} ${value}: ${wrong}`;
+          assert(answer.status >= 400 || isMended || wrong === null, actual);
+          // A value that matches the schema is stored as sent.
           const isLost = answer.headers.has("runledger-dropped");
-          assert(answer.status >= 400 || wrong !== null || !isLost, told);
+          assert(answer.status >= 400 || wrong !== null || !isLost, actual);
         }));
       }
     });

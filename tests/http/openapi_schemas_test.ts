@@ -1,19 +1,19 @@
-/** Schemas of the document as generators of clients see them. */
+/** Schemas of the document as seen by client generators. */
 import { assert, assertEquals } from "@std/assert";
 import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { isAgent, isName } from "../../domain/core/rules.ts";
 import { documentedCalls, type DocumentedSchema } from "../../routes/docs/document.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
-/** Named schemas at most: each is a class in the clients of some languages. */
+/** Maximum of named schemas: each is a class in clients of some languages. */
 const SCHEMAS_MAX = 150;
 
 const document = describedApi();
 
-/** Keys whose values are no schemas, whatever they look like. */
+/** Keys whose values are not schemas, whatever they look like. */
 const LITERAL = new Set(["example", "x-errors"]);
 
-/** Each part of the document that is an object with the path to it. */
+/** Lists each object of the document with its path. */
 function* partsOf(
   value: unknown,
   at: readonly string[] = [],
@@ -29,7 +29,7 @@ function isNamed(at: readonly string[]): boolean {
   return at.length === 3 && at[0] === "components" && at[1] === "schemas";
 }
 
-Deno.test("every object and every list of words is a named schema", () => {
+Deno.test("every object and every enumeration is a named schema", () => {
   const unnamed = [...partsOf(document)]
     .filter(([at, { type, enum: words }]) =>
       !isNamed(at) && ([type].flat().includes("object") || Array.isArray(words))
@@ -45,7 +45,7 @@ Deno.test("alternatives are named, or one of them is null", () => {
   }
 });
 
-Deno.test("there are few enough named schemas, and each is used", () => {
+Deno.test("the number of named schemas is limited, and each is used", () => {
   const { schemas } = document.components;
   const names = Object.keys(schemas);
   assert(names.length <= SCHEMAS_MAX, `${names.length}`);
@@ -55,7 +55,7 @@ Deno.test("there are few enough named schemas, and each is used", () => {
   }
 });
 
-Deno.test("each refusal in JSON is the one schema of errors", () => {
+Deno.test("each JSON error uses the one error schema", () => {
   const { responses } = document.components as unknown as {
     responses: Record<string, { content: Record<string, { schema: DocumentedSchema }> }>;
   };
@@ -66,14 +66,14 @@ Deno.test("each refusal in JSON is the one schema of errors", () => {
   }
 });
 
-Deno.test("an object without fields says that it takes any", () => {
+Deno.test("an object without fields allows any field", () => {
   for (const [at, { type, properties, additionalProperties }] of partsOf(document)) {
     if (type !== "object" || !isNamed(at)) continue;
     assert(properties !== undefined || additionalProperties !== undefined, at.join(" "));
   }
 });
 
-Deno.test("instants, days and cursors say how they are written", () => {
+Deno.test("instants, days and cursors declare their format", () => {
   const byName: Record<string, RegExp> = {
     cursor: /"pattern"/,
     after: /"pattern"/,
@@ -88,7 +88,7 @@ Deno.test("instants, days and cursors say how they are written", () => {
   }
 });
 
-Deno.test("links lead to calls, by a parameter of their path", () => {
+Deno.test("links point to calls, by a parameter of their path", () => {
   const calls = documentedCalls(document);
   let links = 0;
   for (const { call: { responses, operationId } } of calls) {
@@ -105,14 +105,14 @@ Deno.test("links lead to calls, by a parameter of their path", () => {
   assert(links > 10);
 });
 
-Deno.test("patterns of names take what the checks take", () => {
+Deno.test("patterns of names accept what the checks accept", () => {
   const texts = [
     ...["a", "a b", "é", "日本", "a/b", "..a", "...", ".a", "😀", "a\u00adb"],
     ...["", " a", "a ", "a\n", "\ta", "a\u0000b", "a\u0085b", "\u00a0a", "a\ufeff", " ", ".", ".."],
   ];
   for (const text of texts) {
-    const told = JSON.stringify(text);
-    assertEquals(new RegExp(NAME_PATTERN, "u").test(text), isName(text, 100), told);
-    assertEquals(new RegExp(SLUG_PATTERN, "u").test(text), isAgent(text), told);
+    const reported = JSON.stringify(text);
+    assertEquals(new RegExp(NAME_PATTERN, "u").test(text), isName(text, 100), reported);
+    assertEquals(new RegExp(SLUG_PATTERN, "u").test(text), isAgent(text), reported);
   }
 });

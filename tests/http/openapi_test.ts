@@ -1,4 +1,4 @@
-/** `GET /openapi.json`: valid, whole, and the same for everybody. */
+/** `GET /openapi.json`: valid, complete, and the same for every caller. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ERRORS } from "../../domain/core/errors.ts";
@@ -41,7 +41,7 @@ Deno.test("every route is described, and nothing else is", () => {
   assertEquals(calls.sort(), [...table.map(pathTemplate), "HEAD /v1/ping"].sort());
 });
 
-Deno.test("what a call needs is what the table of routes asks of a credential", () => {
+Deno.test("each call's security matches the credentials in the table of routes", () => {
   const calls = documentedCalls(describedApi());
   for (const { method, path, access } of ENDPOINTS) {
     const call = calls.find((each) => each.method === method && each.path === pathTemplate(path))
@@ -52,7 +52,7 @@ Deno.test("what a call needs is what the table of routes asks of a credential", 
   }
 });
 
-Deno.test("calls have names of their own, a resource, and a class of what repeating them does", () => {
+Deno.test("calls have unique names, a resource, and a retry class", () => {
   const document = describedApi();
   const calls = documentedCalls(document).map(({ call }) => call);
   assertEquals(new Set(calls.map(({ operationId }) => operationId)).size, calls.length);
@@ -65,42 +65,42 @@ Deno.test("calls have names of their own, a resource, and a class of what repeat
   }
 });
 
-Deno.test("every parameter of a path is described, and none besides", () => {
+Deno.test("exactly the parameters of each path are described", () => {
   for (const { path, call } of documentedCalls(describedApi())) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-    const told = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
-    assertEquals(told, inPath, path);
+    const described = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
+    assertEquals(described, inPath, path);
   }
 });
 
-Deno.test("every error code is in the document, with its status, and some call gives it", () => {
+Deno.test("every error code is in the document with its status, and at least one call returns it", () => {
   const document = describedApi();
   const table = document["x-errors"].map(({ code, status, retry }) => [code, { status, retry }]);
   assertEquals(Object.fromEntries(table), ERRORS);
   assertEquals(document.components.schemas.ErrorCode?.enum, Object.keys(ERRORS));
-  const given = new Set<string>();
+  const returned = new Set<string>();
   for (const { call } of documentedCalls(document)) {
     for (const [status, { $ref }] of Object.entries(call.responses)) {
       for (const code of $ref === undefined ? [] : schemaName($ref).split(".")) {
         if (code === "text" || code === "open") continue;
         assertEquals(ERRORS[code as keyof typeof ERRORS]?.status, Number(status), code);
-        given.add(code);
+        returned.add(code);
       }
     }
   }
-  // The answer to a method that no call has.
-  given.add("method_not_allowed");
-  assertEquals([...given].sort(), Object.keys(ERRORS).sort());
+  // The response to an unsupported method.
+  returned.add("method_not_allowed");
+  assertEquals([...returned].sort(), Object.keys(ERRORS).sort());
 });
 
-Deno.test("every header that is described is one that some answer has", () => {
+Deno.test("every described header occurs in some response", () => {
   const text = JSON.stringify(describedApi());
   for (const name of Object.keys(HEADERS)) {
     assert(text.includes(`"#/components/headers/${name}"`), name);
   }
 });
 
-Deno.test("the document is the same text each time, from one start to the next", async () => {
+Deno.test("the document is the same text each time, also across restarts", async () => {
   assertEquals(JSON.stringify(describedApi()), JSON.stringify(describedApi()));
   await using h = await Harness.open();
   const before = await h.get("/openapi.json");
@@ -111,7 +111,7 @@ Deno.test("the document is the same text each time, from one start to the next",
   assertEquals(before.json, describedApi());
 });
 
-Deno.test("the document needs no credential, may be kept, and is 304 while it is the same", async () => {
+Deno.test("the document needs no credential, may be cached, and is 304 while unchanged", async () => {
   await using h = await Harness.open();
   for (const path of ["/openapi.json", "/docs"]) {
     const first = await h.get(path, { key: null });
@@ -119,8 +119,8 @@ Deno.test("the document needs no credential, may be kept, and is 304 while it is
     assertEquals(first.headers.get("cache-control"), "public, max-age=300");
     const tag = first.headers.get("etag") ?? "";
     assertMatch(tag, /^"[0-9a-f]{32}"$/);
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      const again = await h.get(path, { key: null, headers: { "If-None-Match": known } });
+    for (const knownTag of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      const again = await h.get(path, { key: null, headers: { "If-None-Match": knownTag } });
       assertEquals([again.status, again.text, again.headers.get("etag")], [304, "", tag]);
     }
     const other = await h.get(path, {

@@ -1,4 +1,4 @@
-/** Whether a heartbeat's cost counts follows from whether `POST /v1/runs` opened its run, in any order. */
+/** A heartbeat's cost counts unless `POST /v1/runs` opened its run, in any order of arrival. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -9,7 +9,7 @@ const AGENT = { agent: "researcher" };
 const GPT = { provider: "openai", model: "gpt-4o" };
 const STATED = { cost_usd: 7, input_tokens: 1_000, output_tokens: 10, finished_at: at(5_000) };
 
-/** Calls of one run by their names; none that closes says otherwise than the others. */
+/** Calls of one run by name; all closing calls agree. */
 const CALLS: Readonly<Record<string, (h: Harness, run: number) => Promise<Answer>>> = {
   open: (h, run) => h.post("/v1/runs", aRun(run, { goal: "g", metadata: { a: 1 } })),
   start: (h, run) =>
@@ -25,7 +25,7 @@ const CALLS: Readonly<Record<string, (h: Harness, run: number) => Promise<Answer
 };
 const NAMES = Object.keys(CALLS);
 
-/** A run as it is in the end, but for its id and what tells of the order of arrival. */
+/** The final run without its id and the fields that depend on the order of arrival. */
 async function finalRecord(h: Harness, run: number) {
   const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
   const { id: _, received_at: __, updated_at: ___, clock_skew_ms: ____, ...record } = json;
@@ -50,7 +50,7 @@ async function spent(h: Harness) {
   return [totals.runs, totals.cost_usd, totals.input_tokens];
 }
 
-Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, ends in one record", async () => {
+Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, gives one record", async () => {
   await using h = await Harness.open();
   await send(h, 0, ["open", "events", "finish"]);
   const record = await finalRecord(h, 0);
@@ -77,7 +77,7 @@ Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, en
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: calls at once end in the same record", async () => {
+Deno.test("R18: concurrent calls give the same record", async () => {
   await using h = await Harness.open();
   await send(h, 0, ["open", "events", "finish"]);
   const record = await finalRecord(h, 0);
@@ -91,15 +91,15 @@ Deno.test("R18: calls at once end in the same record", async () => {
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: an opening after a heartbeat is stored once, takes its start and the cost away", async () => {
+Deno.test("R18: an opening after a heartbeat is stored once, replaces its start and removes the cost", async () => {
   await using h = await Harness.open();
   await send(h, 1, ["ok"]);
   assertEquals(await spent(h), [1, 7, 1_000]);
   const path = `/v1/runs/${runId(1)}`;
   assertEquals((await h.get(path)).json.cost.revision, 1);
-  const sent = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
-  assertEquals([sent.status, sent.json.status], [202, "running"]);
-  assertEquals(sent.json.started_at, at(-60_000));
+  const response = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
+  assertEquals([response.status, response.json.status], [202, "running"]);
+  assertEquals(response.json.started_at, at(-60_000));
   const again = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
   assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
   const { status, headers } = await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT }));
@@ -113,7 +113,7 @@ Deno.test("R18: an opening after a heartbeat is stored once, takes its start and
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: a heartbeat that says when the run started is contradicted by another start", async () => {
+Deno.test("R18: another start conflicts with a heartbeat that states the run's start", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT, started_at: at() }));
   const other = await h.post("/v1/runs", aRun(1, { started_at: at(1) }));
@@ -121,9 +121,9 @@ Deno.test("R18: a heartbeat that says when the run started is contradicted by an
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
 
-Deno.test("R18: the pieces of a large output go with the opening that had it", async () => {
+Deno.test("R18: the pieces of a large output are removed with their opening", async () => {
   await using h = await Harness.open();
-  // Random bytes do not compress to fewer than they are.
+  // Random bytes do not compress.
   const noise = [1, 2, 3].map(() => crypto.getRandomValues(new Uint8Array(60_000)).toHex());
   const large = { noise };
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT, status: "start", output: large }));

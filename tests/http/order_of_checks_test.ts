@@ -1,5 +1,5 @@
 /**
- * A request that is wrong in two ways gets the answer of the earlier check (decisions, section 2).
+ * A request with two faults gets the error of the earlier check (decisions, section 2).
  *
  * Each test breaks two neighbours of the order at once. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
@@ -17,13 +17,13 @@ function refusal({ status, headers, text }: Pick<Answer, "status" | "headers" | 
 }
 
 /**
- * Sends head lines as they are, which `fetch` would not, and reads one answer. The body that the
- * head may announce never comes, so the answer must not wait for it.
+ * Sends raw head lines, which `fetch` cannot, and reads one response. An announced body is never
+ * sent, so the response must not wait for it.
  */
 async function raw(h: Harness, lines: readonly string[]): Promise<Refused> {
   const { hostname, port } = new URL(h.url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
-  // A read has no deadline: closing ends it with an error where the service says nothing.
+  // A read has no deadline: closing ends it with an error if the service sends nothing.
   const deadline = AbortSignal.timeout(5_000);
   const close = () => connection.close();
   deadline.addEventListener("abort", close);
@@ -90,7 +90,7 @@ Deno.test("section 2: shutting down before credential", async () => {
   assertEquals(refusal(await h.post("/v1/runs", aRun(1), options)), [401, "invalid_credential"]);
 });
 
-Deno.test("section 2: credential before body size, which is told from the announced length", async () => {
+Deno.test("section 2: credential before body size, which is judged by the announced length", async () => {
   await using h = await Harness.open();
   const lines = ["POST /v1/runs HTTP/1.1", GOOD_HOST, `Content-Length: ${BODY_BYTES_MAX + 1}`];
   assertEquals(await raw(h, lines), [401, "invalid_credential"]);
@@ -113,7 +113,7 @@ Deno.test("section 2: every kind of refused credential before the body", async (
   assertEquals(refusal(await h.post("/v1/runs", "{not json")), [400, "invalid_json"]);
 });
 
-/** A body one byte over the limit that begins with a byte no UTF-8 text has. */
+/** A body one byte over the limit that begins with invalid UTF-8. */
 function tooLarge(): Uint8Array {
   return new Uint8Array(EVENTS_BODY_BYTES_MAX + 1).fill(0xff);
 }
@@ -158,11 +158,11 @@ for (const [path, good] of TABLES) {
   Deno.test(`section 2: fields of ${path.split("/").at(-1)} in the order of the table`, async () => {
     await using h = await Harness.open();
     const names = Object.keys(good);
-    // Sent last to first, so that the order of the body cannot be the one that counts.
+    // Sent last to first, so that the order of the body cannot decide.
     const body = Object.fromEntries(names.toReversed().map((name) => [name, ["wrong"] as unknown]));
     for (const name of names) {
-      const sent = await h.post(path, body);
-      assertEquals([sent.status, sent.json.field], [400, name]);
+      const response = await h.post(path, body);
+      assertEquals([response.status, response.json.field], [400, name]);
       body[name] = good[name];
     }
     assertEquals((await h.post(path, body)).status, 202);
@@ -174,8 +174,8 @@ Deno.test("section 2: fields of an event in the order of the table, event by eve
   const good = { id: `evt_eu_${"1".repeat(32)}`, type: "log", ts: at(), data: {} };
   const body: Record<string, unknown> = { data: 1, ts: 1, type: 1, id: 1 };
   for (const [name, value] of Object.entries(good)) {
-    const sent = await h.post(EVENTS, { events: [body, { id: 1 }] });
-    assertEquals([sent.status, sent.json.field], [400, name]);
+    const response = await h.post(EVENTS, { events: [body, { id: 1 }] });
+    assertEquals([response.status, response.json.field], [400, name]);
     body[name] = value;
   }
   const second = await h.post(EVENTS, { events: [body, { id: 1 }] });
@@ -211,7 +211,7 @@ Deno.test("section 2: id conflict and replay before the agent cap", async () => 
     (_, i) => h.post("/v1/heartbeats", { agent: `a-${i + 1}` }),
   );
   assertEquals((await Promise.all(fill)).every(({ status }) => status === 202), true);
-  // A restarted service has forgotten which agents it has seen.
+  // A restarted service has an empty cache of agents.
   for (const restart of [false, true]) {
     if (restart) await h.restart();
     const before = await h.dump();

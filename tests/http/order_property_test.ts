@@ -1,4 +1,4 @@
-/** The one idea: a run is a join of write-once parts, and no order of arrival can matter. */
+/** The core invariant: a run is a join of write-once parts, and no order of arrival matters. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
@@ -22,7 +22,7 @@ function llmCall(n: number, model: string) {
   return anEvent(n, { type: "llm_call", data });
 }
 
-/** Events overlap from batch to batch: 2 and 4 are sent twice. */
+/** Events overlap between batches: 2 and 4 are sent twice. */
 const BATCHES = [
   [llmCall(1, "m1"), anEvent(2)],
   [anEvent(2), anEvent(3, { type: "tool_call" }), llmCall(4, "m2")],
@@ -47,7 +47,7 @@ const FINISH = call(
 );
 const CALLS = [OPEN, ...EVENTS, FINISH];
 
-/** What each order must end in; events at one instant may stand in the order they arrived. */
+/** The expected result of each order; events at one instant are in order of arrival. */
 async function finalRecord(h: Harness, run: number) {
   const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
   const { received_at: _, updated_at: __, clock_skew_ms: ___, ...timeless } = json;
@@ -59,19 +59,19 @@ async function finalRecord(h: Harness, run: number) {
   return { revision, record: { ...rest, cost: settled, events: late, processing: stages } };
 }
 
-/** Sends calls one after the other, each at a later time, and checks every answer. */
+/** Sends calls in sequence, each at a later time, and checks every response. */
 async function sendAll(
   h: Harness,
   run: number,
   calls: readonly Call[],
   afterEach = () => Promise.resolve(),
 ): Promise<void> {
-  const sent = new Set<string>();
+  const sentCalls = new Set<string>();
   for (const each of calls) {
     h.nowMs += 10;
     const { status, json, headers } = await each.send(h, run);
-    const replay = sent.has(each.name);
-    sent.add(each.name);
+    const replay = sentCalls.has(each.name);
+    sentCalls.add(each.name);
     if (EVENTS.includes(each)) {
       assertEquals([status, json.accepted + json.duplicates], [202, each.items]);
       if (replay) assertEquals(json.accepted, 0);
@@ -88,7 +88,7 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-Deno.test("decisions, section 1: all 120 orders of a run's five calls end in one record and usage", async () => {
+Deno.test("decisions, section 1: all 120 orders of a run's five calls give one record and usage", async () => {
   await using h = await Harness.open();
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
@@ -108,7 +108,7 @@ Deno.test("decisions, section 1: all 120 orders of a run's five calls end in one
   }
 });
 
-Deno.test("decisions, section 1: any order with any duplicates ends in the same record and usage", async () => {
+Deno.test("decisions, section 1: any order with any duplicates gives the same record and usage", async () => {
   await using h = await Harness.open();
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
@@ -124,7 +124,7 @@ Deno.test("decisions, section 1: any order with any duplicates ends in the same 
   await fc.assert(property, { numRuns: 60 });
 });
 
-Deno.test("decisions, section 1: calls sent at once, without waiting, end in the same record", async () => {
+Deno.test("decisions, section 1: concurrent calls give the same record", async () => {
   await using h = await Harness.open();
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
@@ -143,15 +143,15 @@ Deno.test("decisions, section 1: calls sent at once, without waiting, end in the
   await fc.assert(property, { numRuns: 30 });
 });
 
-Deno.test("decision 17: events after the finish revise the cost once a batch", async () => {
+Deno.test("decision 17: events after the finish revise the cost once per batch", async () => {
   await using h = await Harness.open();
-  // Batches that come faster than the worker looks are one revision; here it looks after each.
+  // Batches that arrive faster than the worker runs are one revision; here it runs after each.
   await sendAll(h, 1, [FINISH, ...EVENTS, ...EVENTS, OPEN], () => h.worker.idle());
   const { revision, record } = await finalRecord(h, 1);
   assertEquals([revision, record.cost.state], [1 + EVENTS.length, "final"]);
 });
 
-Deno.test("decision 17: events that come together after the finish revise the cost at least once", async () => {
+Deno.test("decision 17: concurrent events after the finish revise the cost at least once", async () => {
   await using h = await Harness.open();
   await sendAll(h, 1, [OPEN, FINISH], () => h.worker.idle());
   await Promise.all(EVENTS.map((batch) => batch.send(h, 1)));
@@ -160,7 +160,7 @@ Deno.test("decision 17: events that come together after the finish revise the co
   assert(revision >= 2 && revision <= 1 + EVENTS.length, `revision ${revision}`);
 });
 
-/** Values that no field takes. */
+/** Values that no field accepts. */
 const wrong = fc.constantFrom<unknown>(-1, 1.5, "", "\ud800", "x".repeat(200), [], [1], true);
 
 const invalidBodies = fc.oneof(

@@ -1,4 +1,4 @@
-/** Streams that are made as they are taken: what bounds them, without a server around. */
+/** Streams generated on demand: their limits, without a server. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { BrokenOff, PacedStreams } from "../../routes/http/paced_streams.ts";
 
@@ -6,7 +6,7 @@ const STANDSTILL_MS = 30_000;
 
 const ENCODER = new TextEncoder();
 
-/** Lines without an end, and whether they were told that nobody wants more. */
+/** Endless lines, recording whether they were cancelled. */
 class Lines implements AsyncIterator<Uint8Array> {
   made = 0;
   left = false;
@@ -21,7 +21,7 @@ class Lines implements AsyncIterator<Uint8Array> {
   }
 }
 
-/** Moves the monotonic clock on until disposed. */
+/** Advances the monotonic clock until disposed. */
 function skip(ms: number): Disposable {
   const real = performance.now;
   performance.now = () => real.call(performance) + ms;
@@ -32,7 +32,7 @@ function skip(ms: number): Disposable {
   };
 }
 
-Deno.test("streams: nothing is made before it is asked for, one part for each time", async () => {
+Deno.test("streams: each part is generated on demand, one per pull", async () => {
   const lines = new Lines();
   let ended = 0;
   const reader = new PacedStreams().begin(lines, () => ended++).body.getReader();
@@ -47,7 +47,7 @@ Deno.test("streams: nothing is made before it is asked for, one part for each ti
   assertEquals(ended, 1);
 });
 
-Deno.test("streams: one whose client takes nothing for 30 seconds breaks off, the others go on", async () => {
+Deno.test("streams: a client that reads nothing for 30 seconds is disconnected, the others continue", async () => {
   const streams = new PacedStreams();
   const [still, busy] = [new Lines(), new Lines()];
   const ended: Lines[] = [];
@@ -70,23 +70,23 @@ Deno.test("streams: one whose client takes nothing for 30 seconds breaks off, th
   assertEquals(ended, [still, busy]);
 });
 
-Deno.test("streams: empty parts are passed by, and one without an end stops when its client goes", async () => {
+Deno.test("streams: empty parts are skipped, and an endless stream stops when its client disconnects", async () => {
   const streams = new PacedStreams();
-  let made = 0;
+  let createdCount = 0;
   const parts: AsyncIterator<Uint8Array> = {
     async next() {
-      // Lets the client in between.
+      // Lets the client run.
       await new Promise((resolve) => setTimeout(resolve));
-      return { done: false, value: ENCODER.encode(++made === 5 ? "five" : "") };
+      return { done: false, value: ENCODER.encode(++createdCount === 5 ? "five" : "") };
     },
   };
   const reader = streams.begin(parts, () => {}).body.getReader();
   const { value } = await reader.read();
   assertEquals(new TextDecoder().decode(value), "five");
-  const rest = reader.read();
+  const remainder = reader.read();
   await reader.cancel();
-  await rest;
-  const end = made;
+  await remainder;
+  const end = createdCount;
   await new Promise((resolve) => setTimeout(resolve, 50));
-  assert(made <= end + 1, `${made} parts`);
+  assert(createdCount <= end + 1, `${createdCount} parts`);
 });

@@ -1,22 +1,22 @@
-/** Odd payloads of `odd_payloads.jsonl`: every one is stored, and what is lost of it is told. */
+/** Odd payloads of `odd_payloads.jsonl`: each is stored, and every loss is reported. */
 import { assert, assertEquals } from "@std/assert";
 import { runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { bodyOf, readFile, type Row } from "./bad_requests/rows.ts";
 
-/** A call that is stored although its payload does not fit. */
+/** A call that is stored although its payload is invalid. */
 interface OddRow extends Pick<Row, "name" | "method" | "path" | "body" | "text" | "batch"> {
-  /** `Runledger-Dropped` of the answer; null for none. */
+  /** `Runledger-Dropped` of the response; null for none. */
   readonly dropped: string | null;
   /** `flags` of the record. */
   readonly flags: readonly string[];
 }
 
 const ROWS_MIN = 70;
-/** Ids of runs in rows: each row has a run of its own. */
+/** Ids of runs in rows: each row has its own run. */
 const SENT_ID = /run_eu_0{28}(?:0064|0001)/;
 
-Deno.test("R1 to R9, R19: no odd payload loses a call, and every loss is told and flagged", async () => {
+Deno.test("R1 to R9, R19: no odd payload loses a call, and every loss is reported and flagged", async () => {
   const rows = readFile<OddRow>(new URL("odd_payloads.jsonl", import.meta.url));
   assert(rows.length >= ROWS_MIN, `only ${rows.length} rows`);
   await using h = await Harness.open();

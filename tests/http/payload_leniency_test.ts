@@ -1,4 +1,7 @@
-/** Payload is lenient: official SDKs' and careless clients' calls are stored, and every loss is shown. */
+/**
+ * Payload is lenient: calls of official SDKs and careless clients are stored, and every loss is
+ * shown.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import {
@@ -22,7 +25,7 @@ const ignored = ({ headers }: Answer) => headers.get("runledger-ignored");
 /** Headers of an official SDK. */
 const SDK = { headers: { "User-Agent": "agentping-laravel/0.1.0" } };
 
-Deno.test("R1: PHP's empty arrays are stored as empty objects, from anybody", async () => {
+Deno.test("R1: PHP's empty arrays are stored as empty objects, from any client", async () => {
   await using h = await Harness.open();
   for (const [n, options] of [[1, SDK], [2, {}]] as const) {
     const path = `/v1/runs/${runId(n)}`;
@@ -41,7 +44,7 @@ Deno.test("R1: PHP's empty arrays are stored as empty objects, from anybody", as
   }
 });
 
-Deno.test("R2: any JSON value is an output, answered, read and listed on the page as sent", async () => {
+Deno.test("R2: any JSON value is an output, returned, read and listed on the page as sent", async () => {
   await using h = await Harness.open();
   const values = [["a", "b"], "it is done", 7, 1.5, false, true, [[]], { a: [] }, "", 0];
   for (const [n, output] of values.entries()) {
@@ -55,18 +58,18 @@ Deno.test("R2: any JSON value is an output, answered, read and listed on the pag
   }
 });
 
-Deno.test("R3: a log's message of any type is stored as sent, and turns that are none are dropped", async () => {
+Deno.test("R3: a log's message of any type is stored as sent, and invalid turns are dropped", async () => {
   await using h = await Harness.open();
   const messages = [{ a: 1 }, 5, null, ["x"], true];
-  const sent = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
-  const answer = await h.post(`${RUN}/events`, { events: sent });
+  const input = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
+  const answer = await h.post(`${RUN}/events`, { events: input });
   assertEquals([answer.status, answer.json.accepted, dropped(answer)], [202, 5, "turn=2"]);
   const { events } = (await h.get(RUN)).json;
-  assertEquals(events.map(({ data }: { data: unknown }) => data), sent.map(({ data }) => data));
+  assertEquals(events.map(({ data }: { data: unknown }) => data), input.map(({ data }) => data));
   assertEquals(events.map(({ turn = null }) => turn), [null, null, 1, 2, 3]);
 });
 
-Deno.test("R6: a finish with a score that is none closes its run", async () => {
+Deno.test("R6: a finish with an invalid score closes its run", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const scores = { quality: 0.5, missing: null, text: "high", good: true };
@@ -86,15 +89,15 @@ Deno.test("R8, R9: an opening with odd labels and links is stored and priced for
   const odd = { customer_id: 12345, feature: true, parent_run_id: "", idle_timeout_seconds: 30 };
   const headers = { traceparent: "00-nonsense" };
   const answer = await h.post("/v1/runs", aRun(1, odd), { headers });
-  const told = "parent_run_id=1, idle_timeout_seconds=1, traceparent=1";
-  assertEquals([answer.status, dropped(answer)], [202, told]);
+  const reported = "parent_run_id=1, idle_timeout_seconds=1, traceparent=1";
+  assertEquals([answer.status, dropped(answer)], [202, reported]);
   const run = (await h.getSettled(RUN)).json;
   assertEquals([run.customer_id, run.feature], ["12345", "true"]);
   assertEquals([run.links, run.flags], [{ parent: null, children: [] }, ["dropped_fields"]]);
   assertEquals((await h.get("/v1/runs?customer_id=12345")).json.runs.length, 1);
 });
 
-Deno.test("R11: unknown fields of every ingest call are stored nowhere and told", async () => {
+Deno.test("R11: unknown fields of every ingest call are reported and not stored", async () => {
   await using h = await Harness.open();
   const answers = [
     await h.post("/v1/runs", aRun(1, { statuss: "x", goal: "g" })),
@@ -105,14 +108,14 @@ Deno.test("R11: unknown fields of every ingest call are stored nowhere and told"
     await h.get("/v1/ping?agent=a&exitcode=1&key="),
   ];
   assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202, 202, 200]);
-  const told = ["statuss", "sdk, turns", "error", "durationMs", "comment", "exitcode"];
-  assertEquals(answers.map(ignored), told);
+  const actual = ["statuss", "sdk, turns", "error", "durationMs", "comment", "exitcode"];
+  assertEquals(answers.map(ignored), actual);
   assertEquals(answers.map(dropped), Array(6).fill(null));
   const { text } = await h.get(RUN);
   assert(!/statuss|turns|"sdk"|comment/.test(text));
 });
 
-Deno.test("R11: the names that official SDKs send are known", async () => {
+Deno.test("R11: the field names of the official SDKs are known", async () => {
   await using h = await Harness.open();
   const { id, ...event } = anEvent(1, { turn: 1 });
   const answers = [
@@ -125,7 +128,7 @@ Deno.test("R11: the names that official SDKs send are known", async () => {
   assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202]);
 });
 
-Deno.test("R14: a run that starts far in the future is flagged and has its place by its arrival", async () => {
+Deno.test("R14: a run that starts far in the future is flagged and listed by its arrival", async () => {
   await using h = await Harness.open();
   const future = at(400 * DAY_MS);
   await h.post("/v1/runs", aRun(1, { started_at: future }));
@@ -143,7 +146,7 @@ Deno.test("R14: a run that starts far in the future is flagged and has its place
   const order = [3, 4, 5, 2, 1].map((n) => runId(n));
   assertEquals(rows.map(({ id }) => id), order);
   assertEquals(rows.map(({ flags }) => flags.length), [0, 0, 2, 0, 1]);
-  // What a range holds is what the list and the spend of that day have.
+  // The range agrees with the list and the spend of that day.
   const day = `from=${at(-1)}&to=${at(3_000)}`;
   const inRange = (await h.get(`/v1/runs?${day}`)).json.runs;
   assertEquals(inRange.map(({ id }: { id: string }) => id), order.slice(1));
@@ -189,7 +192,7 @@ Deno.test("R17: score events are scores of the run, stored and counted once", as
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: scores beyond the most of a run stay events, and are told and flagged", async () => {
+Deno.test("R17: scores beyond a run's limit stay events, and are reported and flagged", async () => {
   await using h = await Harness.open();
   const batch = (from: number, count: number) =>
     Array.from(
@@ -207,38 +210,38 @@ Deno.test("R17: scores beyond the most of a run stay events, and are told and fl
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: a batch is stored with its scores or not at all, whatever repeats at once", async () => {
+Deno.test("R17: a batch is stored with its scores or not at all, with any concurrent repeats", async () => {
   await using h = await Harness.open();
   const events = Array.from(
     { length: 20 },
     (_, n) => anEvent(n, { type: "score", data: { name: "s", value: n } }),
   );
-  const sent = Array.from(
+  const input = Array.from(
     { length: 8 },
     (_, n) => h.post(`${RUN}/events`, { events: events.slice(n, n + 10) }),
   );
-  await Promise.all(sent);
+  await Promise.all(input);
   const run = (await h.getSettled(RUN)).json;
   assertEquals([run.usage.events, run.scores.length], [17, 17]);
   assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
 });
 
-Deno.test("R19: instants with offsets are stored and answered in UTC", async () => {
+Deno.test("R19: instants with offsets are stored and returned in UTC", async () => {
   await using h = await Harness.open();
-  const sent = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
-  const opened = await h.post("/v1/runs", aRun(1, { started_at: sent }));
+  const input = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
+  const opened = await h.post("/v1/runs", aRun(1, { started_at: input }));
   assertEquals([opened.status, opened.json.started_at], [202, at()]);
   const again = await h.post("/v1/runs", aRun(1, { started_at: at().toLowerCase() }));
   assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
-  const ping = await h.get(`/v1/ping?agent=a&id=${runId(2)}&started_at=${sent}`);
+  const ping = await h.get(`/v1/ping?agent=a&id=${runId(2)}&started_at=${input}`);
   assertEquals(ping.status, 200, "also with a plus that is not percent-encoded");
   assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.started_at, at());
   await h.worker.idle();
-  const from = encodeURIComponent(sent);
+  const from = encodeURIComponent(input);
   assertEquals((await h.get(`/v1/runs?from=${from}`)).json.runs.length, 2);
 });
 
-Deno.test("structure stays strict: what the contract calls malformed is refused", async () => {
+Deno.test("structure stays strict: bodies that the contract calls malformed are refused", async () => {
   await using h = await Harness.open();
   const refusals = [
     await h.post("/v1/runs", aRun(1, { agent: 5 })),

@@ -1,4 +1,4 @@
-/** The documented command line, run by the very curl that cron would run (section 3). */
+/** The documented command line, run by the same curl that cron would use (section 3). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 
@@ -28,7 +28,7 @@ Deno.test("section 3: the documented curl line reports the exit code of a job", 
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("section 3: the line works behind a real job, with the job's own exit code", async () => {
+Deno.test("section 3: the line works after a real job, with the job's own exit code", async () => {
   await using h = await Harness.open();
   const TOKEN = await h.addKey({ kind: "ping_token", agent: "cron" });
   const result = await shell(`sh -c "exit 3"; rc=$?; ${LINE}`, { TOKEN, URL: h.url });
@@ -36,7 +36,7 @@ Deno.test("section 3: the line works behind a real job, with the job's own exit 
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("section 3: curl ends with 22 on a refusal and says which status it was", async () => {
+Deno.test("section 3: curl exits with 22 on a refusal and prints the status", async () => {
   await using h = await Harness.open();
   const wrong = { TOKEN: `ping_eu_${"0".repeat(32)}`, URL: h.url, rc: "0" };
   const result = await shell(LINE, wrong);
@@ -62,10 +62,10 @@ Deno.test("decision 43: curl -I is a ping too", async () => {
   assert(!h.log.some((logged) => logged.includes(h.key)), "the key is in the request log");
 });
 
-Deno.test("decision 42: curl --retry comes back after 503 and the ping counts once", async () => {
+Deno.test("decision 42: curl --retry retries after 503 and the ping counts once", async () => {
   await using h = await Harness.open();
   h.draining = true;
-  // The service recovers as soon as it has refused once: curl waits as long as it was told.
+  // The service recovers after its first refusal: curl waits for Retry-After.
   const push = h.log.push.bind(h.log);
   h.log.push = (...lines) => {
     h.draining = false;

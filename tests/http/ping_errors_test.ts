@@ -5,7 +5,7 @@ import type { RunStore } from "../../domain/runs/store.ts";
 import { at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness/harness.ts";
 
-/** What every refusal on this path looks like, with GET and with HEAD. */
+/** Common form of every refusal on this path, with GET and with HEAD. */
 function checkRefusal(sent: Answer, status: number, code: string, hasBody = true): void {
   assertEquals([sent.status, sent.headers.get("x-error-code")], [status, code]);
   assertEquals(sent.headers.get("cache-control"), "no-store");
@@ -17,7 +17,7 @@ function checkRefusal(sent: Answer, status: number, code: string, hasBody = true
   } else assertEquals(sent.text, "");
 }
 
-/** A refusal of a query, the same with GET and HEAD, and nothing stored. */
+/** Asserts that a query is refused the same with GET and HEAD, and that nothing is stored. */
 async function refuse(
   query: string,
   status: number,
@@ -28,8 +28,8 @@ async function refuse(
   const credential = await key(h);
   const before = await h.dump();
   for (const method of ["GET", "HEAD"]) {
-    const sent = await h.request(method, `/v1/ping?${query}`, { key: credential });
-    checkRefusal(sent, status, code, method === "GET");
+    const response = await h.request(method, `/v1/ping?${query}`, { key: credential });
+    checkRefusal(response, status, code, method === "GET");
   }
   assertEquals(await h.dump(), before);
 }
@@ -79,12 +79,12 @@ Deno.test("section 3: the message of a refusal names the parameter", async () =>
   }
 });
 
-Deno.test("section 3: what was sent never breaks the line of a refusal", async () => {
+Deno.test("section 3: request text never breaks the line of a refusal", async () => {
   await using h = await Harness.open();
   for (const value of ["a%0D%0Ab", "a%E2%80%A8b", "a%00b", "%1B%5B31m"]) {
     for (const name of ["status", "started_at", "id"]) {
-      const sent = await h.get(`/v1/ping?agent=cron&${name}=${value}`);
-      assertMatch(sent.text, /^[^\p{Cc}\u2028\u2029]+\n$/u);
+      const response = await h.get(`/v1/ping?agent=cron&${name}=${value}`);
+      assertMatch(response.text, /^[^\p{Cc}\u2028\u2029]+\n$/u);
     }
   }
 });
@@ -117,12 +117,12 @@ Deno.test("section 3: a conflict is 409 in text", async () => {
   await using h = await Harness.open();
   await h.get(`/v1/ping?agent=cron&id=${runId(1)}`);
   for (const query of ["agent=other", `agent=cron&started_at=${at(1)}`]) {
-    const sent = await h.get(`/v1/ping?${query}&id=${runId(1)}`);
-    checkRefusal(sent, 409, "id_conflict");
+    const response = await h.get(`/v1/ping?${query}&id=${runId(1)}`);
+    checkRefusal(response, 409, "id_conflict");
   }
 });
 
-Deno.test("section 3: a full plan is 403 agent_cap_reached in text", async () => {
+Deno.test("section 3: a plan at its agent cap is 403 agent_cap_reached in text", async () => {
   await using h = await Harness.open({ tier: "free" });
   await Promise.all(Array.from({ length: 10 }, (_, i) => h.get(`/v1/ping?agent=a${i}`)));
   checkRefusal(await h.get("/v1/ping?agent=b"), 403, "agent_cap_reached");
@@ -137,11 +137,11 @@ Deno.test("section 3: another method on the path is 405 in text", async () => {
   assertEquals(await h.usage(), 0);
 });
 
-Deno.test("section 3: a path that is not quite the ping's is 404 in the envelope", async () => {
+Deno.test("section 3: a path similar to the ping's is 404 in the envelope", async () => {
   await using h = await Harness.open();
   for (const path of ["/v1/ping/", "/v1/pings", "/v1/ping/x", "/v1/Ping"]) {
-    const sent = await h.get(`${path}?agent=cron`);
-    assertEquals([sent.status, sent.json.error], [404, "not_found"]);
+    const response = await h.get(`${path}?agent=cron`);
+    assertEquals([response.status, response.json.error], [404, "not_found"]);
   }
   assertEquals(await h.usage(), 0);
 });
@@ -162,15 +162,15 @@ for (
   Deno.test(`section 3: ${code} on ping is ${status} in text, also for HEAD`, async () => {
     await using h = await Harness.open(options);
     for (const method of ["GET", "HEAD"]) {
-      const sent = await h.request(method, "/v1/ping?agent=cron");
-      checkRefusal(sent, status, code, method === "GET");
-      assertEquals(/^[1-5]$/.test(sent.headers.get("retry-after") ?? ""), status === 503);
+      const response = await h.request(method, "/v1/ping?agent=cron");
+      checkRefusal(response, status, code, method === "GET");
+      assertEquals(/^[1-5]$/.test(response.headers.get("retry-after") ?? ""), status === 503);
     }
   });
 }
 
-Deno.test("decision 3: a broken parameter does not take away the key of the same query", async () => {
+Deno.test("decision 3: a broken parameter does not discard the key of the same query", async () => {
   await using h = await Harness.open();
-  const sent = await h.get(`/v1/ping?key=${KEY}&agent=cron&metadata=100%`, { key: null });
-  checkRefusal(sent, 400, "invalid_field");
+  const response = await h.get(`/v1/ping?key=${KEY}&agent=cron&metadata=100%`, { key: null });
+  checkRefusal(response, 400, "invalid_field");
 });

@@ -1,4 +1,4 @@
-/** `GET /v1/ping`: every parameter, and the answer of a ping that is taken (section 3). */
+/** `GET /v1/ping`: every parameter, and the response to an accepted ping (section 3). */
 import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
@@ -14,33 +14,33 @@ async function recordOf(h: Harness, sent: Answer) {
   return (await h.get(`/v1/runs/${sent.headers.get("x-run-id")}`)).json;
 }
 
-Deno.test("section 3: a ping answers 200 OK in text, never cached, and names its run", async () => {
+Deno.test("section 3: a ping returns 200 OK in text, never cached, and names its run", async () => {
   await using h = await Harness.open();
-  const sent = await ping(h, "agent=cron");
-  assertEquals([sent.status, sent.text], [200, "OK\n"]);
-  assertMatch(sent.headers.get("content-type") ?? "", /^text\/plain/);
-  assertEquals(sent.headers.get("cache-control"), "no-store");
-  assertMatch(sent.headers.get("x-run-id") ?? "", /^run_eu_[0-9a-f]{12}7[0-9a-f]{19}$/);
-  const run = await recordOf(h, sent);
+  const response = await ping(h, "agent=cron");
+  assertEquals([response.status, response.text], [200, "OK\n"]);
+  assertMatch(response.headers.get("content-type") ?? "", /^text\/plain/);
+  assertEquals(response.headers.get("cache-control"), "no-store");
+  assertMatch(response.headers.get("x-run-id") ?? "", /^run_eu_[0-9a-f]{12}7[0-9a-f]{19}$/);
+  const run = await recordOf(h, response);
   assertEquals([run.kind, run.agent, run.status], ["heartbeat", "cron", "success"]);
   assertEquals([run.started_at, run.finished_at, run.duration_ms], [at(), at(), 0]);
   assertEquals([run.note, run.metadata, await h.usage()], [null, null, 1]);
 });
 
-Deno.test("section 3: with Accept application/json a ping answers its record", async () => {
+Deno.test("section 3: with Accept application/json a ping returns its record", async () => {
   await using h = await Harness.open();
   for (const accept of ["application/json", "application/json, text/plain;q=0.5"]) {
-    const sent = await ping(h, "agent=cron&status=fail", { headers: { Accept: accept } });
-    assertMatch(sent.headers.get("content-type") ?? "", /^application\/json/);
-    const id = sent.headers.get("x-run-id");
-    assertEquals([sent.status, sent.json], [200, {
+    const response = await ping(h, "agent=cron&status=fail", { headers: { Accept: accept } });
+    assertMatch(response.headers.get("content-type") ?? "", /^application\/json/);
+    const id = response.headers.get("x-run-id");
+    assertEquals([response.status, response.json], [200, {
       id,
       agent: "cron",
       status: "fail",
       received_at: at(),
     }]);
-    assertEquals(sent.headers.get("cache-control"), "no-store");
-    assertEquals((await recordOf(h, sent)).status, "failed");
+    assertEquals(response.headers.get("cache-control"), "no-store");
+    assertEquals((await recordOf(h, response)).status, "failed");
   }
 });
 
@@ -63,9 +63,9 @@ Deno.test("section 3: every parameter of a ping reaches the record", async () =>
     exit_code: "0",
     something_else: "ignored",
   });
-  const sent = await ping(h, query.toString());
-  assertEquals([sent.status, sent.headers.get("x-run-id")], [200, runId(7)]);
-  const run = await recordOf(h, sent);
+  const response = await ping(h, query.toString());
+  assertEquals([response.status, response.headers.get("x-run-id")], [200, runId(7)]);
+  const run = await recordOf(h, response);
   assertEquals([run.agent, run.status, run.duration_ms], ["nightly backup", "timeout", 1234]);
   assertEquals([run.started_at, run.finished_at], [at(-9_000), at(-1_000)]);
   assertEquals([run.cost_usd, run.cost.unpriced_models], [0.25, []]);
@@ -74,10 +74,10 @@ Deno.test("section 3: every parameter of a ping reaches the record", async () =>
   assertEquals([run.note, run.metadata], ["ü = 100 % & more", null]);
 });
 
-Deno.test("section 3: model and tokens of a ping are priced as a heartbeat's", async () => {
+Deno.test("section 3: model and tokens of a ping are priced like a heartbeat's", async () => {
   await using h = await Harness.open();
-  const sent = await ping(h, "agent=cron&model=m-1&provider=p&input_tokens=5");
-  const run = await recordOf(h, sent);
+  const response = await ping(h, "agent=cron&model=m-1&provider=p&input_tokens=5");
+  const run = await recordOf(h, response);
   assertEquals([run.cost_usd, run.cost.unpriced_models], [0, ["m-1"]]);
 });
 
@@ -102,9 +102,9 @@ const EXITS: readonly (readonly [query: string, status: string])[] = [
 for (const [query, status] of EXITS) {
   Deno.test(`section 3: ${query} is stored as ${status}`, async () => {
     await using h = await Harness.open();
-    const sent = await ping(h, `agent=cron&${query}`);
-    assertEquals(sent.status, 200);
-    assertEquals((await recordOf(h, sent)).status, status);
+    const response = await ping(h, `agent=cron&${query}`);
+    assertEquals(response.status, 200);
+    assertEquals((await recordOf(h, response)).status, status);
   });
 }
 
@@ -114,9 +114,9 @@ Deno.test("section 3: an empty value means absent, for every parameter", async (
     "status id cost_usd duration_ms started_at finished_at model provider input_tokens " +
     "output_tokens cached_input_tokens metadata exit_code";
   const query = names.split(" ").map((name, i) => i % 2 === 0 ? `${name}=` : name).join("&");
-  const sent = await ping(h, `agent=cron&${query}&&=&=x`);
-  assertEquals(sent.status, 200);
-  const run = await recordOf(h, sent);
+  const response = await ping(h, `agent=cron&${query}&&=&=x`);
+  assertEquals(response.status, 200);
+  const run = await recordOf(h, response);
   assertEquals([run.status, run.cost_usd, run.note], ["success", 0, null]);
   const missing = await ping(h, "agent=");
   assertEquals([missing.status, missing.text.split(" ")[0]], [400, "missing_field"]);
@@ -124,25 +124,25 @@ Deno.test("section 3: an empty value means absent, for every parameter", async (
 
 Deno.test("section 3: of repeated names the first that has a value counts", async () => {
   await using h = await Harness.open();
-  const sent = await ping(h, "agent=&agent=one&agent=two&status=fail&status=ok", JSON_WANTED);
-  assertEquals([sent.status, sent.json.agent, sent.json.status], [200, "one", "fail"]);
+  const response = await ping(h, "agent=&agent=one&agent=two&status=fail&status=ok", JSON_WANTED);
+  assertEquals([response.status, response.json.agent, response.json.status], [200, "one", "fail"]);
 });
 
 Deno.test("section 3: names and values are percent-decoded, plus is a space", async () => {
   await using h = await Harness.open();
   const query = "%61gent=na%C3%AFve+%F0%9F%A6%89%2B%26%3D&metadata=a=b=c";
-  const sent = await ping(h, query);
-  assertEquals(sent.status, 200);
-  const run = await recordOf(h, sent);
+  const response = await ping(h, query);
+  assertEquals(response.status, 200);
+  const run = await recordOf(h, response);
   assertEquals([run.agent, run.note], ["naïve 🦉+&=", "a=b=c"]);
 });
 
-Deno.test("section 3: a note may have 256 characters; R7: a longer one is cut and told", async () => {
+Deno.test("section 3: a note may have 256 characters; R7: a longer one is cut and reported", async () => {
   await using h = await Harness.open();
   const most = "🦉".repeat(256);
-  const kept = await ping(h, `agent=cron&metadata=${encodeURIComponent(most)}`);
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [200, null]);
-  assertEquals((await recordOf(h, kept)).note, most);
+  const accepted = await ping(h, `agent=cron&metadata=${encodeURIComponent(most)}`);
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [200, null]);
+  assertEquals((await recordOf(h, accepted)).note, most);
   const longer = await ping(h, `agent=cron&metadata=${"x".repeat(257)}`);
   assertEquals([longer.status, longer.headers.get("runledger-dropped")], [200, "metadata=1"]);
   const cut = await recordOf(h, longer);
@@ -160,16 +160,16 @@ for (
 ) {
   Deno.test(`section 3: on ${tier} the note is ${kept === null ? "dropped" : "kept"}`, async () => {
     await using h = await Harness.open({ tier });
-    const sent = await ping(h, "agent=cron&metadata=hi");
-    assertEquals((await recordOf(h, sent)).note, kept);
+    const response = await ping(h, "agent=cron&metadata=hi");
+    assertEquals((await recordOf(h, response)).note, kept);
     assertEquals(
-      sent.headers.get("runledger-dropped"),
+      response.headers.get("runledger-dropped"),
       kept === null ? "metadata=1" : null,
     );
   });
 }
 
-Deno.test("section 3: a replay answers as the first write, and says that it is one", async () => {
+Deno.test("section 3: a replay answers like the first write, and is marked as a replay", async () => {
   await using h = await Harness.open();
   const query = `agent=cron&id=${runId(1)}`;
   const first = await ping(h, query, JSON_WANTED);
@@ -194,7 +194,7 @@ Deno.test("section 3: a start and the ping that closes it are one run", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("section 3: a ping and a heartbeat are the same thing to each other", async () => {
+Deno.test("section 3: a ping and a heartbeat are interchangeable", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals((await ping(h, `agent=nightly&id=${runId(1)}`)).status, 200);
@@ -206,8 +206,8 @@ Deno.test("section 3: a ping token needs no agent; naming its own is the same", 
   await using h = await Harness.open();
   const key = await h.addKey({ kind: "ping_token", agent: "cron" });
   for (const query of ["", "agent=", "agent=cron"]) {
-    const sent = await ping(h, query, { key, ...JSON_WANTED });
-    assertEquals([sent.status, sent.json.agent], [200, "cron"]);
+    const response = await ping(h, query, { key, ...JSON_WANTED });
+    assertEquals([response.status, response.json.agent], [200, "cron"]);
   }
   const bare = await h.get("/v1/ping", { key });
   assertEquals([bare.status, bare.text], [200, "OK\n"]);

@@ -1,9 +1,9 @@
-/** What calls cost by the rate card: in events, heartbeats and pings (pricing rules 2 and 4). */
+/** Cost of calls by the rate card: in events, heartbeats and pings (pricing rules 2 and 4). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** $2.50 and $10 a million, cached at $1.25: the default card. */
+/** $2.50 and $10 per million, cached at $1.25: the default card. */
 const GPT = { provider: "openai", model: "gpt-4o" };
 const TOKENS = { input_tokens: 1_000, output_tokens: 100 };
 const COST = 0.0035;
@@ -39,12 +39,12 @@ Deno.test("pricing rule 4: each call of a run carries its cost and the row that 
   assertEquals([run.cost.state, run.cost.revision], ["final", 1]);
 });
 
-Deno.test("pricing rule 2: a heartbeat and a ping with tokens answer their cost at once", async () => {
+Deno.test("pricing rule 2: a heartbeat and a ping with tokens return their cost immediately", async () => {
   await using h = await Harness.open();
   const beat = aHeartbeat(1, { ...GPT, ...TOKENS });
   for (const status of [202, 200]) {
-    const sent = await h.post("/v1/heartbeats", beat);
-    assertEquals([sent.status, sent.json.cost_usd], [status, COST]);
+    const response = await h.post("/v1/heartbeats", beat);
+    assertEquals([response.status, response.json.cost_usd], [status, COST]);
   }
   const query = new URLSearchParams({ agent: "nightly", id: runId(2), ...GPT });
   for (const [name, tokens] of Object.entries(TOKENS)) query.set(name, String(tokens));
@@ -55,13 +55,13 @@ Deno.test("pricing rule 2: a heartbeat and a ping with tokens answer their cost 
   for (const n of [1, 2]) assertEquals((await recordOf(h, n)).cost_usd, COST);
 });
 
-Deno.test("decision 25: a start and its close are priced by what they report together", async () => {
+Deno.test("decision 25: a start and its close are priced by their combined reports", async () => {
   await using h = await Harness.open();
   const start = await h.post("/v1/heartbeats", aHeartbeat(1, { ...GPT, status: "start" }));
   assertEquals(start.json.cost_usd, 0);
   const close = await h.post("/v1/heartbeats", aHeartbeat(1, TOKENS));
   assertEquals(close.json.cost_usd, COST);
-  // A finish reports nothing: what the start reported is the cost.
+  // A finish reports nothing: the start's report determines the cost.
   await h.post("/v1/heartbeats", aHeartbeat(2, { ...GPT, ...TOKENS, status: "start" }));
   await h.post(`/v1/runs/${runId(2)}/finish`, aFinish());
   // Out of order: the finish first, then the heartbeat that opens the run.
@@ -96,31 +96,31 @@ Deno.test("decisions, section 5: a heartbeat is priced by the row in force at it
     const rates = { input_usd_per_million: usd, output_usd_per_million: usd };
     await h.request("PUT", "/v1/rate-card", { body: { ...GPT, effective_from, ...rates } });
   }
-  // All of them arrive after both rows have come into force.
+  // All of them arrive after both rows are in force.
   h.nowMs += 60_000;
   const costs: number[] = [];
   for (const [n, started_at] of [at(-1), at(9), at(10)].entries()) {
-    const sent = aHeartbeat(n, { ...GPT, input_tokens: 1_000_000, output_tokens: 0, started_at });
-    costs.push((await h.post("/v1/heartbeats", sent)).json.cost_usd);
+    const input = aHeartbeat(n, { ...GPT, input_tokens: 1_000_000, output_tokens: 0, started_at });
+    costs.push((await h.post("/v1/heartbeats", input)).json.cost_usd);
   }
   assertEquals(costs, [2.5, 1, 2]);
 });
 
-Deno.test("a changed card prices what comes after it, and nothing that is stored", async () => {
+Deno.test("a changed card prices later calls, and no stored call", async () => {
   await using h = await Harness.open();
   const send = (n: number) => h.post(`/v1/runs/${runId(1)}/events`, { events: [aCall(n, TOKENS)] });
   await send(1);
   const body = { ...GPT, input_usd_per_million: 0, output_usd_per_million: 1 };
   await h.request("PUT", "/v1/rate-card", { body });
   await send(2);
-  // A retry of the first is a duplicate, whatever the card says now.
+  // A retry of the first is a duplicate, whatever the card contains now.
   await send(1);
   const run = await recordOf(h);
   const costs = run.events.map((event: { cost_usd: number }) => event.cost_usd);
   assertEquals([costs, run.cost_usd], [[COST, 0.0001], 0.0036]);
 });
 
-Deno.test("decision 17: a late call is priced, and the cost is final once more", async () => {
+Deno.test("decision 17: a late call is priced, and the cost becomes final again", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());

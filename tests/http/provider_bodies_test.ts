@@ -1,4 +1,4 @@
-/** Answers of providers, sent unchanged as the data of a model call, are priced to the picodollar. */
+/** Provider responses, sent unchanged as the data of a model call, are priced to the picodollar. */
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -88,12 +88,12 @@ const BODIES: Readonly<Record<string, Priced>> = {
 };
 
 for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES)) {
-  Deno.test(`R4: the answer of ${name} is priced exactly`, async () => {
+  Deno.test(`R4: the response of ${name} is priced exactly`, async () => {
     await using h = await Harness.open();
     await h.post("/v1/runs", aRun(1));
     const events = [anEvent(1, { type: "llm_call", data: body })];
-    const sent = await h.post(`/v1/runs/${runId(1)}/events`, { events });
-    assertEquals([sent.status, sent.json], [202, { accepted: 1, duplicates: 0 }]);
+    const answer = await h.post(`/v1/runs/${runId(1)}/events`, { events });
+    assertEquals([answer.status, answer.json], [202, { accepted: 1, duplicates: 0 }]);
     await h.worker.idle();
     const { usage, flags, events: [event], ...run } = (await h.get(`/v1/runs/${runId(1)}`)).json;
     assertEquals([event.data, event.unreadable, flags], [body, undefined, []]);
@@ -101,19 +101,19 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
     assertEquals([usage.input_tokens, usage.output_tokens, usage.cached_input_tokens], tokens);
     const cost = BigInt(Math.round(event.cost_usd * 1e12));
     assertEquals([cost, run.cost_usd], [picodollars, event.cost_usd]);
-    // What is read again from the stored payload is the same.
+    // Reading the stored payload again gives the same result.
     const { json } = await h.get(`/v1/runs/${runId(1)}/cost`);
     const lines = json.calls[0].lines.map((line: { cost_usd: number }) => line.cost_usd * 1e12);
     const sum = lines.reduce((a: number, b: number) => a + Math.round(b), 0);
     assertEquals(BigInt(sum), picodollars);
     const { model } = json.by_model[0];
-    const anew = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
-    assertEquals([anew.json.llm_calls, anew.json.runs_changed], [1, 0]);
+    const repriced = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
+    assertEquals([repriced.json.llm_calls, repriced.json.runs_changed], [1, 0]);
     assertEquals((await verifyStore(h.store)).differences, []);
   });
 }
 
-Deno.test("R4: what an Anthropic answer cost in a batch, it costs half", async () => {
+Deno.test("R4: an Anthropic response costs half in a batch", async () => {
   await using h = await Harness.open();
   const usage = { ...ANTHROPIC_MESSAGES.usage, service_tier: "batch" };
   const data = { ...ANTHROPIC_MESSAGES, usage };

@@ -7,25 +7,28 @@ import { Harness } from "../support/harness/harness.ts";
 
 const OPERATOR_KEY = `opk_eu_${"0".repeat(31)}1`;
 
-/** Reads of the API that refuse names they do not know. */
+/** Reads of the API that refuse unknown names. */
 const READS = ENDPOINTS.filter((route) => queryNamesOf(route) !== null);
 
-/** A path that leads to a route, and who may ask. */
+/** A path that matches a route, and its credential. */
 function addressOf({ path, access }: (typeof READS)[number]) {
-  const asked = path.replace(":id", runId(1)).replace(":slug", "researcher");
-  return { asked, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
+  const url = path.replace(":id", runId(1)).replace(":slug", "researcher");
+  return { asked: url, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
 }
 
-Deno.test("R11: each read takes the parameters that the document tells, and no others", () => {
+Deno.test("R11: each read accepts exactly the parameters that the document lists", () => {
   for (const route of ENDPOINTS) {
-    const told = Object.keys(route.query ?? {}).sort();
+    const declared = Object.keys(route.query ?? {}).sort();
     const names = queryNamesOf(route);
-    if (names !== null) assertEquals(names.toSorted(), told, `${route.method} ${route.path}`);
-    else assert(told.length === 0 || route.path === "/v1/ping", `${route.method} ${route.path}`);
+    if (names !== null) assertEquals(names.toSorted(), declared, `${route.method} ${route.path}`);
+    else {assert(
+        declared.length === 0 || route.path === "/v1/ping",
+        `${route.method} ${route.path}`,
+      );}
   }
 });
 
-Deno.test("R11: every read refuses a parameter that it does not know", async () => {
+Deno.test("R11: every read refuses an unknown parameter", async () => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
   for (const route of READS) {
     const { asked, options } = addressOf(route);
@@ -39,8 +42,8 @@ Deno.test("R20: every read refuses a parameter without a value", async () => {
   for (const route of READS) {
     const { asked, options } = addressOf(route);
     for (const name of queryNamesOf(route) ?? []) {
-      for (const sent of [name, `${name}=`]) {
-        const { status, json } = await h.get(`${asked}?${sent}`, options);
+      for (const input of [name, `${name}=`]) {
+        const { status, json } = await h.get(`${asked}?${input}`, options);
         assertEquals([status, json.error, json.field], [400, "invalid_field", name], asked);
         assertStringIncludes(json.message, "add one or leave the parameter out");
       }
@@ -48,7 +51,7 @@ Deno.test("R20: every read refuses a parameter without a value", async () => {
   }
 });
 
-Deno.test("R11: the refusal names the nearest parameter, and all that are known", async () => {
+Deno.test("R11: the refusal names the nearest parameter, and all known ones", async () => {
   await using h = await Harness.open();
   const cases = [
     ["/v1/runs?statuss=failed", "statuss", 'Did you mean "status"?'],
@@ -69,7 +72,7 @@ Deno.test("R11: the refusal names the nearest parameter, and all that are known"
   assert(json.message.length < 300, json.message);
 });
 
-Deno.test("R11: the first parameter at fault is named, whatever stands before it", async () => {
+Deno.test("R11: the first invalid parameter is named, whatever precedes it", async () => {
   await using h = await Harness.open();
   const { json } = await h.get("/v1/runs?limit=5&&status=&agnet=x");
   assertEquals(json.field, "status");
@@ -79,17 +82,17 @@ Deno.test("R11: the first parameter at fault is named, whatever stands before it
   assertEquals((await h.request("HEAD", "/v1/runs?agnet=x")).status, 400);
 });
 
-Deno.test("R11: who may ask is settled before what is asked", async () => {
+Deno.test("R11: the credential is checked before the query", async () => {
   await using h = await Harness.open();
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   assertEquals((await h.get("/v1/runs?agnet=x", { key: null })).status, 401);
   assertEquals((await h.get("/v1/runs?agnet=x", { key: ingest })).status, 403);
-  // A key in the query is no credential but on pings, and no filter either.
+  // A key in the query is a credential only on pings, and is not a filter either.
   assertEquals((await h.get(`/v1/runs?key=${h.key}`, { key: null })).status, 401);
   assertEquals((await h.get(`/v1/runs?key=${h.key}`)).status, 200);
 });
 
-Deno.test("R11: calls of agents and probes take any parameter", async () => {
+Deno.test("R11: ingest calls and probes accept any parameter", async () => {
   await using h = await Harness.open();
   assertEquals((await h.get("/v1/ping?agent=a&exit_code=0&nonsense=1&model=")).status, 200);
   assertEquals((await h.post("/v1/runs?nonsense=1", aRun(1))).status, 202);
@@ -98,7 +101,7 @@ Deno.test("R11: calls of agents and probes take any parameter", async () => {
   }
 });
 
-Deno.test("R11: nothing is waited for where the query is refused", async () => {
+Deno.test("R11: a refused query does not wait", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const wrong = [
@@ -111,8 +114,10 @@ Deno.test("R11: nothing is waited for where the query is refused", async () => {
   ];
   for (const query of wrong) {
     const began = performance.now();
-    const asked = `/v1/runs/${runId(1)}?wait=final&${query}`;
-    const { status } = await h.get(query.startsWith("timeout") ? asked : `${asked}&timeout=60`);
+    const url = `/v1/runs/${runId(1)}?wait=final&${query}`;
+    const { status } = await h.get(
+      query.startsWith("timeout") ? url : `${url}&timeout=60`,
+    );
     assertEquals(status, 400, query);
     assert(performance.now() - began < 10_000, query);
   }

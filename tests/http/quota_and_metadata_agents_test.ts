@@ -7,7 +7,7 @@ import type { RunId } from "../../domain/core/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;
 
-/** Sends the first heartbeats of agents `agent-0` to `agent-<count - 1>` side by side. */
+/** Sends the first heartbeats of agents `agent-0` to `agent-<count - 1>` concurrently. */
 function fill(h: Harness, count: number): Promise<Answer[]> {
   return Promise.all(
     Array.from({ length: count }, (_, i) => h.post("/v1/heartbeats", { agent: `agent-${i}` })),
@@ -73,7 +73,7 @@ Deno.test("decision 39: slugs that differ in case are two agents", async () => {
   assertEquals((await h.post("/v1/heartbeats", { agent: "Agent-0" })).status, 403);
 });
 
-Deno.test("decision 39: an event or finish of a run that nobody opened creates no agent", async () => {
+Deno.test("decision 39: an event or finish of a run without an opening creates no agent", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, 10);
   const path = `/v1/runs/${runId(1)}`;
@@ -82,7 +82,7 @@ Deno.test("decision 39: an event or finish of a run that nobody opened creates n
   assertEquals(await storedAgents(h), 10);
 });
 
-Deno.test("decision 39: twelve racing runs of one new agent take one place", async () => {
+Deno.test("decision 39: twelve racing runs of one new agent take one slot", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, 9);
   const bodies = Array.from({ length: 12 }, (_, i) => aRun(i + 1, { agent: "new" }));
@@ -90,9 +90,9 @@ Deno.test("decision 39: twelve racing runs of one new agent take one place", asy
   assertEquals([countOf(all, 202), await storedAgents(h)], [12, 10]);
 });
 
-Deno.test("decision 39: two processes on one store never pass the cap together", async () => {
+Deno.test("decision 39: two processes on one store never exceed the cap together", async () => {
   await using h = await Harness.open({ tier: "free" });
-  // Each store keeps its own memory of agents, as another process would.
+  // Each store has its own cache of agents, like another process.
   const stores = [runStoreOf(h.store), runStoreOf(h.store)];
   const outcomes = await Promise.all(
     Array.from({ length: 24 }, (_, i) => {
@@ -107,7 +107,7 @@ Deno.test("decision 39: two processes on one store never pass the cap together",
   assertEquals([await storedAgents(h), await h.usage()], [10, 10]);
 });
 
-Deno.test("decision 39: the refusal says which plan has how many", async () => {
+Deno.test("decision 39: the refusal names the caps of the plans", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, 10);
   const { json } = await h.post("/v1/heartbeats", { agent: "new" });

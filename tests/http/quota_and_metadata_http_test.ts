@@ -1,4 +1,4 @@
-/** Methods on every route, and what a caller is told when the service cannot (42, 43). */
+/** Methods of every route, and responses when the service is unavailable (42, 43). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
@@ -9,7 +9,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const ID = runId(1);
 
-/** Every route of the contract: its path and the methods it has. */
+/** Every route of the contract: its path and methods. */
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ["/v1/runs", ["GET", "HEAD", "POST"]],
   [`/v1/runs/${ID}`, ["GET", "HEAD", "DELETE"]],
@@ -29,7 +29,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   [`/v1/teams/${"0".repeat(26)}`, ["GET", "HEAD", "PATCH"]],
   [`/v1/teams/${"0".repeat(26)}/keys`, ["POST"]],
   ["/v1/rate-card", ["GET", "HEAD", "PUT"]],
-  // A word may also be read as the id of a row, which DELETE takes.
+  // A fixed path segment may also be read as a row's id, which DELETE accepts.
   ["/v1/rate-card/match", ["DELETE", "GET", "HEAD"]],
   [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
   ["/v1/rate-card/reprice", ["DELETE", "GET", "HEAD", "POST"]],
@@ -52,14 +52,14 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-Deno.test("decision 43: the table of routes here is the table of the service", () => {
+Deno.test("decision 43: the table of routes here matches the service", () => {
   const patterns = ROUTES.map(([path]) =>
     path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
       .replace("agents/nightly", "agents/:slug")
       .replace("customers/acme", "customers/:customer_id")
       .replace(/(deletions|teams)\/0+/, "$1/:id")
   );
-  // Building the table calls nothing of what the handlers need.
+  // Building the table calls no dependency of the handlers.
   const served = ENDPOINTS.map(({ path }) => path);
   assertEquals(new Set(patterns), new Set(served));
 });
@@ -69,16 +69,18 @@ function allowed(sent: Answer): string[] {
 }
 
 for (const [path, methods] of ROUTES) {
-  Deno.test(`decision 43: OPTIONS ${path} answers 204 and Allow, to everybody`, async () => {
+  Deno.test(`decision 43: OPTIONS ${path} returns 204 and Allow, without a credential`, async () => {
     await using h = await Harness.open();
     for (const key of [null, h.key]) {
-      const sent = await h.request("OPTIONS", path, {
+      const response = await h.request("OPTIONS", path, {
         key,
         headers: { Origin: "https://example.com", "Access-Control-Request-Method": "POST" },
       });
-      assertEquals([sent.status, sent.text], [204, ""]);
-      assertEquals(allowed(sent), [...methods, "OPTIONS"].sort());
-      const cors = [...sent.headers.keys()].filter((name) => name.startsWith("access-control-"));
+      assertEquals([response.status, response.text], [204, ""]);
+      assertEquals(allowed(response), [...methods, "OPTIONS"].sort());
+      const cors = [...response.headers.keys()].filter((name) =>
+        name.startsWith("access-control-")
+      );
       assertEquals(cors, []);
     }
   });
@@ -87,12 +89,12 @@ for (const [path, methods] of ROUTES) {
     await using h = await Harness.open();
     const before = await h.dump();
     for (const method of METHODS.filter((method) => !methods.includes(method))) {
-      const sent = await h.request(method, path, { key: null });
-      assertEquals(sent.status, 405, method);
-      assertEquals(allowed(sent), [...methods, "OPTIONS"].sort());
-      if (method === "HEAD") assertEquals(sent.text, "");
-      else if (path === "/v1/ping") assertMatch(sent.text, /^method_not_allowed .+\n$/);
-      else assertEquals(sent.json.error, "method_not_allowed");
+      const answer = await h.request(method, path, { key: null });
+      assertEquals(answer.status, 405, method);
+      assertEquals(allowed(answer), [...methods, "OPTIONS"].sort());
+      if (method === "HEAD") assertEquals(answer.text, "");
+      else if (path === "/v1/ping") assertMatch(answer.text, /^method_not_allowed .+\n$/);
+      else assertEquals(answer.json.error, "method_not_allowed");
     }
     assertEquals(await h.dump(), before);
   });
@@ -100,13 +102,13 @@ for (const [path, methods] of ROUTES) {
 
 Deno.test("decision 43: HEAD on ping is a ping, with X-Run-Id and no body", async () => {
   await using h = await Harness.open();
-  const sent = await h.request("HEAD", "/v1/ping?agent=cron&status=fail");
-  assertEquals([sent.status, sent.text, await h.usage()], [200, "", 1]);
-  const run = (await h.get(`/v1/runs/${sent.headers.get("x-run-id")}`)).json;
+  const response = await h.request("HEAD", "/v1/ping?agent=cron&status=fail");
+  assertEquals([response.status, response.text, await h.usage()], [200, "", 1]);
+  const run = (await h.get(`/v1/runs/${response.headers.get("x-run-id")}`)).json;
   assertEquals([run.agent, run.status], ["cron", "failed"]);
 });
 
-/** Every call that may be told to come back later. */
+/** Every call that may be answered with Retry-After. */
 const CALLS: readonly (readonly [name: string, send: (h: Harness) => Promise<Answer>])[] = [
   ["POST /v1/runs", (h) => h.post("/v1/runs", aRun(1))],
   ["GET run", (h) => h.get(`/v1/runs/${ID}`)],
@@ -126,23 +128,23 @@ for (const [name, send] of CALLS) {
     await using h = await Harness.open();
     const before = await h.dump();
     h.draining = true;
-    const sent = await send(h);
-    assertEquals([sent.status, codeOf(sent)], [503, "shutting_down"]);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
+    const response = await send(h);
+    assertEquals([response.status, codeOf(response)], [503, "shutting_down"]);
+    assertMatch(response.headers.get("retry-after") ?? "", /^[1-5]$/);
     assertEquals(await h.dump(), before);
   });
 
   Deno.test(`decision 42: ${name} without the store is 503 with Retry-After 1 to 5`, async () => {
     const fault = new StorageUnavailable("disk on fire at /secret/path");
     await using h = await Harness.open({ deps: { runs: failing(fault) } });
-    const sent = await send(h);
-    assertEquals([sent.status, codeOf(sent)], [503, "storage_unavailable"]);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
-    assert(!sent.text.includes("/secret/path"));
+    const answer = await send(h);
+    assertEquals([answer.status, codeOf(answer)], [503, "storage_unavailable"]);
+    assertMatch(answer.headers.get("retry-after") ?? "", /^[1-5]$/);
+    assert(!answer.text.includes("/secret/path"));
     assertEquals(await h.usage(), 0);
   });
 
-  Deno.test(`decision 7: ${name} on a bug of ours is 500 and tells nothing of it`, async () => {
+  Deno.test(`decision 7: ${name} on an internal error is 500 without details`, async () => {
     await using h = await Harness.open({ deps: { runs: failing(new TypeError("inner secret")) } });
     const sent = await send(h);
     assertEquals([sent.status, codeOf(sent)], [500, "internal_error"]);
@@ -157,31 +159,31 @@ Deno.test("decision 42: without the store of credentials every call is 503", asy
   const credentials = brokenCredentials(fail);
   await using h = await Harness.open({ deps: { credentials } });
   for (const [name, send] of CALLS) {
-    const sent = await send(h);
-    assertEquals([sent.status, codeOf(sent)], [503, "storage_unavailable"], name);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
+    const response = await send(h);
+    assertEquals([response.status, codeOf(response)], [503, "storage_unavailable"], name);
+    assertMatch(response.headers.get("retry-after") ?? "", /^[1-5]$/);
   }
 });
 
-Deno.test("decision 42: a service that is not ready says so with Retry-After, and lives", async () => {
+Deno.test("decision 42: a service that is not ready says so with Retry-After, and is live", async () => {
   await using h = await Harness.open({ deps: { ready: () => Promise.resolve(false) } });
   const codes: string[] = [];
   for (const draining of [false, true]) {
     h.draining = draining;
-    const sent = await h.get("/readyz", { key: null });
-    assertEquals(sent.status, 503);
-    assertMatch(sent.headers.get("retry-after") ?? "", /^[1-5]$/);
-    codes.push(codeOf(sent));
+    const response = await h.get("/readyz", { key: null });
+    assertEquals(response.status, 503);
+    assertMatch(response.headers.get("retry-after") ?? "", /^[1-5]$/);
+    codes.push(codeOf(response));
     assertEquals((await h.get("/healthz", { key: null })).status, 200);
   }
   assertEquals(codes, ["storage_unavailable", "shutting_down"]);
 });
 
-Deno.test("decision 42: the waits are spread, so that clients do not come back at once", async () => {
+Deno.test("decision 42: the delays are spread, so that clients do not return together", async () => {
   await using h = await Harness.open();
   h.draining = true;
   const waits = new Set<string | null>();
-  // Sixty answers of five equally likely waits are alike once in 5^59.
+  // Sixty responses with five equally likely delays are all equal once in 5^59.
   for (let i = 0; i < 60; i++) {
     waits.add((await h.get("/v1/ping?agent=cron")).headers.get("retry-after"));
   }

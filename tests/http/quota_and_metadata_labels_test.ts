@@ -1,4 +1,4 @@
-/** Metadata by plan: what is kept, in which order, and what is told of the rest (decision 38). */
+/** Metadata by plan: kept labels, their order, and the report of dropped ones (decision 38). */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -23,7 +23,7 @@ function dropped(sent: Answer): string | null {
 for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
   Deno.test(`decision 38: of fifteen labels the plan ${tier} keeps the first ${kept}`, async () => {
     await using h = await Harness.open({ tier });
-    // Named z, y, x …: neither sorting nor anything but the sent order gives this answer.
+    // Named z, y, x …: only the sent order gives this response.
     const names = Array.from({ length: 15 }, (_, i) => String.fromCharCode(122 - i));
     const metadata = Object.fromEntries(names.map((name, i) => [name, `v${i}`]));
     const calls: [number, string, Record<string, unknown>][] = [
@@ -32,8 +32,8 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
       [3, "/v1/heartbeats", aHeartbeat(3, { metadata })],
     ];
     for (const [n, path, body] of calls) {
-      const sent = await h.post(path, body);
-      assertEquals([sent.status, dropped(sent)], [
+      const answer = await h.post(path, body);
+      assertEquals([answer.status, dropped(answer)], [
         202,
         kept === 15 ? null : `metadata=${15 - kept}`,
       ]);
@@ -41,7 +41,7 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
     }
   });
 
-  Deno.test(`decision 38: on ${tier} metadata that is no object is refused`, async () => {
+  Deno.test(`decision 38: on ${tier} metadata that is not an object is refused`, async () => {
     await using h = await Harness.open({ tier });
     const before = await h.dump();
     for (const metadata of ["text", 1, true, [null], [{ a: 1 }]]) {
@@ -57,7 +57,7 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
     assertEquals(await h.dump(), before);
   });
 
-  Deno.test(`decision 38: on ${tier} nothing is told when nothing was sent`, async () => {
+  Deno.test(`decision 38: on ${tier} nothing is reported if nothing was sent`, async () => {
     await using h = await Harness.open({ tier });
     for (const [n, metadata] of [[1, undefined], [2, null], [3, {}], [4, []]] as const) {
       const sent = await h.post("/v1/heartbeats", aHeartbeat(n, { metadata }));
@@ -67,15 +67,15 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
   });
 }
 
-Deno.test("decision 38: keys that look like integers keep the place they were sent in", async () => {
+Deno.test("decision 38: keys that look like integers keep their sent position", async () => {
   await using h = await Harness.open({ tier: "team" });
   const body = `{"id":"${runId(1)}","agent":"a","metadata":{"z":1,"10":2,"b":3,"2":4,"1":5}}`;
-  const sent = await h.post("/v1/heartbeats", body);
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=2"]);
+  const response = await h.post("/v1/heartbeats", body);
+  assertEquals([response.status, dropped(response)], [202, "metadata=2"]);
   assertEquals(await storedText(h), '{"z":1,"10":2,"b":3}');
 });
 
-Deno.test("decision 38: labels that can never be stored take no place", async () => {
+Deno.test("decision 38: labels that can never be stored do not count toward the limit", async () => {
   await using h = await Harness.open({ tier: "team" });
   const metadata = {
     nested: { a: 1 },
@@ -88,12 +88,12 @@ Deno.test("decision 38: labels that can never be stored take no place", async ()
     three: 3,
     four: 4,
   };
-  const sent = await h.post("/v1/runs", aRun(1, { metadata }));
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=6"]);
+  const response = await h.post("/v1/runs", aRun(1, { metadata }));
+  assertEquals([response.status, dropped(response)], [202, "metadata=6"]);
   assertEquals(await stored(h), { one: 1, two: 2, three: 3 });
 });
 
-Deno.test("contract 14: a key has 20 characters at most and a value 50, both as code points", async () => {
+Deno.test("contract 14: a key has at most 20 characters and a value 50, both as code points", async () => {
   await using h = await Harness.open();
   const metadata = {
     ["🦉".repeat(20)]: "🦉".repeat(50),
@@ -103,8 +103,8 @@ Deno.test("contract 14: a key has 20 characters at most and a value 50, both as 
     ["ß".repeat(21)]: "x",
     "": "",
   };
-  const sent = await h.post("/v1/runs", aRun(1, { metadata }));
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=3"]);
+  const response = await h.post("/v1/runs", aRun(1, { metadata }));
+  assertEquals([response.status, dropped(response)], [202, "metadata=3"]);
   assertEquals(await stored(h), {
     ["🦉".repeat(20)]: "🦉".repeat(50),
     ["k".repeat(20)]: "v".repeat(50),
@@ -112,16 +112,16 @@ Deno.test("contract 14: a key has 20 characters at most and a value 50, both as 
   });
 });
 
-Deno.test("decision 38: numbers and booleans stay typed; what is no JSON number again is dropped", async () => {
+Deno.test("decision 38: numbers and booleans stay typed; numbers outside JSON's range are dropped", async () => {
   await using h = await Harness.open();
   const labels = '"int":7,"big":9007199254740991,"float":-0.25,"yes":true,"no":false,"text":"7"';
   const body = `{"id":"${runId(1)}","agent":"a","metadata":{${labels},"huge":1e999}}`;
-  const sent = await h.post("/v1/heartbeats", body);
-  assertEquals([sent.status, dropped(sent)], [202, "metadata=1"]);
+  const response = await h.post("/v1/heartbeats", body);
+  assertEquals([response.status, dropped(response)], [202, "metadata=1"]);
   assertEquals(await storedText(h), `{${labels}}`);
 });
 
-Deno.test("decision 38: names of an object's own members are labels as any other", async () => {
+Deno.test("decision 38: names of inherited object members are ordinary labels", async () => {
   await using h = await Harness.open();
   const labels = '{"__proto__":"a","constructor":"b","toString":"c"}';
   const body = `{"id":"${runId(1)}","agent":"a","metadata":${labels}}`;
@@ -132,11 +132,11 @@ Deno.test("decision 38: names of an object's own members are labels as any other
 Deno.test("decision 38: a repeated label is one, with its last value", async () => {
   await using h = await Harness.open({ tier: "team" });
   const labels = '{"a":1,"b":2,"\\u0061":3,"c":4}';
-  const sent = await h.post(
+  const response = await h.post(
     "/v1/heartbeats",
     `{"id":"${runId(1)}","agent":"a","metadata":${labels}}`,
   );
-  assertEquals(dropped(sent), null);
+  assertEquals(dropped(response), null);
   assertEquals(await storedText(h), '{"a":3,"b":2,"c":4}');
 });
 
@@ -149,7 +149,7 @@ Deno.test("decision 14: labels of a retry change nothing", async () => {
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 38: a text that is dropped is nowhere in the store", async () => {
+Deno.test("decision 38: a dropped text is nowhere in the store", async () => {
   await using h = await Harness.open({ tier: "free" });
   await h.post("/v1/runs", aRun(1, { metadata: { secret: "do-not-keep" } }));
   const lines = (await h.dump()).join("\n") + (await h.get(`/v1/runs/${runId(1)}`)).text;

@@ -1,4 +1,4 @@
-/** What counts as one event, and in which month (contract 13, decision 35). */
+/** Definition of one event, and the month it counts in (contract 13, decision 35). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -20,7 +20,7 @@ interface Row {
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** One after the other on one service: each row says what it adds to the month. */
+/** Run in sequence on one service: each row states what it adds to the month. */
 const ROWS: readonly Row[] = [
   { call: "open", counts: 1, status: 202, send: (h) => h.post("/v1/runs", aRun(1)) },
   { call: "the open again", counts: 0, status: 200, send: (h) => h.post("/v1/runs", aRun(1)) },
@@ -159,7 +159,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-Deno.test("decision 35: every stored thing counts once, a refusal and a replay never", async () => {
+Deno.test("decision 35: every stored item counts once, a refusal and a replay never", async () => {
   await using h = await Harness.open();
   for (const { call, counts, status, send } of ROWS) {
     const before = await h.usage();
@@ -170,16 +170,16 @@ Deno.test("decision 35: every stored thing counts once, a refusal and a replay n
 
 Deno.test("decision 35: thirty racing batches of one event count one", async () => {
   await using h = await Harness.open();
-  const sent = await Promise.all(
+  const input = await Promise.all(
     Array.from({ length: 30 }, () => h.post(`${PATH}/events`, { events: events(1, 1) })),
   );
-  assertEquals(sent.reduce((sum, { json }) => sum + json.accepted, 0), 1);
+  assertEquals(input.reduce((sum, { json }) => sum + json.accepted, 0), 1);
   assertEquals(await h.usage(), 1);
 });
 
 const MONTH_ENDS = Date.UTC(2026, 11, 1);
 
-/** Counts of the two months around the edge. */
+/** Counts of the months before and after the boundary. */
 async function months(h: Harness): Promise<number[]> {
   const counted: number[] = [];
   for (const ms of [MONTH_ENDS - 1, MONTH_ENDS]) {
@@ -202,7 +202,7 @@ Deno.test("decision 35: the last millisecond of a month in UTC counts in it, the
   assertEquals(await months(h), [2, 5]);
 });
 
-Deno.test("decision 35: the month is that of arrival, whatever the client's clock says", async () => {
+Deno.test("decision 35: the month follows the arrival, whatever the client's clock", async () => {
   await using h = await Harness.open();
   h.nowMs = MONTH_ENDS;
   const longAgo = "2020-02-29T00:00:00Z";

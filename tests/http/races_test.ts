@@ -1,4 +1,4 @@
-/** Identical and competing requests at the same moment, over the whole stack. */
+/** Identical and competing concurrent requests, over the complete stack. */
 import { assert, assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -12,19 +12,19 @@ import {
 } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
-/** Sends requests at once. */
+/** Sends requests concurrently. */
 async function atOnce(times: number, send: (n: number) => Promise<Answer>): Promise<Answer[]> {
   return await Promise.all(Array.from({ length: times }, (_, n) => send(n)));
 }
 
-/** How often each status came, as `202x1 200x49`. */
+/** Counts each status, as `202x1 200x49`. */
 function tally(answers: readonly Answer[]): string {
   const counts = new Map<number, number>();
   for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => b - a).map(([status, n]) => `${status}x${n}`).join(" ");
 }
 
-/** One stored, all others told the same as a replay. */
+/** Asserts that one is stored and all others are replays of it. */
 function assertOneStored(answers: readonly Answer[]): void {
   assertEquals(tally(answers), `202x1 200x${answers.length - 1}`);
   assertEquals(new Set(answers.map(({ text }) => text)).size, 1);
@@ -33,9 +33,9 @@ function assertOneStored(answers: readonly Answer[]): void {
   }
 }
 
-Deno.test("50 identical opens at once: one 202, 49 replays, counted once", async () => {
+Deno.test("50 identical concurrent opens: one 202, 49 replays, counted once", async () => {
   await using h = await Harness.open();
-  // Also with an agent that is known already, which takes another path.
+  // Also with a known agent, which takes another code path.
   for (const n of [1, 2]) {
     assertOneStored(await atOnce(50, () => h.post("/v1/runs", aRun(n))));
     assertEquals(await h.usage(), n);
@@ -56,7 +56,7 @@ Deno.test("contract 6: opens of two agents on one id: one 202, the loser's are 4
   }
 });
 
-Deno.test("contract 6: 20 opens that all differ: one 202, all others 409", async () => {
+Deno.test("contract 6: 20 different opens: one 202, all others 409", async () => {
   await using h = await Harness.open();
   const answers = await atOnce(20, (i) => h.post("/v1/runs", aRun(1, { started_at: at(i) })));
   assertEquals(tally(answers), "409x19 202x1");
@@ -65,14 +65,14 @@ Deno.test("contract 6: 20 opens that all differ: one 202, all others 409", async
   assertEquals([run.started_at, await h.usage()], [winner?.json.started_at, 1]);
 });
 
-Deno.test("50 identical finishes at once: one 202, 49 replays, counted once", async () => {
+Deno.test("50 identical concurrent finishes: one 202, 49 replays, counted once", async () => {
   await using h = await Harness.open();
   const finish = aFinish({ output: { n: 1 }, scores: { good: true } });
   assertOneStored(await atOnce(50, () => h.post(`/v1/runs/${runId(1)}/finish`, finish)));
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 22: finishes that differ: the first wins and every answer shows it", async () => {
+Deno.test("decision 22: different finishes: the first wins and every response returns it", async () => {
   await using h = await Harness.open();
   const answers = await atOnce(
     30,
@@ -83,7 +83,7 @@ Deno.test("decision 22: finishes that differ: the first wins and every answer sh
   assertEquals([run.output, await h.usage()], [answers[0]?.json.output, 1]);
 });
 
-Deno.test("50 identical heartbeats at once: one 202, 49 replays, counted once", async () => {
+Deno.test("50 identical concurrent heartbeats: one 202, 49 replays, counted once", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2]) {
     const beat = aHeartbeat(n, { cost_usd: 0.25 });
@@ -92,7 +92,7 @@ Deno.test("50 identical heartbeats at once: one 202, 49 replays, counted once", 
   }
 });
 
-Deno.test("decision 33: 50 heartbeats without an id at once are 50 runs", async () => {
+Deno.test("decision 33: 50 concurrent heartbeats without an id are 50 runs", async () => {
   await using h = await Harness.open();
   const answers = await atOnce(50, () => h.post("/v1/heartbeats", { agent: "nightly" }));
   assertEquals(tally(answers), "202x50");
@@ -100,13 +100,13 @@ Deno.test("decision 33: 50 heartbeats without an id at once are 50 runs", async 
   assertEquals(await h.usage(), 50);
 });
 
-Deno.test("50 overlapping batches at once on one run: every event is stored exactly once", async () => {
+Deno.test("50 overlapping concurrent batches on one run: every event is stored exactly once", async () => {
   await using h = await Harness.open();
-  // Batch n holds events 5n to 5n+24: neighbours overlap, and one is repeated inside the batch.
-  const sent = (n: number) => [...events(5 * n, 5 * n + 24), anEvent(5 * n)];
+  // Batch n has events 5n to 5n+24: neighbors overlap, and one is repeated inside the batch.
+  const input = (n: number) => [...events(5 * n, 5 * n + 24), anEvent(5 * n)];
   const answers = await atOnce(
     50,
-    (n) => h.post(`/v1/runs/${runId(1)}/events`, { events: sent(n) }),
+    (n) => h.post(`/v1/runs/${runId(1)}/events`, { events: input(n) }),
   );
   const sums = answers.map(({ json }) => [json.accepted, json.accepted + json.duplicates]);
   assertEquals(tally(answers), "202x50");
@@ -119,7 +119,7 @@ Deno.test("50 overlapping batches at once on one run: every event is stored exac
   assertEquals([run.usage.events, await h.usage()], [distinct, distinct]);
 });
 
-Deno.test("decisions 25 and 26: start and ok at once: closed once, never reopened", async () => {
+Deno.test("decisions 25 and 26: concurrent start and ok: closed once, never reopened", async () => {
   await using h = await Harness.open();
   let counted = 0;
   for (let n = 1; n <= 10; n++) {
@@ -137,7 +137,7 @@ Deno.test("decisions 25 and 26: start and ok at once: closed once, never reopene
   }
 });
 
-Deno.test("decision 26: ends that differ at once: the first wins for good", async () => {
+Deno.test("decision 26: different concurrent ends: the first wins permanently", async () => {
   await using h = await Harness.open();
   const words = ["ok", "fail", "timeout"] as const;
   const answers = await atOnce(
@@ -151,7 +151,7 @@ Deno.test("decision 26: ends that differ at once: the first wins for good", asyn
   assertEquals(await h.usage(), 1);
 });
 
-/** Calls that may all meet on one id (decision 27). */
+/** Calls that may all use one id (decision 27). */
 const CROSS: readonly ((h: Harness, n: number) => Promise<Answer>)[] = [
   (h, n) => h.post("/v1/runs", aRun(n, { agent: "x" })),
   (h, n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: "x", status: "fail" })),
@@ -159,7 +159,7 @@ const CROSS: readonly ((h: Harness, n: number) => Promise<Answer>)[] = [
   (h, n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: "x", status: "start" })),
 ];
 
-Deno.test("decision 27: open, heartbeat, finish and start at once: one opening, one close", async () => {
+Deno.test("decision 27: concurrent open, heartbeat, finish and start: one opening, one close", async () => {
   await using h = await Harness.open();
   let counted = 0;
   for (let n = 1; n <= 12; n++) {
@@ -180,7 +180,7 @@ Deno.test("decision 27: open, heartbeat, finish and start at once: one opening, 
   }
 });
 
-Deno.test("decision 39: new agents racing at the cap: never one too many, nothing of the rest", async () => {
+Deno.test("decision 39: new agents racing at the cap: never one too many, and nothing of the refused ones", async () => {
   await using h = await Harness.open({ tier: "free" });
   const answers = await atOnce(
     60,
@@ -196,7 +196,7 @@ Deno.test("decision 39: new agents racing at the cap: never one too many, nothin
   assertEquals(await h.usage(), 20);
 });
 
-Deno.test("decision 39: first sights of one agent at once create it once", async () => {
+Deno.test("decision 39: concurrent first calls of one agent create it once", async () => {
   await using h = await Harness.open({ tier: "free" });
   const answers = await atOnce(40, (n) => h.post("/v1/runs", aRun(n, { agent: "only" })));
   assertEquals(tally(answers), "202x40");

@@ -1,4 +1,4 @@
-/** `/v1/rate-card`: whose rows they are, who may touch them, and what races and restarts leave. */
+/** `/v1/rate-card`: ownership and access of rows, and the result of races and restarts. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { RATE_ROWS_MAX } from "../../domain/core/limits.ts";
@@ -19,7 +19,7 @@ import {
   UNKNOWN,
 } from "../support/builders/rate_cards.ts";
 
-Deno.test("DELETE /v1/rate-card/{id}: ids that are not the team's are one and the same 404", async () => {
+Deno.test("DELETE /v1/rate-card/{id}: ids outside the team are all the same 404", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const theirs = (await put(h, {}, other.key)).json;
@@ -48,7 +48,7 @@ Deno.test("decision 32: another team neither sees a row nor is priced by it", as
   assertEquals((await match(h, { model: MODEL })).row.id, id);
 });
 
-Deno.test("the rate card needs scope admin; a ping token may not touch it", async () => {
+Deno.test("the rate card needs scope admin; a ping token may not use it", async () => {
   await using h = await Harness.open();
   const { id } = (await put(h)).json;
   const before = await h.dump();
@@ -74,7 +74,7 @@ Deno.test("the rate card needs scope admin; a ping token may not touch it", asyn
   assertEquals((await h.dump()).length, before.length + added + 3, "a key is three rows");
 });
 
-Deno.test("racing puts: of equal ones one is 202, of different ones all are, and one row stays", async () => {
+Deno.test("racing puts: of equal ones one is 202, different ones are all 202, and one row stays", async () => {
   await using h = await Harness.open();
   const equal = await Promise.all(Array.from({ length: 16 }, () => put(h)));
   const statuses = equal.map(({ status }) => status).sort();
@@ -90,7 +90,7 @@ Deno.test("racing puts: of equal ones one is 202, of different ones all are, and
   assertEquals((await match(h, { model: MODEL })).row.id, rows[0]?.id);
 });
 
-Deno.test("RATE_ROWS_MAX: the row beyond the limit is refused, and a price on the card still changes", async () => {
+Deno.test("RATE_ROWS_MAX: a row beyond the limit is refused, and a price on the card can still change", async () => {
   await using h = await Harness.open();
   await put(h);
   const key = ["rate", h.team.id];
@@ -113,7 +113,7 @@ Deno.test("a restart keeps the card", async () => {
 
 Deno.test("a row put by another process prices here within 10 s", async () => {
   await using h = await Harness.open();
-  // This request makes the serving process remember the card.
+  // This request puts the card into the serving process's cache.
   assertEquals((await match(h, { model: MODEL })).row, null);
   const outcome = await cardsOf(h.store).put(h.team, aSpec(), "key_elsewhere");
   assert(outcome.kind === "stored");
@@ -137,7 +137,7 @@ Deno.test("decision 7: 405 and OPTIONS list the methods of the card's paths", as
   }
 });
 
-Deno.test("decision 35: managing the card counts no events", async () => {
+Deno.test("decision 35: managing the card does not count as events", async () => {
   await using h = await Harness.open();
   const { id } = (await put(h)).json;
   await h.get(CARD);

@@ -5,7 +5,7 @@ import { RATES_PER_PAGE } from "../../domain/core/limits.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { CARD, put, refusalOf } from "../support/builders/rate_cards.ts";
 
-Deno.test("GET /v1/rate-card: own rows whole, default rows in pages, each row once", async () => {
+Deno.test("GET /v1/rate-card: all own rows, default rows in pages, each row once", async () => {
   await using h = await Harness.open();
   const own = [(await put(h)).json, (await put(h, { model: "b", provider: "x" })).json];
   const first = (await h.get(CARD)).json;
@@ -35,15 +35,15 @@ Deno.test("GET /v1/rate-card: a default row shows its rates as dollars per milli
   assert(row);
   const query = new URLSearchParams({ provider: row.provider ?? "", model: row.model });
   const { default: rows } = (await h.get(`${CARD}?${query}`)).json;
-  const shown = rows.find(({ id }: { id: string }) => id === row.id);
-  assertEquals(shown.input_usd_per_million, row.rates.input / 1e6);
-  assertEquals(shown.cached_input_usd_per_million, (row.rates.cachedInput ?? 0) / 1e6);
-  assertEquals(shown.tiers[0].above_input_tokens, row.tiers[0]?.aboveInputTokens);
-  assertEquals(shown.tiers[0].output_usd_per_million, (row.tiers[0]?.rates.output ?? 0) / 1e6);
-  assertEquals(["created_at" in shown, "note" in shown], [false, false]);
+  const displayed = rows.find(({ id }: { id: string }) => id === row.id);
+  assertEquals(displayed.input_usd_per_million, row.rates.input / 1e6);
+  assertEquals(displayed.cached_input_usd_per_million, (row.rates.cachedInput ?? 0) / 1e6);
+  assertEquals(displayed.tiers[0].above_input_tokens, row.tiers[0]?.aboveInputTokens);
+  assertEquals(displayed.tiers[0].output_usd_per_million, (row.tiers[0]?.rates.output ?? 0) / 1e6);
+  assertEquals(["created_at" in displayed, "note" in displayed], [false, false]);
 });
 
-Deno.test("GET /v1/rate-card: provider and a part of the model filter own and default rows", async () => {
+Deno.test("GET /v1/rate-card: provider and a substring of the model filter own and default rows", async () => {
   await using h = await Harness.open();
   await put(h, { provider: "OpenAI", model: "GPT-4o-ours" });
   await put(h, { provider: "anthropic", model: "gpt-4o-theirs" });
@@ -59,7 +59,7 @@ Deno.test("GET /v1/rate-card: provider and a part of the model filter own and de
   assertEquals((await h.get(`${CARD}?source=own&model=atlas`)).json.own.length, 1);
 });
 
-Deno.test("GET /v1/rate-card: each bad parameter is refused by its name", async () => {
+Deno.test("GET /v1/rate-card: each bad parameter is refused by name", async () => {
   await using h = await Harness.open();
   for (
     const [query, field] of [

@@ -1,4 +1,4 @@
-/** `/v1/rate-card`: a team's own prices over those that come with the service. */
+/** `/v1/rate-card`: a team's own prices, which override the service's defaults. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
@@ -50,8 +50,8 @@ Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from 
   assertEquals(created_by, key.id);
   assertEquals(await ownRows(h), [answer.json]);
   const { created_at: _, created_by: __, note: ___, ...row } = answer.json;
-  const found = await match(h, { provider: "azure", model: MODEL });
-  assertEquals(found, {
+  const result = await match(h, { provider: "azure", model: MODEL });
+  assertEquals(result, {
     provider: "azure",
     model: MODEL,
     at: at(),
@@ -60,7 +60,7 @@ Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from 
   });
 });
 
-Deno.test("PUT /v1/rate-card: the same again is 200 and the first row, whoever sends it", async () => {
+Deno.test("PUT /v1/rate-card: a repeat is 200 with the first row, whichever key sends it", async () => {
   await using h = await Harness.open();
   const first = await put(h, { effective_from: "2026-03-01T00:00:00Z" });
   const other = await h.addKey({ kind: "api_key", scopes: ["admin"] });
@@ -72,7 +72,7 @@ Deno.test("PUT /v1/rate-card: the same again is 200 and the first row, whoever s
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("PUT /v1/rate-card: another price from the same date on is a new row in its place", async () => {
+Deno.test("PUT /v1/rate-card: another price from the same date replaces the row with a new one", async () => {
   await using h = await Harness.open();
   const first = (await put(h)).json;
   h.nowMs += 1_000;
@@ -83,7 +83,7 @@ Deno.test("PUT /v1/rate-card: another price from the same date on is a new row i
   assertEquals((await match(h, { model: MODEL })).row.id, answer.json.id);
 });
 
-Deno.test("a row prices calls from its date on, the one before until then", async () => {
+Deno.test("a row prices calls from its date on, and the earlier row until then", async () => {
   await using h = await Harness.open();
   const always = (await put(h)).json.id;
   const later = (await put(h, { effective_from: at(), input_usd_per_million: 3 })).json.id;
@@ -94,7 +94,7 @@ Deno.test("a row prices calls from its date on, the one before until then", asyn
   assertEquals((await match(h, { model: MODEL })).row.id, always);
 });
 
-Deno.test("an own row goes before the default one, and DELETE brings the default back", async () => {
+Deno.test("an own row overrides the default row, and DELETE restores the default", async () => {
   await using h = await Harness.open();
   const query = { provider: "openai", model: "gpt-4o-mini" };
   const usual = (await match(h, query)).row;
@@ -107,7 +107,7 @@ Deno.test("an own row goes before the default one, and DELETE brings the default
   assertEquals(await ownRows(h), []);
 });
 
-Deno.test("GET /v1/rate-card/match tells the step that found the row", async () => {
+Deno.test("GET /v1/rate-card/match returns the step that found the row", async () => {
   await using h = await Harness.open();
   await put(h, { model: "atlas-4-5" });
   for (
@@ -121,7 +121,7 @@ Deno.test("GET /v1/rate-card/match tells the step that found the row", async () 
   assertEquals([none.matched_by, none.row], [null, null]);
 });
 
-Deno.test("GET /v1/rate-card/match: each bad parameter is refused by its name", async () => {
+Deno.test("GET /v1/rate-card/match: each bad parameter is refused by name", async () => {
   await using h = await Harness.open();
   for (
     const [query, code, field] of [
@@ -135,7 +135,7 @@ Deno.test("GET /v1/rate-card/match: each bad parameter is refused by its name", 
   ) assertEquals(refusalOf(await h.get(`${CARD}/match?${query}`)), [400, code, field], query);
 });
 
-Deno.test("PUT /v1/rate-card: each bad body is refused by its field and stores nothing", async () => {
+Deno.test("PUT /v1/rate-card: each bad body is refused by field and stores nothing", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const tier = { ...PRICE, above_input_tokens: 1 };
@@ -172,7 +172,7 @@ Deno.test("PUT /v1/rate-card: each bad body is refused by its field and stores n
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("PUT /v1/rate-card: the body is read under the same guards as any other", async () => {
+Deno.test("PUT /v1/rate-card: the body passes the same guards as any other", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (

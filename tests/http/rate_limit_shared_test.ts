@@ -1,4 +1,4 @@
-/** What a team is told where several instances share its request-rate bucket (decisions 36, 37). */
+/** Rate headers when several instances share a team's bucket (decisions 36, 37). */
 import { Memory } from "../../domain/core/memory.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
@@ -23,11 +23,11 @@ async function open() {
     h,
     timers,
     settle,
-    /** Requests at the other instance, until so many are through. */
+    /** Sends requests to the other instance until this many are admitted. */
     async askThere(count: number) {
       for (let n = 0; n < count; n++) {
-        const taken = others!.ingest.bucketOf(h.team, timers.nowMs)?.take(timers.nowMs);
-        assertEquals(taken, true);
+        const batch = others!.ingest.bucketOf(h.team, timers.nowMs)?.take(timers.nowMs);
+        assertEquals(batch, true);
         await settle();
       }
     },
@@ -39,29 +39,29 @@ async function open() {
   };
 }
 
-Deno.test("shared: the fields tell what this instance knows, and a refusal when to come back", async () => {
+Deno.test("shared: the header fields report this instance's state, and a refusal its Retry-After", async () => {
   await using t = await open();
-  const ask = async () => {
+  const sendRequest = async () => {
     const { status, headers, text } = await t.h.get("/v1/ping?agent=a");
     await t.settle();
-    const told = [headers.get("ratelimit-policy"), headers.get("ratelimit")];
-    return { status, told, wait: headers.get("retry-after"), text };
+    const reported = [headers.get("ratelimit-policy"), headers.get("ratelimit")];
+    return { status, told: reported, wait: headers.get("retry-after"), text };
   };
   const policy = '"ingest";q=200;w=2';
   await t.askThere(180);
-  // Nothing is leased yet, and nobody waits for it.
-  assertEquals((await ask()).told, [policy, '"ingest";r=199;t=1']);
-  for (let n = 0; n < 9; n++) assertEquals((await ask()).status, 200);
-  assertEquals((await ask()).told, [policy, '"ingest";r=9;t=1']);
-  for (let n = 0; n < 9; n++) assertEquals((await ask()).status, 200);
-  const refused = await ask();
+  // Nothing is leased yet, and no request waits for it.
+  assertEquals((await sendRequest()).told, [policy, '"ingest";r=199;t=1']);
+  for (let n = 0; n < 9; n++) assertEquals((await sendRequest()).status, 200);
+  assertEquals((await sendRequest()).told, [policy, '"ingest";r=9;t=1']);
+  for (let n = 0; n < 9; n++) assertEquals((await sendRequest()).status, 200);
+  const refused = await sendRequest();
   assertEquals([refused.status, refused.wait, refused.told[1]], [429, "1", '"ingest";r=0;t=1']);
   assertMatch(refused.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
   t.timers.advance(1_000);
-  assertEquals((await ask()).status, 200);
+  assertEquals((await sendRequest()).status, 200);
 });
 
-Deno.test("one process over a file keeps its buckets in memory", async () => {
+Deno.test("one process on a file keeps its buckets in memory", async () => {
   await withFolder(async (folder) => {
     const settings = {
       RUNLEDGER_KV: `${folder}/test.kv`,

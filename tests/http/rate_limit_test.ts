@@ -1,4 +1,4 @@
-/** The request rate over sockets, on a clock that the test moves (decisions 36 and 37). */
+/** The request rate over sockets, on a test clock (decisions 36 and 37). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
@@ -10,15 +10,15 @@ import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { get, RawSocket } from "../support/harness/raw_socket.ts";
 
-/** A service whose rate has a clock of its own, and how to look into its buckets. */
+/** A service whose rate limit has its own clock, with access to its buckets. */
 async function open(tier: Tier = "free") {
   const clock = { ms: 0 };
   const limits = createRequestLimits(() => clock.ms);
   const h = await Harness.open({ tier, deps: { limits } });
   const bucket = (team: Team = h.team, api: "ingest" | "control" = "ingest"): TokenBucket => {
-    const found = limits[api].bucketOf(team, clock.ms);
-    if (found === null) throw new Error(`${team.tier} has no bucket`);
-    return found;
+    const result = limits[api].bucketOf(team, clock.ms);
+    if (result === null) throw new Error(`${team.tier} has no bucket`);
+    return result;
   };
   /** Takes tokens as requests do; one request over a socket takes a thousand times as long. */
   const take = (count: number, from: TokenBucket = bucket()) => {
@@ -27,8 +27,8 @@ async function open(tier: Tier = "free") {
   return { h, clock, bucket, take, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
 }
 
-/** Both headers as any client reads them; `null` where there are none. */
-function told({ headers }: Answer) {
+/** Both headers as any client reads them; `null` if absent. */
+function rateHeaders({ headers }: Answer) {
   const [policy, rate] = ["ratelimit-policy", "ratelimit"].map((name) => headers.get(name));
   if (policy === null && rate === null) return null;
   const read = (text: string | null | undefined): Record<string, unknown> => {
@@ -40,10 +40,10 @@ function told({ headers }: Answer) {
   return [read(policy), read(rate)];
 }
 
-const ask = (h: Harness, key = h.key) => h.get(`/v1/ping?agent=a&id=${runId(1)}`, { key });
+const sendRequest = (h: Harness, key = h.key) => h.get(`/v1/ping?agent=a&id=${runId(1)}`, { key });
 const wait = ({ headers }: Answer) => headers.get("retry-after");
 
-Deno.test("decision 37: every authenticated answer tells its policy and what is left", async () => {
+Deno.test("decision 37: every authenticated response reports its policy and the remaining tokens", async () => {
   await using t = await open("business");
   const answers = [
     await t.h.post("/v1/runs", aRun(1)),
@@ -55,23 +55,26 @@ Deno.test("decision 37: every authenticated answer tells its policy and what is 
   ];
   assertEquals(answers.map(({ status }) => status), [202, 200, 409, 400, 200, 200]);
   for (const [n, answer] of answers.entries()) {
-    const left = { name: "ingest", r: 4_999 - n, t: 1 };
-    assertEquals(told(answer), [{ name: "ingest", q: 5_000, w: 3 }, left]);
+    const remainder = { name: "ingest", r: 4_999 - n, t: 1 };
+    assertEquals(rateHeaders(answer), [{ name: "ingest", q: 5_000, w: 3 }, remainder]);
     assertEquals(wait(answer), null);
   }
 });
 
-Deno.test("decision 36: the control API has a bucket of its own, twice as large and as fast", async () => {
+Deno.test("decision 36: the control API has its own bucket, twice as large and as fast", async () => {
   await using t = await open();
   const read = await t.h.get(`/v1/runs/${runId(1)}`);
-  const left = { name: "control", r: 399, t: 1 };
-  assertEquals([read.status, told(read)], [404, [{ name: "control", q: 400, w: 2 }, left]]);
+  const remaining = { name: "control", r: 399, t: 1 };
+  assertEquals([read.status, rateHeaders(read)], [404, [
+    { name: "control", q: 400, w: 2 },
+    remaining,
+  ]]);
   t.take(200);
-  assertEquals((await ask(t.h)).status, 429);
+  assertEquals((await sendRequest(t.h)).status, 429);
   assertEquals((await t.h.get("/v1/keys")).status, 200);
   t.take(400, t.bucket(t.h.team, "control"));
   t.clock.ms = 10;
-  assertEquals((await ask(t.h)).status, 200);
+  assertEquals((await sendRequest(t.h)).status, 200);
   assertEquals([(await t.h.get("/v1/keys")).status, (await t.h.get("/v1/spend")).status], [
     200,
     200,
@@ -106,7 +109,7 @@ Deno.test("decision 36: 200, 400, 403 and 409 spend a token, 401, 404, 405 and 5
   assertEquals(await spent(() => h.post("/v1/runs", aRun(2)), 503), 0);
 });
 
-Deno.test("decision 36: a batch is one token whatever it holds, and all keys share the team's", async () => {
+Deno.test("decision 36: a batch is one token whatever its size, and all keys share the team's bucket", async () => {
   await using t = await open();
   const events = Array.from({ length: 50 }, (_, n) => ({
     ...{ id: `evt_eu_${n.toString(16).padStart(32, "0")}`, type: "log" },
@@ -115,7 +118,7 @@ Deno.test("decision 36: a batch is one token whatever it holds, and all keys sha
   await t.h.post(`/v1/runs/${runId(1)}/events`, { events });
   assertEquals(t.bucket().remaining, 199);
   const key = await t.h.addKey({ kind: "api_key", scopes: ["ingest"] });
-  assertEquals((await ask(t.h, key)).status, 200);
+  assertEquals((await sendRequest(t.h, key)).status, 200);
   assertEquals(t.bucket().remaining, 198);
 });
 
@@ -148,81 +151,81 @@ Deno.test("section 2: 429 does not wait for the body, stores nothing and counts 
   assertEquals([await t.h.dump(), await t.h.usage()], [before, 0]);
 });
 
-Deno.test("decision 37: after a spike 429 says when to come back, and then there is a token", async () => {
+Deno.test("decision 37: after a spike 429 has a Retry-After, after which there is a token", async () => {
   await using t = await open();
   t.take(200);
-  const refused = await ask(t.h);
-  const left = { name: "ingest", r: 0, t: 1 };
+  const refused = await sendRequest(t.h);
+  const remaining = { name: "ingest", r: 0, t: 1 };
   assertEquals([refused.status, wait(refused)], [429, "1"]);
-  assertEquals(told(refused), [{ name: "ingest", q: 200, w: 2 }, left]);
+  assertEquals(rateHeaders(refused), [{ name: "ingest", q: 200, w: 2 }, remaining]);
   t.clock.ms += 9;
-  assertEquals((await ask(t.h)).status, 429);
+  assertEquals((await sendRequest(t.h)).status, 429);
   t.clock.ms += 1_000;
-  const answers = [await ask(t.h), await ask(t.h)];
+  const answers = [await sendRequest(t.h), await sendRequest(t.h)];
   assertEquals(answers.map(({ status }) => status), [200, 200]);
 });
 
-Deno.test("decision 37: who asks too much for ten seconds gets no Retry-After until it slows down", async () => {
+Deno.test("decision 37: a client over its limit for ten seconds gets no Retry-After until it slows down", async () => {
   await using t = await open();
   for (; t.clock.ms < 10_000; t.clock.ms += 100) t.take(11);
   t.take(200);
-  const constant = await ask(t.h);
+  const constant = await sendRequest(t.h);
   assertEquals([constant.status, wait(constant)], [429, null]);
   assertMatch(constant.text, /100 requests\/s with bursts of 200.* slow down.* 1 s/);
-  // It still hears of the rate, and the wait is in the structured field as well.
-  assertEquals(told(constant)?.[1], { name: "ingest", r: 0, t: 1 });
+  // It still gets the rate, and the structured field has the wait as well.
+  assertEquals(rateHeaders(constant)?.[1], { name: "ingest", r: 0, t: 1 });
   t.clock.ms += 10_000;
   t.take(200);
-  const spike = await ask(t.h);
+  const spike = await sendRequest(t.h);
   assertEquals([spike.status, wait(spike)], [429, "1"]);
   assertMatch(spike.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
 });
 
-Deno.test("decision 37: where tokens are slow, Retry-After is the true wait, as RateLimit tells it", async () => {
+Deno.test("decision 37: with a slow refill Retry-After is the real wait, the same as in RateLimit", async () => {
   await using t = await open();
   await setTeamRate(t.h.store, t.h.team.id, { sustained: 0.2, burst: 1 });
   await t.h.restart();
-  assertEquals(told(await ask(t.h))?.[0], { name: "ingest", q: 1, w: 5 });
+  assertEquals(rateHeaders(await sendRequest(t.h))?.[0], { name: "ingest", q: 1, w: 5 });
   t.clock.ms = 1_500;
-  const refused = await ask(t.h);
+  const refused = await sendRequest(t.h);
   assertEquals([refused.status, wait(refused)], [429, "4"]);
-  assertEquals(told(refused)?.[1], { name: "ingest", r: 0, t: 4 });
+  assertEquals(rateHeaders(refused)?.[1], { name: "ingest", r: 0, t: 4 });
   t.clock.ms = 4_999;
-  assertEquals((await ask(t.h)).status, 429);
+  assertEquals((await sendRequest(t.h)).status, 429);
   t.clock.ms = 5_000;
-  assertEquals((await ask(t.h)).status, 200);
+  assertEquals((await sendRequest(t.h)).status, 200);
 });
 
-Deno.test("decision 36: one team's flood does not hurt another", async () => {
+Deno.test("decision 36: one team's flood does not affect another", async () => {
   await using t = await open();
   const other = await t.h.addTeam("free");
   t.take(100_000);
-  assertEquals((await ask(t.h)).status, 429);
-  const answer = await ask(t.h, other.key);
-  assertEquals([answer.status, told(answer)?.[1]], [200, { name: "ingest", r: 199, t: 1 }]);
+  assertEquals((await sendRequest(t.h)).status, 429);
+  const answer = await sendRequest(t.h, other.key);
+  assertEquals([answer.status, rateHeaders(answer)?.[1]], [200, { name: "ingest", r: 199, t: 1 }]);
 });
 
-Deno.test("decision 36: Enterprise is told nothing and never refused, unless a rate is set", async () => {
+Deno.test("decision 36: Enterprise has no rate headers and is never refused, unless a rate is set", async () => {
   await using t = await open("enterprise");
-  const free = await ask(t.h);
-  assertEquals([free.status, told(free)], [200, null]);
+  const free = await sendRequest(t.h);
+  assertEquals([free.status, rateHeaders(free)], [200, null]);
   await setTeamRate(t.h.store, t.h.team.id, { sustained: 50, burst: 2 });
   await t.h.restart();
-  const answers = [await ask(t.h), await ask(t.h), await ask(t.h)];
+  const answers = [await sendRequest(t.h), await sendRequest(t.h), await sendRequest(t.h)];
   assertEquals(answers.map(({ status }) => status), [200, 200, 429]);
   assertEquals(
-    answers.map((answer) => told(answer)?.[0]),
+    answers.map((answer) => rateHeaders(answer)?.[0]),
     Array(3).fill({ name: "ingest", q: 2, w: 1 }),
   );
   await setTeamRate(t.h.store, t.h.team.id, null);
   await t.h.restart();
-  assertEquals([(await ask(t.h)).status, told(await ask(t.h))], [200, null]);
+  assertEquals([(await sendRequest(t.h)).status, rateHeaders(await sendRequest(t.h))], [200, null]);
 });
 
 Deno.test("decision 37: a refused ping is one line of text, also for HEAD", async () => {
   await using t = await open();
   t.take(200);
-  const refused = await ask(t.h);
+  const refused = await sendRequest(t.h);
   assertMatch(
     refused.text,
     /^rate_limit The team's limit is 100 requests\/s .* retry after 1 s\n$/,
@@ -235,11 +238,11 @@ Deno.test("decision 37: a refused ping is one line of text, also for HEAD", asyn
   }
 });
 
-Deno.test("decision 36: on the real clock a free team gets its burst, what came back, and no more", async () => {
+Deno.test("decision 36: on the real clock a free team gets exactly its burst and its refill", async () => {
   const limits = createRequestLimits(() => performance.now());
   await using h = await Harness.open({ tier: "free", deps: { limits } });
   const startedMs = performance.now();
-  const answers = await Promise.all(Array.from({ length: 400 }, () => ask(h)));
+  const answers = await Promise.all(Array.from({ length: 400 }, () => sendRequest(h)));
   const seconds = (performance.now() - startedMs) / 1_000;
   const admitted = answers.filter(({ status }) => status === 200).length;
   assert(admitted >= 200 && admitted <= 200 + 100 * seconds, `${admitted} in ${seconds} s`);

@@ -1,4 +1,4 @@
-/** Bodies that lie about their length, break off, are too large or never end. */
+/** Bodies with a wrong length, interrupted, too large or endless. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
 import type { Team } from "../../domain/teams/team.ts";
@@ -34,16 +34,20 @@ const ANSWER_MS_MAX = 1_000;
 
 Deno.test("a body with a broken chunk is refused or cut off, and nothing of it is stored", async () => {
   await using h = await Harness.open();
-  const rest = [BODY, "0", "", ""];
+  const remainder = [BODY, "0", "", ""];
   await unharmed(h, async () => {
     for (const size of BAD_CHUNK_SIZES) {
-      await refused(h, `chunk size ${JSON.stringify(size)}`, chunked(size, ...rest) + SMUGGLED);
+      await refused(
+        h,
+        `chunk size ${JSON.stringify(size)}`,
+        chunked(size, ...remainder) + SMUGGLED,
+      );
     }
     const late = head("POST /v1/runs HTTP/1.1", "Host: x", "Transfer-Encoding: chunked") +
       [SIZE, BODY, "0", AUTH, "", ""].join("\r\n");
     assertEquals(refusal(await ask(h.url, late)), [401, "invalid_credential"]);
   });
-  assertEquals((await ask(h.url, chunked(`${SIZE};a=b`, ...rest)))?.status, 202);
+  assertEquals((await ask(h.url, chunked(`${SIZE};a=b`, ...remainder)))?.status, 202);
   assertEquals((await ask(h.url, chunked(SIZE, BODY, "0", "X-Checksum: 1", "", "")))?.status, 200);
   assertEquals(await h.usage(), 1);
 });
@@ -52,10 +56,10 @@ Deno.test("a body that ends early is invalid_json and stores nothing", async () 
   await using h = await Harness.open();
   await unharmed(h, async () => {
     const half = BODY.slice(0, BODY.length / 2);
-    // A cut-off text that happens to be whole JSON must not pass for the body that was announced.
-    const whole = post([`Content-Length: ${BODY.length + 1}`]) + BODY;
+    // A truncated body that happens to be valid JSON must not count as the announced body.
+    const complete = post([`Content-Length: ${BODY.length + 1}`]) + BODY;
     const chunks = chunked(SIZE, BODY);
-    for (const bytes of [post([LENGTH]) + half, post([LENGTH]), whole, chunks]) {
+    for (const bytes of [post([LENGTH]) + half, post([LENGTH]), complete, chunks]) {
       using socket = await RawSocket.open(h.url);
       await socket.send(bytes);
       await socket.endSending();
@@ -65,7 +69,10 @@ Deno.test("a body that ends early is invalid_json and stores nothing", async () 
   });
 });
 
-/** The answer to a request whose body is never sent; the runtime may invite the body first. */
+/**
+ * Reads the response to a request whose body is never sent; the runtime may send 100 Continue
+ * first.
+ */
 async function finalAnswer(url: string, bytes: string): Promise<RawAnswer | null> {
   using socket = await RawSocket.open(url);
   await socket.send(bytes);
@@ -89,7 +96,7 @@ Deno.test("Expect: 100-continue is answered before the body, or refused without 
   assertEquals((await socket.answer())?.status, 202);
 });
 
-Deno.test("decision 11: 413 for an announced 100 MB comes at once, before or while it is sent", async () => {
+Deno.test("decision 11: 413 for an announced 100 MB is sent immediately, before or during the upload", async () => {
   await using h = await Harness.open();
   const announced = post(["Content-Length: 100000000"]);
   await unharmed(h, async () => {
@@ -98,25 +105,25 @@ Deno.test("decision 11: 413 for an announced 100 MB comes at once, before or whi
     assert(performance.now() - startedMs < ANSWER_MS_MAX);
     using socket = await RawSocket.open(h.url);
     await socket.send(announced);
-    // Many times what the sockets' buffers hold: a server that closed now would reset this.
+    // Far more than the sockets' buffers: a server that closed now would reset the connection.
     await socket.send(new Uint8Array(16 * BODY_BYTES_MAX));
     assertEquals(refusal(await socket.answer()), [413, "payload_too_large"]);
   });
 });
 
-Deno.test("decision 11: a chunked body is 413 once it is over the limit, whatever follows", async () => {
+Deno.test("decision 11: a chunked body is 413 once it exceeds the limit, whatever follows", async () => {
   await using h = await Harness.open();
   await unharmed(h, async () => {
     using socket = await RawSocket.open(h.url);
     await socket.send(post(["Transfer-Encoding: chunked"]));
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
     await socket.send(chunk.repeat(BODY_BYTES_MAX / 0x10000 + 1));
-    // The last chunk never comes, so the answer cannot have waited for the end.
+    // The last chunk is never sent, so the response cannot have waited for the end.
     assertEquals(refusal(await socket.answer()), [413, "payload_too_large"]);
   });
 });
 
-/** The service's own body guard with a deadline that a test can wait for. */
+/** The service's own body guard with a deadline short enough for a test. */
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Env>();
   using deadlines = new Deadlines(ms, TIMERS);
@@ -149,7 +156,7 @@ Deno.test("a body that never ends is 408 after the deadline, silent or dripping"
     assertEquals(refusal(answer), [408, "body_timeout"]);
     assertStringIncludes(answer?.body ?? "", "100 ms");
     assert(performance.now() - startedMs >= 99, "before the deadline");
-    // Said by the answer, and by the server where the body is unread.
+    // Announced by the response, and by the server if the body is unread.
     assertStringIncludes(answer?.headers.get("connection") ?? "", "close");
     await silent.endSending();
     assert(await silent.ended());
@@ -162,7 +169,7 @@ Deno.test("a body that never ends is 408 after the deadline, silent or dripping"
   });
 });
 
-Deno.test("a body in pieces that ends before the deadline is taken", async () => {
+Deno.test("a body in pieces that ends before the deadline is accepted", async () => {
   await withDeadline(ANSWER_MS_MAX, async (url) => {
     using socket = await RawSocket.open(url);
     await socket.send(head("POST / HTTP/1.1", "Host: x", "Content-Length: 7"));

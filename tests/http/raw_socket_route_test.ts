@@ -1,10 +1,10 @@
-/** Nothing but the path of the target chooses the route, however else a path is named or written. */
+/** Only the path of the request target chooses the route, whatever other paths a request names. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { ask, AUTH, BODY, get, head, LENGTH, unharmed } from "../support/harness/raw_socket.ts";
 
-/** Headers by which proxies and frameworks let themselves be told another path, host or method. */
+/** Headers by which proxies and frameworks override path, host or method. */
 const MISLEADING = [
   "X-Forwarded-Host: other",
   "X-Forwarded-Host: x/v1/keys?",
@@ -27,7 +27,7 @@ const MISLEADING = [
   "Referer: http://x/v1/keys",
 ];
 
-Deno.test("decisions, section 2: no header but Host has a say in the route, and Host only refuses", async () => {
+Deno.test("decisions, section 2: only Host affects routing, and only by refusing", async () => {
   await using h = await Harness.open();
   await unharmed(h, async () => {
     for (const header of MISLEADING) {
@@ -41,7 +41,7 @@ Deno.test("decisions, section 2: no header but Host has a say in the route, and 
   });
 });
 
-/** Other ways to write a path of the API; each is the path of nothing. */
+/** Other spellings of an API path; none of them is routed. */
 function disguises(path: string): string[] {
   const [, version = "", rest = ""] = path.split(/^\/(v1)\//);
   return [
@@ -81,20 +81,20 @@ function disguises(path: string): string[] {
   ];
 }
 
-/** Whether a target names a host and no path: the start page is there, and leads on. */
+/** True if a target names a host and no path: that is the start page, which redirects. */
 function isStart(target: string): boolean {
   return /^http:\/\/[^/]*$/.test(target.split(/[?#]/, 1)[0] ?? "");
 }
 
-Deno.test("decisions, section 2: a path written in another way is not that path", async () => {
+Deno.test("decisions, section 2: another spelling of a path is not that path", async () => {
   await using h = await Harness.open();
-  const whole = (target: string) =>
+  const complete = (target: string) =>
     head(`POST ${target} HTTP/1.1`, "Host: x", AUTH, LENGTH, "Connection: close") + BODY;
   await unharmed(h, async () => {
     for (const path of ["/v1/runs", "/v1/heartbeats"]) {
       for (const target of disguises(path)) {
-        // A target that names no path is the start page's, which takes no POST.
-        const status = (await ask(h.url, whole(target)))?.status;
+        // A target without a path is the start page's, which accepts no POST.
+        const status = (await ask(h.url, complete(target)))?.status;
         assertEquals(status, isStart(target) ? 405 : 404, target);
       }
     }
@@ -107,7 +107,7 @@ Deno.test("decisions, section 2: a path written in another way is not that path"
   });
 });
 
-Deno.test("a target that names the path in full is that path, whoever the authority and whatever the query", async () => {
+Deno.test("an absolute-form target is routed by its path, whatever the authority and the query", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const path = `/v1/runs/${runId(1)}`;

@@ -1,4 +1,7 @@
-/** Requests that no HTTP client would send: none may choose a route, be two, hang or break a thing. */
+/**
+ * Requests that no HTTP client would send: none may choose a route, count twice, hang or cause
+ * damage.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -19,7 +22,7 @@ import {
   unharmed,
 } from "../support/harness/raw_socket.ts";
 
-Deno.test("decisions, section 2: a Host that is no host and port cannot choose the route", async () => {
+Deno.test("decisions, section 2: a Host that is not a host and port cannot choose the route", async () => {
   await using h = await Harness.open();
   const hosts = `x/healthz?y= x/healthz# x/healthz x?y x#y x\\healthz user@x user:pw@x @x http://x
     x: x:8a x:123456 x:-1 x:80:80 :80 [::1 ::1 [] [z] [::1]x [fe80::1%25eth0] x%2Fhealthz x,y * ${
@@ -50,7 +53,7 @@ Deno.test("decisions, section 2: a request without a Host or with two is refused
   });
 });
 
-Deno.test("an absolute target is routed by its path, any other form is no path of ours", async () => {
+Deno.test("an absolute target is routed by its path, any other form is not found", async () => {
   await using h = await Harness.open();
   const status = async (target: string, host = "x") => {
     const bytes = head(`GET ${target} HTTP/1.1`, `Host: ${host}`, "Connection: close");
@@ -71,14 +74,14 @@ Deno.test("an absolute target is routed by its path, any other form is no path o
   });
 });
 
-Deno.test("a request whose length can be read in two ways is refused, and what follows is not run", async () => {
+Deno.test("a request with an ambiguous length is refused, and what follows is not executed", async () => {
   await using h = await Harness.open();
   await unharmed(h, async () => {
     for (const [name, form] of Object.entries(AMBIGUOUS)) await refused(h, name, form + SMUGGLED);
   });
 });
 
-Deno.test("what is unusual and clear is one request: never 5xx, and stored once at most", async () => {
+Deno.test("an unusual but unambiguous message is one request: never 5xx, and stored at most once", async () => {
   await using h = await Harness.open();
   const forms = [
     post([LENGTH, LENGTH]) + BODY,
@@ -123,7 +126,7 @@ Deno.test("pipelined requests are answered in order, a refused body is not the n
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("what is no HTTP/1.1 is refused or cut off, and the service goes on", async () => {
+Deno.test("a message that is not HTTP/1.1 is refused or cut off, and the service continues", async () => {
   await using h = await Harness.open();
   const headers = Array.from({ length: 1_000 }, (_, i) => `X-${i}: y`);
   await unharmed(h, async () => {
@@ -137,7 +140,7 @@ Deno.test("what is no HTTP/1.1 is refused or cut off, and the service goes on", 
     assertEquals(refusal(twice), [401, "invalid_credential"]);
     const latin = await ask(h.url, get("/v1/keys", "Host: x", `${AUTH}\u00e9`));
     assertEquals(refusal(latin), [401, "invalid_credential"]);
-    // Said and gone, with nobody left to answer.
+    // The client sends and disconnects before a response.
     for (const bytes of ["GET /heal", "POST /v1/runs HTTP/1.1\r\nHost", post([LENGTH]), ""]) {
       using socket = await RawSocket.open(h.url);
       await socket.send(bytes);

@@ -11,29 +11,35 @@ async function open(tier: Tier = "free") {
   const clock = { ms: 0 };
   const limits = createRequestLimits(() => clock.ms);
   const h = await Harness.open({ tier, deps: { limits } });
-  const left = (api: "control" | "bytes") => {
+  const remaining = (api: "control" | "bytes") => {
     const bucket = limits[api].bucketOf(h.team, clock.ms);
     if (bucket === null) throw new Error(`${tier} has no bucket for ${api}`);
     return bucket;
   };
-  return { h, clock, limits, left, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
+  return {
+    h,
+    clock,
+    limits,
+    left: remaining,
+    [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
+  };
 }
 
 const refusal = ({ status, json, headers }: Answer) =>
   [status, json.error, headers.get("retry-after")] as const;
 
-Deno.test("cost of a read: 1 token, and 1 for each 100 rows", async () => {
+Deno.test("cost of a read: 1 token, plus 1 per 100 rows", async () => {
   await using t = await open("business");
   for (let n = 1; n <= 300; n++) await t.h.post("/v1/heartbeats", aHeartbeat(n));
   await t.h.worker.idle();
   const before = t.left("control").remaining;
   assertEquals((await t.h.get("/v1/runs?limit=300")).json.runs.length, 300);
   const cost = before - t.left("control").remaining;
-  // 300 rows of the index and as many summaries are 6 tokens at least.
+  // 300 index rows and as many summaries are at least 6 tokens.
   assert(cost >= 7 && cost < 20, `${cost} tokens`);
 });
 
-Deno.test("cost of a read: a team in debt waits, and pages have a reserve of their own", async () => {
+Deno.test("cost of a read: a team in debt waits, and pages have their own reserve", async () => {
   await using t = await open();
   t.left("control").debit(400 + 200, 0);
   const refused = await t.h.get("/v1/usage");
@@ -48,15 +54,15 @@ Deno.test("cost of a read: a team in debt waits, and pages have a reserve of the
   assertEquals((await t.h.get("/v1/usage")).status, 200);
 });
 
-Deno.test("cost of a read: reads end with their client, and are debited all the same", async () => {
+Deno.test("cost of a read: reads end when their client disconnects, and are still debited", async () => {
   await using t = await open();
-  const gone = new AbortController();
-  const asked = fetch(`${t.h.url}/v1/runs?limit=1000`, {
+  const disconnect = new AbortController();
+  const request = fetch(`${t.h.url}/v1/runs?limit=1000`, {
     headers: { Authorization: `Bearer ${t.h.key}` },
-    signal: gone.signal,
+    signal: disconnect.signal,
   });
-  gone.abort();
-  await asked.then((answer) => answer.body?.cancel(), () => {});
+  disconnect.abort();
+  await request.then((answer) => answer.body?.cancel(), () => {});
   const next = await t.h.get("/v1/usage");
   assertEquals(next.status, 200);
   assert(!t.h.log.some((line) => line.includes("failure")), t.h.log.join("\n"));
@@ -84,7 +90,7 @@ Deno.test("rate of bytes: refused bodies count, enterprise has no such limit", a
   assertEquals(free.limits.bytes.bucketOf(free.h.team, 0), null);
 });
 
-Deno.test("R10: a body that inflates to too much is debited as far as it was read", async () => {
+Deno.test("R10: a body that inflates beyond its limit is debited as far as it was read", async () => {
   await using t = await open();
   const bomb = await gzip(" ".repeat(20_000_000));
   const headers = { "Content-Encoding": "gzip" };
@@ -99,7 +105,7 @@ async function gzip(text: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Signs in with the first team's key and returns the session's cookie. */
+/** Signs in with the first team's key and returns the session cookie. */
 async function signIn(h: Harness): Promise<string> {
   const answer = await h.request("POST", "/dashboard/sign-in", {
     key: null,

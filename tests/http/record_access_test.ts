@@ -1,4 +1,4 @@
-/** Who may read a record, and how it tells of what came late (decisions 17, 31, 32; section 6). */
+/** Access to a record, and its report of late data (decisions 17, 31, 32; section 6). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -13,13 +13,13 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** Everything of an answer but the names of this one exchange. */
+/** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
-Deno.test("section 6: an unknown and a foreign id are 404 in the same bytes", async () => {
+Deno.test("section 6: an unknown and a foreign id are 404 with the same bytes", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/runs", aRun(1), { key: other.key });
@@ -35,7 +35,7 @@ Deno.test("section 6: an unknown and a foreign id are 404 in the same bytes", as
   assertEquals([json.error, Object.keys(json)], ["not_found", ["error", "message"]]);
 });
 
-Deno.test("section 6: HEAD answers as GET does, without the body", async () => {
+Deno.test("section 6: HEAD answers like GET, without the body", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const head = await h.request("HEAD", PATH);
@@ -61,7 +61,7 @@ Deno.test("section 6: reading needs the scope read, whether the run exists or no
   assertEquals([write.status, write.json.error], [403, "forbidden"]);
 });
 
-Deno.test("decision 5: a bad id in the path is refused before anything is looked up", async () => {
+Deno.test("decision 5: a bad id in the path is refused before any lookup", async () => {
   await using h = await Harness.open();
   const bad: readonly (readonly [string, string])[] = [
     ["run_eu_1", "invalid_id"],
@@ -80,7 +80,7 @@ async function revisionOf(h: Harness): Promise<[string, number]> {
   return [cost.state, cost.revision];
 }
 
-Deno.test("decision 17: each batch after the close finalises the cost once more", async () => {
+Deno.test("decision 17: each batch after the close finalizes the cost again", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/events`, { events: events(1, 2) });
@@ -101,7 +101,7 @@ Deno.test("decision 17: each batch after the close finalises the cost once more"
   assertEquals([run.usage.events, run.updated_at, run.status], [4, at(3_000), "success"]);
 });
 
-Deno.test("decision 17: a batch in the very millisecond of the close, but after it, is late", async () => {
+Deno.test("decision 17: a batch in the same millisecond as the close, but after it, is late", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish());
@@ -124,7 +124,7 @@ for (
   });
 }
 
-Deno.test("decision 30: a run that ended before it began took no time and is flagged", async () => {
+Deno.test("decision 30: a run that ended before it began has no duration and is flagged", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish({ finished_at: at(-1) }));
@@ -132,22 +132,22 @@ Deno.test("decision 30: a run that ended before it began took no time and is fla
   assertEquals([run.duration_ms, run.flags], [0, ["negative_duration"]]);
 });
 
-Deno.test("section 6: fifty events a page, at most a thousand, each once and in order", async () => {
+Deno.test("section 6: fifty events per page, at most a thousand, each once and in order", async () => {
   await using h = await Harness.open();
   for (const from of [101, 1, 51]) {
     await h.post(`${PATH}/events`, { events: events(from, from + 49) });
   }
   const expected = events(1, 150).map(({ id }) => id);
-  const found: string[] = [];
+  const results: string[] = [];
   const sizes: number[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const after: string = cursor === "" ? "" : `?events_cursor=${encodeURIComponent(cursor)}`;
     const { json } = await h.get(`${PATH}${after}`);
-    found.push(...json.events.map((event: { id: string }) => event.id));
+    results.push(...json.events.map((event: { id: string }) => event.id));
     sizes.push(json.events.length);
     cursor = json.events_cursor;
   }
-  assertEquals([sizes, found], [[50, 50, 50], expected]);
+  assertEquals([sizes, results], [[50, 50, 50], expected]);
   const all = (await h.get(`${PATH}?events_limit=1000`)).json;
   assertEquals([all.events.length, all.events_cursor], [150, null]);
   for (const query of ["events_limit=0", "events_limit=1001", "events_limit=x"]) {

@@ -13,7 +13,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-/** A run of which nothing but the opening is known: what the others differ from. */
+/** A run with only an opening: the base of the other records. */
 const OPEN = {
   id: runId(1),
   kind: "run",
@@ -55,7 +55,7 @@ const OPEN = {
 
 const FINAL = { state: "final", revision: 1, unpriced_models: [], flags: [] };
 
-/** The stages of a closed run, whose cost is final since then. */
+/** Stages of a closed run whose cost is final. */
 function processed(ms = 0) {
   const skipped = { state: "skipped", attempts: 0, at: at(ms) };
   return [
@@ -71,14 +71,14 @@ async function recordOf(h: Harness) {
 Deno.test("section 6: the record of an open run, field by field in the documented order", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  const sent = await h.get(PATH);
-  assertEquals(sent.status, 200);
-  assertMatch(sent.headers.get("content-type") ?? "", /^application\/json/);
-  assertEquals(sent.json, OPEN);
-  assertEquals(Object.keys(sent.json), Object.keys(OPEN));
+  const response = await h.get(PATH);
+  assertEquals(response.status, 200);
+  assertMatch(response.headers.get("content-type") ?? "", /^application\/json/);
+  assertEquals(response.json, OPEN);
+  assertEquals(Object.keys(response.json), Object.keys(OPEN));
 });
 
-Deno.test("section 6: the record of a run with everything in it", async () => {
+Deno.test("section 6: the record of a run with every field", async () => {
   await using h = await Harness.open();
   await h.post(
     "/v1/runs",
@@ -201,7 +201,7 @@ Deno.test("section 6: the record of a heartbeat and of a ping's note", async () 
   });
 });
 
-Deno.test("section 6: the record of a start that nothing closed", async () => {
+Deno.test("section 6: the record of a start without a close", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals(await recordOf(h), { ...OPEN, kind: "heartbeat", agent: "nightly" });
@@ -234,7 +234,7 @@ Deno.test("decisions 16 and 18: the record of a finish without an opening", asyn
   } as unknown);
 });
 
-Deno.test("decision 1: whichever part comes first, the joined record is the same", async () => {
+Deno.test("decision 1: whichever part arrives first, the joined record is the same", async () => {
   const sends: readonly ((h: Harness) => Promise<Answer>)[] = [
     (h) => h.post("/v1/runs", aRun(1, { metadata: { a: 1 } })),
     (h) => h.post(`${PATH}/events`, { events: [anEvent(1), anEvent(2)] }),
@@ -253,7 +253,7 @@ Deno.test("decision 1: whichever part comes first, the joined record is the same
   assertEquals(records.size, 1);
 });
 
-Deno.test("section 6: what a user sent comes back in the very characters", async () => {
+Deno.test("section 6: user text is returned with the exact same characters", async () => {
   await using h = await Harness.open();
   const output = '{"n":12345678901234567890,"x":1.0,"b":1,"1":2,"e":1E2,"s":"\\u00fc"}';
   const finish = `{"status":"success","finished_at":"${at()}","output":${output}}`;

@@ -1,4 +1,4 @@
-/** `GET /v1/refusals`: what a team's clients send wrong (R13). */
+/** `GET /v1/refusals`: wrong requests of a team's clients (R13). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -9,12 +9,12 @@ const PATH = "/v1/refusals";
 const HOUR_MS = 3_600_000;
 
 /** Code, field, agent and count of each group. */
-// deno-lint-ignore no-explicit-any -- an answer
+// deno-lint-ignore no-explicit-any -- a response
 const rowsOf = (json: any) =>
-  // deno-lint-ignore no-explicit-any -- an answer
+  // deno-lint-ignore no-explicit-any -- a response
   json.groups.map(({ code, field, agent, count }: any) => [code, field, agent, count]);
 
-Deno.test("R13: a refused call is found at once, with its code, field, agent, client and message", async () => {
+Deno.test("R13: a refused call is listed immediately, with its code, field, agent, client and message", async () => {
   await using h = await Harness.open();
   const refused = await h.post("/v1/runs", { ...aRun(1), started_at: "yesterday" }, {
     headers: UA,
@@ -43,7 +43,7 @@ Deno.test("R13: a refused call is found at once, with its code, field, agent, cl
   });
 });
 
-Deno.test("R13: each refused call of a team counts, whatever it was refused for", async () => {
+Deno.test("R13: each refused call of a team counts, whatever the reason", async () => {
   await using h = await Harness.open();
   const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
@@ -75,7 +75,7 @@ Deno.test("R13: each refused call of a team counts, whatever it was refused for"
   assertEquals(agents.toReversed().slice(1), [
     "other",
     null,
-    // The body is not read before the scope.
+    // The scope is checked before the body is read.
     null,
     "nightly",
     "nightly",
@@ -86,7 +86,7 @@ Deno.test("R13: each refused call of a team counts, whatever it was refused for"
   ]);
 });
 
-Deno.test("R13: what is no loss does not count: calls that work, reads of nothing, the unknown", async () => {
+Deno.test("R13: calls without loss do not count: successes, reads of unknown ids, unknown credentials", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
@@ -101,7 +101,7 @@ Deno.test("R13: what is no loss does not count: calls that work, reads of nothin
   assertEquals([json.count, json.groups, json.latest], [0, [], []]);
 });
 
-Deno.test("R13: a refusal stores nothing before the minute is over, and then the same is read", async () => {
+Deno.test("R13: a refusal is not written before its minute is over, and then reads the same", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (let n = 0; n < 20; n++) await h.post("/v1/runs", { id: "x" }, { headers: UA });
@@ -116,7 +116,7 @@ Deno.test("R13: a refusal stores nothing before the minute is over, and then the
   assertEquals((await h.get(PATH)).text, text);
 });
 
-Deno.test("R13: a team sees its own refusals only", async () => {
+Deno.test("R13: a team sees only its own refusals", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/runs", { id: "x", agent: "secret" }, { key: other.key });
@@ -131,7 +131,7 @@ Deno.test("R13: a team sees its own refusals only", async () => {
   assertEquals((await h.get(PATH, { key: ingest })).status, 403);
 });
 
-Deno.test("R13: hours of the answer are those that are asked for", async () => {
+Deno.test("R13: the response covers the requested hours", async () => {
   await using h = await Harness.open();
   for (const hoursAgo of [200, 100, 20, 0]) {
     h.nowMs = NOON - hoursAgo * HOUR_MS;
@@ -183,7 +183,7 @@ Deno.test("R13: texts are cut and shown on one line", async () => {
   assert(latest[0].message.length <= 300);
 });
 
-Deno.test("R13: the sweep removes what is no longer kept of a team that is not refused any more", async () => {
+Deno.test("R13: the sweep removes expired refusals of a team that is no longer refused", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", { id: "x" });
   await h.refusals.flush();

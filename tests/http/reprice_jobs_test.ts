@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: jobs, whose they are, and what a second request meets. */
+/** `/v1/rate-card/reprice`: jobs, their ownership, and repeated requests. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/core/jobs.ts";
 import { newJob } from "../../domain/repricing/job.ts";
@@ -20,7 +20,9 @@ import {
 
 const UNKNOWN = "0".repeat(26);
 
-/** Makes a mark that nobody settles, so that jobs wait; the answer takes it away. */
+/**
+ * Creates a mark that is never acknowledged, so that jobs wait; returns a function that removes it.
+ */
 async function blocked(h: Harness): Promise<() => Promise<void>> {
   await h.worker.stop();
   const key = keys.pending("open", UNKNOWN);
@@ -28,7 +30,7 @@ async function blocked(h: Harness): Promise<() => Promise<void>> {
   return async () => void await h.store.writer.commit({ deletes: [key] });
 }
 
-Deno.test("a job tells what it was asked for, how it stands and what it came to", async () => {
+Deno.test("a job reports its request, its state and its result", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   await putPrice(h);
@@ -59,7 +61,7 @@ Deno.test("a job tells what it was asked for, how it stands and what it came to"
   assertEquals((await h.get(`${REPRICE}/${id}`)).json, { id, created_by, ...job });
 });
 
-Deno.test("the same request meets the job that is under way, and a new one once that is done", async () => {
+Deno.test("the same request returns the running job, and a new one once that is done", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   await putPrice(h);
@@ -80,9 +82,9 @@ Deno.test("the same request meets the job that is under way, and a new one once 
     { ...body, to: daysAgo(0) },
     { model: "another" },
   ];
-  const made = await Promise.all(others.map((other) => h.post(REPRICE, other)));
-  assertEquals(made.map(({ status }) => status), others.map(() => 202));
-  const ids = new Set([first[0], ...made].map((answer) => answer?.json.id));
+  const created = await Promise.all(others.map((other) => h.post(REPRICE, other)));
+  assertEquals(created.map(({ status }) => status), others.map(() => 202));
+  const ids = new Set([first[0], ...created].map((answer) => answer?.json.id));
   assertEquals(ids.size, 6);
   await unblock();
   await h.restart();
@@ -92,7 +94,7 @@ Deno.test("the same request meets the job that is under way, and a new one once 
   assert(!ids.has(again.id));
 });
 
-Deno.test("a job waits until every run stored before it is summed up, and then has them all", async () => {
+Deno.test("a job waits until every run stored before it is aggregated, and then includes them all", async () => {
   await using h = await Harness.open();
   const unblock = await blocked(h);
   for (let n = 0; n < 30; n++) await aClosedRun(h, n);
@@ -111,7 +113,7 @@ Deno.test("a job waits until every run stored before it is summed up, and then h
   ]);
 });
 
-Deno.test("an id that is not a job of the team is one and the same 404, whatever it looks like", async () => {
+Deno.test("an id that is not a job of the team is the same 404, whatever its form", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const theirs = (await h.post(REPRICE, { model: "m" }, { key: other.key })).json;
@@ -125,7 +127,7 @@ Deno.test("an id that is not a job of the team is one and the same 404, whatever
   assertEquals((await h.get(`${REPRICE}/${theirs.id}`, { key: other.key })).json, theirs);
 });
 
-Deno.test("another team's calls are never priced anew", async () => {
+Deno.test("another team's calls are never repriced", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   await aClosedRun(h, 1);
@@ -134,7 +136,7 @@ Deno.test("another team's calls are never priced anew", async () => {
   assertEquals([json.state, json.runs, json.llm_calls], ["done", 0, 0]);
 });
 
-Deno.test("pricing anew needs scope admin; a ping token may not ask for it", async () => {
+Deno.test("repricing needs scope admin; a ping token may not request it", async () => {
   await using h = await Harness.open();
   const key = await h.addKey({ kind: "api_key", scopes: ["ingest", "read"] });
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
@@ -151,7 +153,7 @@ Deno.test("pricing anew needs scope admin; a ping token may not ask for it", asy
   assertEquals((await h.get(REPRICE, { key: admin })).json, { jobs: [] });
 });
 
-Deno.test("a body that is refused makes no job", async () => {
+Deno.test("a refused body creates no job", async () => {
   await using h = await Harness.open();
   for (
     const [body, field, code] of [
@@ -169,7 +171,7 @@ Deno.test("a body that is refused makes no job", async () => {
   assertEquals((await h.get(REPRICE)).json, { jobs: [] });
 });
 
-Deno.test("jobs are listed newest first, and the latest 100 of those that are done are kept", async () => {
+Deno.test("jobs are listed newest first, and the latest 100 finished jobs are kept", async () => {
   await using h = await Harness.open();
   const ids: string[] = [];
   for (let n = 0; n < 103; n++) ids.push((await reprice(h, { model: `m${n}` })).id);
@@ -179,7 +181,7 @@ Deno.test("jobs are listed newest first, and the latest 100 of those that are do
   assertEquals((await h.get(`${REPRICE}/${ids[0]}`)).status, 404);
 });
 
-Deno.test("pricing anew counts no events", async () => {
+Deno.test("repricing does not count as events", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   const before = await h.usage();
@@ -209,7 +211,7 @@ Deno.test("a model of more than 1,000 providers is refused, unless the job names
   assertEquals((await h.post(REPRICE, { model: "m", provider: "p7" })).status, 202);
 });
 
-Deno.test("a team has 10 jobs under way at most, and others have their own", async () => {
+Deno.test("a team has at most 10 running jobs, and other teams have their own limit", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const unblock = await blocked(h);
@@ -219,7 +221,7 @@ Deno.test("a team has 10 jobs under way at most, and others have their own", asy
   const refused = await h.post(REPRICE, { model: "one more" });
   assertEquals(refusalOf(refused), [429, "rate_limit", undefined]);
   assertStringIncludes(refused.text, "wait until one is done");
-  // The same job as one under way is no further one.
+  // A request equal to a running job's creates no further job.
   const allowed = await Promise.all([
     h.post(REPRICE, { model: "m3" }),
     h.post(REPRICE, { model: "m" }, { key: other.key }),
@@ -231,7 +233,7 @@ Deno.test("a team has 10 jobs under way at most, and others have their own", asy
   assertEquals((await h.post(REPRICE, { model: "one more" })).status, 202);
 });
 
-/** A job that waits, as the call stores it. */
+/** A waiting job, as the call stores it. */
 function activeJob(h: Harness, n: number) {
   const spec = { model: `m${n}`, provider: null, from: null, to: null };
   const job = newJob(newRowName(), spec, false, "key", NOON);

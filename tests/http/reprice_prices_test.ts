@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: which calls get which price, and what follows from it everywhere. */
+/** `/v1/rate-card/reprice`: the new price of each call, and its effect on all aggregates. */
 import { assert, assertEquals } from "@std/assert";
 import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -19,7 +19,7 @@ import {
   spent,
 } from "../support/builders/reprice.ts";
 
-/** Whether a line of a dump is a job, the version of a team's jobs, or the entry that tells of one. */
+/** True for a dump line of a job, the version of a team's jobs, or a job's audit log entry. */
 function isJob(line: string): boolean {
   return /^\[\s*"(reprice|audit_log)"/.test(line);
 }
@@ -28,13 +28,13 @@ function isNoJob(line: string): boolean {
   return !isJob(line);
 }
 
-/** Fails unless everything that was made of the runs is what their parts say. */
+/** Fails unless all derived data agrees with the runs' parts. */
 async function assertExact(h: Harness): Promise<void> {
   await h.worker.idle();
   assertEquals((await verifyStore(h.store)).differences, []);
 }
 
-Deno.test("a dry run changes no key but those of its jobs", async () => {
+Deno.test("a dry run changes only the keys of its jobs", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2, 3]) await aClosedRun(h, n);
   await h.post("/v1/heartbeats", aHeartbeat(4, { ...ATLAS, input_tokens: 1_000 }));
@@ -74,7 +74,7 @@ Deno.test("new prices reach runs, their events, spend by day and model, and the 
   );
 });
 
-Deno.test("heartbeats and pings that are priced by tokens are priced anew, those that state a cost never", async () => {
+Deno.test("heartbeats and pings priced by tokens are repriced, those with a stated cost never", async () => {
   await using h = await Harness.open();
   const tokens = { ...ATLAS, input_tokens: 1_000, output_tokens: 100 };
   await h.post("/v1/heartbeats", aHeartbeat(1, tokens));
@@ -86,9 +86,9 @@ Deno.test("heartbeats and pings that are priced by tokens are priced anew, those
     ...Object.fromEntries(Object.entries(tokens).map(([name, value]) => [name, `${value}`])),
   });
   assertEquals((await h.get(`/v1/ping?${query}`)).status < 300, true);
-  // Whatever a run claims of itself, its events are what it costs.
+  // Whatever a run reports, its events determine its cost.
   await h.post("/v1/runs", { ...aRun(5), ...tokens, cost_usd: 9 });
-  // The calls inside a heartbeat that states its cost are covered by it.
+  // A heartbeat's stated cost covers the calls inside it.
   await sendEvents(h, 2, aModelCall(1));
   const stated = await Promise.all([runOf(h, 2), runOf(h, 3), runOf(h, 5)]);
   await putPrice(h);
@@ -100,7 +100,7 @@ Deno.test("heartbeats and pings that are priced by tokens are priced anew, those
   await assertExact(h);
 });
 
-Deno.test("tokens that a heartbeat reports when it closes count at their own price, also after its opening was priced anew", async () => {
+Deno.test("tokens reported by a closing heartbeat are priced separately, also after its opening was repriced", async () => {
   await using h = await Harness.open();
   const start = aHeartbeat(1, { ...ATLAS, status: "start", input_tokens: 1_000 });
   await h.post("/v1/heartbeats", start);
@@ -116,7 +116,7 @@ Deno.test("tokens that a heartbeat reports when it closes count at their own pri
   await assertExact(h);
 });
 
-Deno.test("a finish keeps the price that a heartbeat got anew", async () => {
+Deno.test("a finish keeps the new price of a repriced heartbeat", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...ATLAS, status: "start", input_tokens: 1_000 }));
   await putPrice(h);
@@ -126,7 +126,7 @@ Deno.test("a finish keeps the price that a heartbeat got anew", async () => {
   await assertExact(h);
 });
 
-Deno.test("only runs that started from `from` on and before `to` are priced anew", async () => {
+Deno.test("only runs that started at or after `from` and before `to` are repriced", async () => {
   await using h = await Harness.open();
   const starts = [daysAgo(3), daysAgo(2, -1), daysAgo(2), daysAgo(1), daysAgo(0, -1), daysAgo(0)];
   for (const [n, started_at] of starts.entries()) await aClosedRun(h, n, undefined, { started_at });
@@ -143,7 +143,7 @@ Deno.test("only runs that started from `from` on and before `to` are priced anew
   await assertExact(h);
 });
 
-Deno.test("a provider limits which calls are meant; without one each call of a run counts once", async () => {
+Deno.test("a provider selects calls; without one each call of a run counts once", async () => {
   await using h = await Harness.open();
   const providers = ["in-house", "in-cloud", undefined];
   await aClosedRun(h, 1, providers.map((provider, n) => aModelCall(n, { provider })));
@@ -160,13 +160,13 @@ Deno.test("a provider limits which calls are meant; without one each call of a r
   await assertExact(h);
 });
 
-Deno.test("the model is meant exactly as calls named it, and other models of a run keep their price", async () => {
+Deno.test("the model is matched exactly as calls named it, and other models of a run keep their price", async () => {
   await using h = await Harness.open();
   await putPrice(h, { model: "neighbour" });
   const names = ["atlas-70b", "ATLAS-70B", "atlas-70b-2026-01-01", "neighbour"];
   await aClosedRun(h, 1, names.map((model, n) => aModelCall(n, { model })));
   await putPrice(h);
-  // Another price for the neighbour, which nobody asks to apply.
+  // Another price for the neighboring model, which no job applies.
   await putPrice(h, { model: "neighbour", input_usd_per_million: 50 });
   assertEquals(resultOf(await reprice(h)), [1, 1, 1, 0, 0.003]);
   const { events, cost } = await runOf(h, 1);
@@ -197,7 +197,7 @@ Deno.test("each call is priced by the row in force at its own instant, and by it
   await assertExact(h);
 });
 
-Deno.test("without the row that priced them calls are unpriced again and cost nothing", async () => {
+Deno.test("calls whose row was deleted become unpriced at no cost", async () => {
   await using h = await Harness.open();
   const id = await putPrice(h);
   await aClosedRun(h, 1);
@@ -216,7 +216,7 @@ Deno.test("without the row that priced them calls are unpriced again and cost no
   await assertExact(h);
 });
 
-Deno.test("a run with more models than it names one by one is found, and its sum stays exact", async () => {
+Deno.test("a run with more models than it lists is found, and its sum stays exact", async () => {
   await using h = await Harness.open();
   const models = Array.from({ length: RUN_MODELS_MAX + 4 }, (_, n) => `model-${10 + n}`);
   await aClosedRun(h, 1, models.map((model, n) => aModelCall(n, { model })));
@@ -232,7 +232,7 @@ Deno.test("a run with more models than it names one by one is found, and its sum
   assertEquals(names.length, RUN_MODELS_MAX);
 });
 
-Deno.test("a run of more than 50 batches is one more revision, and every page of it has the new prices", async () => {
+Deno.test("a run of more than 50 batches gets one more revision, and each of its pages has the new prices", async () => {
   await using h = await Harness.open();
   const batches = 120;
   await h.post("/v1/runs", aRun(1));
@@ -261,7 +261,7 @@ Deno.test("a run whose calls are all in its last batches counts as changed", asy
   assertEquals(resultOf(await reprice(h)), [50, 1, 1, 0, 0.15]);
 });
 
-Deno.test("a batch that comes after it is priced by the new row, and not once more by the next job", async () => {
+Deno.test("a later batch is priced by the new row, and not again by the next job", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, 1, aModelCall(1));
@@ -276,7 +276,7 @@ Deno.test("a batch that comes after it is priced by the new row, and not once mo
   await assertExact(h);
 });
 
-Deno.test("calls that come while it is under way leave a sum that is exact", async () => {
+Deno.test("calls that arrive while the job is running leave an exact sum", async () => {
   await using h = await Harness.open();
   const runs = 60;
   for (let n = 0; n < runs; n++) await aClosedRun(h, n);

@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: what stored calls cost by the card as it is now. */
+/** `/v1/rate-card/reprice`: cost of stored calls by the current card. */
 import { assertEquals } from "@std/assert";
 import { anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -28,7 +28,7 @@ async function spent(h: Harness): Promise<[number, number]> {
   return [totals.cost_usd, totals.unpriced.llm_calls];
 }
 
-Deno.test("a new price changes nothing until calls are priced anew, and a dry run only tells", async () => {
+Deno.test("a new price changes nothing until calls are repriced, and a dry run only reports", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2]) await aClosedRun(h, n);
   assertEquals(await costOf(h, 1), [0, "final", 1, ["atlas-70b"], 0]);

@@ -1,4 +1,4 @@
-/** The request log: one line a request that says how it went and nothing of what was sent. */
+/** The request log: one line per request with its outcome and no request text. */
 import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
@@ -19,19 +19,19 @@ const PLANTED = "planted_secret";
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
 const HEX = "0123456789abcdef".repeat(2);
 
-/** A request and what its line must say. */
+/** A request and its expected log line. */
 type Case = readonly [
   request: string,
   status: number,
   error: ErrorCode | undefined,
   options?: RequestOptions & {
-    /** Where the line's route is not the request's method and path. */
+    /** Set if the line's route is not the request's method and path. */
     readonly route?: string | null;
     readonly stranger?: true;
   },
 ];
 
-/** One line as it is written. */
+/** One parsed line. */
 interface Line {
   readonly at: string;
   readonly id: string;
@@ -111,11 +111,11 @@ const REFUSALS: readonly Case[] = [
   }],
 ];
 
-/** Nothing of a request's body, query, credential or ids may be found in any line. */
+/** Asserts that no line contains any body, query, credential or id of a request. */
 function assertNothingSent(h: Harness, ...more: string[]): void {
   const ids = [1, 2, 3, 9].map((n) => runId(n));
-  const sent = [PLANTED, btoa(PLANTED).slice(0, 16), "apk_", "ping_eu_", "Bearer", ...more];
-  for (const text of [...sent, ...ids, eventId(1), HEX, "events_limit", "?", "127.0.0.1"]) {
+  const secrets = [PLANTED, btoa(PLANTED).slice(0, 16), "apk_", "ping_eu_", "Bearer", ...more];
+  for (const text of [...secrets, ...ids, eventId(1), HEX, "events_limit", "?", "127.0.0.1"]) {
     const line = h.log.find((line) => line.includes(text));
     assertEquals(line, undefined, `${text} was sent and is in the log`);
   }
@@ -145,7 +145,7 @@ async function check(h: Harness, item: Case): Promise<void> {
   assert(typeof ms === "number" && ms >= 0 && ms < 60_000);
 }
 
-Deno.test("decision 3: every answer has one line with id, team, route, status and time, and nothing sent", async () => {
+Deno.test("decision 3: every response has one line with id, team, route, status and time, and no request text", async () => {
   await using h = await Harness.open();
   for (const item of [...SUCCESSES, ...REFUSALS]) await check(h, item);
   assertNothingSent(h, (await h.post("/v1/keys", { kind: "api_key", name: "x" })).json.secret);
@@ -153,7 +153,7 @@ Deno.test("decision 3: every answer has one line with id, team, route, status an
   assertEquals(new Set(ids).size, ids.length);
 });
 
-Deno.test("a ping token and a narrow key are refused with their team and without their text", async () => {
+Deno.test("a refused ping token and a refused narrow key are logged with their team and without their text", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const narrow = await h.addKey({ kind: "api_key", scopes: ["read"] });
@@ -183,7 +183,7 @@ Deno.test("a Host that is refused is not in its line", async () => {
   assertNothingSent(h);
 });
 
-/** Every call of the store of runs, done by what comes later. */
+/** Replaces every call of the run store with a stub. */
 function late(store: () => RunStore): RunStore {
   return {
     open: (...args) => store().open(...args),
@@ -206,7 +206,7 @@ async function sendWrites(h: Harness): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
-/** A failure of ours has its reason in a second line, found by the request's id. */
+/** An internal error has its reason in a second line, with the same request id. */
 function assertFailureLines(h: Harness, status: number, error: ErrorCode, count: number): void {
   const lines: Line[] = h.log.map((line) => JSON.parse(line));
   const requests = lines.filter(({ failure }) => failure === undefined);
@@ -219,7 +219,7 @@ function assertFailureLines(h: Harness, status: number, error: ErrorCode, count:
   assertEquals(lines.length, 2 * count);
 }
 
-Deno.test("a failure of ours is one line and its reason, both without what was sent", async () => {
+Deno.test("an internal error is one line plus its reason, both without request text", async () => {
   const broken = () => {
     throw new TypeError("A part of the program is broken");
   };
@@ -230,7 +230,7 @@ Deno.test("a failure of ours is one line and its reason, both without what was s
   assertNothingSent(h);
 });
 
-Deno.test("a store that does not answer is one line and its reason, both without what was sent", async () => {
+Deno.test("a store that does not answer is one line plus its reason, both without request text", async () => {
   const down = () => Promise.reject(new StorageUnavailable("Cannot commit: disk is full"));
   const runs = { open: down, append: down, finish: down, heartbeat: down, read: down };
   await using h = await Harness.open({ deps: { runs } });
@@ -239,7 +239,7 @@ Deno.test("a store that does not answer is one line and its reason, both without
   assertNothingSent(h);
 });
 
-Deno.test("a write that loses every time is told in the log without the run's id", async () => {
+Deno.test("a write that loses every attempt is logged without the run's id", async () => {
   const losing = () => {
     const writer = { ...h.store.writer, commit: () => Promise.resolve(null) };
     return runStoreOf({ ...h.store, writer });

@@ -1,4 +1,4 @@
-/** `POST /v1/keys/{id}/rotate`, and when keys were last used (decision 4). */
+/** `POST /v1/keys/{id}/rotate`, and the last use of keys (decision 4). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
@@ -25,7 +25,7 @@ function rotate(h: Harness, id: string, body: unknown = {}): Promise<Answer> {
   return h.post(`/v1/keys/${id}/rotate`, body);
 }
 
-/** What a secret is told on a route of its scope: 404 lets it in. */
+/** Status for a secret on a route of its scope: 404 means accepted. */
 async function statusOf(h: Harness, secret: string): Promise<number> {
   return (await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status;
 }
@@ -35,7 +35,7 @@ async function listed(h: Harness, id: string): Promise<Record<string, unknown>> 
   return keys.find((key: { id: string }) => key.id === id);
 }
 
-Deno.test("decision 4: a rotated key works beside its successor for a day, and then no longer", async () => {
+Deno.test("decision 4: a rotated key works along with its successor for a day, and then no longer", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   assertEquals(await statusOf(h, old.secret), 404);
@@ -58,11 +58,11 @@ Deno.test("decision 4: a rotated key works beside its successor for a day, and t
   h.nowMs += 24 * HOUR_MS - 1;
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [404, 404]);
   h.nowMs += 1;
-  // Both were answered from memory a moment ago.
+  // Both were answered from the cache a moment ago.
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-Deno.test("decision 4: with an overlap of 0 the old secret stops with the answer", async () => {
+Deno.test("decision 4: with an overlap of 0 the old secret stops with the response", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   assertEquals(await statusOf(h, old.secret), 404);
@@ -70,7 +70,7 @@ Deno.test("decision 4: with an overlap of 0 the old secret stops with the answer
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-/** Starts the clock of sweeps as a service does, which the tests' one does not do by itself. */
+/** Starts the sweep clock like a service, which the test harness does not do. */
 async function sweepOnce(h: Harness): Promise<void> {
   assertEquals(await h.sweep.sweepIfDue(), null);
 }
@@ -84,7 +84,7 @@ async function marked(h: Harness, secret: string): Promise<void> {
 
 const keyOf = (secret: string) => keys.credential(hashOf(secret));
 
-Deno.test("a rotated key that has ended stays ended when the clock is set back", async () => {
+Deno.test("an expired rotated key stays expired when the clock is set back", async () => {
   await using h = await Harness.open();
   await sweepOnce(h);
   const old = await makeKey(h);
@@ -95,7 +95,7 @@ Deno.test("a rotated key that has ended stays ended when the clock is set back",
   await marked(h, old.secret);
   for (const backMs of [HOUR_MS, 24 * HOUR_MS, 300 * 24 * HOUR_MS]) {
     h.nowMs -= backMs;
-    // At first it may still be in memory.
+    // At first it may still be cached.
     if (backMs > HOUR_MS) h.credentials.forget();
     assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
     assertEquals((await session.get("/dashboard")).status, 303);
@@ -104,7 +104,7 @@ Deno.test("a rotated key that has ended stays ended when the clock is set back",
   assertEquals([record.revoked_at, record.ends_at], [null, at(HOUR_MS)]);
 });
 
-Deno.test("the end of a rotated key is noted with one write, however often it is refused", async () => {
+Deno.test("the end of a rotated key is stored with one write, however often it is refused", async () => {
   await using h = await Harness.open();
   await sweepOnce(h);
   const old = await makeKey(h);
@@ -120,7 +120,7 @@ Deno.test("the end of a rotated key is noted with one write, however often it is
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("a clock that is far ahead for a minute refuses a rotated key, and ends it for good no earlier", async () => {
+Deno.test("a clock far ahead for a minute refuses a rotated key, but does not end it permanently", async () => {
   await using h = await Harness.open();
   await sweepOnce(h);
   const old = await makeKey(h);
@@ -133,7 +133,7 @@ Deno.test("a clock that is far ahead for a minute refuses a rotated key, and end
   assertEquals(await statusOf(h, old.secret), 404);
 });
 
-Deno.test("a key that rotates itself does not end at once: a lost answer would leave no secret that works", async () => {
+Deno.test("a key that rotates itself does not end immediately: a lost response would leave no working secret", async () => {
   await using h = await Harness.open();
   const own = await makeKey(h, { scopes: ["admin"] });
   const rotateOwn = (overlap_hours: number, key = own.secret) =>
@@ -146,7 +146,7 @@ Deno.test("a key that rotates itself does not end at once: a lost answer would l
     "overlap_hours",
   ]);
   assertEquals(await h.dump(), before);
-  // The answer of this one is lost: the old secret says which key there is and rotates that one.
+  // This response is lost: the old secret finds the existing key and rotates that one.
   assertEquals((await rotateOwn(1)).status, 201);
   const again = await rotateOwn(1);
   const successor = /"(key_eu_[0-9a-f]{32})"/.exec(again.json.message)?.[1] ?? "";
@@ -160,7 +160,7 @@ Deno.test("a key that rotates itself does not end at once: a lost answer would l
   assertEquals((await h.get("/v1/keys", { key: secret })).status, 200);
 });
 
-Deno.test("a rotation that is sent again makes no other secret and says which key there is", async () => {
+Deno.test("a repeated rotation creates no other secret and names the existing key", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   const first = (await rotate(h, old.id)).json;
@@ -169,13 +169,13 @@ Deno.test("a rotation that is sent again makes no other secret and says which ke
   assertEquals([again.status, again.json.error], [409, "credential_ended"]);
   assertStringIncludes(again.json.message, first.id);
   assertEquals(await h.dump(), before);
-  // Whose answer was lost rotates the successor, and has one secret more than before.
+  // A client that lost the response rotates the successor, which adds one more secret.
   const second = (await rotate(h, first.id, { overlap_hours: 0 })).json;
   assertEquals(await statusOf(h, second.secret), 404);
   assertEquals(await statusOf(h, first.secret), 401);
 });
 
-Deno.test("of many rotations of one key at once one makes a secret", async () => {
+Deno.test("of many concurrent rotations of one key one creates a secret", async () => {
   await using h = await Harness.open();
   const old = await makeKey(h);
   const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(h, old.id)));
@@ -184,7 +184,7 @@ Deno.test("of many rotations of one key at once one makes a secret", async () =>
   assertEquals((await h.get("/v1/keys")).json.keys.length, 3);
 });
 
-Deno.test("a revoked key is not rotated, and a rotated one can still be revoked at once", async () => {
+Deno.test("a revoked key is not rotated, and a rotated one can still be revoked immediately", async () => {
   await using h = await Harness.open();
   const [gone, old] = [await makeKey(h), await makeKey(h)];
   await h.request("DELETE", `/v1/keys/${gone.id}`);
@@ -194,18 +194,18 @@ Deno.test("a revoked key is not rotated, and a rotated one can still be revoked 
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-Deno.test("a rotated ping token goes on for its agent", async () => {
+Deno.test("a rotated ping token keeps its agent", async () => {
   await using h = await Harness.open();
-  const made = await makeKey(h, { kind: "ping_token", agent: "nightly" });
-  const { secret, agent } = (await rotate(h, made.id)).json;
+  const created = await makeKey(h, { kind: "ping_token", agent: "nightly" });
+  const { secret, agent } = (await rotate(h, created.id)).json;
   assertMatch(secret, /^ping_eu_/);
   assertEquals(agent, "nightly");
-  for (const key of [made.secret, secret]) {
+  for (const key of [created.secret, secret]) {
     assertEquals((await h.get("/v1/ping", { key })).status, 200);
   }
 });
 
-Deno.test("overlap_hours is a whole number of hours of at most a week", async () => {
+Deno.test("overlap_hours is an integer number of hours up to one week", async () => {
   await using h = await Harness.open();
   const { id } = await makeKey(h);
   for (const overlap_hours of [-1, 169, 1.5, "1", true]) {
@@ -234,7 +234,7 @@ Deno.test("GET /v1/keys lists the tokens of one agent, page by page, each once",
     assert(keys.length <= 2);
     seen.push(...keys.map(({ id }: Made) => id));
     cursor = page.json.cursor;
-    // One that is made meanwhile is behind all others and disturbs no page.
+    // A key created meanwhile is listed after all others and disturbs no page.
     if (seen.length === 2) {
       h.nowMs += 1;
       ids.push((await makeKey(h, { kind: "ping_token", agent: "nightly" })).id);
@@ -247,7 +247,7 @@ Deno.test("GET /v1/keys lists the tokens of one agent, page by page, each once",
   }
 });
 
-Deno.test("last_used_at tells of a use without a write for it", async () => {
+Deno.test("last_used_at shows a use without a write for it", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   assertEquals((await listed(h, id)).last_used_at, null);
@@ -258,7 +258,7 @@ Deno.test("last_used_at tells of a use without a write for it", async () => {
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("last_used_at is written once an hour for a key, survives a restart, and never goes back", async () => {
+Deno.test("last_used_at is written once an hour per key, survives a restart, and never moves back", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   const rows = async () =>

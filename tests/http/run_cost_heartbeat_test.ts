@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}/cost` of heartbeats: what they report is a call of its own. */
+/** `GET /v1/runs/{id}/cost` of heartbeats: their report is a separate call. */
 import { assertEquals } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -12,7 +12,7 @@ import {
   sendEvents,
 } from "../support/oracles/run_cost.ts";
 
-Deno.test("cost of a heartbeat: its tokens are a call of their own, on the first page only", async () => {
+Deno.test("cost of a heartbeat: its tokens are a separate call, on the first page only", async () => {
   await using h = await Harness.open();
   const row = await putPrice(h, ATLAS);
   const tokens = { model: "atlas", input_tokens: 10, output_tokens: 20, cached_input_tokens: 4 };
@@ -44,7 +44,7 @@ Deno.test("cost of a heartbeat: its tokens are a call of their own, on the first
   assertEquals((await assertAddsUp(h, 1)).length, 3);
 });
 
-Deno.test("cost of a heartbeat: a stated cost stands for everything, also for the run's calls", async () => {
+Deno.test("cost of a heartbeat: a stated cost replaces all others, also the run's calls", async () => {
   await using h = await Harness.open();
   await putPrice(h, ATLAS);
   const tokens = { model: "atlas", input_tokens: 1, cached_input_tokens: 2 };
@@ -64,7 +64,7 @@ Deno.test("cost of a heartbeat: a stated cost stands for everything, also for th
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a heartbeat: what is stated without a model belongs to none", async () => {
+Deno.test("cost of a heartbeat: a cost stated without a model belongs to none", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 0.000000000001, input_tokens: 3 }));
   const { json } = await h.get(PATH);
@@ -82,7 +82,7 @@ Deno.test("cost of a heartbeat: what is stated without a model belongs to none",
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a heartbeat: a model without a price is unpriced, one without tokens no call", async () => {
+Deno.test("cost of a heartbeat: a model without a price is unpriced, one without tokens is not a call", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { model: "nobody-knows", input_tokens: 9 }));
   const call = await onlyCall(h);

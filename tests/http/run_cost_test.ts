@@ -79,7 +79,7 @@ Deno.test("cost of a run: each kind of token is a line at the rate of the row th
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: a call beyond a tier names the tier whose rates it pays", async () => {
+Deno.test("cost of a run: a call beyond a tier names the tier whose rates apply", async () => {
   await using h = await Harness.open();
   const row = await putPrice(h, TIERED);
   await sendEvents(
@@ -89,15 +89,15 @@ Deno.test("cost of a run: a call beyond a tier names the tier whose rates it pay
     aCall(3, { model: "tiered", input_tokens: 60, cached_input_tokens: 61, output_tokens: 0 }),
   );
   const { json } = await h.get(PATH);
-  const told = json.calls.map((call: Answer["json"]) => [
+  const reported = json.calls.map((call: Answer["json"]) => [
     call.tier_above_input_tokens,
     call.lines.map((line: Answer["json"]) => line.usd_per_million),
     call.flags,
   ]);
-  assertEquals(told, [
+  assertEquals(reported, [
     [null, [2.5, 10], []],
     [100, [5, 20], []],
-    // More cached than input tokens are reported apart: 121 in all.
+    // More cached than input tokens are counted separately: 121 in total.
     [100, [5, 5], ["cached_exceeds_input"]],
   ]);
   const effective_from = TIERED.effective_from;
@@ -111,13 +111,13 @@ Deno.test("cost of a run: a default row and the step that found it are named", a
   const data = { model: "openai/gpt-4o-mini", input_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, data));
   const call = await onlyCall(h);
-  const found = await h.get(`/v1/rate-card/match?model=${data.model}&at=${at(1)}`);
+  const result = await h.get(`/v1/rate-card/match?model=${data.model}&at=${at(1)}`);
   assertEquals([call.match, call.row.source], ["provider_prefix", "default"]);
-  assertEquals(call.row.id, found.json.row.id);
+  assertEquals(call.row.id, result.json.row.id);
   assert(call.cost_usd > 0);
 });
 
-Deno.test("cost of a run: a price that changed since is not what stored calls are explained by", async () => {
+Deno.test("cost of a run: a later price change does not alter the explanation of stored calls", async () => {
   await using h = await Harness.open();
   const row = await putPrice(h, ATLAS);
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 1_000 }));
@@ -127,7 +127,7 @@ Deno.test("cost of a run: a price that changed since is not what stored calls ar
   assertEquals(before.row.id, row);
 });
 
-Deno.test("cost of a run: calls priced anew are explained by the row they have now", async () => {
+Deno.test("cost of a run: repriced calls are explained by their current row", async () => {
   await using h = await Harness.open();
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 4 }), aCall(2, { model: "x" }));
   const tokens = { model: "atlas", input_tokens: 6 };
@@ -163,14 +163,14 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
     anEvent(4),
   );
   const calls = (await h.get(PATH)).json.calls;
-  const told = calls.map((call: Answer["json"]) => [
+  const reported = calls.map((call: Answer["json"]) => [
     call.provider,
     call.model,
     call.unpriced,
     call.row,
     call.lines,
   ]);
-  assertEquals(told, [
+  assertEquals(reported, [
     ["acme", "nobody-knows", true, null, []],
     [null, "atlas", false, null, []],
     [null, null, false, null, []],
@@ -184,7 +184,7 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: its pages are those of the run, and their calls add up", async () => {
+Deno.test("cost of a run: its pages match those of the run, and their calls add up", async () => {
   await using h = await Harness.open();
   await putPrice(h, ATLAS);
   await putPrice(h, TIERED);
@@ -203,7 +203,7 @@ Deno.test("cost of a run: its pages are those of the run, and their calls add up
   const cost = (await h.get(`${PATH}?events_limit=7`)).json;
   assertEquals(cost.events_cursor, page.events_cursor);
   assertEquals(cost.calls.length, 6);
-  // The fourth event is no call: the page is empty and the cursor goes on.
+  // The fourth event is not a call: the page is empty and the cursor continues.
   const third = (await h.get(`${PATH}?events_limit=3`)).json;
   const fourth = (await h.get(`${PATH}?events_limit=1&events_cursor=${third.events_cursor}`)).json;
   assertEquals(fourth.calls, []);
@@ -212,7 +212,7 @@ Deno.test("cost of a run: its pages are those of the run, and their calls add up
   assertEquals(more.calls[0].event_id, eventId(4));
 });
 
-Deno.test("cost of a run: what a closing heartbeat reports of a full run is not a call", async () => {
+Deno.test("cost of a run: tokens reported by the heartbeat that closes a full run are not a call", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "researcher", cost_usd: 5 }));
@@ -220,13 +220,13 @@ Deno.test("cost of a run: what a closing heartbeat reports of a full run is not 
   assertEquals([json.kind, json.cost_usd, json.calls, json.by_model], ["run", 0, [], []]);
 });
 
-/** Everything of an answer but the names of this one exchange. */
+/** A response without the ids of this exchange. */
 function seen({ status, headers, text }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, text, headers: kept };
+  const stableHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: stableHeaders };
 }
 
-Deno.test("cost of a run: an unknown and a foreign id are 404 in the same bytes", async () => {
+Deno.test("cost of a run: an unknown and a foreign id are 404 with the same bytes", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/runs", aRun(1), { key: other.key });

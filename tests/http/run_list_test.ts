@@ -1,4 +1,4 @@
-/** `GET /v1/runs`: what a row says, which runs a query finds, and where its pages go on. */
+/** `GET /v1/runs`: rows, filters and paging. */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
@@ -6,7 +6,6 @@ import { put } from "../support/builders/rate_cards.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Numbers of the runs that a query lists. */
 async function numbersOf(h: Harness, query: string): Promise<number[]> {
   const { status, json, text } = await h.getSettled(`/v1/runs?${query}`);
   assertEquals(status, 200, text);
@@ -18,7 +17,7 @@ function aCall(n: number, model: string, input_tokens: number) {
   return anEvent(n, { type: "llm_call", data: { provider: "acme", model, input_tokens } });
 }
 
-Deno.test("run list: a row says what the run's record says, and what it can be looked for by", async () => {
+Deno.test("run list: a row agrees with the run's record and its filterable fields", async () => {
   await using h = await Harness.open();
   await put(h, {
     provider: "acme",
@@ -41,8 +40,8 @@ Deno.test("run list: a row says what the run's record says, and what it can be l
   assertEquals(same.flags, ["negative_duration"]);
   assertEquals([same.cost_usd, same.cost.state, same.cost.revision], [0.001, "final", 2]);
   for (const [name, value] of Object.entries(same)) assertEquals(value, record[name], name);
-  const left = Object.keys(record).filter((name) => !(name in same));
-  assertEquals(left, [
+  const remaining = Object.keys(record).filter((name) => !(name in same));
+  assertEquals(remaining, [
     "updated_at",
     "metadata",
     "goal",
@@ -64,7 +63,7 @@ Deno.test("run list: a row says what the run's record says, and what it can be l
   });
 });
 
-Deno.test("run list: each filter finds its runs, and they can be combined", async () => {
+Deno.test("run list: each filter finds its runs, and filters combine", async () => {
   await using h = await Harness.open();
   await put(h, {
     provider: "acme",
@@ -119,7 +118,7 @@ Deno.test("run list: each filter finds its runs, and they can be combined", asyn
     [`q=${runId(1)}&status=failed`, []],
     [`q=${runId(9)}`, []],
     ["q=0004", [4]],
-    // A part of an id is looked for in the last day, unless told otherwise.
+    // A partial id is searched in the last day by default.
     ["q=0001", []],
     ["q=0001&from=2026-11-01", [1]],
     ["limit=2", [4, 3]],
@@ -127,7 +126,7 @@ Deno.test("run list: each filter finds its runs, and they can be combined", asyn
   for (const [query, numbers] of expected) assertEquals(await numbersOf(h, query), numbers, query);
 });
 
-Deno.test("run list: pages go on where the one before ended, and a default window stays where it began", async () => {
+Deno.test("run list: pages continue where the previous one ended, and a default window stays fixed", async () => {
   await using h = await Harness.open();
   for (let n = 1; n <= 7; n++) {
     await h.post("/v1/runs", aRun(n, { started_at: at(n < 3 ? 0 : n) }));
@@ -142,7 +141,7 @@ Deno.test("run list: pages go on where the one before ended, and a default windo
     pages.push(json.runs.map(({ id }: { id: string }) => Number(id.slice(-2))));
     windows.add(JSON.stringify(json.window));
     cursor = json.cursor;
-    // The clock goes on, and with it the end of the last 24 hours; so do the runs.
+    // The clock advances, and with it the end of the last 24 hours; so do the runs.
     h.nowMs += DAY_MS / 2;
     await h.post("/v1/runs", aRun(90 + pages.length, { started_at: at(h.nowMs - NOON) }));
   }
@@ -152,7 +151,7 @@ Deno.test("run list: pages go on where the one before ended, and a default windo
   ]);
 });
 
-Deno.test("run list: another team's runs are never on it, and only a key that may read gets it", async () => {
+Deno.test("run list: another team's runs are never listed, and the scope read is required", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");
   for (const key of [h.key, other.key]) {

@@ -1,4 +1,4 @@
-/** Any order and any number of writers end in the same run (decisions, section 1; decision 32). */
+/** Any order and any number of writers give the same run (decisions, section 1; decision 32). */
 import { assertEquals } from "@std/assert";
 import { FINISH_STATUSES } from "../../domain/runs/run.ts";
 import { aFinish, aRun, at, events, runId } from "../support/builders/requests.ts";
@@ -8,7 +8,7 @@ const PATH = `/v1/runs/${runId(1)}`;
 
 type Step = (h: Harness, n: number) => Promise<Answer>;
 
-/** The four calls of one run: they share no order. */
+/** The four calls of one run, in no particular order. */
 const STEPS: readonly Step[] = [
   (h, n) => h.post("/v1/runs", aRun(n, { customer_id: "acme", metadata: { a: 1 } })),
   (h, n) => h.post(`/v1/runs/${runId(n)}/events`, { events: events(1, 3) }),
@@ -23,13 +23,13 @@ function permutations<T>(items: readonly T[]): T[][] {
   );
 }
 
-/** A run as read, but for its id and for how often its cost was final, which tells the order. */
+/** A run as read, without its id and the count of cost revisions, which depends on the order. */
 async function record(h: Harness, n: number): Promise<string> {
   const { text } = await h.getSettled(`/v1/runs/${runId(n)}`);
   return text.replaceAll(runId(n), "ID").replace(/"revision":\d+/, '"revision":0');
 }
 
-Deno.test("section 1: every order of the calls, each sent twice, ends in one record", async () => {
+Deno.test("section 1: every order of the calls, each sent twice, gives one record", async () => {
   await using h = await Harness.open();
   const orders = permutations(STEPS);
   assertEquals(orders.length, 24);
@@ -47,7 +47,7 @@ Deno.test("section 1: every order of the calls, each sent twice, ends in one rec
   assertEquals([run.status, run.usage.events, run.duration_ms], ["success", 5, 5_000]);
 });
 
-Deno.test("contract 6: all calls of a run may be sent at once, each several times", async () => {
+Deno.test("contract 6: all calls of a run may be concurrent, each several times", async () => {
   await using h = await Harness.open();
   for (const step of STEPS) await step(h, 1);
   const calls = Array.from({ length: 8 }, (_, i) => STEPS[i % STEPS.length]!);
@@ -64,14 +64,14 @@ Deno.test("contract 6: all calls of a run may be sent at once, each several time
   assertEquals(await h.usage(), 5 * 7);
 });
 
-/** A record and how many different events it shows. */
+/** A record and its number of different events. */
 function comparable(text: string) {
   const run = JSON.parse(text);
   const ids = new Set(run.events.map(({ id }: { id: string }) => id));
   return { ...run, events: run.events.length, distinct: ids.size };
 }
 
-Deno.test("contract 6: of identical openings at once one is 202, the others replay it", async () => {
+Deno.test("contract 6: of identical concurrent openings one is 202, the others replay it", async () => {
   await using h = await Harness.open();
   const answers = await Promise.all(Array.from({ length: 12 }, () => h.post("/v1/runs", aRun(1))));
   const statuses = answers.map(({ status }) => status).sort();
@@ -81,7 +81,7 @@ Deno.test("contract 6: of identical openings at once one is 202, the others repl
   assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 1);
 });
 
-Deno.test("contract 6: of different openings at once one is 202, the others conflict", async () => {
+Deno.test("contract 6: of different concurrent openings one is 202, the others conflict", async () => {
   await using h = await Harness.open();
   const bodies = Array.from({ length: 8 }, (_, n) => aRun(1, { agent: `agent ${n}` }));
   const answers = await Promise.all(bodies.map((body) => h.post("/v1/runs", body)));
@@ -92,7 +92,7 @@ Deno.test("contract 6: of different openings at once one is 202, the others conf
   assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 1);
 });
 
-Deno.test("contract 6: of different finishes at once one is 202 and all answer it", async () => {
+Deno.test("contract 6: of different concurrent finishes one is 202 and all return it", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const bodies = [...FINISH_STATUSES, ...FINISH_STATUSES].map((status, n) =>
@@ -107,7 +107,7 @@ Deno.test("contract 6: of different finishes at once one is 202 and all answer i
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 32: one id is a run of its own in each team", async () => {
+Deno.test("decision 32: one id is a separate run in each team", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const as = { key: other.key };
@@ -126,7 +126,7 @@ Deno.test("decision 32: one id is a run of its own in each team", async () => {
   assertEquals([await h.usage(), await h.usage(other.team)], [7, 4]);
 });
 
-Deno.test("decision 32: another team's run is the same 404 as one that never was", async () => {
+Deno.test("decision 32: another team's run is the same 404 as an unknown one", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("team");
   for (const step of STEPS) await step(h, 1);

@@ -29,7 +29,7 @@ Deno.test("contract 6: the first POST /v1/runs is 202, running, with its agent c
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("contract 6: the same opening again is 200, marked, and changes nothing", async () => {
+Deno.test("contract 6: a repeated opening is 200, marked as a replay, and changes nothing", async () => {
   await using h = await Harness.open();
   const first = await h.post("/v1/runs", aRun(1));
   const before = await h.dump();
@@ -80,7 +80,7 @@ Deno.test("decision 14: other fields may differ on a retry; the first ones are k
   assertEquals({ customer_id, feature, metadata, goal }, first);
 });
 
-Deno.test("decision 15: after a finish the opening's retry answers the run's status", async () => {
+Deno.test("decision 15: after a finish the opening's retry returns the run's status", async () => {
   await using h = await Harness.open();
   for (const [n, status] of FINISH_STATUSES.entries()) {
     const first = (await h.post("/v1/runs", aRun(n))).json;
@@ -91,18 +91,18 @@ Deno.test("decision 15: after a finish the opening's retry answers the run's sta
   }
 });
 
-Deno.test("decision 22: the first finish is 202 and answers the stored record", async () => {
+Deno.test("decision 22: the first finish is 202 and returns the stored record", async () => {
   await using h = await Harness.open();
   for (const [n, status] of FINISH_STATUSES.entries()) {
     await h.post("/v1/runs", aRun(n));
     h.nowMs += 10;
-    const sent = aFinish({ status, output: { n }, scores: { quality: 0.5, passed: true } });
-    const answer = await h.post(`/v1/runs/${runId(n)}/finish`, sent);
+    const input = aFinish({ status, output: { n }, scores: { quality: 0.5, passed: true } });
+    const answer = await h.post(`/v1/runs/${runId(n)}/finish`, input);
     assertEquals([answer.status, replayed(answer)], [202, null]);
     const received_at = at(10 * (n + 1));
-    assertEquals(answer.json, { id: runId(n), ...sent, received_at });
+    assertEquals(answer.json, { id: runId(n), ...input, received_at });
     const run = (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
-    assertEquals([run.status, run.finished_at, run.output], [status, sent.finished_at, { n }]);
+    assertEquals([run.status, run.finished_at, run.output], [status, input.finished_at, { n }]);
     assertEquals(
       run.scores.map((s: { name: string; value: unknown }) => [s.name, s.value]),
       [["quality", 0.5], ["passed", true]],
@@ -112,7 +112,7 @@ Deno.test("decision 22: the first finish is 202 and answers the stored record", 
   assertEquals(await h.usage(), 8);
 });
 
-Deno.test("decision 22: a finish without output and scores answers them as null", async () => {
+Deno.test("decision 22: a finish without output and scores returns them as null", async () => {
   await using h = await Harness.open();
   const answer = await h.post(`${PATH}/finish`, aFinish());
   const { id, status, finished_at, received_at, output, scores, ...rest } = answer.json;
@@ -123,12 +123,12 @@ Deno.test("decision 22: a finish without output and scores answers them as null"
 Deno.test("contract 6: finishing again is 200 with the first record, whatever is sent", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  const sent = aFinish({ output: { kept: true }, scores: { quality: 1 } });
-  const first = await h.post(`${PATH}/finish`, sent);
+  const input = aFinish({ output: { kept: true }, scores: { quality: 1 } });
+  const first = await h.post(`${PATH}/finish`, input);
   const before = await h.dump();
   h.nowMs += 60_000;
   const others = [
-    sent,
+    input,
     aFinish(),
     aFinish({ status: "failed", finished_at: at(9_000) }),
     aFinish({ output: { kept: false }, scores: { quality: 0 }, metadata: { late: 1 } }),
@@ -144,7 +144,7 @@ Deno.test("contract 6: finishing again is 200 with the first record, whatever is
   assertEquals((await h.get(PATH)).json.status, "success");
 });
 
-Deno.test("decision 16: a finish may come first; the opening joins it", async () => {
+Deno.test("decision 16: a finish may arrive first; the opening joins it", async () => {
   await using h = await Harness.open();
   const finish = await h.post(`${PATH}/finish`, aFinish({ status: "failed" }));
   assertEquals([finish.status, finish.json.status], [202, "failed"]);
@@ -161,7 +161,7 @@ Deno.test("decision 16: a finish may come first; the opening joins it", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 18: parts without an opening are readable as what they are", async () => {
+Deno.test("decision 18: parts without an opening are readable", async () => {
   await using h = await Harness.open();
   await h.post(`${PATH}/events`, { events: [anEvent(1)] });
   const run = (await h.get(PATH)).json;
@@ -171,7 +171,7 @@ Deno.test("decision 18: parts without an opening are readable as what they are",
   assertEquals((await h.get(PATH)).json.flags, []);
 });
 
-Deno.test("contract 4: status words of finish are strict, but an SDK's own word is taken", async () => {
+Deno.test("contract 4: status words of finish are strict, but an SDK's own word is accepted", async () => {
   await using h = await Harness.open();
   for (const status of ["ok", "fail", "running", "start", "error", "SUCCESS", ""]) {
     const { status: code, json } = await h.post(`${PATH}/finish`, aFinish({ status }));
@@ -185,7 +185,7 @@ Deno.test("contract 4: status words of finish are strict, but an SDK's own word 
   assertEquals([answer.status, answer.json.status], [202, "failed"]);
 });
 
-Deno.test("decisions, section 4: parent and goal of a run are kept and read", async () => {
+Deno.test("decisions, section 4: parent and goal of a run are stored and read", async () => {
   await using h = await Harness.open();
   const fields = {
     parent_run_id: runId(9),

@@ -1,4 +1,4 @@
-/** `POST /v1/runs/{id}/scores`: any order, retries, races, and runs that are gone. */
+/** `POST /v1/runs/{id}/scores`: any order, retries, races, and deleted runs. */
 import { assert, assertEquals } from "@std/assert";
 import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -19,8 +19,8 @@ const RUN = `/v1/runs/${runId(1)}`;
 const PATH = `${RUN}/scores`;
 const DAY_MS = 86_400_000;
 
-/** The score number `n` as the record of its run shows it. */
-function shown(n: number, fields: Record<string, unknown> = {}) {
+/** Score number `n` as shown in its run's record. */
+function storedScore(n: number, fields: Record<string, unknown> = {}) {
   const { id, name, value } = aScore(n);
   return { name, value, source: "api", id, received_at: at(), ...fields };
 }
@@ -31,11 +31,11 @@ Deno.test("scores: a source at the limit is kept, beyond it refused", async () =
   const source = "s".repeat(SCORE_SOURCE_CHARS_MAX);
   const refused = await h.post(PATH, aScore(1, { source: source + "s" }));
   assertEquals([refused.status, refused.json.field], [400, "source"]);
-  const taken = await h.post(PATH, aScore(1, { source }));
-  assertEquals([taken.status, taken.json.source], [202, source]);
+  const accepted = await h.post(PATH, aScore(1, { source }));
+  assertEquals([accepted.status, accepted.json.source], [202, source]);
 });
 
-Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 when it says something else", async () => {
+Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other content", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const before = await h.usage();
@@ -54,11 +54,11 @@ Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 when it say
     const { status, json } = await h.post(PATH, aScore(1, { [field]: other }));
     assertEquals([status, json.error, json.field], [409, "id_conflict", field]);
   }
-  assertEquals((await h.getSettled(RUN)).json.scores, [shown(1, { source: "review" })]);
+  assertEquals((await h.getSettled(RUN)).json.scores, [storedScore(1, { source: "review" })]);
   assertEquals(await h.usage(), before, "a score counts toward nothing");
 });
 
-Deno.test("scores: every order of a run's parts ends in one record, its own scores first", async () => {
+Deno.test("scores: every order of a run's parts gives one record, its own scores first", async () => {
   await using h = await Harness.open();
   const calls: [path: string, body: unknown][] = [
     ["", aRun(1)],
@@ -73,7 +73,7 @@ Deno.test("scores: every order of a run's parts ends in one record, its own scor
     for (const [n, [path, body]] of order.entries()) {
       const where = path === "" ? "/v1/runs" : RUN + path;
       assertEquals((await h.post(where, body, { key })).status, 202, where);
-      // Summed up in between, too.
+      // Also aggregated in between.
       if (n === 2) await h.worker.idle();
     }
     const { cost, ...record } = (await h.getSettled(RUN, { key })).json;
@@ -82,14 +82,14 @@ Deno.test("scores: every order of a run's parts ends in one record, its own scor
   }
   assertEquals((records[0] as { scores: unknown }).scores, [
     { name: "own", value: true, source: "self" },
-    shown(1),
-    shown(2, { name: "passed", value: false, source: "ci" }),
+    storedScore(1),
+    storedScore(2, { name: "passed", value: false, source: "ci" }),
   ]);
   assertEquals(records, Array(records.length).fill(records[0]));
   await assertClean(h.store);
 });
 
-Deno.test("scores: a score changes no cost and makes none pending, but moves updated_at", async () => {
+Deno.test("scores: a score changes no cost and makes none pending, but updates updated_at", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/finish`, aFinish());
@@ -104,13 +104,13 @@ Deno.test("scores: a score changes no cost and makes none pending, but moves upd
   assertEquals((await h.getSettled("/v1/runs?has=late")).json.runs, []);
 });
 
-Deno.test("scores: one alone is a run that is not open yet, and goes after 7 days", async () => {
+Deno.test("scores: a score alone is a run that is not open yet, and expires after 7 days", async () => {
   await using h = await Harness.open();
   await h.post(PATH, aScore(1));
   await h.worker.idle();
   const { status, flags, scores, received_at } = (await h.get(RUN)).json;
   assertEquals([status, flags, received_at], ["running", ["no_opening"], at()]);
-  assertEquals(scores, [shown(1)]);
+  assertEquals(scores, [storedScore(1)]);
   assertEquals((await h.get("/v1/runs?has=orphan")).json.runs.length, 1);
   await assertClean(h.store);
   h.nowMs += 7 * DAY_MS;
@@ -122,7 +122,7 @@ Deno.test("scores: one alone is a run that is not open yet, and goes after 7 day
   await assertClean(h.store);
 });
 
-Deno.test("scores: they stay when payloads go by age, and go with the record", async () => {
+Deno.test("scores: they stay when payloads expire, and are removed with the record", async () => {
   await using h = await Harness.open({ tier: "free" });
   await h.post("/v1/runs", aRun(1, { goal: "to be removed" }));
   await h.post(`${RUN}/events`, { events: events(1, 3) });
@@ -131,8 +131,10 @@ Deno.test("scores: they stay when payloads go by age, and go with the record", a
   await h.worker.idle();
   h.nowMs += 8 * DAY_MS;
   await h.sweep.sweepNow();
-  const kept = (await h.get(RUN)).json;
-  assertEquals([kept.payload, kept.goal, kept.scores], ["removed", null, [shown(1)]]);
+  const accepted = (await h.get(RUN)).json;
+  assertEquals([accepted.payload, accepted.goal, accepted.scores], ["removed", null, [
+    storedScore(1),
+  ]]);
   assertEquals((await h.post(PATH, aScore(1))).status, 200);
   h.nowMs += 25 * DAY_MS;
   await h.sweep.sweepNow();
@@ -140,7 +142,7 @@ Deno.test("scores: they stay when payloads go by age, and go with the record", a
   await assertClean(h.store);
 });
 
-Deno.test("scores: a deleted run refuses them, and nothing of them is left", async () => {
+Deno.test("scores: a deleted run refuses them, and none of them is left", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   for (let n = 1; n <= 3; n++) await h.post(PATH, aScore(n));
@@ -155,7 +157,7 @@ Deno.test("scores: a deleted run refuses them, and nothing of them is left", asy
   await assertClean(h.store);
 });
 
-Deno.test("scores: of many at once, beside events of the run, none is lost and none passes the most", async () => {
+Deno.test("scores: of many concurrent scores and events of a run, none is lost and the limit holds", async () => {
   await using h = await Harness.open();
   const numbers = Array.from({ length: ADDED_SCORES_MAX + 20 }, (_, n) => n + 1);
   const answers: Answer[] = [];
@@ -174,14 +176,14 @@ Deno.test("scores: of many at once, beside events of the run, none is lost and n
   assert(refused.every(({ json }) => json.error === "score_cap_reached"));
   const { scores, usage } = (await h.getSettled(RUN)).json;
   assertEquals([scores.length, usage.events], [ADDED_SCORES_MAX, 22]);
-  // What is stored is known for ever, also when there is room for nothing else.
-  const known = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
-  assertEquals((await h.post(PATH, known)).status, 200);
+  // A stored score stays known, also when there is no space for another.
+  const current = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
+  assertEquals((await h.post(PATH, current)).status, 200);
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
   await assertClean(h.store);
 });
 
-Deno.test("scores: the audit finds one that is lost, and one that nobody counted", async () => {
+Deno.test("scores: verify finds a lost score and an uncounted one", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(PATH, aScore(1));
@@ -190,8 +192,8 @@ Deno.test("scores: the audit finds one that is lost, and one that nobody counted
   const key = ["events", runId(1), h.team.id, "score", scoreId(1)];
   const { value } = await h.store.reader.get(key);
   const differences = async () => {
-    const found = (await verifyStore(h.store, { pauseMs: 0 })).differences;
-    return found.map(({ what, expected }) => `${what} ${expected}`);
+    const result = (await verifyStore(h.store, { pauseMs: 0 })).differences;
+    return result.map(({ what, expected }) => `${what} ${expected}`);
   };
   await h.store.writer.commit({ deletes: [key] });
   assertEquals(await differences(), [`scores of ${runId(1)} scores 1`]);
@@ -200,7 +202,7 @@ Deno.test("scores: the audit finds one that is lost, and one that nobody counted
   assertEquals(await differences(), [`scores of ${runId(1)} scores 3`]);
 });
 
-Deno.test("scores: one id names another score in each run, and in each team", async () => {
+Deno.test("scores: one id names a different score in each run and each team", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const post = (n: number, value: number, key = h.key) =>

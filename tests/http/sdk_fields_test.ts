@@ -1,4 +1,4 @@
-/** What official SDKs send beyond the contract's tables (decisions, section 4). */
+/** Fields of the official SDKs beyond the contract's tables (decisions, section 4). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,
@@ -23,7 +23,7 @@ function append(h: Harness, ...events: unknown[]): Promise<Answer> {
 
 Deno.test("section 4: a run keeps its parent, goal, customer and feature", async () => {
   await using h = await Harness.open();
-  const sent = await h.post(
+  const response = await h.post(
     "/v1/runs",
     aRun(1, {
       parent_run_id: runId(7, "us"),
@@ -35,9 +35,9 @@ Deno.test("section 4: a run keeps its parent, goal, customer and feature", async
       sdk_version: "1.4.2",
     }),
   );
-  assertEquals(sent.status, 202);
+  assertEquals(response.status, 202);
   const names = ["id", "agent", "started_at", "received_at", "status"];
-  assertEquals(Object.keys(sent.json), names);
+  assertEquals(Object.keys(response.json), names);
   const run = await recordOf(h);
   assertEquals(run.links, { parent: runId(7, "us"), children: [] });
   assertEquals(run.goal, "Find the ö in the haystack\nand report");
@@ -47,22 +47,22 @@ Deno.test("section 4: a run keeps its parent, goal, customer and feature", async
 for (const seconds of [60, 61, 86_399, 86_400]) {
   Deno.test(`section 4: idle_timeout_seconds ${seconds} is accepted`, async () => {
     await using h = await Harness.open();
-    const sent = await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: seconds }));
-    assertEquals(sent.status, 202);
+    const response = await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: seconds }));
+    assertEquals(response.status, 202);
   });
 }
 
 for (const seconds of [0, 59, 86_401, -60, 60.5, "60", true]) {
-  Deno.test(`R9: idle_timeout_seconds ${JSON.stringify(seconds)} is dropped and told`, async () => {
+  Deno.test(`R9: idle_timeout_seconds ${JSON.stringify(seconds)} is dropped and reported`, async () => {
     await using h = await Harness.open();
     const answer = await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: seconds }));
-    const told = answer.headers.get("runledger-dropped");
-    assertEquals([answer.status, told], [202, "idle_timeout_seconds=1"]);
+    const actual = answer.headers.get("runledger-dropped");
+    assertEquals([answer.status, actual], [202, "idle_timeout_seconds=1"]);
     assertEquals((await recordOf(h)).flags, ["dropped_fields"]);
   });
 }
 
-Deno.test("section 4: metadata of a wrong kind is refused by name", async () => {
+Deno.test("section 4: metadata of a wrong type is refused by name", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const { status, json } = await h.post(`${PATH}/finish`, aFinish({ metadata: "text" }));
@@ -73,8 +73,8 @@ Deno.test("section 4: metadata of a wrong kind is refused by name", async () => 
 Deno.test("section 4: labels of a finish join those of the run, the later ones winning", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { metadata: { env: "test", step: 1 } }));
-  const sent = await h.post(`${PATH}/finish`, aFinish({ metadata: { step: 2, done: true } }));
-  assertEquals(sent.status, 202);
+  const response = await h.post(`${PATH}/finish`, aFinish({ metadata: { step: 2, done: true } }));
+  assertEquals(response.status, 202);
   assertEquals((await recordOf(h)).metadata, { env: "test", step: 2, done: true });
 });
 
@@ -87,16 +87,16 @@ Deno.test("section 4: a heartbeat keeps customer, feature and output", async () 
   assertEquals([run.customer_id, run.feature, run.output], ["acme", "backup", output]);
 });
 
-Deno.test("decision 19: external_id takes the place of an absent id", async () => {
+Deno.test("decision 19: external_id replaces an absent id", async () => {
   await using h = await Harness.open();
   const { id: _, ...rest } = anEvent(1);
-  const sent = await append(
+  const response = await append(
     h,
     { ...rest, external_id: eventId(1) },
     { ...rest, id: null, external_id: eventId(2) },
     { ...rest, id: eventId(1), external_id: eventId(3) },
   );
-  assertEquals([sent.status, sent.json], [202, { accepted: 2, duplicates: 1 }]);
+  assertEquals([response.status, response.json], [202, { accepted: 2, duplicates: 1 }]);
   const ids = (await recordOf(h)).events.map((event: { id: string }) => event.id);
   assertEquals(ids, [eventId(1), eventId(2)]);
 });
@@ -116,7 +116,7 @@ Deno.test("decision 19: id wins over external_id, also when it is wrong", async 
   ]);
 });
 
-Deno.test("section 4: an event keeps its turn, and one without has none", async () => {
+Deno.test("section 4: an event keeps its turn, and one without a turn has none", async () => {
   await using h = await Harness.open();
   await append(h, anEvent(1, { turn: 1 }), anEvent(2, { turn: 40 }), anEvent(3, { turn: null }));
   const turns = (await recordOf(h)).events.map((event: { turn?: number }) => event.turn);
@@ -180,15 +180,15 @@ Deno.test("section 4: an SDK's failed is a heartbeat's fail, its error a finish'
   assertEquals((await h.get(path)).json.status, "failed");
 });
 
-Deno.test("section 4: every other word is as strict for an SDK as for everybody", async () => {
+Deno.test("section 4: every other word is as strict for an SDK as for any client", async () => {
   await using h = await Harness.open();
   for (const status of ["error", "success", "FAILED", "failed "]) {
-    const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { status }), SDK);
-    assertEquals([sent.status, sent.json.field], [400, "status"], status);
+    const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status }), SDK);
+    assertEquals([response.status, response.json.field], [400, "status"], status);
   }
   for (const status of ["ok", "fail", "start", "Error"]) {
-    const sent = await h.post(`${PATH}/finish`, aFinish({ status }), SDK);
-    assertEquals([sent.status, sent.json.field], [400, "status"], status);
+    const answer = await h.post(`${PATH}/finish`, aFinish({ status }), SDK);
+    assertEquals([answer.status, answer.json.field], [400, "status"], status);
   }
 });
 

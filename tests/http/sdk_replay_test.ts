@@ -1,6 +1,6 @@
 /**
- * Requests as the two official AgentPing SDKs send them, in TypeScript and for Laravel. Both drop a call
- * that is answered with 4xx and say nothing, so none of these may be refused.
+ * Requests as the two official AgentPing SDKs send them, in TypeScript and for Laravel. Both
+ * silently drop a call that is answered with 4xx, so none of these may be refused.
  */
 import { assert, assertEquals } from "@std/assert";
 import { at, eventId, runId } from "../support/builders/requests.ts";
@@ -17,7 +17,7 @@ const LARAVEL = { "Content-Type": "application/json", "User-Agent": "agentping-l
 
 type Fields = Record<string, unknown>;
 
-/** An SDK that talks to a service: what it cannot deliver fails the test. */
+/** An SDK connected to a service: an undelivered call fails the test. */
 class Sdk {
   readonly #h: Harness;
   readonly #headers: Record<string, string>;
@@ -77,12 +77,12 @@ Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", a
   const run = await sdk.record(1);
   assertEquals(run.status, "success");
   assertEquals([run.usage.input_tokens, run.usage.output_tokens], [1_024, 312]);
-  // 1,024 × $3 and 312 × $15 a million.
+  // 1,024 × $3 and 312 × $15 per million.
   assertEquals(run.cost_usd, 0.007752);
   assertEquals(run.scores[0].value, 0.93);
 });
 
-Deno.test("SDK: a run with all options, six events in turns and a failure is whole", async () => {
+Deno.test("SDK: a run with all options, six events in turns and a failure is complete", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(9);
@@ -135,9 +135,9 @@ Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", 
   await sdk.heartbeat(5, { status: "ok", input_tokens: 10, output_tokens: 5, feature: "mail" });
   const laravel = new Sdk(h, LARAVEL);
   await laravel.heartbeat(6, { status: "failed", customer_id: "acme" });
-  const shown = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => sdk.record(n)));
+  const displayed = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => sdk.record(n)));
   assertEquals(
-    shown.map(({ status, duration_ms, cost_usd }) => [status, duration_ms, cost_usd]),
+    displayed.map(({ status, duration_ms, cost_usd }) => [status, duration_ms, cost_usd]),
     [
       ["success", 0, 0],
       ["success", 12_300, 0.084],
@@ -149,7 +149,7 @@ Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", 
   );
 });
 
-Deno.test("SDK: a conversation opens its run in each process, and goes on after its end", async () => {
+Deno.test("SDK: a conversation opens its run in each process, and continues after its end", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   for (const turn of [1, 2, 3]) {
@@ -166,15 +166,18 @@ Deno.test("SDK: a conversation opens its run in each process, and goes on after 
   assertEquals([run.status, run.usage.llm_calls, run.cost_usd], ["success", 4, 0.031008]);
 });
 
-Deno.test("SDK: a script's 230 events come in batches and are stored in order", async () => {
+Deno.test("SDK: a script's 230 events are sent in batches and stored in order", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
-  let sent = 0;
+  let sentCount = 0;
   for (const count of [49, 50, 50, 50, 31]) {
     await sdk.events(
       1,
-      Array.from({ length: count }, () => event(++sent, "log", { message: `line ${sent}` })),
+      Array.from(
+        { length: count },
+        () => event(++sentCount, "log", { message: `line ${sentCount}` }),
+      ),
     );
   }
   const { events } = await sdk.record(1);
@@ -211,7 +214,7 @@ Deno.test("SDK: Laravel's status word and the old name of an event's id are unde
   assertEquals([run.status, run.events.length], ["failed", 1]);
 });
 
-Deno.test("SDK: odd details of a payload cost no event of the batch", async () => {
+Deno.test("SDK: odd details of a payload lose no event of the batch", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
@@ -269,7 +272,7 @@ Deno.test("SDK: no odd detail loses an opening or leaves a run open", async () =
   assertEquals([truncated.output.truncated, truncated.output.bytes], [true, 600_011]);
 });
 
-Deno.test("SDK: a batch of large events is stored, and one that is too large takes none along", async () => {
+Deno.test("SDK: a batch of large events is stored, and an event that is too large affects no other", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);

@@ -1,11 +1,11 @@
-/** `/v1/spend` and `/v1/spend/unpriced`: who may ask, and what is no question. */
+/** `/v1/spend` and `/v1/spend/unpriced`: access and invalid queries. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aContribution, LINE, NOTHING, storeSpend, UNPRICED } from "../support/builders/spend.ts";
 
-Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () => {
+Deno.test("GET /v1/spend: each bad parameter is refused by name", async () => {
   await using h = await Harness.open();
   const range = [
     ["from=yesterday", "from"],
@@ -17,7 +17,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () =
     ["to=2026-11-31", "to"],
     ["to=10000-01-01", "to"],
     ["from=2026-11-02&to=2026-11-01", "from"],
-    // Without "to" it is today.
+    // Without "to" the range ends today.
     ["from=2026-11-22", "from"],
     ["from=2023-01-01&to=2024-02-05", "from"],
     ["from=%FF", "from"],
@@ -25,7 +25,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () =
     ["model=(unattributed)", "model"],
     [`provider=${"\u{1F600}".repeat(257)}`, "provider"],
   ] as const;
-  const rest = [
+  const remainder = [
     ["group_by=week", "group_by"],
     ["group_by=customer_id", "group_by"],
     ["group_by=Day", "group_by"],
@@ -36,7 +36,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () =
     [`feature=${"f".repeat(257)}`, "feature"],
     ["agent=%", "agent"],
   ] as const;
-  for (const [query, field] of [...range, ...rest]) {
+  for (const [query, field] of [...range, ...remainder]) {
     const answer = await h.get(`/v1/spend?${query}`);
     assertEquals([answer.status, answer.json.error, answer.json.field], [
       400,
@@ -57,7 +57,7 @@ Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () =
   assertEquals(longest.status, 200);
 });
 
-Deno.test("GET /v1/spend: only keys with the scope read may ask, and see their own team alone", async () => {
+Deno.test("GET /v1/spend: the scope read is required, and a team sees only its own spend", async () => {
   await using h = await Harness.open();
   await storeSpend(h, [aContribution({ models: [LINE, UNPRICED] })]);
   const other = await h.addTeam("team");
@@ -80,9 +80,9 @@ Deno.test("GET /v1/spend: only keys with the scope read may ask, and see their o
   assertEquals((await h.get("/v1/spend")).json.totals.unpriced.llm_calls, 1);
 });
 
-Deno.test("GET /v1/spend: a store that fails is 503, and tells nothing of it", async () => {
+Deno.test("GET /v1/spend: a failing store is 503 without details", async () => {
   const spend: AppDeps["spend"] = {
-    // deno-lint-ignore require-yield -- it fails before there is anything
+    // deno-lint-ignore require-yield -- it fails before the first row
     async *rows() {
       await Promise.resolve();
       throw new StorageUnavailable("Cannot list roll-ups: secret detail");

@@ -1,4 +1,4 @@
-/** `/v1/spend`: what runs cost, over roll-ups as the worker writes them. */
+/** `/v1/spend`: cost of runs, over roll-ups written by the worker. */
 import { assertEquals } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 import {
@@ -12,12 +12,12 @@ import {
 } from "../support/builders/spend.ts";
 
 /** Keys and dollars of the groups of an answer. */
-// deno-lint-ignore no-explicit-any -- any answer
+// deno-lint-ignore no-explicit-any -- any response
 function costs(json: any): [string, number][] {
   return json.groups.map((group: { key: string; cost_usd: number }) => [group.key, group.cost_usd]);
 }
 
-Deno.test("GET /v1/spend: without parameters it is the last 30 days by day, zeros too", async () => {
+Deno.test("GET /v1/spend: the default is the last 30 days by day, including zeros", async () => {
   await using h = await Harness.open();
   await storeSpend(h, [aContribution(), aContribution({ day: "2026-10-23" })]);
   await storeSpend(h, [aContribution({ day: "2026-10-22" }), aContribution({ day: "2026-11-22" })]);
@@ -45,7 +45,7 @@ Deno.test("GET /v1/spend: without parameters it is the last 30 days by day, zero
   assertEquals([totals.runs, totals.cost_usd, totals.input_tokens], [2, 2, 2_000]);
 });
 
-Deno.test("GET /v1/spend: a range has its first and last day, over months and leap days", async () => {
+Deno.test("GET /v1/spend: a range includes its first and last day, across months and leap days", async () => {
   await using h = await Harness.open();
   const days = ["2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"];
   await storeSpend(h, days.map((day) => aContribution({ day })));
@@ -70,7 +70,7 @@ Deno.test("GET /v1/spend: a range has its first and last day, over months and le
   assertEquals(none.totals, NOTHING);
 });
 
-Deno.test("GET /v1/spend: each grouping has its groups by falling cost, which add up", async () => {
+Deno.test("GET /v1/spend: each grouping lists its groups by falling cost, and they add up", async () => {
   await using h = await Harness.open();
   const cheap = { ...LINE, model: "mini", provider: null, cost: 1n };
   await storeSpend(h, [
@@ -78,24 +78,24 @@ Deno.test("GET /v1/spend: each grouping has its groups by falling cost, which ad
     aContribution({ labels: { agent: "b", status: "failed" }, models: [LINE, LINE, LINE] }),
     aContribution({ labels: { agent: null, customer: "(unattributed)" }, models: [cheap] }),
   ]);
-  const wanted = {
+  const expected = {
     agent: [["b", 3], ["a", 1], ["(unattributed)", 1e-12]],
     customer: [["(unattributed)", 3.000000000001], ["acme", 1]],
     feature: [["(unattributed)", 3.000000000001], ["search", 1]],
     status: [["failed", 3], ["success", 1.000000000001]],
     model: [["openai/gpt-4o", 4], ["mini", 1e-12], ["(unattributed)", 0]],
   };
-  for (const [groupBy, groups] of Object.entries(wanted)) {
+  for (const [groupBy, groups] of Object.entries(expected)) {
     const { json } = await h.get(`/v1/spend?group_by=${groupBy}`);
     assertEquals(costs(json), groups as [string, number][], groupBy);
     assertEquals([json.totals.runs, json.totals.cost_usd], [3, 4.000000000001], groupBy);
     assertEquals(json.totals.successful_runs, 2);
-    // Half of it and half a picodollar, rounded up.
+    // Half of it plus half a picodollar, rounded up.
     assertEquals(json.totals.cost_per_successful_run, 2.000000000001);
   }
 });
 
-Deno.test("GET /v1/spend: by model names both parts, and what belongs to none has no runs", async () => {
+Deno.test("GET /v1/spend: by model names provider and model, and cost without a model has no runs", async () => {
   await using h = await Harness.open();
   const heartbeat = aContribution({ models: [], cost: 5n * DOLLAR, events: 1 });
   await storeSpend(h, [aContribution({ models: [LINE, UNPRICED] }), heartbeat]);
@@ -126,7 +126,7 @@ Deno.test("GET /v1/spend: by model names both parts, and what belongs to none ha
   assertEquals(totals.unpriced, tokens);
 });
 
-Deno.test("GET /v1/spend: filters combine, and are told back by the names they were sent by", async () => {
+Deno.test("GET /v1/spend: filters combine, and are echoed by the names they were sent by", async () => {
   await using h = await Harness.open();
   const other = { ...LINE, provider: null, model: "gpt-4o", cost: 10n * DOLLAR };
   await storeSpend(h, [
@@ -169,7 +169,7 @@ Deno.test("GET /v1/spend: filters combine, and are told back by the names they w
   });
 });
 
-Deno.test("GET /v1/spend: sums beyond what a number can count are exact before they are written", async () => {
+Deno.test("GET /v1/spend: sums beyond a number's precision are exact", async () => {
   await using h = await Harness.open();
   const huge = { ...LINE, inputTokens: 2n ** 53n - 1n, cost: 999_999n * DOLLAR + 1n };
   await storeSpend(h, Array.from({ length: 3 }, () => aContribution({ models: [huge] })));

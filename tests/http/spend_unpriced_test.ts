@@ -1,4 +1,4 @@
-/** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
+/** `/v1/spend/unpriced`: models without a price, over roll-ups written by the worker. */
 import { assertEquals } from "@std/assert";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
@@ -89,7 +89,7 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
   }
 });
 
-Deno.test("GET /v1/spend/unpriced: cached tokens are as input without a rate, and apart beyond it", async () => {
+Deno.test("GET /v1/spend/unpriced: cached tokens are priced as input without a rate, and separately beyond it", async () => {
   const plain = { ...ROW, rates: { ...ROW.rates, cachedInput: null } };
   await using h = await withRates(plain, { ...ROW, model: "apart-old" });
   await storeSpend(h, [
@@ -102,14 +102,14 @@ Deno.test("GET /v1/spend/unpriced: cached tokens are as input without a rate, an
     }),
   ]);
   const { models, estimate_total_usd } = (await h.get("/v1/spend/unpriced")).json;
-  const told = models.map((
+  const reported = models.map((
     model: { model: string; estimate: { cost_usd: number } | null },
   ) => [model.model, model.estimate?.cost_usd ?? null]);
-  assertEquals(told, [["brand-new", 0.003], ["(other models)", null], ["apart", 0.00003]]);
+  assertEquals(reported, [["brand-new", 0.003], ["(other models)", null], ["apart", 0.00003]]);
   assertEquals(estimate_total_usd, 0.00303);
 });
 
-Deno.test("GET /v1/spend/unpriced: beyond the most models those with the fewest tokens are left out", async () => {
+Deno.test("GET /v1/spend/unpriced: beyond the model limit those with the fewest tokens are left out", async () => {
   await using h = await Harness.open();
   const runs = Array.from(
     { length: 1_003 },

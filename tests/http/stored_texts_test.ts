@@ -4,10 +4,10 @@ import type { Document, DocumentedSchema } from "../../routes/docs/document.ts";
 import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
-/** A pattern that ends where it says, without anything that repeats without an end. */
+/** An anchored pattern without unbounded repetition. */
 const BOUNDED_PATTERN = /^\^(?:[^*+]|\\[*+])*\$$/;
 
-/** Names of texts in a schema that may be of any length. */
+/** Names of unbounded texts in a schema. */
 function unbounded(document: Document, schema: DocumentedSchema, at: string): string[] {
   if (schema.$ref !== undefined) {
     return unbounded(document, document.components.schemas[schemaName(schema.$ref)] ?? {}, at);
@@ -31,38 +31,38 @@ function isUnboundedText(schema: DocumentedSchema): boolean {
     !BOUNDED_PATTERN.test(schema.pattern ?? "");
 }
 
-/** Payloads of any type, of which only the size in bytes is bounded. */
+/** Payloads of any type, limited only by their size in bytes. */
 const PAYLOADS = ["POST /v1/runs/{id}/finish.output", "POST /v1/heartbeats.output"];
 
 Deno.test("every text of a body has a bound", () => {
   const document = describedApi();
-  const found = documentedCalls(document).flatMap(({ method, path, call }) =>
+  const result = documentedCalls(document).flatMap(({ method, path, call }) =>
     Object.values(call.requestBody?.content ?? {}).flatMap(({ schema }) =>
       unbounded(document, schema, `${method} ${path}`)
     )
   );
-  assertEquals(Array.from(new Set(found)).filter((text) => !PAYLOADS.includes(text)), []);
+  assertEquals(Array.from(new Set(result)).filter((text) => !PAYLOADS.includes(text)), []);
 });
 
-/** Calls whose query is stored: all others only ask. */
+/** Calls whose query is stored: all others only read. */
 const STORED_QUERIES = ["/v1/ping"];
 
-/** One that is longer is cut, and the answer says so. */
+/** A longer text is cut, and the response reports it. */
 const NOTES = ["/v1/ping query metadata"];
 
-/** Parts of a path that only name what is stored under them already. */
+/** Path segments that only name existing data. */
 const NAMES = ["/v1/rate-card/{id} path id"];
 
-Deno.test("every text of a path, and of a query that is stored, has a bound", () => {
+Deno.test("every text of a path, and of a stored query, has a bound", () => {
   const document = describedApi();
-  const found = documentedCalls(document).flatMap(({ path, call }) =>
+  const result = documentedCalls(document).flatMap(({ path, call }) =>
     call.parameters
       .filter((each) => each.in === "path" || (each.in === "query" && isStored(path)))
       .flatMap(({ name, in: where, schema }) =>
         unbounded(document, schema, `${path} ${where} ${name}`)
       )
   );
-  assertEquals([...new Set(found)].sort(), [...NOTES, ...NAMES].sort());
+  assertEquals([...new Set(result)].sort(), [...NOTES, ...NAMES].sort());
 });
 
 function isStored(path: string): boolean {

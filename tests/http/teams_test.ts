@@ -1,4 +1,4 @@
-/** `/v1/teams`: what the operator does with teams, and when it is felt. */
+/** `/v1/teams`: the operator's changes to teams, and when they take effect. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createTeamStore } from "../../kv/teams/teams.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
@@ -12,7 +12,7 @@ function change(h: Harness, id: string, fields: unknown): Promise<Answer> {
   return operate(h, "PATCH", `/v1/teams/${id}`, fields);
 }
 
-Deno.test("POST /v1/teams makes a team whose first key works at once and is shown this once", async () => {
+Deno.test("POST /v1/teams creates a team whose first key works immediately and is shown only once", async () => {
   await using h = await openWithOperator();
   const answer = await operate(h, "POST", "/v1/teams", {
     name: "Acme",
@@ -39,16 +39,16 @@ Deno.test("POST /v1/teams makes a team whose first key works at once and is show
   assert(!read.text.includes("apk_"));
 });
 
-Deno.test("no team's id says anything about another's", async () => {
+Deno.test("a team's id reveals nothing about another's", async () => {
   await using h = await openWithOperator();
   const ids: string[] = [];
   for (let n = 0; n < 20; n++) ids.push((await aTeam(h)).id);
-  // Names by time begin alike; these have half of all beginnings of a digit, or more.
+  // Time-ordered names begin alike; these use at least half of all leading digits.
   assert(new Set(ids.map((id) => id[0])).size > 8, ids.join());
   assert(new Set(ids.map((id) => id.slice(0, 4))).size === ids.length);
 });
 
-Deno.test("GET /v1/teams lists every team once, also when teams are made between pages", async () => {
+Deno.test("GET /v1/teams lists every team once, also when teams are created between pages", async () => {
   await using h = await openWithOperator();
   const made = new Set([h.team.id as string]);
   for (let n = 0; n < 6; n++) made.add((await aTeam(h, { name: `team ${n}` })).id);
@@ -69,7 +69,7 @@ Deno.test("GET /v1/teams lists every team once, also when teams are made between
   }
 });
 
-Deno.test("PATCH /v1/teams/{id} changes what is sent and nothing else", async () => {
+Deno.test("PATCH /v1/teams/{id} changes only the fields sent", async () => {
   await using h = await openWithOperator();
   const { id, key: _, ...team } = await aTeam(h, { owner_email: "a@example.com" });
   const moved = await change(h, id, { tier: "enterprise", rate: { sustained: 3, burst: 7 } });
@@ -81,12 +81,12 @@ Deno.test("PATCH /v1/teams/{id} changes what is sent and nothing else", async ()
   assertEquals(limited.rate, expected.rate);
   const cleared = (await change(h, id, { rate: null, owner_email: null, name: null })).json;
   assertEquals([cleared.rate, cleared.owner_email, cleared.name], [null, null, "Acme"]);
-  // Whoever leaves the plan leaves its limits behind.
+  // Leaving the plan removes its limits.
   assertEquals((await change(h, id, { tier: "team" })).json.limits, null);
   assertEquals((await change(h, id, { tier: "enterprise" })).json.limits, null);
 });
 
-Deno.test("PATCH /v1/teams/{id} refuses what no team can be, and stores nothing of it", async () => {
+Deno.test("PATCH /v1/teams/{id} refuses invalid values, and stores nothing of the request", async () => {
   await using h = await openWithOperator();
   const { id } = await aTeam(h);
   const before = await h.dump();
@@ -110,16 +110,16 @@ Deno.test("PATCH /v1/teams/{id} refuses what no team can be, and stores nothing 
   for (const unknown of ["0".repeat(26), "x", "%00", "k".repeat(3_000)]) {
     assertEquals((await change(h, unknown, { name: "x" })).status, 404);
     assertEquals((await operate(h, "GET", `/v1/teams/${unknown}`)).status, 404);
-    const made = await operate(h, "POST", `/v1/teams/${unknown}/keys`, {
+    const created = await operate(h, "POST", `/v1/teams/${unknown}/keys`, {
       kind: "api_key",
       name: "k",
     });
-    assertEquals(made.status, 404);
+    assertEquals(created.status, 404);
   }
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("the most that can be set for a team is what the table of limits says", async () => {
+Deno.test("the maximum of each team setting is in the table of limits", async () => {
   await using h = await openWithOperator();
   const { id } = await aTeam(h, { tier: "enterprise" });
   const rate = (n: number) => ({ rate: { sustained: n, burst: n } });
@@ -132,7 +132,7 @@ Deno.test("the most that can be set for a team is what the table of limits says"
   assertEquals((await operate(h, "GET", "/v1/teams?limit=500")).status, 200);
 });
 
-Deno.test("limits set for a team are the ones that hold: agents, metadata and the month's events", async () => {
+Deno.test("a team's own limits apply: agents, metadata and the month's events", async () => {
   await using h = await openWithOperator();
   const { id, key: { secret: key } } = await aTeam(h, { tier: "enterprise" });
   const metadata = { a: 1, b: 2, c: 3 };
@@ -148,15 +148,15 @@ Deno.test("limits set for a team are the ones that hold: agents, metadata and th
   assertEquals((await h.get("/v1/usage", { key })).json.included, null);
 });
 
-Deno.test("a rate set for a team is the one its next request is told", async () => {
+Deno.test("a team's own rate is reported on its next request", async () => {
   await using h = await openWithOperator();
   const { id, key: { secret: key } } = await aTeam(h);
   await change(h, id, { rate: { sustained: 3, burst: 6 } });
-  const told = (await h.post("/v1/runs", aRun(1), { key })).headers.get("ratelimit-policy");
-  assertEquals(told, '"ingest";q=6;w=2');
+  const actual = (await h.post("/v1/runs", aRun(1), { key })).headers.get("ratelimit-policy");
+  assertEquals(actual, '"ingest";q=6;w=2');
 });
 
-Deno.test("every call of a suspended team is refused and stores nothing; what it has is kept", async () => {
+Deno.test("every call of a suspended team is refused and stores nothing; its data is kept", async () => {
   await using h = await openWithOperator();
   const { id, key: { secret: key } } = await aTeam(h);
   const token = (await h.post("/v1/keys", { kind: "ping_token", name: "t", agent: "nightly" }, {
@@ -181,7 +181,7 @@ Deno.test("every call of a suspended team is refused and stores nothing; what it
   const ping = await h.get("/v1/ping", { key: token });
   assertEquals([ping.status, ping.text.split(" ", 1)], [403, ["forbidden"]]);
   assertEquals(await h.dump(), before);
-  // Said again it is the first time that counts, and others are served all the while.
+  // A repeat keeps the first time, and other teams are served throughout.
   h.nowMs += 1_000;
   assertEquals((await change(h, id, { suspended: true })).json.suspended_at, at());
   assertEquals((await h.post("/v1/runs", aRun(2))).status, 202);
@@ -189,7 +189,7 @@ Deno.test("every call of a suspended team is refused and stores nothing; what it
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key })).status, 200);
 });
 
-Deno.test("a suspension made by another instance is felt within 10 s", async () => {
+Deno.test("a suspension by another instance takes effect within 10 s", async () => {
   await using h = await openWithOperator();
   const { id, key: { secret: key } } = await aTeam(h);
   assertEquals((await h.post("/v1/runs", aRun(1), { key })).status, 202);
@@ -200,7 +200,7 @@ Deno.test("a suspension made by another instance is felt within 10 s", async () 
   assertEquals((await h.post("/v1/runs", aRun(2), { key })).status, 403);
 });
 
-Deno.test("of many changes of a team at once none is lost", async () => {
+Deno.test("of many concurrent changes of a team none is lost", async () => {
   await using h = await openWithOperator();
   const { id } = await aTeam(h);
   const changes = [{ name: "B" }, { tier: "business" }, { owner_email: "b@example.com" }, {
@@ -223,7 +223,7 @@ Deno.test("of many changes of a team at once none is lost", async () => {
   ]);
 });
 
-Deno.test("POST /v1/teams/{id}/keys lets a team in again that lost every key", async () => {
+Deno.test("POST /v1/teams/{id}/keys restores access for a team that lost every key", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   await h.request("DELETE", `/v1/keys/${key.id}`, { key: key.secret });
@@ -231,13 +231,13 @@ Deno.test("POST /v1/teams/{id}/keys lets a team in again that lost every key", a
   const body = { kind: "api_key", name: "way back", scopes: ["admin"] };
   // Keys of one millisecond have no order.
   h.nowMs += 1;
-  const made = await operate(h, "POST", `/v1/teams/${id}/keys`, body);
-  assertEquals([made.status, made.headers.get("cache-control")], [201, "no-store"]);
-  const { keys } = (await h.get("/v1/keys", { key: made.json.secret })).json;
+  const created = await operate(h, "POST", `/v1/teams/${id}/keys`, body);
+  assertEquals([created.status, created.headers.get("cache-control")], [201, "no-store"]);
+  const { keys } = (await h.get("/v1/keys", { key: created.json.secret })).json;
   assertEquals(keys.map(({ name }: { name: string }) => name), ["first key", "way back"]);
 });
 
-Deno.test("the operator's key is never in the log, and no team is in its requests' lines", async () => {
+Deno.test("the operator's key is never in the log, and its requests' lines name no team", async () => {
   await using h = await openWithOperator();
   await aTeam(h);
   await h.get(`/v1/ping?key=${OPERATOR_KEY}`, { key: null });
@@ -246,7 +246,7 @@ Deno.test("the operator's key is never in the log, and no team is in its request
   assertStringIncludes(lines, '"team":"operator","route":"POST /v1/teams"');
 });
 
-Deno.test("teams: an owner's address is as long as mail servers take, and no longer", async () => {
+Deno.test("teams: an owner's address has the maximum length that mail servers accept", async () => {
   await using h = await openWithOperator();
   const address = (local: number, all: number) =>
     `${"a".repeat(local)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.`

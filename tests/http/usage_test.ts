@@ -1,4 +1,4 @@
-/** `GET /v1/usage`, and that a quota never stands in the way. */
+/** `GET /v1/usage`, and that a quota never refuses a call. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -8,7 +8,7 @@ import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** Counts events for a team, as the calls of a month do. */
+/** Counts events for a team, like the calls of a month. */
 async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {
   const sums = [{ key: keys.usage(team.id, month), by: BigInt(by) }];
   await h.store.writer.commit({ team: team.id, sums });
@@ -31,7 +31,7 @@ Deno.test("GET /v1/usage: an unused month has every field", async () => {
   });
 });
 
-Deno.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the pace is told", async () => {
+Deno.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the pace is reported", async () => {
   await using h = await Harness.open({ tier: "free" });
   h.nowMs = Date.UTC(2026, 10, 16);
   for (
@@ -51,7 +51,7 @@ Deno.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the p
   }
 });
 
-Deno.test("GET /v1/usage: each plan includes its own number, Enterprise has none to reach", async () => {
+Deno.test("GET /v1/usage: each plan has its own included events, Enterprise has no limit", async () => {
   await using h = await Harness.open();
   const plans = {
     free: 100_000,
@@ -69,7 +69,7 @@ Deno.test("GET /v1/usage: each plan includes its own number, Enterprise has none
   }
 });
 
-Deno.test("GET /v1/usage: counting begins anew with the month, in leap years and at new year", async () => {
+Deno.test("GET /v1/usage: the count resets with the month, in leap years and at new year", async () => {
   await using h = await Harness.open({ tier: "free" });
   let n = 0;
   for (
@@ -109,7 +109,7 @@ Deno.test("GET /v1/usage: the last twelve months with usage are listed, latest f
   assertEquals(json.months[0], { month: "2026-10", used: 64_000, state: "normal" });
 });
 
-Deno.test("GET /v1/usage: a month that is none, or is still to come, is refused by its name", async () => {
+Deno.test("GET /v1/usage: an invalid or future month is refused by name", async () => {
   await using h = await Harness.open();
   for (const month of ["2026-12", "2026-13", "2026-0", "november", "2026-11-01", "9999-01"]) {
     const { status, json } = await h.get(`/v1/usage?month=${month}`);
@@ -117,7 +117,7 @@ Deno.test("GET /v1/usage: a month that is none, or is still to come, is refused 
   }
 });
 
-Deno.test("GET /v1/usage: only keys with the scope read may ask, and see their own team alone", async () => {
+Deno.test("GET /v1/usage: the scope read is required, and a team sees only its own usage", async () => {
   await using h = await Harness.open({ tier: "free" });
   await count(h, "2026-11", 5);
   const other = await h.addTeam("free");
@@ -132,7 +132,7 @@ Deno.test("GET /v1/usage: only keys with the scope read may ask, and see their o
   assertEquals([theirs.used, theirs.months], [0, []]);
 });
 
-Deno.test("GET /v1/usage: notices are listed with when they were sent, if they were", async () => {
+Deno.test("GET /v1/usage: notices are listed with their time, if they were sent", async () => {
   await using h = await Harness.open({ tier: "free" });
   const notices = createNoticeStore(h.store);
   const name = { team: h.team.id, month: "2026-11" } as const;
@@ -152,7 +152,7 @@ Deno.test("GET /v1/usage: notices are listed with when they were sent, if they w
   assertEquals((await h.get("/v1/usage?month=2026-10")).json.notices, []);
 });
 
-Deno.test("GET /v1/usage: a store that fails is 503, and tells nothing of it", async () => {
+Deno.test("GET /v1/usage: a failing store is 503 without details", async () => {
   const fails = () => Promise.reject(new StorageUnavailable("Cannot read: secret detail"));
   await using h = await Harness.open({
     deps: { usage: { used: fails, months: fails, notices: fails } },

@@ -1,8 +1,8 @@
 /**
- * The rows of bad requests as data: one JSON object a line.
+ * Bad requests as data: one JSON object per line.
  *
- * In any text of a row `{{unit*count}}` stands for so many repetitions, so that a long value stays
- * readable. `batch` stands for `{events: [...]}` with good events and one bad among them.
+ * In any text of a row `{{unit*count}}` means `count` repetitions, which keeps long values readable.
+ * `batch` means `{events: [...]}` with good events and one bad event.
  */
 import { events } from "../../support/builders/requests.ts";
 import type { ErrorCode } from "../../../domain/core/errors.ts";
@@ -12,14 +12,14 @@ export interface Row {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** Name of a credential; the first team's key when absent. */
+  /** Name of a credential; the first team's key if absent. */
   readonly key?: CredentialName;
   readonly headers?: Record<string, string>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly text?: string;
-  /** Bytes sent as they are. */
+  /** Bytes sent unchanged. */
   readonly hex?: string;
   readonly batch?: Batch;
   readonly status: number;
@@ -27,14 +27,14 @@ export interface Row {
   readonly field?: string;
 }
 
-/** A batch of good events in which one is replaced. */
+/** A batch of good events with one replaced. */
 export interface Batch {
   readonly size: number;
   readonly at?: number;
   readonly bad?: unknown;
 }
 
-/** Credentials that rows name. */
+/** Credentials that rows refer to. */
 export type CredentialName =
   | "none"
   | "revoked"
@@ -47,7 +47,7 @@ export type CredentialName =
   | "other"
   | "operator";
 
-/** Numbers of good events in batches, far from those that are stored. */
+/** Numbers of good events in batches, far from stored ones. */
 const GOOD_EVENTS_FROM = 10_000;
 
 /** All files of rows, by name. */
@@ -64,7 +64,7 @@ export function readFile<T>(file: URL): T[] {
   return lines.map((line) => expand(JSON.parse(line)) as T);
 }
 
-/** The body of a row as the harness sends it. */
+/** Converts the body of a row to the harness's format. */
 export function bodyOf({ body, text, hex, batch }: Partial<Row>): unknown {
   if (hex !== undefined) return Uint8Array.fromHex(hex);
   if (batch === undefined) return text ?? body;

@@ -16,7 +16,7 @@ function problems(env: Record<string, string>, ...args: string[]): readonly stri
   return parsed.ok ? [] : parsed.problems;
 }
 
-Deno.test("settings: without any the service is private to this machine and mints its key", () => {
+Deno.test("settings: by default the service listens on loopback and mints its own key", () => {
   assertEquals(config({}), {
     host: "127.0.0.1",
     port: 8000,
@@ -33,7 +33,7 @@ Deno.test("settings: without any the service is private to this machine and mint
   });
 });
 
-Deno.test("settings: each is read under its own name, others of the environment are not ours", () => {
+Deno.test("settings: each setting is read from its variable; other environment variables are ignored", () => {
   const env = {
     PORT: "0",
     HOST: "::",
@@ -63,11 +63,11 @@ Deno.test("settings: each is read under its own name, others of the environment 
   });
 });
 
-Deno.test("settings: an empty value is as absent", () => {
+Deno.test("settings: an empty value counts as absent", () => {
   assertEquals(config(Object.fromEntries(SETTING_NAMES.map((name) => [name, ""]))), config({}));
 });
 
-Deno.test("settings: --dev brings the development key, an own key wins over it", () => {
+Deno.test("settings: --dev uses the development key, an explicit key overrides it", () => {
   assertEquals(config({}, "--dev").key, developmentKey("eu"));
   assertEquals(config({ RUNLEDGER_REGION: "us" }, "--dev").key, developmentKey("us"));
   assertEquals(config({ RUNLEDGER_KEY: OWN_KEY }, "--dev").key, OWN_KEY);
@@ -83,12 +83,12 @@ const REACHABLE = [
   "128.0.0.1",
 ];
 
-Deno.test("settings: the development key works with --dev on a loopback address, and nowhere else", () => {
+Deno.test("settings: the development key is accepted only with --dev on a loopback address", () => {
   const RUNLEDGER_KEY = developmentKey("eu");
   for (const HOST of LOOPBACK) {
     assertEquals(config({ HOST }, "--dev").refusedKey, null, HOST);
     assertEquals(config({ HOST, RUNLEDGER_KEY }, "--dev").key, RUNLEDGER_KEY, HOST);
-    // A proxy on this machine is how others reach it.
+    // Other hosts reach it through a proxy on this machine.
     assertEquals(config({ HOST }).refusedKey, RUNLEDGER_KEY, HOST);
     assertStringIncludes(problems({ HOST, RUNLEDGER_KEY }).join(), "--dev is not given", HOST);
   }
@@ -99,7 +99,7 @@ Deno.test("settings: the development key works with --dev on a loopback address,
   }
 });
 
-Deno.test("settings: --help lists each one, and nothing else asks for help", () => {
+Deno.test("settings: --help lists every setting; no other argument prints the help", () => {
   const text = helpFor(["--dev", "--help"])?.join("\n") ?? "";
   for (const name of SETTING_NAMES) assertStringIncludes(text, `  ${name} `);
   assertEquals(helpFor(["-h"])?.join("\n"), text);
@@ -132,69 +132,69 @@ const WRONG: Record<string, readonly string[]> = {
   RUNLEDGER_TIER: ["Free", "gold"],
 };
 
-Deno.test("settings: a wrong value is refused with what it must be", () => {
+Deno.test("settings: an invalid value is refused with the accepted values", () => {
   for (const [name, values] of Object.entries(WRONG)) {
     for (const value of values) {
-      const found = problems({ [name]: value });
-      assertEquals(found.length, 1, `${name}=${value}`);
-      assert(found[0]?.startsWith(`${name} must be`), found[0]);
+      const reported = problems({ [name]: value });
+      assertEquals(reported.length, 1, `${name}=${value}`);
+      assert(reported[0]?.startsWith(`${name} must be`), reported[0]);
     }
   }
 });
 
-Deno.test("settings: problems are listed all at once", () => {
+Deno.test("settings: all problems are listed together", () => {
   const env = Object.fromEntries(
     Object.entries(WRONG).map(([name, [value]]) => [name, value ?? ""]),
   );
-  const found = problems({ ...env, RUNLEDGER_REGOIN: "eu", RUNLEDGER_X: "" });
-  assertEquals(found.map((line) => line.split(" ")[0]), [
+  const reported = problems({ ...env, RUNLEDGER_REGOIN: "eu", RUNLEDGER_X: "" });
+  assertEquals(reported.map((line) => line.split(" ")[0]), [
     ...Object.keys(WRONG),
     "RUNLEDGER_REGOIN",
     "RUNLEDGER_X",
   ]);
 });
 
-Deno.test("settings: a key of the wrong region is told beside an unrelated problem", () => {
+Deno.test("settings: a key of the wrong region is reported together with an unrelated problem", () => {
   const RUNLEDGER_KEY = OWN_KEY.replace("eu", "us");
   assertStringIncludes(problems({ RUNLEDGER_KEY }).join(), "must belong to region eu");
-  const found = problems({ RUNLEDGER_KEY, PORT: "x" }).join("\n");
-  assertStringIncludes(found, "PORT must be");
-  assertStringIncludes(found, "RUNLEDGER_KEY must belong to region eu");
+  const problemText = problems({ RUNLEDGER_KEY, PORT: "x" }).join("\n");
+  assertStringIncludes(problemText, "PORT must be");
+  assertStringIncludes(problemText, "RUNLEDGER_KEY must belong to region eu");
 });
 
-Deno.test("settings: an operator's key belongs to the region, and no problem repeats it", () => {
+Deno.test("settings: the operator key must match the region, and no problem repeats the key", () => {
   const RUNLEDGER_OPERATOR_KEY = `opk_eu_${"5ec5".repeat(8)}`;
   assertEquals(config({ RUNLEDGER_OPERATOR_KEY }).operatorKey, RUNLEDGER_OPERATOR_KEY);
-  const found = problems({ RUNLEDGER_OPERATOR_KEY, RUNLEDGER_REGION: "us" }).join();
-  assertStringIncludes(found, "RUNLEDGER_OPERATOR_KEY must belong to region us");
-  assert(!found.includes("5ec5"));
+  const reported = problems({ RUNLEDGER_OPERATOR_KEY, RUNLEDGER_REGION: "us" }).join();
+  assertStringIncludes(reported, "RUNLEDGER_OPERATOR_KEY must belong to region us");
+  assert(!reported.includes("5ec5"));
 });
 
-Deno.test("settings: a wrong flag is told beside wrong settings", () => {
+Deno.test("settings: an unknown flag is reported together with invalid settings", () => {
   assertEquals(problems({}, "--prod").length, 1);
   assertEquals(problems({}, "extra").length, 1);
   assertEquals(problems({}, "--dev=yes").length, 1);
-  const found = problems({ PORT: "x" }, "--prod").join("\n");
-  assertStringIncludes(found, "--prod");
-  assertStringIncludes(found, "PORT must be");
+  const problemText = problems({ PORT: "x" }, "--prod").join("\n");
+  assertStringIncludes(problemText, "--prod");
+  assertStringIncludes(problemText, "PORT must be");
 });
 
-Deno.test("settings: no problem repeats the key, which is a secret", () => {
+Deno.test("settings: no problem repeats the secret key", () => {
   const secret = "apk_eu_5ec5ec5ec5ec5ec5ec5ec5ec5ec5ec5e0";
-  const found = problems({ RUNLEDGER_KEY: secret, PORT: "x" }).join();
-  assertStringIncludes(found, "RUNLEDGER_KEY");
-  assert(!found.includes("5ec5"));
+  const reported = problems({ RUNLEDGER_KEY: secret, PORT: "x" }).join();
+  assertStringIncludes(reported, "RUNLEDGER_KEY");
+  assert(!reported.includes("5ec5"));
   const foreign = secret.slice(0, -1).replace("eu", "us");
   assert(!problems({ RUNLEDGER_KEY: foreign }).join().includes("5ec5"));
 });
 
-Deno.test("settings: no problem repeats the mail server's URL, which holds a password", () => {
-  const found = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
-  assertEquals(found.length, 1);
-  assert(!found.join().includes("5ec5"), found.join());
+Deno.test("settings: no problem repeats the mail server URL, which contains a password", () => {
+  const reported = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
+  assertEquals(reported.length, 1);
+  assert(!reported.join().includes("5ec5"), reported.join());
 });
 
-Deno.test("settings: a mail server's port follows from its scheme, names may be addresses", () => {
+Deno.test("settings: the mail server's default port follows from its scheme; hosts may be IP addresses", () => {
   const login = { user: "a@b", pass: "p:%" };
   assertEquals(parseMailServer("smtp://mail"), {
     host: "mail",

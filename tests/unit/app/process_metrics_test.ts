@@ -1,17 +1,17 @@
-/** The figures of the process are those of this process. */
+/** Process metrics describe this process. */
 import { assert, assertEquals } from "@std/assert";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { ProcessMetrics } from "../../../app/process_metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
-Deno.test("process: memory, time and build are told, and how long the event loop was kept busy", async () => {
-  const figures = new ProcessMetrics("eu");
+Deno.test("process: memory, uptime, build and event loop delay are reported", async () => {
+  const metrics = new ProcessMetrics("eu");
   try {
-    const scrape = () => new Scrape(metricsText(figures.families()));
+    const scrape = () => new Scrape(metricsText(metrics.families()));
     const before = scrape();
     const endMs = performance.now() + 800;
     while (performance.now() < endMs);
-    // The look that was due meanwhile comes first.
+    // The sample that became due meanwhile runs first.
     await new Promise((resolve) => setTimeout(resolve));
     const after = scrape();
     const grown = (name: string) => (after.value(name) ?? NaN) - (before.value(name) ?? NaN);
@@ -25,6 +25,6 @@ Deno.test("process: memory, time and build are told, and how long the event loop
     const { deno, v8 } = Deno.version;
     assertEquals(after.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
   } finally {
-    figures.stop();
+    metrics.stop();
   }
 });

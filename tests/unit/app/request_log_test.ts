@@ -1,14 +1,14 @@
-/** The log over real pipes: bounded in bytes, and honest about what it dropped. */
+/** The log over real pipes: bounded in bytes, and exact about dropped lines. */
 import { assert, assertEquals } from "@std/assert";
 import { LineLog } from "../../../app/request_log.ts";
 import { run } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
 const BYTES_MAX = 500_000;
-/** Several times that, together. */
+/** Total of several such lines. */
 const LINES = 20_000;
 
-/** A pipe with both its ends. */
+/** A pipe with both ends. */
 async function withPipe(
   test: (writer: Deno.FsFile, reader: Deno.FsFile) => Promise<void>,
 ): Promise<void> {
@@ -27,7 +27,7 @@ function lineOf(n: number): string {
   return `line ${n} ${"é".repeat(50)}`;
 }
 
-/** What was written, by line, until the end of the pipe. */
+/** Reads the written lines until the end of the pipe. */
 async function readAll(reader: Deno.FsFile): Promise<string[]> {
   return (await new Response(reader.readable).text()).trimEnd().split("\n");
 }
@@ -37,7 +37,7 @@ function droppedBy(log: LineLog): number {
   return Number(log.families()[0]?.samples[0]?.value);
 }
 
-Deno.test("log: lines arrive in their order, and a flush waits for them", async () => {
+Deno.test("log: lines keep their order, and flush waits for them", async () => {
   await withPipe(async (writer, reader) => {
     const log = new LineLog(writer, BYTES_MAX);
     const read = readAll(reader);
@@ -50,7 +50,7 @@ Deno.test("log: lines arrive in their order, and a flush waits for them", async 
   });
 });
 
-Deno.test("log: a reader that stops costs lines, not memory or time; the log then says how many", async () => {
+Deno.test("log: a stalled reader loses lines, not memory or time, and the log reports how many", async () => {
   await withPipe(async (writer, reader) => {
     const log = new LineLog(writer, BYTES_MAX);
     for (let n = 0; n < LINES; n++) {
@@ -68,13 +68,13 @@ Deno.test("log: a reader that stops costs lines, not memory or time; the log the
     const lines = await read;
     const notes = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
     assertEquals(notes.map((note) => note.log_lines_dropped), [dropped]);
-    const kept = lines.filter((line) => line.startsWith("line"));
-    assertEquals(kept, Array.from({ length: LINES - dropped }, (_, n) => lineOf(n)));
+    const retained = lines.filter((line) => line.startsWith("line"));
+    assertEquals(retained, Array.from({ length: LINES - dropped }, (_, n) => lineOf(n)));
     assertEquals(lines.at(-1), "the next line");
   });
 });
 
-Deno.test("log: a reader that has gone is counted, and never an error", async () => {
+Deno.test("log: a closed reader is counted and is not an error", async () => {
   await withPipe(async (writer, reader) => {
     const log = new LineLog(writer, BYTES_MAX);
     reader.close();
@@ -85,17 +85,17 @@ Deno.test("log: a reader that has gone is counted, and never an error", async ()
   });
 });
 
-Deno.test("log: a line that a failure cut off does not run into the next one", async () => {
+Deno.test("log: a line cut off by a failure does not run into the next line", async () => {
   const written: number[] = [];
   let room = 10;
-  // A disk that takes what it has room for.
+  // Simulates a disk that accepts only part of a write.
   const disk = {
     write(bytes: Uint8Array): Promise<number> {
-      const taken = bytes.subarray(0, room);
-      if (taken.length === 0) return Promise.reject(new Error("No space left on device"));
-      room -= taken.length;
-      written.push(...taken);
-      return Promise.resolve(taken.length);
+      const accepted = bytes.subarray(0, room);
+      if (accepted.length === 0) return Promise.reject(new Error("No space left on device"));
+      room -= accepted.length;
+      written.push(...accepted);
+      return Promise.resolve(accepted.length);
     },
   };
   const log = new LineLog(disk, BYTES_MAX);

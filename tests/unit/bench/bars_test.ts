@@ -13,7 +13,7 @@ const OPEN: Measured = {
   failures: 0,
 };
 
-Deno.test("a bar is met when the median of the rounds reaches it", () => {
+Deno.test("a target is met when the median of the rounds reaches it", () => {
   assertEquals(atLeast("open ÷ one commit each, 64 connections", 6, [5.9, 6.1, 7]), {
     name: "open ÷ one commit each, 64 connections",
     bar: "≥ 6",
@@ -23,12 +23,12 @@ Deno.test("a bar is met when the median of the rounds reaches it", () => {
   assertEquals(atLeast("open ÷ storing nothing", 0.45, [0.4, 0.3, 0.5]).met, false);
 });
 
-Deno.test("what was not measured is neither met nor missed", () => {
+Deno.test("an unmeasured target is neither met nor missed", () => {
   const bars = [atLeast("open", 6, []), fsyncBar(new Map()), memoryBar([])];
   assertEquals(bars.filter(({ met }) => met !== null), []);
 });
 
-Deno.test("syncs must be few for every call that writes", () => {
+Deno.test("every writing call needs few syncs", () => {
   const bar = (...counts: [string, number][]) => fsyncBar(new Map(counts));
   assertEquals(bar(["open", 0.02], ["finish", 0.04]).met, true);
   assertEquals(bar(["open", 0.02], ["finish", 0.06]).met, false);
@@ -40,7 +40,7 @@ Deno.test("memory must stay low and flat", () => {
   assertEquals(memoryBar(Array.from({ length: 60 }, (_, i) => 100 + i)).met, false);
 });
 
-Deno.test("memory: the end is held against what followed the first ten seconds", () => {
+Deno.test("memory: the end is compared with the value after the first ten seconds", () => {
   const flat = [...Array(9).fill(100), ...Array(51).fill(200)];
   assertEquals(memoryBar(flat).measured, "200 MB at most; last 10 s 1.00 of the second 10");
   const rising = [...Array(19).fill(100), ...Array(41).fill(150)];
@@ -48,7 +48,7 @@ Deno.test("memory: the end is held against what followed the first ten seconds",
   assertEquals(memoryBar([100, 100]).met, null);
 });
 
-Deno.test("the tables show what was measured, and failures of the other sides", () => {
+Deno.test("the tables show the measurements and the failures of the other systems", () => {
   const row = callRow("open", 64, [OPEN], [{ ...OPEN, failures: 7 }]);
   assertEquals(row.at(-1), "0 (baselines 7)");
   assertEquals(callRow("open", 64, [OPEN], [OPEN]).at(-1), "0");

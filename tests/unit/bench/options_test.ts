@@ -14,7 +14,7 @@ function optionsOf(...args: string[]): BenchOptions {
   return { folder: "/tmp", ...parsed.options };
 }
 
-Deno.test("without arguments every part of ingest but growth is measured in three rounds", () => {
+Deno.test("by default every part of ingest except growth is measured in three rounds", () => {
   assertEquals(parse()?.name, "ingest");
   const options = optionsOf();
   const { rounds, connections } = planOf(options);
@@ -29,18 +29,18 @@ Deno.test("--quick is one round of short measurements", () => {
   assertEquals([rounds, connections, seconds], [1, [64], 1]);
 });
 
-Deno.test("--only chooses parts, also of a quick run", () => {
+Deno.test("--only selects parts, also in a quick run", () => {
   const options = optionsOf("--only=pipeline,calls", "--quick");
   assertEquals([partsOf(options), planOf(options).rounds], [["pipeline", "calls"], 1]);
 });
 
-Deno.test("a benchmark is named first, and what follows its name is its own", () => {
+Deno.test("the first argument names the benchmark, and the remaining arguments belong to it", () => {
   assertEquals(parse("cpu", "../other", "--rounds=4")?.name, "cpu");
   const { rest, rounds, runs } = optionsOf("cpu", "../other", "--rounds=4", "--runs=7");
   assertEquals([rest, rounds, runs], [["../other"], 4, 7]);
 });
 
-Deno.test("an argument that is not known is told, with where the usage is", () => {
+Deno.test("an unknown argument is reported with a pointer to the usage", () => {
   for (const [arg = "", says] of [["--fast", "--fast"], ["fast", '"fast"'], ["--rounds=0", "0"]]) {
     assertThrows(() => parse(arg), UsageError, says);
   }

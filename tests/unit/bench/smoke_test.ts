@@ -1,4 +1,4 @@
-/** One short measurement for real: server, load generator and what is read of them. */
+/** One short real measurement: server, load generator and parsed results. */
 import { assert, assertEquals } from "@std/assert";
 import { isInstalled } from "../../../bench/process.ts";
 import { measure } from "../../../bench/load.ts";
@@ -6,7 +6,7 @@ import { startSide } from "../../../bench/sides.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test({
-  name: "bench: a second of opens on the ledger as it ships",
+  name: "bench: one second of opens on the production ledger",
   ignore: !await isInstalled("wrk", "--version"),
   async fn() {
     await withFolder(async (folder) => {

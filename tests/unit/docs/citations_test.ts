@@ -1,13 +1,13 @@
-/** Every ruling that code, tests and documents cite is in `docs/DECISIONS.md`. */
+/** Every ruling cited in code, tests and documents is in `docs/DECISIONS.md`. */
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../../", import.meta.url);
 const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
 
-/** Folders that are not searched: data, images and what tools write. */
+/** Folders not searched: data, images and generated files. */
 const SKIPPED_FOLDERS = new Set([".git", "data", "images", "node_modules", "output"]);
 
-/** Paths of all texts below a folder that may cite a ruling. */
+/** Lists the paths of all texts below a folder that may cite a ruling. */
 function textsBelow(folder: string): string[] {
   return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) => {
     if (isDirectory) return SKIPPED_FOLDERS.has(name) ? [] : textsBelow(`${folder}${name}/`);
@@ -15,10 +15,10 @@ function textsBelow(folder: string): string[] {
   });
 }
 
-/** Numbers after a word, such as "decisions 5, 6 and 8 to 10"; their last ends a range. */
+/** Matches numbers after a word, such as "decisions 5, 6 and 8 to 10"; the last may end a range. */
 const NUMBERS = String.raw`\d{1,2}(?:(?:, | and | to |, and |-)\d{1,2})*`;
 
-/** The kinds of rulings: how they are cited, and what their headings begin with. */
+/** Kinds of rulings: the form of a citation and the prefix of the heading. */
 const KINDS = [
   { pattern: new RegExp(String.raw`\bdecisions? (${NUMBERS})`, "gi"), heading: "Decision " },
   { pattern: new RegExp(String.raw`\bsections? (${NUMBERS})`, "gi"), heading: "Section " },
@@ -30,7 +30,7 @@ const KINDS = [
   { pattern: /(?<![\w$.-])R(\d{1,2})\b/g, heading: "R" },
 ] as const;
 
-/** The rulings that a text cites, as their headings begin. */
+/** Lists the rulings that a text cites, by the prefix of their headings. */
 function citationsIn(text: string): string[] {
   return KINDS.flatMap(({ pattern, heading }) =>
     [...text.matchAll(pattern)].flatMap(([, numbers = ""]) =>
@@ -42,19 +42,19 @@ function citationsIn(text: string): string[] {
 const headings = [...read("docs/DECISIONS.md").matchAll(/^##+ ([A-Z][a-z ]*\d+)/gm)]
   .map(([, heading = ""]) => heading);
 
-Deno.test("every ruling that is cited has its entry in docs/DECISIONS.md", () => {
-  const known = new Set(headings);
+Deno.test("every cited ruling has an entry in docs/DECISIONS.md", () => {
+  const knownIds = new Set(headings);
   let cited = 0;
   for (const path of textsBelow("")) {
     for (const citation of citationsIn(read(path))) {
       cited++;
-      assert(known.has(citation), `${path} cites "${citation}", which docs/DECISIONS.md lacks`);
+      assert(knownIds.has(citation), `${path} cites "${citation}", which docs/DECISIONS.md lacks`);
     }
   }
   assert(cited > 500, `${cited}`);
 });
 
-Deno.test("every ruling is written down once, and those of a kind without a gap", () => {
+Deno.test("every ruling has one entry, and each kind is numbered without gaps", () => {
   assertEquals(headings.length, new Set(headings).size);
   for (const { heading } of KINDS) {
     const numbers = headings.filter((each) => each.replace(/\d+$/, "") === heading)
@@ -64,14 +64,14 @@ Deno.test("every ruling is written down once, and those of a kind without a gap"
   }
 });
 
-/** Citations of documents that are not in the repository. */
+/** Citations of documents outside the repository. */
 const ELSEWHERE =
   /\(spec[,:] (?:[A-Z][a-z ]+[,;:)]|`)|"spec[,:] |the specification\b|\b(?:interface|decisions|design)\.md/;
 
-Deno.test("no text cites a document that is not in the repository", () => {
+Deno.test("no text cites a document outside the repository", () => {
   for (const path of textsBelow("")) {
     if (path === "tests/unit/docs/citations_test.ts") continue;
-    const found = ELSEWHERE.exec(read(path));
-    assertEquals(found?.[0], undefined, path);
+    const match = ELSEWHERE.exec(read(path));
+    assertEquals(match?.[0], undefined, path);
   }
 });

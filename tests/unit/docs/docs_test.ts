@@ -1,4 +1,4 @@
-/** The documents say what the code does: nothing that users meet is missing from them. */
+/** The documents agree with the code and cover everything that users meet. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../../app/config.ts";
 import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../../domain/core/jobs.ts";
@@ -29,10 +29,10 @@ const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
 
 const tiers = Object.entries(TIERS);
 
-/** Lines of a document with table padding and digit separators taken out. */
+/** Lines of a document without table padding and digit separators. */
 const plain = (text: string) => text.replace(/(?<=\d),(?=\d{3})/g, "");
 
-Deno.test("every error code has a section with its status and whether to retry", () => {
+Deno.test("every error code has a section with its status and retry advice", () => {
   const sections = new Map(
     read("docs/ERRORS.md").split("\n## ").slice(1).map((section) => {
       const [title = "", ...rest] = section.split("\n");
@@ -46,14 +46,14 @@ Deno.test("every error code has a section with its status and whether to retry",
   }
 });
 
-Deno.test("every setting has its row in the README", () => {
+Deno.test("every setting has a row in the README", () => {
   const rows = read("README.md").split("\n").filter((line) => line.startsWith("| `"));
   for (const name of SETTING_NAMES) {
     assert(rows.some((row) => row.startsWith(`| \`${name}\``)), `${name} has no row`);
   }
 });
 
-Deno.test("every limit's number is in the table of limits", () => {
+Deno.test("every limit's value is in the table of limits", () => {
   const table = plain(read("docs/API.md").split("\n## Limits")[1] ?? "");
   const numbers = Object.entries(limits).flatMap(([name, limit]): [string, number][] =>
     typeof limit === "number" ? [[name, limit]] : Object.values(limit).map((part) => [name, part])
@@ -96,7 +96,7 @@ Deno.test("every limit's number is in the table of limits", () => {
   }
 });
 
-Deno.test("how long each plan keeps things is in the README", () => {
+Deno.test("each plan's retention periods are in the README", () => {
   for (const [tier, { payloadDays, recordDays }] of tiers) {
     const [payload, record] = [payloadDays, recordDays].map((days) =>
       days === Infinity ? "for ever" : `${days} days`
@@ -105,7 +105,7 @@ Deno.test("how long each plan keeps things is in the README", () => {
   }
 });
 
-Deno.test("every route has its section in the API document", () => {
+Deno.test("every route has a section in the API document", () => {
   const sections = read("docs/API.md").split("\n").filter((line) => line.startsWith("## "));
   for (const { method, path } of ENDPOINTS) {
     const title = `## ${method} ${path.replace(/:(\w+)/, "{$1}")}`;
@@ -119,7 +119,7 @@ for (const path of GENERATED_DOCUMENTS) {
   });
 }
 
-Deno.test("every call has its generated block in the API document", () => {
+Deno.test("every call has a generated block in the API document", () => {
   const text = read("docs/API.md");
   for (const { method, call } of documentedCalls(servedDocument())) {
     if (method === "HEAD") continue;
@@ -127,7 +127,7 @@ Deno.test("every call has its generated block in the API document", () => {
   }
 });
 
-Deno.test("every dependency is justified in a line", () => {
+Deno.test("every dependency is justified in one line", () => {
   const rows = read("docs/DEPENDENCIES.md");
   for (const name of Object.keys(JSON.parse(read("deno.json")).imports)) {
     assertStringIncludes(rows, `| \`${name}\``);
@@ -147,7 +147,7 @@ Deno.test("every key family of the store is in the architecture's table", () => 
   for (const family of families) assertStringIncludes(document, `["${family}"`);
 });
 
-Deno.test("every kind of row of a run is in the architecture's table", () => {
+Deno.test("every kind of run row is in the architecture's table", () => {
   const pattern = /\[\s*"(run|events)",\s*run,\s*team,\s*"(\w+)"/g;
   const rows = [...read("kv/base/keys.ts").matchAll(pattern)];
   const document = read("docs/ARCHITECTURE.md");
@@ -157,7 +157,7 @@ Deno.test("every kind of row of a run is in the architecture's table", () => {
   }
 });
 
-Deno.test("every link between the documents leads to a file and a heading that are there", () => {
+Deno.test("every link between the documents resolves to an existing file and heading", () => {
   const names = [...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => `docs/${name}`)
     .filter((name) => name.endsWith(".md"));
   for (const from of ["README.md", "CONTRIBUTING.md", ...names]) {
@@ -166,13 +166,13 @@ Deno.test("every link between the documents leads to a file and a heading that a
         ? from
         : new URL(target, new URL(from, "file:///")).pathname.slice(1);
       const headings = read(to).split("\n").filter((line) => line.startsWith("#")).map(anchorOf);
-      const found = anchor === undefined || headings.includes(anchor);
-      assert(found, `${from} links to ${to}#${anchor}, which has no such heading`);
+      const exists = anchor === undefined || headings.includes(anchor);
+      assert(exists, `${from} links to ${to}#${anchor}, which has no such heading`);
     }
   }
 });
 
-/** What a heading is linked by: lower case, dashes for spaces, without punctuation. */
+/** Converts a heading to its anchor: lower case, dashes for spaces, without punctuation. */
 function anchorOf(heading: string): string {
   return heading.replace(/^#+ /, "").toLowerCase().replace(/[^\w -]/g, "").replaceAll(" ", "-");
 }

@@ -1,4 +1,4 @@
-/** What the documents tell a newcomer to paste works as it stands. */
+/** Commands that the documents tell a newcomer to paste work unchanged. */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Endpoint } from "../../../routes/openapi/describe.ts";
@@ -6,10 +6,9 @@ import { Harness } from "../../support/harness/harness.ts";
 
 const root = new URL("../../../", import.meta.url);
 
-/** The operator's key of the examples. */
 const OPERATOR_KEY = "opk_eu_00112233445566778899aabbccddeeff";
 
-/** Whether a command is there. */
+/** True if a command is installed. */
 function isInstalled(command: string): boolean {
   const folders = (Deno.env.get("PATH") ?? "").split(":");
   return folders.some((folder) => {
@@ -28,7 +27,7 @@ function examplesOf(path: string): string[] {
     .filter((block) => /curl|^U=/m.test(block));
 }
 
-/** Runs blocks in one shell, as somebody pasting them would, against a harness. */
+/** Runs pasted blocks in one shell against a harness. */
 async function paste(
   h: Harness,
   blocks: string[],
@@ -44,7 +43,7 @@ async function paste(
 
 for (const shell of ["bash", "zsh"]) {
   Deno.test({
-    name: `the README's first minute opens, feeds, finishes and reads back a run, in ${shell}`,
+    name: `the README's first minute opens, feeds, finishes and reads a run, in ${shell}`,
     ignore: !isInstalled(shell),
     fn: async () => {
       await using h = await Harness.open();
@@ -62,23 +61,23 @@ for (const shell of ["bash", "zsh"]) {
       assert(Math.abs(idMs - Date.parse(run.started_at)) <= 2_000, `${id} is not of its start`);
       const { input_tokens, output_tokens } = run.usage;
       assertEquals([input_tokens, output_tokens, run.cost_usd], [1_200, 340, 0.0064]);
-      // Opening, event, finish, and the ping of the cron line.
+      // Opening, event, finish, and the ping from the crontab line.
       assertEquals(await h.usage(), 4);
-      // Another minute is another run.
+      // The next minute is another run.
       const again = await paste(h, blocks, shell);
       assertEquals([again.code, again.output.includes('"error":')], [0, false], again.output);
     },
   });
 }
 
-Deno.test("no shell block of the README has a comment, which an interactive zsh takes as arguments", () => {
+Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {
   const text = Deno.readTextFileSync(new URL("README.md", root));
   for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {
     assert(!/(^|\s)#/m.test(block), block);
   }
 });
 
-/** An operation's block in the API document: its example as a shell line, and the answer it shows. */
+/** An operation's block in the API document: its example as a shell line and the shown response. */
 function apiExample({ id }: Endpoint): { line: string; sample: unknown } {
   const text = Deno.readTextFileSync(new URL("docs/API.md", root));
   const block = text.split(`<!-- generated: ${id} -->`)[1]?.split("<!-- end -->")[0] ?? "";
@@ -88,7 +87,7 @@ function apiExample({ id }: Endpoint): { line: string; sample: unknown } {
   return { line, sample: sample === undefined ? undefined : JSON.parse(sample) };
 }
 
-/** Pastes an operation's example after those that it needs, in a team of its own. */
+/** Runs an operation's example after the examples it depends on, in its own team. */
 async function pasteApiExample(
   h: Harness,
   team: { readonly key: string; readonly ids: Map<string, string> },
@@ -104,17 +103,17 @@ async function pasteApiExample(
   const setting = `U=${h.url} K="Authorization: Bearer ${team.key}" ` +
     `O="Authorization: Bearer ${OPERATOR_KEY}"`;
   const { output } = await paste(h, [setting, real]);
-  // The worker writes summaries after the answer; the next example reads them.
+  // The worker writes summaries after the response; the next example reads them.
   await h.worker.idle();
-  const shown = (sample as { id?: string } | undefined)?.id;
-  const made = /"id": ?"([^"]+)"/.exec(output)?.[1];
-  if (shown !== undefined && made !== undefined) team.ids.set(shown, made);
+  const exampleId = (sample as { id?: string } | undefined)?.id;
+  const actualId = /"id": ?"([^"]+)"/.exec(output)?.[1];
+  if (exampleId !== undefined && actualId !== undefined) team.ids.set(exampleId, actualId);
   return { output, sample };
 }
 
-Deno.test("every curl example of the API document is accepted, and answered as shown", async (t) => {
+Deno.test("every curl example of the API document is accepted and returns the shown response", async (t) => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
-  let shown = 0;
+  let shownCount = 0;
   for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
@@ -126,10 +125,10 @@ Deno.test("every curl example of the API document is accepted, and answered as s
       assertEquals(`${status} ${route}`, `${operation.example.status} ${method} ${path}`);
       if (sample === undefined || operation.id === "getDescription") return;
       assertShows(sample, JSON.parse(output), operation.id);
-      shown++;
+      shownCount++;
     });
   }
-  assert(shown > 30, `${shown}`);
+  assert(shownCount > 30, `${shownCount}`);
 });
 
 Deno.test("every hand-written curl line of the API document is accepted", async () => {
@@ -152,14 +151,14 @@ Deno.test("every hand-written curl line of the API document is accepted", async 
   ]);
 });
 
-/** Names and instants, which differ from one day or machine to another. */
+/** Names and instants that vary by day or machine. */
 const DIFFERENT =
   /^(id|team|target|replaces|replaced_by|cursor|created_by|deleted_by|secret|at|\w+_at|\w+_seen)$/;
 
-/** Lists that also have what other examples stored. */
+/** Lists that also contain rows stored by other examples. */
 const LONGER = new Set(["entries", "teams"]);
 
-/** Fails unless each item of a sample is among the real ones. */
+/** Fails unless each item of a sample is among the actual items. */
 function assertHasEach(sample: readonly unknown[], real: readonly unknown[], where: string): void {
   for (const item of sample) {
     const isThere = real.some((each) => {
@@ -174,7 +173,7 @@ function assertHasEach(sample: readonly unknown[], real: readonly unknown[], whe
   }
 }
 
-/** Fails unless an answer has the fields and values of a sample; "…" in it leaves out the rest. */
+/** Fails unless a response has the fields and values of a sample; "…" in it omits the others. */
 function assertShows(sample: unknown, real: unknown, where: string): void {
   if (typeof sample !== "object" || sample === null) return assertEquals(real, sample, where);
   assert(typeof real === "object" && real !== null, where);

@@ -1,4 +1,4 @@
-/** Notices about quotas and mail servers that are slow, rude or want a password. */
+/** Quota notices with mail servers that are slow, misbehave or need a password. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   NOTICE_ATTEMPTS_MAX,
@@ -12,7 +12,7 @@ import { aHeartbeat } from "../../support/builders/requests.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { Bench, MONTH } from "../../support/harness/notices.ts";
 
-Deno.test("notices: a mail server that refuses is asked again, ever later, eight times in all", async () => {
+Deno.test("notices: a mail server that refuses is retried with backoff, eight times in total", async () => {
   await using b = await Bench.open();
   await b.count(80_000);
   for (const behaviour of ["refuse recipient", "refuse text"] as const) {
@@ -41,7 +41,7 @@ Deno.test("notices: a mail server that refuses is asked again, ever later, eight
 });
 
 for (const behaviour of ["silent greeting", "silent recipient"] as const) {
-  Deno.test(`notices: a mail server with a ${behaviour} has not got it, and is asked again`, async () => {
+  Deno.test(`notices: a mail server with a ${behaviour} did not accept the e-mail, and is retried`, async () => {
     await using b = await Bench.open();
     await b.count(80_000);
     b.sink.behaviour = behaviour;
@@ -54,7 +54,7 @@ for (const behaviour of ["silent greeting", "silent recipient"] as const) {
   });
 }
 
-Deno.test("notices: a mail server that has the text and falls silent is never given it again", async () => {
+Deno.test("notices: an e-mail that was sent in full but not answered is never sent again", async () => {
   await using b = await Bench.open();
   await b.count(80_000);
   b.sink.behaviour = "silent text";
@@ -66,7 +66,7 @@ Deno.test("notices: a mail server that has the text and falls silent is never gi
   assertEquals([b.sink.received.length, b.sink.connections], [1, 1]);
 });
 
-Deno.test("notices: a mail server that drips holds up nobody longer than a try may take", async () => {
+Deno.test("notices: a mail server that drips delays the job by at most one attempt", async () => {
   await using b = await Bench.open();
   await b.count(80_000);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -93,10 +93,10 @@ Deno.test("notices: a job that stops does not wait for a mail server", async () 
   assertEquals(await b.states(), [[80, "pending"]]);
 });
 
-Deno.test("notices: while a mail server is silent, calls are taken and the worker sums up", async () => {
+Deno.test("notices: while a mail server is silent, calls are accepted and the worker aggregates", async () => {
   await using sink = await SmtpSink.start();
   await using h = await Harness.open({ tier: "free", mailer: createMailer(sink.url) });
-  // Its first look must not come between what follows.
+  // Its first check must not interfere with the following steps.
   await h.worker.stop();
   const key = keys.team(h.team.id);
   await h.store.writer.commit({
@@ -112,17 +112,17 @@ Deno.test("notices: while a mail server is silent, calls are taken and the worke
   assertEquals(sink.connections, 1, "the try was over before anything was shown");
 });
 
-Deno.test("notices: no password is sent without TLS to a host that is not this machine", async () => {
+Deno.test("notices: no password is sent without TLS except to this machine", async () => {
   await using b = await Bench.open({ user: "ledger", pass: "s3cret" });
   await b.count(80_000);
-  // The same server by an address that is not known to be this machine's own.
+  // The same server by an address that is not recognized as local.
   await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"))).round();
   assertEquals([b.sink.logins, b.sink.received.length], [0, 0]);
   assertEquals(await b.states(), [[80, "pending"]]);
   assertStringIncludes(b.log.join(), "STARTTLS");
 });
 
-Deno.test("notices: a mail server's login is used, and its password is never told", async () => {
+Deno.test("notices: the mail server's login is used, and its password is never logged", async () => {
   const pass = "s3cret: p@ss/wörd";
   await using b = await Bench.open({ user: "ledger", pass });
   await b.count(80_000);

@@ -1,4 +1,4 @@
-/** Notices about quotas: which are told, and that each is told once. */
+/** Quota notices: which are sent, and that each is sent once. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   newNotice,
@@ -16,21 +16,21 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await Bench.open();
   const job = b.job();
-  const look = async () => {
+  const runChecks = async () => {
     job.updated(b.team.id);
     await job.round();
     return b.sink.received.length;
   };
   await b.count(79_999);
-  assertEquals(await look(), 0);
+  assertEquals(await runChecks(), 0);
   await b.count(1);
-  assertEquals([await look(), await look()], [1, 1]);
+  assertEquals([await runChecks(), await runChecks()], [1, 1]);
   await b.count(19_999);
-  assertEquals(await look(), 1);
+  assertEquals(await runChecks(), 1);
   await b.count(1);
-  assertEquals([await look(), await look()], [2, 2]);
+  assertEquals([await runChecks(), await runChecks()], [2, 2]);
   await b.count(900_000);
-  assertEquals(await look(), 2);
+  assertEquals(await runChecks(), 2);
   const [first, second] = b.sink.received;
   assert(first !== undefined && second !== undefined);
   assertEquals(first.to, ["owner@example.org"]);
@@ -63,7 +63,7 @@ Deno.test("notices: each month has its own, and the last events of a month still
   assertEquals(b.subjects.filter((subject) => subject.includes("2027-01")).length, 1);
 });
 
-Deno.test("notices: many workers at once send one e-mail for each", async () => {
+Deno.test("notices: concurrent workers send one e-mail per notice", async () => {
   await using b = await Bench.open();
   await b.count(100_000);
   for (let turn = 0; turn < 3; turn++) {
@@ -73,7 +73,7 @@ Deno.test("notices: many workers at once send one e-mail for each", async () => 
   assertEquals(b.subjects, ["100 % of its events for 2026-11", "80 % of its events for 2026-11"]);
 });
 
-Deno.test("notices: one that was refused is sent once the mail server takes it, and once only", async () => {
+Deno.test("notices: a refused notice is sent exactly once when the mail server accepts it", async () => {
   await using b = await Bench.open();
   await b.count(80_000);
   b.sink.behaviour = "refuse text";
@@ -87,7 +87,7 @@ Deno.test("notices: one that was refused is sent once the mail server takes it, 
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
 });
 
-Deno.test("notices: what a process left while sending becomes unknown, and what it left before is sent", async () => {
+Deno.test("notices: a notice that was being sent when its process died becomes unknown; one not yet started is sent", async () => {
   await using b = await Bench.open();
   const { id: team, name: teamName } = b.team;
   for (const [percent, state] of [[80, "sending"], [100, "pending"]] as const) {
@@ -104,7 +104,7 @@ Deno.test("notices: what a process left while sending becomes unknown, and what 
   assertEquals(b.subjects, ["100 % of its events for 2026-11"]);
 });
 
-Deno.test("notices: without the mark that it leaves, the text does not leave", async () => {
+Deno.test("notices: no e-mail is sent unless its mark could be stored", async () => {
   await using b = await Bench.open();
   await b.count(80_000);
   const { store } = b;
@@ -117,7 +117,7 @@ Deno.test("notices: without the mark that it leaves, the text does not leave", a
   assertEquals(await b.states(), [[80, "pending"]]);
 });
 
-Deno.test("notices: without a mail server or an owner one line tells of it, once and for good", async () => {
+Deno.test("notices: a missing mail server or owner is logged in one line, only once", async () => {
   for (const without of ["server", "owner"]) {
     await using b = await Bench.open();
     if (without === "owner") await b.forgetOwner();
@@ -132,7 +132,7 @@ Deno.test("notices: without a mail server or an owner one line tells of it, once
   }
 });
 
-Deno.test("notices: the first team takes the owner's address, also later, and keeps it", async () => {
+Deno.test("notices: the first team gets the owner's address, also later, and keeps it", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const environment = { now: () => NOON, random: (bytes: number) => new Uint8Array(bytes) };

@@ -1,4 +1,4 @@
-/** The stages behind a close: their order, their tries, and giving up without holding others up. */
+/** Stages after a close: order, retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -9,7 +9,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
-/** A store that cannot sum up one run for as long as `broken` says so. */
+/** A store that cannot aggregate one run while `broken` returns true. */
 function breaking(bad: RunId, broken: () => boolean) {
   return (store: ProcessingStore): ProcessingStore => ({
     ...store,
@@ -20,7 +20,7 @@ function breaking(bad: RunId, broken: () => boolean) {
   });
 }
 
-/** All stages after the cost, of which each has work to do for every run. */
+/** All stages after the cost, each with work for every run. */
 function stagesOf(work: (stage: Stage, run: RunId) => Promise<void> | void): RunnableStage[] {
   return (["judge", "checks", "alerts"] as const).map((name) => ({
     name,
@@ -29,7 +29,7 @@ function stagesOf(work: (stage: Stage, run: RunId) => Promise<void> | void): Run
   }));
 }
 
-Deno.test("cost: a run that cannot be summed up does not hold up those taken with it", async () => {
+Deno.test("cost: a run that cannot be aggregated does not delay the others of its batch", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(3), () => true) });
   await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
   assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
@@ -40,19 +40,19 @@ Deno.test("cost: a run that cannot be summed up does not hold up those taken wit
   }
   assertEquals((await shop.stagesOf(run(3)))[0], "cost retrying 1");
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-  // The log has the team and the failure, and no run's id.
+  // The log has the team and the failure, but no run id.
   assert(shop.log.some((line) => line.includes(TEAM.id) && line.includes("this run is broken")));
   assert(!shop.log.join().includes("run_"), shop.log.join());
 });
 
-Deno.test("cost: it is tried again after pauses that double, given up after 8 tries, and revived", async () => {
+Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts, and revived", async () => {
   let broken = true;
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => broken) });
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
   shop.worker.start();
   await shop.worker.idle();
-  // Its opening and its close are marks of their own and were tried at once.
+  // Its opening and close are separate marks and were attempted immediately.
   const [first = ""] = await shop.stagesOf(run(1));
   let attempts = Number(first.split(" ").at(-1));
   assert(attempts >= 1 && attempts <= 2, first);
@@ -81,7 +81,7 @@ Deno.test("cost: it is tried again after pauses that double, given up after 8 tr
   assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
 });
 
-Deno.test("cost: a revived stage has all its tries again", async () => {
+Deno.test("cost: a revived stage has all its attempts again", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.worker.start();
@@ -92,7 +92,7 @@ Deno.test("cost: a revived stage has all its tries again", async () => {
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
 });
 
-Deno.test("cost: what arrives for a failing run does not cut its pause short", async () => {
+Deno.test("cost: new data for a failing run does not shorten its backoff", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.worker.start();
@@ -102,18 +102,18 @@ Deno.test("cost: what arrives for a failing run does not cut its pause short", a
   await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
   await shop.worker.idle();
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  // When the first pause would have ended the second one is not over.
+  // When the first backoff would have ended, the second has not.
   await shop.after(STAGE_BACKOFF_MS);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
   await shop.after(STAGE_BACKOFF_MS);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
 });
 
-Deno.test("stages: cost, checks, alerts and judge run one after the other, each once", async () => {
+Deno.test("stages: cost, checks, alerts and judge run in sequence, each once", async () => {
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
     stages: stagesOf(async (stage, id) => {
-      // The cost was final before, and so was every stage before this one.
+      // The cost and every earlier stage are already final.
       const before = (await shop.stagesOf(id)).filter((text) => text.includes("done")).length;
       ran.push(`${stage} after ${before}`);
     }),
@@ -132,7 +132,7 @@ Deno.test("stages: cost, checks, alerts and judge run one after the other, each 
   assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
 });
 
-Deno.test("stages: none runs before the close, also after the cost could not be summed up once", async () => {
+Deno.test("stages: none runs before the close, also after the cost failed once", async () => {
   let broken = true;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
@@ -151,7 +151,7 @@ Deno.test("stages: none runs before the close, also after the cost could not be 
   assertEquals(ran, ["checks", "alerts", "judge"]);
 });
 
-Deno.test("stages: one that fails is tried again, those behind it wait, other runs do not", async () => {
+Deno.test("stages: a failing stage is retried, later stages wait, other runs do not", async () => {
   let failures = 2;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
@@ -184,7 +184,7 @@ Deno.test("stages: one that fails is tried again, those behind it wait, other ru
   assertEquals(ofOne, ["checks 1", "alerts 1", "alerts 1", "alerts 1", "judge 1"]);
 });
 
-Deno.test("stages: a handler that finds the store failing costs no try", async () => {
+Deno.test("stages: a handler that fails because of the store uses up no attempt", async () => {
   let failures = 2;
   await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
@@ -199,7 +199,7 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
   assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
 });
 
-Deno.test("stages: one that cannot be read is put off, costs no try, and others go on", async () => {
+Deno.test("stages: an unreadable stage is deferred, uses up no attempt, and the others continue", async () => {
   let broken = true;
   await using shop = await WorkerHarness.open({
     stages: stagesOf((stage, id) => {
@@ -220,7 +220,7 @@ Deno.test("stages: one that cannot be read is put off, costs no try, and others 
   assertEquals(await checksOf(1), "checks done 1");
 });
 
-Deno.test("stages: a new revision of the cost begins them anew, also a dead one", async () => {
+Deno.test("stages: a new revision of the cost restarts them, also a dead one", async () => {
   let broken = true;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
@@ -250,12 +250,12 @@ Deno.test("stages: a new revision of the cost begins them anew, also a dead one"
 });
 
 for (const outcome of ["success", "failure"] as const) {
-  Deno.test(`stages: the ${outcome} of one that began before a new revision is not taken for it`, async () => {
+  Deno.test(`stages: the ${outcome} of a stage started before a new revision does not count for it`, async () => {
     const gate = new Gate();
-    let begun = 0;
+    let initialBytes = 0;
     await using shop = await WorkerHarness.open({
       stages: stagesOf(async (stage) => {
-        if (stage !== "checks" || ++begun > 1) return;
+        if (stage !== "checks" || ++initialBytes > 1) return;
         await gate.pass();
         if (outcome === "failure") throw new Error("about the old revision");
       }),
@@ -263,13 +263,13 @@ for (const outcome of ["success", "failure"] as const) {
     await finish(shop.runs, 1);
     shop.worker.start();
     await gate.reached();
-    // Another worker sums up a late batch, in the very millisecond.
+    // Another worker aggregates a late batch in the same millisecond.
     await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
     await shop.pipeline.project(TEAM.id, [run(1)]);
     gate.open();
     await shop.worker.idle();
     const stored = await shop.runs.read(TEAM, run(1), null, 1);
-    assertEquals([begun, stored?.processing?.revision], [2, 2]);
+    assertEquals([initialBytes, stored?.processing?.revision], [2, 2]);
     assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
   });
 }

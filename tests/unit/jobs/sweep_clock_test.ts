@@ -1,4 +1,4 @@
-/** The clock of sweeps: a machine's clock that is wrong for a while removes next to nothing too early. */
+/** Sweep clock: a temporarily wrong machine clock removes almost nothing too early. */
 import { assert, assertEquals } from "@std/assert";
 import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/retention/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -9,15 +9,15 @@ import { Gate } from "../../support/harness/worker_harness.ts";
 
 const MINUTE_MS = 60_000;
 
-/** How far a wrong clock is ahead: everything is too old by it. */
+/** Offset of a wrong clock: enough to expire everything. */
 const WRONG_MS = 45 * DAY_MS;
 
-/** The clock of sweeps as stored. */
+/** The stored sweep clock. */
 async function clockOf({ sweeps }: RetentionHarness): Promise<number | undefined> {
   return (await sweeps.clock())?.atMs;
 }
 
-/** Whether the runs of yesterday are as they were. */
+/** True if yesterday's runs are unchanged. */
 async function assertYoung({ archive, team }: OldLedger): Promise<void> {
   for (let n = 20; n < 25; n++) {
     const page = await archive.runs.read(team, run(n), null, 9);
@@ -30,7 +30,7 @@ async function assertYoung({ archive, team }: OldLedger): Promise<void> {
   }
 }
 
-Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 hours too young at most", async () => {
+Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 hours too early", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   archive.nowMs = NOON + WRONG_MS;
@@ -39,11 +39,11 @@ Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 
   assertEquals(report?.clockAt, NOON - DAY_MS + SWEEP_CLOCK_STEP_MS);
   assertEquals(report?.counts, OLD_SWEPT);
   await assertYoung(ledger);
-  // A minute later, and in another process, it stays where it is.
+  // A minute later, and in another process, it has not moved.
   archive.nowMs += MINUTE_MS;
   archive.processMs += MINUTE_MS;
   assertEquals(await job.sweepIfDue(), null);
-  // The clock is right again: nothing moves before time has passed.
+  // The clock is right again: nothing moves before enough time has passed.
   archive.nowMs = NOON + 2 * MINUTE_MS;
   assertEquals(await job.sweepIfDue(), null);
   assertEquals(await archive.job().sweepIfDue(), null);
@@ -57,7 +57,7 @@ Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: one that jumps ahead while the service runs moves nothing until 20 hours of process time", async () => {
+Deno.test("sweep clock: a clock that jumps ahead while the service runs has no effect before 20 hours of process time", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   const job = archive.job();
@@ -69,7 +69,7 @@ Deno.test("sweep clock: one that jumps ahead while the service runs moves nothin
   }
   assertEquals(await clockOf(archive), NOON);
   await assertYoung(ledger);
-  // It stays wrong: each 20 hours it moves 36.
+  // The clock stays wrong: the sweep clock moves 36 hours every 20 hours.
   for (let step = 1; step <= 3; step++) {
     archive.processMs += SWEEP_GAP_MS;
     archive.nowMs += DAY_MS;
@@ -79,7 +79,7 @@ Deno.test("sweep clock: one that jumps ahead while the service runs moves nothin
   }
 });
 
-Deno.test("sweep clock: two processes with one wrong clock move it once", async () => {
+Deno.test("sweep clock: two processes with the same wrong clock advance it once", async () => {
   await using ledger = await OldLedger.open();
   await using other = await openArchive(ledger.temp.path);
   const both = [ledger.archive, other.archive];
@@ -87,7 +87,7 @@ Deno.test("sweep clock: two processes with one wrong clock move it once", async 
   const jobs = both.map((each) => each.job());
   const reports = await Promise.all(jobs.map((job) => job.sweepIfDue()));
   assertEquals(reports.flatMap((report) => report?.clockAt ?? []), [NOON + DAY_MS / 2]);
-  // By another night of the wrong clock nobody has a report, and still the other one does not begin.
+  // The wrong clock's next night has no report, and yet the other process does not begin.
   for (const [i, job] of jobs.entries()) {
     const archive = both[i] ?? ledger.archive;
     archive.nowMs += DAY_MS;
@@ -116,7 +116,7 @@ Deno.test("sweep clock: after a long absence it catches up night by night, and i
   assertEquals(behind.slice(1), behind.slice(0, -1).map((hours) => Math.max(0, hours - 12)));
 });
 
-Deno.test("sweep clock: a sweep that is broken off goes on as it began, and moves nothing again", async () => {
+Deno.test("sweep clock: an interrupted sweep resumes with its own time and does not advance the clock again", async () => {
   await using ledger = await OldLedger.open();
   const { archive, temp } = ledger;
   archive.nowMs = NOON + WRONG_MS;
@@ -143,7 +143,7 @@ Deno.test("sweep clock: a sweep that is broken off goes on as it began, and move
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: one that is set back removes nothing, and what follows is as if it had not been", async () => {
+Deno.test("sweep clock: a clock set back removes nothing, and has no effect afterwards", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   archive.nowMs = NOON - WRONG_MS;
@@ -161,7 +161,7 @@ Deno.test("sweep clock: one that is set back removes nothing, and what follows i
   assertEquals(forward?.clockAt, NOON - DAY_MS);
 });
 
-Deno.test("sweep clock: a ledger without one gets one and loses nothing, also when the first start is wrong", async () => {
+Deno.test("sweep clock: a ledger without one gets one and loses nothing, even with a wrong clock at the first start", async () => {
   await using ledger = await OldLedger.open();
   const { archive, temp, team } = ledger;
   await temp.store.writer.commit({ deletes: [["sweep_clock"]] });
@@ -171,7 +171,7 @@ Deno.test("sweep clock: a ledger without one gets one and loses nothing, also wh
   assertEquals(await first.sweepIfDue(), null);
   assertEquals(await clockOf(archive), NOON + WRONG_MS);
   assertEquals(await archive.sweeps.reports(9), []);
-  // Right again: it comes back by a step each night, and what is swept is what is due by the right clock.
+  // Right again: it returns one step per night, and only data due by the right clock is removed.
   archive.nowMs = NOON;
   const job = archive.job();
   assertEquals(await job.sweepIfDue(), null);
@@ -187,7 +187,7 @@ Deno.test("sweep clock: a ledger without one gets one and loses nothing, also wh
   assert(await archive.runs.read(team, run(117), null, 9) !== null);
 });
 
-Deno.test("sweep clock: a sweep by hand goes by the machine's clock, and later ones go on from there", async () => {
+Deno.test("sweep clock: a manual sweep uses the machine's clock, and later sweeps continue from there", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team } = ledger;
   archive.nowMs = NOON + WRONG_MS;

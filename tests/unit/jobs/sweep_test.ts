@@ -1,4 +1,4 @@
-/** The nightly job: when it sweeps, that it is done once, and that calls go first. */
+/** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -25,7 +25,7 @@ import { Gate } from "../../support/harness/worker_harness.ts";
 
 const NIGHT = "2026-11-21";
 
-/** A store whose steps do something before they begin. */
+/** A store with a hook before each step. */
 function stepping(store: SweepStore, before: () => unknown): SweepStore {
   return {
     ...store,
@@ -36,12 +36,12 @@ function stepping(store: SweepStore, before: () => unknown): SweepStore {
   };
 }
 
-/** The reports that a job logged, in order. */
-function told({ log }: RetentionHarness): SweepReport[] {
+/** Reports logged by a job, in order. */
+function loggedReports({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
 
-Deno.test("sweep job: a night is swept once, its progress is told, and the report is stored", async () => {
+Deno.test("sweep job: a night is swept once, with its progress and its report", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   // Each step takes four seconds.
@@ -57,7 +57,7 @@ Deno.test("sweep job: a night is swept once, its progress is told, and the repor
   });
   assertEquals(finishedAt, archive.nowMs);
   assertEquals(await archive.sweeps.reports(9), [report]);
-  const words = told(archive);
+  const words = loggedReports(archive);
   assert(words.length > 2, `only ${words.length} words`);
   assertEquals(words.at(-1), report);
   for (const [i, word] of words.entries()) {
@@ -77,11 +77,11 @@ Deno.test("sweep job: a night is swept once, its progress is told, and the repor
   ]);
 });
 
-Deno.test("sweep job: a quiet one logs what it removed, and nothing where it removed nothing", async () => {
+Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed nothing", async () => {
   await using ledger = await OldLedger.open();
   const { archive } = ledger;
   assert(await archive.job(undefined, undefined, true).sweepIfDue() !== null);
-  assertEquals(told(archive).at(-1)?.counts, OLD_SWEPT);
+  assertEquals(loggedReports(archive).at(-1)?.counts, OLD_SWEPT);
   const before = archive.log.length;
   for (const quiet of [true, false]) {
     archive.nowMs += DAY_MS;
@@ -92,7 +92,7 @@ Deno.test("sweep job: a quiet one logs what it removed, and nothing where it rem
   }
 });
 
-Deno.test("sweep job: of several processes that begin at once one sweeps", async () => {
+Deno.test("sweep job: of several processes that start together one sweeps", async () => {
   await using ledger = await OldLedger.open();
   await using other = await openArchive(ledger.temp.path);
   const all = [ledger.archive, new RetentionHarness(ledger.temp.store), other.archive];
@@ -100,7 +100,7 @@ Deno.test("sweep job: of several processes that begin at once one sweeps", async
   assertEquals(reports.flatMap((report) => report?.counts ?? []), [OLD_SWEPT]);
 });
 
-Deno.test("sweep job: one that fell silent is taken up, and counts nothing when it wakes up", async () => {
+Deno.test("sweep job: a silent process is taken over, and counts nothing when it resumes", async () => {
   await using ledger = await OldLedger.open();
   const { archive: silent, temp } = ledger;
   const second = new RetentionHarness(temp.store);
@@ -114,7 +114,8 @@ Deno.test("sweep job: one that fell silent is taken up, and counts nothing when 
   second.nowMs++;
   const report = await second.job().sweepIfDue();
   assert(report?.finishedAt === second.nowMs);
-  // It never says how far it is before ten seconds are over: what it did is missing, nothing is twice.
+  // It reports no progress for ten seconds: its work is missing from the counts, but nothing is
+  // counted twice.
   assert(report.counts.events <= OLD_SWEPT.events);
   silent.nowMs = second.nowMs;
   gate.open();
@@ -124,7 +125,7 @@ Deno.test("sweep job: one that fell silent is taken up, and counts nothing when 
   assertEquals(await strayRows(temp.store), []);
 });
 
-Deno.test("sweep job: when it is stopped it ends with its step, and the next one does the rest", async () => {
+Deno.test("sweep job: on stop it finishes its step, and the next sweep does the remaining work", async () => {
   await using ledger = await OldLedger.open();
   const { archive, temp } = ledger;
   let steps = 0;
@@ -147,7 +148,7 @@ Deno.test("sweep job: when it is stopped it ends with its step, and the next one
   assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
 });
 
-Deno.test("sweep job: what a killed delete left is finished at the next look, also when the night is swept", async () => {
+Deno.test("sweep job: the next check finishes an interrupted delete, also if the night is already swept", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team, temp } = ledger;
   const report = {
@@ -167,7 +168,7 @@ Deno.test("sweep job: what a killed delete left is finished at the next look, al
   assertEquals(await strayRows(temp.store), []);
 });
 
-/** Sweeps that remember reports and do nothing, in so many steps. */
+/** Sweeps that store reports but do no work, in a given number of steps. */
 class FakeSweeps implements SweepStore {
   readonly known = new Map<string, ReadReport>();
   failures = 0;
@@ -228,7 +229,7 @@ class FakeSweeps implements SweepStore {
   }
 }
 
-Deno.test("sweep job: it rests nine times as long as a step took while calls come in, and never else", async () => {
+Deno.test("sweep job: under load it pauses nine times the duration of each step, otherwise never", async () => {
   for (const comeIn of [true, false]) {
     using time = new FakeTime();
     const store = new FakeSweeps(25, () => time.nowMs += 7);
@@ -241,13 +242,13 @@ Deno.test("sweep job: it rests nine times as long as a step took while calls com
       log: () => {},
     });
     const report = await job.sweepIfDue();
-    // Of two teams: 25 steps of payloads, one of each other horizon; and one of sessions.
+    // For two teams: 25 steps of payloads, one per other class, and one of sessions.
     assertEquals(report?.counts.payloads, 56);
     assertEquals(time.waits, comeIn ? Array(57).fill(63) : []);
   }
 });
 
-Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp, night by night", async () => {
+Deno.test("sweep job: it starts with the current night, then runs at exactly 02:00 UTC, night by night", async () => {
   let nowMs = Date.UTC(2028, 1, 29, 1, 30);
   const store = new FakeSweeps(1);
   store.clockMs = nowMs - DAY_MS;
@@ -260,7 +261,7 @@ Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp,
   const job = new SweepJob({
     store,
     now: () => nowMs,
-    // Enough of it has always passed: this is about the nights.
+    // The pause has always passed: this test is about the nights.
     processMs: () => 60 * performance.now(),
     calls: () => 0,
     log: () => {},
@@ -275,7 +276,7 @@ Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp,
   ]);
 });
 
-Deno.test("sweep job: it goes on when the store works again, and a broken night within two minutes", async () => {
+Deno.test("sweep job: it resumes when the store works again, and a failed night within two minutes", async () => {
   let nowMs = NOON;
   const store = new FakeSweeps(1);
   store.failures = 3;

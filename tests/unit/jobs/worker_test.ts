@@ -1,4 +1,4 @@
-/** The worker over real files: what it does first, what it never loses, how it ends. */
+/** The worker on real files: priorities, durability and shutdown. */
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -10,7 +10,7 @@ import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
 import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
-Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
+Deno.test("worker: a finish becomes final without any further call", async () => {
   await using shop = await WorkerHarness.open();
   shop.worker.start();
   await open(shop.runs, 1);
@@ -21,7 +21,7 @@ Deno.test("worker: a finish becomes final without anybody calling anything", asy
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("worker: what an earlier process left is taken up at the start", async () => {
+Deno.test("worker: work left by an earlier process is picked up at the start", async () => {
   await using shop = await WorkerHarness.open();
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
@@ -31,7 +31,7 @@ Deno.test("worker: what an earlier process left is taken up at the start", async
   assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
 });
 
-Deno.test("worker: closed runs go before open ones, also when open ones came first", async () => {
+Deno.test("worker: closed runs take priority over open ones that arrived earlier", async () => {
   const projected: string[] = [];
   await using shop = await WorkerHarness.open({
     wrap: (store) => ({
@@ -42,7 +42,7 @@ Deno.test("worker: closed runs go before open ones, also when open ones came fir
       },
     }),
   });
-  // One commit each, so that they are more rows than one turn takes.
+  // One commit each, so that there are more rows than one turn reads.
   for (let n = 0; n < 10; n++) await open(shop.runs, n);
   for (let n = 20; n < 30; n++) await finish(shop.runs, n);
   shop.worker.start();
@@ -51,13 +51,13 @@ Deno.test("worker: closed runs go before open ones, also when open ones came fir
   assertEquals(projected, [...ids(20), ...ids(0)]);
 });
 
-Deno.test("worker: a ring while it works is not lost", async () => {
+Deno.test("worker: a signal during its work is not lost", async () => {
   const gate = new Gate();
   let looked = 0;
   await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
-      // The last question before it goes to sleep: by then it has seen that nothing was dirty.
+      // The last read before it sleeps: it has already seen that nothing is pending.
       nextDueMs: async () => {
         if (++looked === 1) await gate.pass();
         return await store.nextDueMs();
@@ -71,7 +71,7 @@ Deno.test("worker: a ring while it works is not lost", async () => {
   await shop.settled(run(1));
 });
 
-Deno.test("worker: idle waits for what became dirty before it was asked", async () => {
+Deno.test("worker: idle waits for runs that became pending before the call", async () => {
   await using shop = await WorkerHarness.open();
   shop.worker.start();
   for (let n = 0; n < 30; n++) {
@@ -81,7 +81,7 @@ Deno.test("worker: idle waits for what became dirty before it was asked", async 
   }
 });
 
-Deno.test("worker: stop waits for what is under way, and nothing begins after it", async () => {
+Deno.test("worker: stop waits for running work, and nothing starts after it", async () => {
   const gate = new Gate();
   let stopped = false;
   const order: string[] = [];
@@ -106,11 +106,11 @@ Deno.test("worker: stop waits for what is under way, and nothing begins after it
   assertEquals(order, ["projected", "stopped"]);
   assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
   assertEquals((await shop.runs.read(TEAM, run(2), null, 1))?.summary, null);
-  // What came too late is still marked.
+  // Late writes are still marked.
   assertEquals((await shop.temp.keysBelow(["dirty", "closed"])).length, 1);
 });
 
-Deno.test("worker: stop waits for all teams, also when the store failed for one", async () => {
+Deno.test("worker: stop waits for all teams, even if the store failed for one", async () => {
   const gate = new Gate();
   let done = false;
   const other = { ...TEAM, id: "other" as TeamId };
@@ -134,7 +134,7 @@ Deno.test("worker: stop waits for all teams, also when the store failed for one"
   assert(done, "it stopped while a team was under way");
 });
 
-Deno.test("worker: a store that fails keeps the marks, and the worker goes on after its pause", async () => {
+Deno.test("worker: if the store fails the marks stay, and the worker resumes after its backoff", async () => {
   let failures = 3;
   const fail =
     <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
@@ -147,7 +147,7 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
       wrap: (store): ProcessingStore => ({
         ...store,
         [name]: fail(store[name] as never),
-        // It is the store that fails, and no run.
+        // The store fails, not a run.
         isAlive: () => Promise.resolve(failures < 0),
       }),
     });
@@ -159,12 +159,12 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
     assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
     assertEquals([marks.length, (await shop.temp.keysBelow(["dirty"])).length], [1, 0]);
     assertEquals(shop.log.filter((line) => line.includes("disk I/O error")).length, 3);
-    // It is no fault of the run: that none of its tries were used up.
+    // The store's failure uses up none of the run's attempts.
     assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
   }
 });
 
-Deno.test("worker: marks whose forgetting failed are looked at again, and nothing counts twice", async () => {
+Deno.test("worker: marks whose removal failed are processed again, and nothing counts twice", async () => {
   let failures = 2;
   await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
@@ -191,7 +191,7 @@ Deno.test("worker: marks whose forgetting failed are looked at again, and nothin
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("worker: two at once over one file bring every run up to date once", async () => {
+Deno.test("worker: two workers on one file update every run once", async () => {
   await using shop = await WorkerHarness.open();
   const second = shop.another(processingOf(shop.store, shop.now));
   shop.worker.start();
@@ -206,7 +206,7 @@ Deno.test("worker: two at once over one file bring every run up to date once", a
   assertEquals(await shop.sumsAddUp(), 200);
 });
 
-/** Marks runs that are not stored, in rows of ten, as a team with much to do leaves them. */
+/** Marks runs that are not stored, in rows of ten, like a busy team. */
 async function flood(shop: WorkerHarness, runs: number, team = TEAM.id): Promise<void> {
   const rows = Array.from({ length: runs / 10 }, (_, row) => {
     const names = Array.from(
@@ -220,7 +220,7 @@ async function flood(shop: WorkerHarness, runs: number, team = TEAM.id): Promise
   }
 }
 
-/** Runs in the order in which the worker took them, turn by turn. */
+/** Runs in the order in which the worker read them, turn by turn. */
 function turnsOf(taken: PendingRun[][]) {
   return (store: ProcessingStore): ProcessingStore => ({
     ...store,
@@ -232,34 +232,34 @@ function turnsOf(taken: PendingRun[][]) {
   });
 }
 
-Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn at most", async () => {
-  const taken: PendingRun[][] = [];
-  await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
+Deno.test("worker: a team with 5,000 pending runs delays another team's close by at most one turn", async () => {
+  const batches: PendingRun[][] = [];
+  await using shop = await WorkerHarness.open({ wrap: turnsOf(batches) });
   const other = { ...TEAM, id: "other" as TeamId };
   await flood(shop, 5_000);
   await finish(shop.runs, 1, other);
   shop.worker.start();
   await shop.worker.idle();
-  const turn = taken.findIndex((runs) => runs.some(({ team }) => team === other.id));
-  assert(taken.length > 20, `only ${taken.length} turns`);
+  const turn = batches.findIndex((runs) => runs.some(({ team }) => team === other.id));
+  assert(batches.length > 20, `only ${batches.length} turns`);
   assert(turn <= 1, `taken in turn ${turn}`);
-  assertEquals(taken.flat().length, 5_001);
+  assertEquals(batches.flat().length, 5_001);
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
   assertEquals((await shop.runs.read(other, run(1), null, 1))?.summary?.revision, 1);
 });
 
-Deno.test("worker: closed runs without end do not keep open ones for ever", async () => {
-  const taken: PendingRun[][] = [];
-  await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
+Deno.test("worker: endless closed runs do not starve open ones", async () => {
+  const batches: PendingRun[][] = [];
+  await using shop = await WorkerHarness.open({ wrap: turnsOf(batches) });
   await open(shop.runs, 1);
   await flood(shop, 2_000);
   shop.worker.start();
   await shop.worker.idle();
-  const turn = taken.findIndex((runs) => runs.some((each) => each.run === run(1)));
-  assert(turn > 0 && turn <= 4, `turn ${turn} of ${taken.length}`);
+  const turn = batches.findIndex((runs) => runs.some((each) => each.run === run(1)));
+  assert(turn > 0 && turn <= 4, `turn ${turn} of ${batches.length}`);
 });
 
-Deno.test("worker: a run that cannot be read is put off, and all others go on", async () => {
+Deno.test("worker: an unreadable run is deferred, and all others continue", async () => {
   let broken = true;
   let tries = 0;
   await using shop = await WorkerHarness.open({
@@ -278,7 +278,7 @@ Deno.test("worker: a run that cannot be read is put off, and all others go on", 
   shop.worker.start();
   await shop.worker.idle();
   for (let n = 0; n < 20; n++) assertEquals(await revisionOf(n), n === 7 ? undefined : 1);
-  // What comes later is not held up. After three tries the run pauses, longer each time.
+  // Later runs are not delayed. After three attempts the run backs off.
   await finish(shop.runs, 30);
   await shop.worker.idle();
   assertEquals([await revisionOf(30), tries], [1, 3]);
@@ -287,14 +287,14 @@ Deno.test("worker: a run that cannot be read is put off, and all others go on", 
   assertEquals(tries, 4);
   assert(shop.log.every((line) => line.includes(TEAM.id) && !line.includes("run_")));
   assertEquals(shop.log.length, 4);
-  // It used up no tries, and its mark waited.
+  // It used up no attempts, and its mark was kept.
   broken = false;
   await shop.after(1_000);
   assertEquals(await shop.stagesOf(run(7)), ["cost done 1", ...shop.skipped]);
   assertEquals(await shop.sumsAddUp(), 21);
 });
 
-Deno.test("worker: a job that cannot be read is told, and stages go on", async () => {
+Deno.test("worker: an unreadable job is logged, and stages continue", async () => {
   await using shop = await WorkerHarness.open();
   const reprices = {
     work: () => Promise.reject(new TypeError("no such field")),

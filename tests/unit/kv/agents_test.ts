@@ -1,4 +1,7 @@
-/** Rows of agents: any order, two projectors at once, lost answers, damage, and before they are there. */
+/**
+ * Agent rows: any order, two concurrent projectors, lost responses, damage, and agents without
+ * rows.
+ */
 import { agentStoreOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
@@ -27,7 +30,7 @@ import {
 } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** What the runs of the agent `a` come to. */
+/** Totals of the runs of agent `a`. */
 async function activityOf(store: Store, team = TEAM): Promise<AgentActivity | null> {
   return (await agentStoreOf(store).read(team, "a"))?.activity ?? null;
 }
@@ -37,7 +40,7 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-Deno.test("agents: all 120 orders of a run's five calls, summed up after each, end in one row", async () => {
+Deno.test("agents: all 120 orders of a run's five calls, aggregated after each, give the same row", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -69,7 +72,7 @@ Deno.test("agents: all 120 orders of a run's five calls, summed up after each, e
   assertEquals((await verifyStore(store)).differences, []);
 });
 
-/** What happens to one of four runs, and when it arrives. */
+/** A call to one of four runs, with its arrival. */
 const steps = fc.array(
   fc.record({
     kind: fc.constantFrom("open", "success", "failed", "cancelled", "batch", "project"),
@@ -80,7 +83,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-Deno.test("agents: any calls in any order, with two projectors at once, come to what their runs say", async () => {
+Deno.test("agents: any calls in any order, with two concurrent projectors, match their runs", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -90,7 +93,7 @@ Deno.test("agents: any calls in any order, with two projectors at once, come to 
     const team = { ...TEAM, id: `team-${teams++}` as TeamId };
     const projectors = [pipelineOf(store), pipelineOf(store)];
     const underWay: Promise<unknown>[] = [];
-    // The model: what the first opening and the first close of each run were.
+    // The model: the first opening and the first close of each run.
     const opened = new Map<number, number>();
     const closed = new Map<number, { readonly ms: number; readonly status: string }>();
     for (const { kind, n, ms, by } of all) {
@@ -133,7 +136,7 @@ Deno.test("agents: any calls in any order, with two projectors at once, come to 
   assertEquals((await verifyStore(store)).differences, []);
 });
 
-Deno.test("agents: a commit of unknown outcome is tried again and counted once", async () => {
+Deno.test("agents: a commit of unknown outcome is retried and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
@@ -157,7 +160,7 @@ Deno.test("agents: a commit of unknown outcome is tried again and counted once",
   }
 });
 
-Deno.test("agents: runs of many, summed up in several commits and by two projectors, count once each", async () => {
+Deno.test("agents: runs of many agents, aggregated in several commits by two projectors, count once each", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const pipeline = pipelineOf(store);
@@ -176,7 +179,7 @@ Deno.test("agents: runs of many, summed up in several commits and by two project
   assertEquals((await verifyStore(store)).differences, []);
 });
 
-/** Each kind of damage to the row of `researcher`, and the difference that tells of it. */
+/** Each kind of damage to the row of `researcher`, and the difference that reports it. */
 const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Damage> }> = {
   "a count is one more": changed((row) => ({ ...row, failed: row.failed + 1 })),
   "a run is moved from one count to another": changed((row) => ({
@@ -190,18 +193,18 @@ const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Dama
     lastRun: { ...row.lastRun, status: "timeout" },
   })),
   "its row is no row": changed(() => 7),
-  "its row is gone": {
+  "its row is missing": {
     says: "activity of agent researcher",
     make: (h) => Promise.resolve({ deletes: [keys.agentActivity(h.team.id, "researcher")] }),
   },
-  "there is a row too many": {
+  "there is an extra row": {
     says: "activity of agent nobody",
     async make(h) {
       const value = await valueOf(h, keys.agentActivity(h.team.id, "researcher"));
       return { sets: [{ key: keys.agentActivity(h.team.id, "nobody"), value }] };
     },
   },
-  "an agent that has runs is gone": {
+  "an agent that has runs is missing": {
     says: "agent researcher",
     make: (h) => Promise.resolve({ deletes: [keys.agent(h.team.id, "researcher")] }),
   },
@@ -217,7 +220,7 @@ function changed(change: (row: AgentActivity) => unknown) {
   };
 }
 
-Deno.test("audit: damage to what an agent's runs come to is found, in the team that has it", async (t) => {
+Deno.test("verify: damage to an agent's counts is found, in the affected team", async (t) => {
   await using h = await Harness.open();
   await fill(h);
   assertEquals((await verifyStore(h.store)).differences, []);
@@ -231,7 +234,7 @@ Deno.test("audit: damage to what an agent's runs come to is found, in the team t
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("agents: one that no run is summed up of is there, with zeros and nulls", async () => {
+Deno.test("agents: an agent without aggregated runs exists, with zeros and nulls", async () => {
   await using h = await Harness.open();
   await h.worker.stop();
   await h.post("/v1/runs", aRun(1));
@@ -254,7 +257,7 @@ Deno.test("agents: one that no run is summed up of is there, with zeros and null
   assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
 });
 
-Deno.test("agents: the last seen come first on short pages as on one long page, whoever is archived or new", async () => {
+Deno.test("agents: short pages have the same last-seen order as one long page, with archived and new agents", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   for (let n = 0; n < 36; n++) {
     h.nowMs = NOON + (n * 7) % 36;
@@ -280,14 +283,14 @@ Deno.test("agents: the last seen come first on short pages as on one long page, 
   for (const change of [null, "a20", "a3", "new"]) {
     if (change !== null) assertEquals((await archive(change)).status, 200);
     for (const query of ["", "&archived=true"]) {
-      const whole = await walk(query, 1_000);
-      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), whole, query);
+      const complete = await walk(query, 1_000);
+      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), complete, query);
     }
   }
   assertEquals((await walk("", 3)).length, 35);
 });
 
-Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
+Deno.test("agents: beyond 10000 they are listed by slug only", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await h.post("/v1/heartbeats", { agent: "a" });
   const plant = (value: number) =>
@@ -300,7 +303,7 @@ Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
   assertEquals((await h.get("/v1/agents?sort=agent")).json.agents.length, 1);
 });
 
-Deno.test("agents: a store that fails is 503, and tells nothing of it", async () => {
+Deno.test("agents: a failing store is 503 without details", async () => {
   const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
   await using h = await Harness.open({
     deps: { agents: { read: fails, list: fails, change: fails } },

@@ -1,4 +1,4 @@
-/** The audit log and what it tells of are one commit, and limits of a team hold in the sweep. */
+/** A change and its audit log entry are one commit, and the sweep applies a team's own limits. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { OPERATOR, SCOPES } from "../../../domain/teams/credentials.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -20,7 +20,7 @@ const environment = {
 const KEY = { name: "ci", grant: { kind: "api_key", scopes: SCOPES } } as const;
 const NO_CHANGE = { name: undefined, tier: undefined, suspended: undefined };
 
-/** Every way to change something that the log tells of, with the family of a row that it changes. */
+/** Every kind of logged change, with the key family that it changes. */
 async function changesOf(temp: TempStore) {
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -50,7 +50,7 @@ async function changesOf(temp: TempStore) {
   return { team, changes };
 }
 
-Deno.test("each change and its entry are one commit: none is without the other", async () => {
+Deno.test("each change and its entry are one commit: neither exists without the other", async () => {
   await using temp = await TempStore.open();
   const { changes } = await changesOf(temp);
   const { writer } = temp.store;
@@ -63,13 +63,15 @@ Deno.test("each change and its entry are one commit: none is without the other",
   for (const [family, change] of changes) {
     writes.length = 0;
     await change();
-    const told = writes.filter(({ sets = [] }) => sets.some(({ key }) => key[0] === "audit_log"));
-    assertEquals(told.length, 1, family);
-    assert(told[0]?.sets?.some(({ key }) => key[0] === family), family);
+    const reported = writes.filter(({ sets = [] }) =>
+      sets.some(({ key }) => key[0] === "audit_log")
+    );
+    assertEquals(reported.length, 1, family);
+    assert(reported[0]?.sets?.some(({ key }) => key[0] === family), family);
   }
 });
 
-Deno.test("what the store does not take is in no log", async () => {
+Deno.test("a change that the store does not accept is not in the log", async () => {
   await using temp = await TempStore.open();
   const { team, changes } = await changesOf(temp);
   const before = [
@@ -85,7 +87,7 @@ Deno.test("what the store does not take is in no log", async () => {
   assertEquals(after, before);
 });
 
-Deno.test("decision 40: the sweep keeps what a team has for as long as the limits set for it say", async () => {
+Deno.test("decision 40: the sweep keeps data as long as the team's own limits say", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const limits = { payloadDays: 2, recordDays: 4 };

@@ -8,7 +8,7 @@ import { noise } from "../../support/harness/temp_store.ts";
 const VALUE_BYTES_MAX = 65_536;
 const COMPRESS_FROM_BYTES = 2_048;
 
-/** Packs, checks what every blob must be, and reads it back as a reader does. */
+/** Packs a text, checks the blob's invariants, and reads it back like a reader. */
 function roundTrip(text: string): { text: string; blob: Blob } {
   const blob = packBlob(text, newRowName);
   const { name, count } = chunksOf(blob.head);
@@ -17,7 +17,7 @@ function roundTrip(text: string): { text: string; blob: Blob } {
   return { text: unpackBlob(blob.head, blob.chunks), blob };
 }
 
-Deno.test("blob: any text comes back as it was", () => {
+Deno.test("blob: any text round-trips", () => {
   const repeated = fc.tuple(fc.string({ unit: "grapheme" }), fc.nat({ max: 3_000 }))
     .map(([text, times]) => text.repeat(times).slice(0, 200_000).toWellFormed());
   fc.assert(
@@ -28,7 +28,7 @@ Deno.test("blob: any text comes back as it was", () => {
   );
 });
 
-Deno.test("blob: a text is compressed from 2,048 bytes on, where that makes it smaller", () => {
+Deno.test("blob: a text is compressed from 2,048 bytes on, if that makes it smaller", () => {
   for (const length of [COMPRESS_FROM_BYTES - 1, COMPRESS_FROM_BYTES]) {
     const { text, blob } = roundTrip("a".repeat(length));
     assertEquals(text.length, length);
@@ -36,13 +36,13 @@ Deno.test("blob: a text is compressed from 2,048 bytes on, where that makes it s
   }
 });
 
-Deno.test("blob: bytes count, not characters", () => {
+Deno.test("blob: sizes are counted in bytes, not characters", () => {
   const { text, blob } = roundTrip("é".repeat(COMPRESS_FROM_BYTES / 2));
   assertEquals(text, "é".repeat(COMPRESS_FROM_BYTES / 2));
   assert(blob.head.length < COMPRESS_FROM_BYTES / 2);
 });
 
-Deno.test("blob: a text without further pieces asks for no name", () => {
+Deno.test("blob: a text without further pieces needs no name", () => {
   const refuse = () => {
     throw new Error("no name is needed");
   };
@@ -59,9 +59,9 @@ function packsTo(bytes: number): string {
     return chunks.reduce((total, chunk) => total + chunk.length, head.length - 2 - name.length);
   };
   for (let chars = Math.floor(bytes * 1.2);; chars += bytes - sizeOf(noise(chars))) {
-    const found = sizeOf(noise(chars));
-    if (found === bytes) return noise(chars);
-    if (found > bytes && found < bytes + 4) return `${noise(chars)}`.slice(0, chars - 1);
+    const result = sizeOf(noise(chars));
+    if (result === bytes) return noise(chars);
+    if (result > bytes && result < bytes + 4) return `${noise(chars)}`.slice(0, chars - 1);
   }
 }
 
@@ -78,7 +78,7 @@ Deno.test("blob: around the edge of each piece nothing is lost and no piece is e
   }
 });
 
-Deno.test("blob: a body's worth of noise takes many pieces and comes back", () => {
+Deno.test("blob: an incompressible body is stored in many pieces and round-trips", () => {
   const text = noise(1_048_576);
   const { text: back, blob } = roundTrip(text);
   assert(back === text);

@@ -58,13 +58,13 @@ const closing = fc.record({
   ...details,
 }, { requiredKeys: [...requiredOfClosing], noNullPrototype: true });
 
-Deno.test("codec: an opening comes back as it was, its payload as the very same text", () => {
+Deno.test("codec: an opening round-trips, its payload as the exact same text", () => {
   fc.assert(fc.property(opening, (part) => {
     assertEquals<Opening>(decodePart<Opening>(encodePart(part)), { ...part } as Opening);
   }));
 });
 
-Deno.test("codec: a close comes back as it was, its payload as the very same text", () => {
+Deno.test("codec: a close round-trips, its payload as the exact same text", () => {
   fc.assert(fc.property(closing, (part) => {
     assertEquals<Closing>(decodePart<Closing>(encodePart(part)), { ...part } as Closing);
   }));
@@ -93,7 +93,7 @@ const event = fc.record({
   flags: each.unreadable === undefined ? undefined : ["unreadable_figures" as const],
 }));
 
-Deno.test("codec: a batch comes back event by event, in order, with its arrival", () => {
+Deno.test("codec: a batch round-trips event by event, in order, with its arrival", () => {
   fc.assert(fc.property(fc.array(event, { maxLength: 6 }), instant, (batch, receivedAt) => {
     const events: RunEvent[] = batch.map((each) => ({ ...each, facts: { error: false } }));
     const expected = batch.map((each) => ({ ...each, receivedAt, cost: 0n, pricedBy: null }));
@@ -102,7 +102,7 @@ Deno.test("codec: a batch comes back event by event, in order, with its arrival"
   }));
 });
 
-Deno.test("codec: each event comes back with its cost, however large, and the row that priced it", () => {
+Deno.test("codec: each event keeps its cost, however large, and the row that priced it", () => {
   const rows = ["a", "b"].map((model) => ({ row: rateRow(model, 1, 2), match: "exact" as const }));
   const price = fc.record({
     by: fc.constantFrom(-1, 0, 1),

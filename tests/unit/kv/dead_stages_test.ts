@@ -1,4 +1,4 @@
-/** Dead stages of one team, as people are told of them. */
+/** Dead stages of one team, as shown to people. */
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -17,7 +17,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 
-/** Lets the cost of run number `n` fail until it is given up. */
+/** Fails the cost of run number `n` until it is given up. */
 async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void> {
   const pipeline = pipelineOf(temp.store);
   for (let tries = 0; tries < 8; tries++) {
@@ -25,19 +25,19 @@ async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void
   }
 }
 
-Deno.test("a team is told of its own dead stages with their errors, and of nobody else's", async () => {
+Deno.test("a team sees its own dead stages with their errors, and no other team's", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
   assertEquals(await dead.ofTeam(TEAM), { stages: [], hasMore: false });
   await kill(temp, 1);
   await kill(temp, 2, OTHER);
   const { stages, hasMore } = await dead.ofTeam(TEAM);
-  const told = stages.map(({ team, run, stage }) => [team, run, stage.stage, stage.attempts]);
-  assertEquals(told, [[TEAM.id, run(1), "cost", 8]]);
+  const reported = stages.map(({ team, run, stage }) => [team, run, stage.stage, stage.attempts]);
+  assertEquals(reported, [[TEAM.id, run(1), "cost", 8]]);
   assertEquals([stages[0]?.stage.error, hasMore], ["Error: no price for 1", false]);
 });
 
-Deno.test("a stage that is given its tries back, or whose run is summed up after all, is dead no more", async () => {
+Deno.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
   const pipeline = pipelineOf(temp.store);
@@ -53,13 +53,13 @@ Deno.test("a stage that is given its tries back, or whose run is summed up after
   assertEquals((await dead.ofTeam(TEAM)).stages, []);
 });
 
-Deno.test("of many dead stages a few are told, and that there are more", async () => {
+Deno.test("of many dead stages a few are listed, with a note that there are more", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
   for (let n = 1; n <= DEAD_STAGES_LISTED_MAX; n++) await kill(temp, n);
   const all = await dead.ofTeam(TEAM);
   assertEquals([all.stages.length, all.hasMore], [DEAD_STAGES_LISTED_MAX, false]);
   await kill(temp, DEAD_STAGES_LISTED_MAX + 1);
-  const some = await dead.ofTeam(TEAM);
-  assertEquals([some.stages.length, some.hasMore], [DEAD_STAGES_LISTED_MAX, true]);
+  const subset = await dead.ofTeam(TEAM);
+  assertEquals([subset.stages.length, subset.hasMore], [DEAD_STAGES_LISTED_MAX, true]);
 });

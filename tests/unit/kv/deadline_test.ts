@@ -3,7 +3,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { inTime, TIMERS } from "../../../kv/base/deadline.ts";
 
-Deno.test("a deadline passes on what the work comes to, result or failure", async () => {
+Deno.test("a deadline passes on the result or failure of the work", async () => {
   using deadlines = new Deadlines(1_000, TIMERS);
   assertEquals(await inTime(Promise.resolve(7), deadlines), 7);
   await assertRejects(
@@ -13,7 +13,7 @@ Deno.test("a deadline passes on what the work comes to, result or failure", asyn
   );
 });
 
-Deno.test("work that takes too long is unavailable, and its late failure disturbs nobody", async () => {
+Deno.test("work that takes too long is unavailable, and its late failure is ignored", async () => {
   using deadlines = new Deadlines(1, TIMERS);
   const { promise, reject } = Promise.withResolvers<never>();
   await assertRejects(() => inTime(promise, deadlines), StorageUnavailable, "in time");
@@ -24,13 +24,13 @@ Deno.test("work that takes too long is unavailable, and its late failure disturb
   };
   globalThis.addEventListener("unhandledrejection", count);
   reject(new Error("late"));
-  // A rejection nobody handles is reported before the next task.
+  // The runtime reports an unhandled rejection before the next task.
   await new Promise((resolve) => setTimeout(resolve, 0));
   globalThis.removeEventListener("unhandledrejection", count);
   assertEquals(unhandled, 0);
 });
 
-Deno.test("the deadline gives up the waiting, not the work", async () => {
+Deno.test("the deadline ends the waiting, not the work", async () => {
   using deadlines = new Deadlines(1, TIMERS);
   const { promise, resolve } = Promise.withResolvers<void>();
   let stored = false;

@@ -1,4 +1,4 @@
-/** Deleting a customer: everything of it is gone, and nothing of anybody else. */
+/** Deleting a customer removes all of its data and no other customer's. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -12,7 +12,7 @@ import { aCall, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** Deletes a customer to the end; answers the receipt. */
+/** Deletes a customer completely; returns the receipt. */
 async function deleteCustomer(
   archive: RetentionHarness,
   team: Team,
@@ -30,8 +30,8 @@ function sumsOf({ runs, events, days, failed }: CustomerDeletion): number[] {
   return [runs, events, days, failed];
 }
 
-/** A run of somebody at some time, with calls of some models. */
-interface Told {
+/** A run of a customer at a given time, with calls to several models. */
+interface CustomerRun {
   readonly customer: string | undefined;
   readonly day: number;
   readonly agent: string;
@@ -40,9 +40,9 @@ interface Told {
   readonly closed: boolean;
 }
 
-const told: fc.Arbitrary<Told> = fc.record({
+const customerRun: fc.Arbitrary<CustomerRun> = fc.record({
   customer: fc.constantFrom("acme", "acme", "globex", undefined),
-  // Those of the first days go by age before the customer is deleted.
+  // Runs of the first days expire before the customer is deleted.
   day: fc.constantFrom(0, 1, 50, 51),
   agent: fc.constantFrom("a", "b"),
   feature: fc.constantFrom("search", undefined),
@@ -50,11 +50,11 @@ const told: fc.Arbitrary<Told> = fc.record({
   closed: fc.boolean(),
 });
 
-/** Stores runs as they were told, lets those of the first days go by age, and sums everything up. */
+/** Stores the given runs, expires those of the first days, and aggregates everything. */
 async function live(
   archive: RetentionHarness,
   team: Team,
-  all: readonly (Told | null)[],
+  all: readonly (CustomerRun | null)[],
 ): Promise<void> {
   for (const [n, each] of all.entries()) {
     if (each === null) continue;
@@ -72,7 +72,7 @@ async function live(
   await archive.sweep();
 }
 
-/** What a team's spend is made of. */
+/** All rows of a team's spend. */
 async function spendOf({ store }: TempStore, team: Team): Promise<string[]> {
   const rows: string[] = [];
   for await (
@@ -83,9 +83,9 @@ async function spendOf({ store }: TempStore, team: Team): Promise<string[]> {
   return rows;
 }
 
-Deno.test("delete a customer: spend in every grouping is as if it had never been, the receipt is exact", async () => {
+Deno.test("delete a customer: spend in every grouping is as if the customer never existed, and the receipt is exact", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 25 }), async (all) => {
+    fc.asyncProperty(fc.array(customerRun, { minLength: 1, maxLength: 25 }), async (all) => {
       await using temp = await TempStore.open();
       const archive = new RetentionHarness(temp.store);
       const team = await archive.addTeam("free");
@@ -108,11 +108,11 @@ Deno.test("delete a customer: spend in every grouping is as if it had never been
   );
 });
 
-Deno.test("delete a customer: of older runs any number of combinations of labels is one day of spend", async () => {
+Deno.test("delete a customer: for older runs any number of label combinations is one day of spend", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  // As many as one step takes, and one more or less.
+  // As many as one step handles, and one more or less.
   const counts = [1, 29, 30, 31, 60, 61];
   let n = 0;
   for (const [day, count] of counts.entries()) {
@@ -131,14 +131,14 @@ Deno.test("delete a customer: of older runs any number of combinations of labels
     assertEquals(sumsOf(receipt), [0, 0, 1, 0], `${count} combinations`);
     await assertClean(temp.store);
   }
-  const left = await temp.keysBelow(["rollup", team.id]);
-  assertEquals(new Set(left.map((key) => key[3])), new Set(["2026-11-21"]));
+  const remaining = await temp.keysBelow(["rollup", team.id]);
+  assertEquals(new Set(remaining.map((key) => key[3])), new Set(["2026-11-21"]));
   assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
   assertEquals(await temp.keysBelow(["rollup"]), []);
   assertEquals(await temp.keysBelow(["removed_rollup"]), []);
 });
 
-Deno.test("delete a customer: each row of a day's models is read about once, however many are theirs", async () => {
+Deno.test("delete a customer: each row of a day's models is read about once, however many belong to the customer", async () => {
   await using temp = await TempStore.open();
   let rows = 0;
   const reader = new Proxy(temp.store.reader, {
@@ -169,12 +169,12 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
   assertEquals(stored, 400);
   rows = 0;
   assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
-  // Rows of the other customer come first. What a step leaves of a page is read again.
+  // The other customer's rows come first. Rows that a step leaves on a page are read again.
   assert(rows <= 2 * stored, `${rows} rows read of ${stored}`);
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called", async () => {
+Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -198,7 +198,7 @@ Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called
   assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 1);
 });
 
-Deno.test("delete a customer: runs that are not summed up yet are waited for, then deleted", async () => {
+Deno.test("delete a customer: the job waits for pending runs, then deletes them", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -217,7 +217,7 @@ Deno.test("delete a customer: runs that are not summed up yet are waited for, th
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: what is stored after it was asked for stays, and it ends all the same", async () => {
+Deno.test("delete a customer: runs stored after the request stay, and the job still ends", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -238,7 +238,7 @@ Deno.test("delete a customer: what is stored after it was asked for stays, and i
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: a run that cannot be read is counted and left, every other one is deleted", async () => {
+Deno.test("delete a customer: an unreadable run is counted and kept, every other run is deleted", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -253,7 +253,7 @@ Deno.test("delete a customer: a run that cannot be read is counted and left, eve
   assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 2);
 });
 
-Deno.test("delete a customer: two processes at one job delete and count every run once", async () => {
+Deno.test("delete a customer: two processes on one job delete and count every run once", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -266,11 +266,11 @@ Deno.test("delete a customer: two processes at one job delete and count every ru
   await using third = await openArchive(temp.path);
   const all = [archive, new RetentionHarness(temp.store), third.archive];
   for (const each of all) each.nowMs = archive.nowMs;
-  const made = await Promise.all(
+  const created = await Promise.all(
     all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),
   );
-  const ids = new Set(made.map((each) => begun(each).job.id));
-  assertEquals([ids.size, made.filter(({ kind }) => kind === "stored").length], [1, 1]);
+  const ids = new Set(created.map((each) => begun(each).job.id));
+  assertEquals([ids.size, created.filter(({ kind }) => kind === "stored").length], [1, 1]);
   await Promise.all(all.map((each) => each.deleteAll()));
   const [id = ""] = ids;
   const done = await archive.deletions.get(team, id);

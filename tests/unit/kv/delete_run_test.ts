@@ -1,4 +1,4 @@
-/** Deleting one run: it counts for nothing any more, but for the quota and for when its agent was seen. */
+/** A deleted run counts only for the quota and for its agent's last-seen time. */
 import { agentStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -11,14 +11,14 @@ import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** What an agent's runs come to: runs, succeeded, and the number of the last. */
+/** Totals of an agent's runs: runs, succeeded, and the number of the last. */
 async function agentOf({ store }: RetentionHarness, team: Team, slug: string): Promise<unknown[]> {
   const activity = (await agentStoreOf(store).read(team, slug))?.activity;
   const last = activity?.lastRun?.id;
   return [activity?.runs, activity?.succeeded, last && Number(`0x${last.slice(-8)}`)];
 }
 
-Deno.test("delete a run: all of it goes at once, whatever it has, and the receipt says how much", async () => {
+Deno.test("delete a run: all its data is removed atomically, and the receipt counts it", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -55,7 +55,7 @@ Deno.test("delete a run: all of it goes at once, whatever it has, and the receip
   assertEquals(usage.value?.value, 9n);
 });
 
-Deno.test("delete a run: of more events than one commit takes none is left either", async () => {
+Deno.test("delete a run: with more events than one commit holds, none is left either", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team, temp } = ledger;
   const deleted = await archive.deletions.deleteRun(team, run(14), "key");
@@ -64,7 +64,7 @@ Deno.test("delete a run: of more events than one commit takes none is left eithe
   assertEquals(await temp.keysBelow(["events", run(14)]), []);
 });
 
-Deno.test("delete a run: events that went by age before are not on the receipt", async () => {
+Deno.test("delete a run: events that had already expired are not on the receipt", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -94,11 +94,11 @@ Deno.test("delete a run: another team's run of the same id stays", async () => {
   await assertClean(temp.store);
 });
 
-Deno.test("delete a run: its agent's last run is found again, also among those that went by age", async () => {
+Deno.test("delete a run: its agent's last run is found again, also among expired runs", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  // Run 1 goes by age, and started after run 2.
+  // Run 1 expires, and started after run 2.
   await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
   await archive.settle();
   archive.nowMs += 31 * DAY_MS;
@@ -110,20 +110,20 @@ Deno.test("delete a run: its agent's last run is found again, also among those t
   await finish(archive.runs, 5, team);
   await archive.settle();
   assertEquals(await agentOf(archive, team, "x"), [5, 1, 5]);
-  const left: [number, unknown[]][] = [
+  const remaining: [number, unknown[]][] = [
     [4, [4, 1, 5]],
     [5, [3, 0, 3]],
     [3, [2, 0, 1]],
     [2, [1, 0, 1]],
   ];
-  for (const [n, wanted] of left) {
+  for (const [n, wanted] of remaining) {
     await archive.deletions.deleteRun(team, run(n), "key");
     assertEquals(await agentOf(archive, team, "x"), wanted, `after run ${n}`);
     await assertClean(temp.store);
   }
 });
 
-Deno.test("delete a run: an agent whose every run is deleted was still seen, and has no last run", async () => {
+Deno.test("delete a run: an agent whose runs are all deleted keeps its last-seen time, and has no last run", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("team");
@@ -155,7 +155,7 @@ Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, a
   await archive.settle();
   await archive.deletions.deleteRun(team, run(1), "key");
   const sendAll = async () => {
-    // A process that knows the run, and one that does not.
+    // One process that has the run in its cache, and one that does not.
     for (const { runs } of [archive, new RetentionHarness(temp.store)]) {
       const request = { id: run(1), agent: "new", startedAt: NOON };
       const beat = { id: run(1), agent: "new", reported: {} };

@@ -1,4 +1,4 @@
-/** Deletions that are broken off anywhere end as ones that nobody disturbed, with exact receipts. */
+/** Deletions interrupted at any point end the same as undisturbed ones, with exact receipts. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -15,7 +15,7 @@ import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
 const FAULTS = ["throw", "commit then throw", "lost"] as const;
 
-/** Works on a ledger where one commit meets a fault; answers how many there were. */
+/** Works on a ledger where one commit meets a fault; returns the number of commits. */
 async function workWith(
   ledger: OldLedger,
   fault: Fault,
@@ -33,13 +33,13 @@ async function workWith(
   return commits;
 }
 
-/** What is stored, but for the names of entries of the audit log, which are made by chance. */
+/** Dumps the store without the random names of audit log entries. */
 async function rowsOf(store: Store): Promise<string[]> {
   const lines = await contentsOf(store);
   return lines.map((line) => line.replace(/^(\[ "audit_log", "\w+", \d+, )"\w+"/, "$1")).sort();
 }
 
-/** Does work undisturbed, then with each fault at each commit, and compares what is stored in the end. */
+/** Does work undisturbed, then with each fault at each commit, and compares the final stores. */
 async function assertSameEnd(
   open: () => Promise<OldLedger>,
   work: (archive: RetentionHarness, ledger: OldLedger) => Promise<unknown>,
@@ -47,7 +47,7 @@ async function assertSameEnd(
   await using undisturbed = await open();
   const commits = await workWith(undisturbed, "none", 0, (archive) => work(archive, undisturbed));
   await assertClean(undisturbed.temp.store);
-  const wanted = await rowsOf(undisturbed.temp.store);
+  const expected = await rowsOf(undisturbed.temp.store);
   for (const fault of FAULTS) {
     for (let at = 1; at <= commits; at++) {
       const what = `commit ${at} of ${commits}: ${fault}`;
@@ -56,13 +56,13 @@ async function assertSameEnd(
       await workWith(ledger, fault, at, (archive) => work(archive, ledger));
       await assertExact(store, what);
       await work(archive, ledger);
-      assertEquals(await rowsOf(store), wanted, what);
+      assertEquals(await rowsOf(store), expected, what);
     }
   }
   return commits;
 }
 
-Deno.test("delete a run: whatever happens to whichever commit, a retry ends it with the same receipt", async () => {
+Deno.test("delete a run: whichever commit fails in whichever way, a retry ends with the same receipt", async () => {
   const receipts = new Set<string>();
   const commits = await assertSameEnd(OldLedger.open, async ({ deletions }, { team }) => {
     const deleted = await deletions.deleteRun(team, run(14), "key");
@@ -73,10 +73,10 @@ Deno.test("delete a run: whatever happens to whichever commit, a retry ends it w
   assertEquals([JSON.parse(receipt ?? "{}").events, others], [MANY, []]);
 });
 
-Deno.test("delete a customer: whatever happens to whichever commit, the job ends with an exact receipt", async () => {
+Deno.test("delete a customer: whichever commit fails in whichever way, the job ends with an exact receipt", async () => {
   let id = "";
   const open = await OldLedger.changed(async ({ archive, team }) => {
-    // Some of the customer's runs are gone by age, the others have all of their events.
+    // Some of the customer's runs have expired, the others have all of their events.
     archive.nowMs -= 5 * DAY_MS;
     await archive.sweep();
     archive.nowMs += 5 * DAY_MS;

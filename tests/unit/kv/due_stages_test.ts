@@ -1,4 +1,4 @@
-/** Stages that are due: teams take turns, and a backlog of one hides nothing of the others. */
+/** Due stages: teams take turns, and one team's backlog hides no other team's. */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -10,7 +10,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [BUSY, OTHER] = ["busy", "other"] as [TeamId, TeamId];
 
-/** Rows of a busy team, one a millisecond, and one of another team behind them. */
+/** Rows of a busy team, one per millisecond, followed by one of another team. */
 async function fill(temp: TempStore, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, n) => keys.dueStage(NOON + n, BUSY, run(n)));
   rows.push(keys.dueStage(NOON + count, OTHER, run(1)));
@@ -20,22 +20,22 @@ async function fill(temp: TempStore, count: number): Promise<void> {
   }
 }
 
-Deno.test("stages: those of a team with hundreds due do not keep another's", async () => {
+Deno.test("stages: a team with hundreds of due stages does not starve another's", async () => {
   for (const [count, takes] of [[400, 1], [1_200, 3]] as const) {
     await using temp = await TempStore.open();
     await fill(temp, count);
     const stages = new DueStages(temp.store, new PutOff(() => NOON));
-    let taken = 0;
-    for (let found = false; !found; taken++) {
-      assert(taken < takes, `not among the first ${takes} of ${count}`);
+    let rounds = 0;
+    for (let done = false; !done; rounds++) {
+      assert(rounds < takes, `not among the first ${takes} of ${count}`);
       const tasks = await stages.take(NOON + 10_000, 20);
       assertEquals(tasks.length, 20);
-      found = tasks.some(({ team }) => team === OTHER);
+      done = tasks.some(({ team }) => team === OTHER);
     }
   }
 });
 
-Deno.test("stages: those put off are passed by, also when they fill whole reads", async () => {
+Deno.test("stages: deferred stages are skipped, also if they fill entire reads", async () => {
   await using temp = await TempStore.open();
   await fill(temp, 600);
   let nowMs = NOON + 10_000;

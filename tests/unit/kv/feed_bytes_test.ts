@@ -1,4 +1,4 @@
-/** How much of the store a page of the feed of changes reads, and how much of it is in memory. */
+/** Amount of data that a page of the change feed reads and holds in memory. */
 import { assert, assertEquals } from "@std/assert";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import {
@@ -15,7 +15,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("feed: a page reads a little of each run, however large its output is", async () => {
+Deno.test("feed: a page reads little of each run, however large its output is", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

@@ -1,4 +1,4 @@
-/** The feed of changes: nothing is missing from it and nothing is told twice, whoever writes meanwhile. */
+/** The change feed misses nothing and repeats nothing, whatever is written meanwhile. */
 import { processingOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as fc from "fast-check";
@@ -35,7 +35,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const RUNS = 6;
 const IDS = Array.from({ length: RUNS }, (_, n) => run(n));
 
-/** One thing that happens to run number `n`, or to the feed. */
+/** One step for run number `n` or for the feed. */
 interface Step {
   readonly what: "open" | "events" | "finish" | "delete" | "project" | "read" | "restart";
   readonly n: number;
@@ -59,7 +59,7 @@ function twoProcesses(store: Store): [RetentionHarness, RetentionHarness] {
   return [new RetentionHarness(store), new RetentionHarness(store)];
 }
 
-/** Plays steps as fast as they come, with two projectors and a reader beside the writes. */
+/** Plays steps at full speed, with two projectors and a reader running alongside the writes. */
 async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<void> {
   const follower = new Follower(team.id);
   let both = twoProcesses(temp.store);
@@ -87,7 +87,7 @@ async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<
   await assertFollowed(temp.store, follower, IDS);
 }
 
-Deno.test("feed: whoever follows it holds what the store holds, with two projectors and restarts", async () => {
+Deno.test("feed: a follower ends with the same data as the store, with two projectors and restarts", async () => {
   await using temp = await TempStore.open();
   let teams = 0;
   await fc.assert(
@@ -99,7 +99,7 @@ Deno.test("feed: whoever follows it holds what the store holds, with two project
   );
 });
 
-Deno.test("feed: a run stands in it once, at its latest change, however often it changes", async () => {
+Deno.test("feed: a run is listed once, at its latest change, however often it changes", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -115,7 +115,7 @@ Deno.test("feed: a run stands in it once, at its latest change, however often it
   ]);
 });
 
-Deno.test("feed: each state of a run that was final is told once to who reads after every change", async () => {
+Deno.test("feed: a reader after every change sees each state of a final run once", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -134,7 +134,7 @@ Deno.test("feed: each state of a run that was final is told once to who reads af
   assertEquals(revisions, [1, 2, 3, 4]);
 });
 
-Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no second row", async () => {
+Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no second row", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
@@ -159,7 +159,7 @@ Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no se
   }
 });
 
-Deno.test("feed: a deletion is told until its id is free again, age takes a run without a word", async () => {
+Deno.test("feed: a deletion is listed until its id is free again; an expired run leaves the feed silently", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -173,8 +173,8 @@ Deno.test("feed: a deletion is told until its id is free again, age takes a run 
   archive.nowMs = NOON + DAY_MS;
   await archive.deletions.deleteRun(team, run(1), "key");
   await follower.readOn(temp.store);
-  const told = follower.known.get(run(1));
-  assertEquals(told, { kind: "deleted", number: 3, run: run(1), deletedAt: NOON + DAY_MS });
+  const entry = follower.known.get(run(1));
+  assertEquals(entry, { kind: "deleted", number: 3, run: run(1), deletedAt: NOON + DAY_MS });
   await assertFollowed(temp.store, follower, IDS);
   assertEquals(await temp.keysBelow(keys.changes(team.id)), [
     keys.change(team.id, 2, run(2)),
@@ -184,14 +184,14 @@ Deno.test("feed: a deletion is told until its id is free again, age takes a run 
   await archive.sweep();
   assertEquals(await temp.keysBelow(keys.changes(team.id)), []);
   await assertClean(temp.store);
-  // Whoever was at the end goes on from there.
+  // A reader at the end continues from there.
   await open(archive.runs, 3, {}, team);
   await archive.settle();
   await follower.readOn(temp.store);
   assertEquals(follower.told.at(-1)?.number, 4);
 });
 
-Deno.test("feed: all runs of a deleted customer are told as deleted", async () => {
+Deno.test("feed: all runs of a deleted customer are listed as deleted", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -208,13 +208,13 @@ Deno.test("feed: all runs of a deleted customer are told as deleted", async () =
   await assertFollowed(temp.store, follower, IDS);
 });
 
-Deno.test("feed: a ledger of before the feed begins it with the next change of each run", async () => {
+Deno.test("feed: a ledger from before the feed lists each run at its next change", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
   await open(runs, 1);
   await projectAll(store);
-  // As it was left: the version held no number, and no run had any.
+  // The old format: the version has no number, and neither has any run.
   const head = await store.reader.get<Uint8Array>(keys.summary(TEAM.id, run(1)));
   assert(head.value !== null);
   const { changes: _, ...summary } = decodeSums<RunSummary>(head.value);
@@ -234,7 +234,7 @@ Deno.test("feed: a ledger of before the feed begins it with the next change of e
   assertEquals(follower.told.map(({ number }) => number), [1]);
 });
 
-Deno.test("feed: a place that it has not come to is told apart from its end", async () => {
+Deno.test("feed: a position that it has not reached is distinguished from its end", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const changes = createChangeStore(store, new ChangeNotifier(store));
@@ -246,7 +246,7 @@ Deno.test("feed: a place that it has not come to is told apart from its end", as
   assertEquals(await changes.page(TEAM.id, 2, 10), null);
 });
 
-Deno.test("bell: a commit of this process rings for its team and its runs, and for no other", async () => {
+Deno.test("notifier: a commit of this process notifies its team and its runs, and no other", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const commits = new RunUpdater(store);
@@ -256,14 +256,14 @@ Deno.test("bell: a commit of this process rings for its team and its runs, and f
   using other = commits.notifier.watch(TEAM.id, run(2));
   await open(runsOf(store), 1);
   await processingOf(store, () => NOON, [], commits).project(TEAM.id, [run(1)]);
-  // They rang before anybody waited.
+  // The notification arrived before any wait.
   await Promise.all([team.next(over.signal), one.next(over.signal)]);
   const rung = other.next(over.signal).then(() => over.signal.aborted);
   over.abort();
   assert(await rung);
 });
 
-Deno.test("bell: a commit of another process rings within a second or so", async () => {
+Deno.test("notifier: a commit of another process notifies within about a second", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const { notifier } = new RunUpdater(store);
@@ -271,9 +271,9 @@ Deno.test("bell: a commit of another process rings within a second or so", async
   await open(runsOf(store), 1);
   using team = notifier.watch(TEAM.id);
   using one = notifier.watch(TEAM.id, run(1));
-  // The first look rings: something may have changed before it.
+  // The first check notifies: something may have changed before it.
   await Promise.all([one.next(never), team.next(never)]);
-  // A run that is watched for its end changes its stages then.
+  // Waiters for a run's end also see its stages change.
   await finish(runsOf(store), 1);
   await pipelineOf(store).project(TEAM.id, [run(1)]);
   await Promise.all([one.next(never), team.next(never)]);

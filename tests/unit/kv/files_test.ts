@@ -8,7 +8,7 @@ import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const ENTRY = { key: ["value"], value: 1 };
 
-/** What may happen to the files of a ledger, and how it is undone where it can be. */
+/** Faults of a ledger's files, with their reversal where possible. */
 const LOSSES: Record<string, (path: string) => Promise<(() => Promise<void>) | null>> = {
   "the file is deleted": async (path) => {
     await Deno.remove(path);
@@ -53,7 +53,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   });
 }
 
-Deno.test("files: a ledger may be a link, and the link may not be turned to another file", async () => {
+Deno.test("files: a ledger may be a symbolic link, which may not be changed to another file", async () => {
   await withFolder(async (folder) => {
     const [link, first, second] = [`${folder}/link.kv`, `${folder}/1.kv`, `${folder}/2.kv`];
     await (await openStore(second, new Memory())).close();

@@ -25,7 +25,7 @@ async function listOf(credentials: CredentialStore, team: Team) {
   return (await credentials.list(team, query)).records;
 }
 
-/** What a start of the program does. */
+/** Start-up steps of the program. */
 async function start(store: OpenStore, key: string | null, tier: "free" | null = null) {
   const credentials = credentialsOf(store);
   const first = await ensureFirstTeam(store, credentials, environment, { region: "eu", key, tier });
@@ -50,7 +50,7 @@ Deno.test("first team: a key is minted once, later starts find the same team", a
   assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
 });
 
-Deno.test("first team: a refused key does not count as one, so another is minted, once", async () => {
+Deno.test("first team: a refused key does not count, so another is minted, once", async () => {
   await using temp = await TempStore.open();
   await start(temp.store, OWN_KEY);
   const again = async () => {
@@ -62,7 +62,7 @@ Deno.test("first team: a refused key does not count as one, so another is minted
   assertEquals((await again()).createdKey, null);
 });
 
-Deno.test("first team: a given key is added to a store that has a team, beside its others", async () => {
+Deno.test("first team: a configured key is added to the other keys of an existing team", async () => {
   await using temp = await TempStore.open();
   const first = await start(temp.store, null);
   const second = await start(await temp.reopen(), OWN_KEY);
@@ -74,7 +74,7 @@ Deno.test("first team: a given key is added to a store that has a team, beside i
   assertEquals((await listOf(third.credentials, third.team)).length, 2);
 });
 
-Deno.test("first team: a revoked key stays revoked when a start names it again", async () => {
+Deno.test("first team: a revoked key stays revoked when a start configures it again", async () => {
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, OWN_KEY);
   const [record] = await listOf(credentials, team);
@@ -85,7 +85,7 @@ Deno.test("first team: a revoked key stays revoked when a start names it again",
   assertEquals((await other.credentials.find(OTHER_KEY))?.team.id, team.id);
 });
 
-Deno.test("first team: a team whose every key is revoked gets none minted behind its back", async () => {
+Deno.test("first team: a team whose keys are all revoked gets no new key minted", async () => {
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, null);
   const [record] = await listOf(credentials, team);
@@ -93,7 +93,7 @@ Deno.test("first team: a team whose every key is revoked gets none minted behind
   assertEquals((await start(await temp.reopen(), null)).createdKey, null);
 });
 
-Deno.test("first team: its plan is business until a start names another, which stays", async () => {
+Deno.test("first team: its plan is business until a start sets another, which stays", async () => {
   await using temp = await TempStore.open();
   assertEquals((await start(temp.store, OWN_KEY)).team.tier, "business");
   assertEquals((await start(await temp.reopen(), OWN_KEY, "free")).team.tier, "free");
@@ -119,7 +119,7 @@ Deno.test("a refused secret is unknown although it is stored", async () => {
   assert(await credentialsOf(temp.store).find(OWN_KEY) !== null);
 });
 
-Deno.test("decision 4: a revoked key stops at once, also where it was just used", async () => {
+Deno.test("decision 4: a revoked key stops working immediately, also where it was just used", async () => {
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, OWN_KEY);
   assert(await credentials.find(OWN_KEY) !== null);
@@ -128,7 +128,7 @@ Deno.test("decision 4: a revoked key stops at once, also where it was just used"
   const revoked = await credentials.revoke(team, record?.id ?? "", "test");
   await Promise.all(reads);
   assertEquals(await credentials.find(OWN_KEY), null);
-  // Repeating changes nothing, also many at once.
+  // Repeating changes nothing, also concurrently.
   const repeats = await Promise.all(
     Array.from({ length: 10 }, () => credentials.revoke(team, record?.id ?? "", "test")),
   );

@@ -1,4 +1,4 @@
-/** What the calls of an ordinary run cost the store: commits alone, and a read only where one repeats. */
+/** Store operations of an ordinary run: commits only, and a read only for a repeat. */
 import { runStoreOf } from "../../support/harness/stores.ts";
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -31,7 +31,7 @@ const event = (n: number): RunEvent => ({
   facts: { error: false },
 });
 
-/** A ledger of runs whose reads are counted, with its agent and its rate card known already. */
+/** A ledger of runs that counts reads, with its agent and rate card already cached. */
 async function counted(temp: TempStore): Promise<{ runs: RunStore; reads: () => number }> {
   let reads = 0;
   const { reader, ...rest } = temp.store;
@@ -92,11 +92,11 @@ Deno.test("a repeated call reads once and commits nothing", async () => {
   }
 });
 
-Deno.test("a start repeated after its close tells the close, whoever closed the run", async () => {
+Deno.test("a start repeated after the close returns the close, whichever call closed the run", async () => {
   await using temp = await TempStore.open();
   const { runs } = await counted(temp);
   await runs.heartbeat(TEAM, beat(1, "start"), NOON);
-  // Another process of a shared store remembers nothing of this one.
+  // Another process on a shared store has an empty cache.
   await runStoreOf(temp.store).finish(TEAM, id(1), finish, NOON);
   const again = await runs.heartbeat(TEAM, beat(1, "start"), NOON);
   assertEquals(again.kind === "replayed" && again.parts.closing?.status, "success");
@@ -104,7 +104,7 @@ Deno.test("a start repeated after its close tells the close, whoever closed the 
   assertEquals(late.kind === "replayed" && late.parts.closing?.status, "success");
 });
 
-Deno.test("ids written lately are remembered, those of two generations ago are not", () => {
+Deno.test("recently written ids are remembered, those from two generations ago are not", () => {
   const ids = new RecentIds(2);
   for (const id of ["a", "b", "c"]) ids.add(id);
   assertEquals(["a", "b", "c", "d"].map((id) => ids.has(id)), [true, true, true, false]);

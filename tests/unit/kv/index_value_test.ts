@@ -1,4 +1,4 @@
-/** What rows of the index tell of their runs. */
+/** Filter details in index rows. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -20,47 +20,47 @@ const aRun = fc.record({
   minCost: fc.bigInt({ min: 1n, max: 10n ** 16n }),
 });
 
-Deno.test("index: a row never rules out its own run, whatever of it is asked for", () => {
+Deno.test("index: a row never excludes its own run, whatever the filter", () => {
   fc.assert(fc.property(aRun, fc.array(fc.nat(4), { maxLength: 5 }), (run, left) => {
     const { kind, minCost, ...labels } = run;
-    const asked = Object.entries(run).filter((_, i) => !left.includes(i));
-    const maybe = maybeListed({ ...ALL, ...Object.fromEntries(asked) });
+    const filters = Object.entries(run).filter((_, i) => !left.includes(i));
+    const maybe = maybeListed({ ...ALL, ...Object.fromEntries(filters) });
     assert(maybe(indexValue(kind, { ...labels, status: "running" })));
     assert(maybe(indexValue(kind, { ...labels, status: "running" }, minCost)));
   }));
 });
 
-Deno.test("index: a row rules out a run of another kind, of none or nearly any other label, and of less cost", () => {
-  const told = indexValue(
+Deno.test("index: a row excludes runs of another kind, with no label or nearly any other label, and of lower cost", () => {
+  const reported = indexValue(
     "run",
     { agent: "a", customer: null, feature: "f", status: "running" },
     5n,
   );
-  const is = (query: Parameters<typeof maybeListed>[0]) => maybeListed(query)(told);
+  const is = (query: Parameters<typeof maybeListed>[0]) => maybeListed(query)(reported);
   assertEquals([is({ ...ALL, kind: "run" }), is({ ...ALL, kind: "heartbeat" })], [true, false]);
   assertEquals([is({ ...ALL, customer: null }), is({ ...ALL, customer: "c" })], [true, false]);
   assertEquals([is({ ...ALL, agent: null }), is({ ...ALL, feature: null })], [false, false]);
   assertEquals([is({ ...ALL, minCost: 5n }), is({ ...ALL, minCost: 6n })], [true, false]);
   const others = Array.from({ length: 1_000 }, (_, n) => is({ ...ALL, agent: `agent-${n}` }));
   assert(others.filter(Boolean).length < 12);
-  // Rows from before they told anything.
+  // Rows of the old format, without details.
   assert(maybeListed({ ...ALL, agent: "b" })(true));
 });
 
-Deno.test("index: all rows of a run tell the label that its close gives it", async () => {
+Deno.test("index: all rows of a run have the label set by its close", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
   const { page } = createRunListStore(store);
   const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {}, feature: "f" } as const;
-  const found = async (customer: string | null) =>
+  const result = async (customer: string | null) =>
     (await page(TEAM, { ...ALL, agent: "a", feature: "f", customer }, null, 9)).rows.length;
   await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "c" }, NOON);
   await projectAll(store);
-  assertEquals([await found("c"), await found("d")], [1, 0]);
+  assertEquals([await result("c"), await result("d")], [1, 0]);
   await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "d" }, NOON + 1);
   await projectAll(store);
-  assertEquals([await found("c"), await found("d")], [0, 1]);
+  assertEquals([await result("c"), await result("d")], [0, 1]);
   const prefix = keys.teamRunsBy(TEAM.id);
   const rows = await Array.fromAsync(store.reader.list<Uint8Array>({ prefix }));
   const [first] = rows;
@@ -68,7 +68,7 @@ Deno.test("index: all rows of a run tell the label that its close gives it", asy
   assert(rows.every(({ value }) => isSameValue(value, first.value)));
 });
 
-Deno.test("index: rows that say nothing of their run are found, and no difference to the audit", async () => {
+Deno.test("index: rows without details of their run are found, and are no difference for verify", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

@@ -1,4 +1,4 @@
-/** Turns of jobs: no team keeps another's from going on, whatever it asks for and whatever fails. */
+/** Turns of jobs: no team starves another, whatever it creates and whatever fails. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -16,7 +16,7 @@ const [A, B] = ["a", "b"].map((id) => ({ ...TEAM, id: id as TeamId })) as [
   typeof TEAM,
 ];
 
-/** Turns over jobs of teams that take each step as told. */
+/** Turns over jobs of teams whose steps are scripted. */
 async function turnsOver(
   temp: TempStore,
   jobs: readonly [TeamId, string][],
@@ -28,26 +28,26 @@ async function turnsOver(
   return new JobTurns(temp.store, keys.activeDeletions(), now, step);
 }
 
-Deno.test("jobs: a team that asks for jobs all the time does not keep another's", async () => {
+Deno.test("jobs: a team that constantly creates jobs does not starve another's", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const { deletions } = archive;
-  let asked = 0;
-  const ask = async () => {
-    while ((await deletions.deleteCustomer(A, `c${asked++}`, "key")).kind === "stored");
+  let requestCount = 0;
+  const sendRequest = async () => {
+    while ((await deletions.deleteCustomer(A, `c${requestCount++}`, "key")).kind === "stored");
   };
-  await ask();
+  await sendRequest();
   assertEquals((await temp.keysBelow(keys.activeDeletionsOf(A.id))).length, ACTIVE_JOBS_MAX);
   const { job } = begun(await deletions.deleteCustomer(B, "acme", "key"));
   let steps = 0;
   while ((await deletions.get(B, job.id))?.state !== "done") {
-    await ask();
+    await sendRequest();
     assert(await deletions.work());
     assert(++steps < 10, "the other team's job does not come on");
   }
 });
 
-Deno.test("jobs: teams take turns, and within a team its jobs do", async () => {
+Deno.test("jobs: teams take turns, and so do the jobs within a team", async () => {
   await using temp = await TempStore.open();
   const steps: string[] = [];
   const turns = await turnsOver(temp, [[A.id, "1"], [A.id, "2"], [B.id, "3"]], (team, id) => {
@@ -58,7 +58,7 @@ Deno.test("jobs: teams take turns, and within a team its jobs do", async () => {
   assertEquals(steps, ["a1", "b3", "a2", "b3", "a1", "b3", "a2", "b3"]);
 });
 
-Deno.test("jobs: those that wait are passed by, and all that wait are nothing to do", async () => {
+Deno.test("jobs: waiting jobs are skipped, and only waiting jobs means nothing to do", async () => {
   await using temp = await TempStore.open();
   const teams = Array.from(
     { length: 25 },
@@ -73,7 +73,7 @@ Deno.test("jobs: those that wait are passed by, and all that wait are nothing to
   assert(steps >= 26 && turns.underWay);
 });
 
-Deno.test("jobs: one that fails is put off, and the others go on", async () => {
+Deno.test("jobs: a failing job is deferred, and the others continue", async () => {
   await using temp = await TempStore.open();
   const steps: string[] = [];
   let nowMs = NOON;

@@ -3,7 +3,7 @@ import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { KeyedMutex } from "../../../kv/base/keyed_mutex.ts";
 
-/** Work that a test starts and ends by hand. */
+/** Work that a test starts and ends manually. */
 class Job {
   readonly #gate = Promise.withResolvers<void>();
   started = false;
@@ -27,7 +27,7 @@ class Job {
   }
 }
 
-Deno.test("keyed mutex: work of one name runs one after the other, in the order of the calls", async () => {
+Deno.test("keyed mutex: work with one name runs in sequence, in call order", async () => {
   const order: string[] = [];
   const mutex = new KeyedMutex();
   const jobs = ["a", "b", "c"].map((name) => new Job(name, order));
@@ -48,7 +48,7 @@ Deno.test("keyed mutex: other names do not wait", async () => {
   await first;
 });
 
-Deno.test("keyed mutex: work that fails passes the lock on and fails for its own caller only", async () => {
+Deno.test("keyed mutex: failed work passes the lock on and fails only for its own caller", async () => {
   const mutex = new KeyedMutex();
   const [bad, good] = [new Job("bad", []), new Job("good", [])];
   const first = mutex.take("run", bad.run);
@@ -59,7 +59,7 @@ Deno.test("keyed mutex: work that fails passes the lock on and fails for its own
   assertEquals(await second, "good");
 });
 
-Deno.test("keyed mutex: work taken while a lock is handed on still waits for it", async () => {
+Deno.test("keyed mutex: work queued while a lock is handed over still waits for it", async () => {
   const order: string[] = [];
   const mutex = new KeyedMutex();
   const [a, b, c] = [new Job("a", order), new Job("b", order), new Job("c", order)] as const;
@@ -79,7 +79,7 @@ Deno.test("keyed mutex: work taken while a lock is handed on still waits for it"
   assertEquals(order.indexOf("b ends") < order.indexOf("c starts"), true);
 });
 
-Deno.test("keyed mutex: work with several names runs while no other has any of them, and none waits for ever", async () => {
+Deno.test("keyed mutex: work with several names runs while no other work has any of them, and none starves", async () => {
   const mutex = new KeyedMutex();
   const busy = new Set<string>();
   let most = 0;
@@ -91,13 +91,13 @@ Deno.test("keyed mutex: work with several names runs while no other has any of t
     for (const name of names) busy.delete(name);
     return names.length;
   };
-  const wanted = [["a", "b"], ["b", "a"], ["c"], ["b", "c"], ["a"], [], ["d", "a"], [
+  const expected = [["a", "b"], ["b", "a"], ["c"], ["b", "c"], ["a"], [], ["d", "a"], [
     "c",
     "b",
     "a",
   ]];
-  const took = await Promise.all(wanted.map((names) => mutex.takeAll(names, work(names))));
-  assertEquals(took, wanted.map(({ length }) => length));
+  const took = await Promise.all(expected.map((names) => mutex.takeAll(names, work(names))));
+  assertEquals(took, expected.map(({ length }) => length));
   assert(most > 2, "nothing ran side by side");
   assertEquals(await mutex.takeAll(["a", "a"], () => Promise.resolve(1)), 1);
   const failed = mutex.takeAll(["a", "b"], () => Promise.reject(new Error("no")));
@@ -105,7 +105,7 @@ Deno.test("keyed mutex: work with several names runs while no other has any of t
   assertEquals(await mutex.take("b", () => Promise.resolve(2)), 2);
 });
 
-Deno.test("keyed mutex: more work than may wait is refused, for one name and in all", async () => {
+Deno.test("keyed mutex: work beyond the queue limits is refused, for one name and in total", async () => {
   const mutex = new KeyedMutex(undefined, { name: 2, all: 3 });
   const jobs = ["a", "a", "a", "b", "b"].map((name) => new Job(name, []));
   const done = jobs.map((job) => mutex.take(job.name, job.run));
@@ -118,7 +118,7 @@ Deno.test("keyed mutex: more work than may wait is refused, for one name and in 
   assertEquals(await mutex.take("a", () => Promise.resolve("free")), "free");
 });
 
-Deno.test("keyed mutex: work whose deadline passes while it waits never runs, and holds up nothing", async () => {
+Deno.test("keyed mutex: work whose deadline passes while it waits never runs and blocks nothing", async () => {
   let tick = () => {};
   let nowMs = 0;
   using deadlines = new Deadlines(2_000, {
@@ -137,7 +137,7 @@ Deno.test("keyed mutex: work whose deadline passes while it waits never runs, an
   nowMs = 2_000;
   tick();
   await assertRejects(() => second, StorageUnavailable);
-  // Its place is free again, and the work that holds the lock still has it.
+  // Its queue slot is free again, and the work that holds the lock still has it.
   const third = mutex.take("run", next.run);
   assertEquals(next.started, false);
   slow.end();

@@ -1,4 +1,4 @@
-/** What is remembered of agents in use, and that every process notices when one is archived. */
+/** The cache of active agents, and that every process notices an archive. */
 import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
@@ -11,7 +11,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM_ID = "team" as TeamId;
 
-/** What one process has, with a clock that the test moves. */
+/** State of one process, with a test clock. */
 class Process {
   nowMs = 0;
   readonly known = new KnownAgents(new Memory(), () => this.nowMs);
@@ -33,7 +33,7 @@ const MADE = { by: "key_1", at: 0 };
 const archive = (process: Process) => process.agents.change(TEAM, "a", archived, MADE);
 const archived = { archived: true, name: undefined, notes: undefined };
 
-Deno.test("known agents: an archive is noticed at once here and within 10 seconds elsewhere", async () => {
+Deno.test("known agents: an archive takes effect immediately here and within 10 seconds elsewhere", async () => {
   for (const idleMs of [10_000, 60_000]) {
     await using temp = await TempStore.open();
     const [here, there] = [new Process(temp.store), new Process(temp.store)];
@@ -50,7 +50,7 @@ Deno.test("known agents: an archive is noticed at once here and within 10 second
   }
 });
 
-Deno.test("known agents: in a process that is never idle one call in a while looks for all", async () => {
+Deno.test("known agents: a process that is never idle refreshes with one call at intervals", async () => {
   await using temp = await TempStore.open();
   const [here, there] = [new Process(temp.store), new Process(temp.store)];
   await open(here.runs, 1);
@@ -64,7 +64,7 @@ Deno.test("known agents: in a process that is never idle one call in a while loo
   assertEquals(noticedAt, 4_000);
 });
 
-Deno.test("known agents: a call of one that is known reads nothing of agents", async () => {
+Deno.test("known agents: a call of a known agent reads no agent rows", async () => {
   await using temp = await TempStore.open();
   const read: Deno.KvKey[] = [];
   const reader = {
@@ -82,20 +82,20 @@ Deno.test("known agents: a call of one that is known reads nothing of agents", a
   assertEquals(read, []);
 });
 
-Deno.test("known agents: what was read before an archive is not remembered after it", () => {
-  const known = new KnownAgents(new Memory(), () => 0);
-  const before = known.saw(TEAM_ID, null, 0);
-  known.saw(TEAM_ID, "02", 0);
-  known.add(TEAM_ID, "a", before);
-  assertEquals([known.has(TEAM_ID, "a"), known.hasOrAsk(TEAM_ID, "a")], [false, false]);
-  // An answer that comes late tells of the past, too.
-  known.add(TEAM_ID, "a", known.saw(TEAM_ID, "01", 0));
-  assertEquals(known.has(TEAM_ID, "a"), false);
-  known.add(TEAM_ID, "a", known.saw(TEAM_ID, "02", 0));
-  assertEquals(known.has(TEAM_ID, "a"), true);
+Deno.test("known agents: a result read before an archive is not cached after it", () => {
+  const knownAgents = new KnownAgents(new Memory(), () => 0);
+  const before = knownAgents.saw(TEAM_ID, null, 0);
+  knownAgents.saw(TEAM_ID, "02", 0);
+  knownAgents.add(TEAM_ID, "a", before);
+  assertEquals([knownAgents.has(TEAM_ID, "a"), knownAgents.hasOrAsk(TEAM_ID, "a")], [false, false]);
+  // A late result is outdated, too.
+  knownAgents.add(TEAM_ID, "a", knownAgents.saw(TEAM_ID, "01", 0));
+  assertEquals(knownAgents.has(TEAM_ID, "a"), false);
+  knownAgents.add(TEAM_ID, "a", knownAgents.saw(TEAM_ID, "02", 0));
+  assertEquals(knownAgents.has(TEAM_ID, "a"), true);
 });
 
-Deno.test("known agents: two processes that want the last place at once, one from the archive, never both get it", async () => {
+Deno.test("known agents: two processes that compete for the last agent slot, one unarchiving, never both get it", async () => {
   await using temp = await TempStore.open();
   const team = { ...TEAM, tier: "free" } as const;
   const [here, there] = [new Process(temp.store), new Process(temp.store)];

@@ -50,17 +50,17 @@ async function usage(temp: TempStore): Promise<number> {
   return Number(entry.value?.value ?? 0n);
 }
 
-Deno.test("ledger: over 2,000 events each is stored once, through pages and restarts", async () => {
+Deno.test("ledger: over 2,000 events each is stored once, across pages and restarts", async () => {
   await using temp = await TempStore.open();
   const total = 2_150;
   let accepted = 0, duplicates = 0, runs = runStoreOf(temp.store);
   for (let from = 0; from < total; from += 43) {
     if (from % 430 === 0) runs = runStoreOf(await temp.reopen());
-    // Half of each batch was sent before: just now, or long ago on a sealed page.
+    // Half of each batch was sent before: recently, or long ago on a sealed page.
     const repeated = [...range(Math.max(0, from - 3), Math.min(from, 3)), ...range(from >> 1, 2)];
-    const sent = [...range(from, 43), ...repeated];
-    const counts = storedCounts(await runs.append(TEAM, ID, sent, NOON));
-    assertEquals(counts.accepted + counts.duplicates, sent.length);
+    const input = [...range(from, 43), ...repeated];
+    const counts = storedCounts(await runs.append(TEAM, ID, input, NOON));
+    assertEquals(counts.accepted + counts.duplicates, input.length);
     accepted += counts.accepted;
     duplicates += counts.duplicates;
   }
@@ -108,7 +108,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
     event(Number(ts), JSON.stringify(noise(120_000, i + 1)), { id })
   );
   await runStoreOf(temp.store).append(TEAM, ID, [event(1)], NOON);
-  // A writer that has read nothing tries "no ledger yet" first, and loses that check.
+  // A writer with an empty cache tries "no ledger yet" first, and loses that check.
   const counts = await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
   assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0 });
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
@@ -119,7 +119,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   assertEquals(texts, large.map(({ data }) => JSON.parse(data)));
 });
 
-Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no piece behind", async () => {
+Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no piece behind", async () => {
   await using temp = await TempStore.open();
   const large = range(1, 8).map(({ id }, i) =>
     event(i + 1, JSON.stringify(noise(120_000, i + 1)), { id })
@@ -132,10 +132,10 @@ Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no 
   assertEquals(after, before);
 });
 
-Deno.test("decision 11: as many unpriced models of the longest names as are kept fit a ledger", async () => {
+Deno.test("decision 11: the maximum of unpriced models with the longest names fits a ledger", async () => {
   await using temp = await TempStore.open();
   const runs = runStoreOf(temp.store);
-  // 256 characters of four bytes each are what a provider and a model may have.
+  // A provider and a model may each have 256 characters of four bytes.
   const name = (n: number) => "😀".repeat(253) + String(n % 60).padStart(3, "0");
   const most = Number.MAX_SAFE_INTEGER;
   const tokens = {
@@ -148,9 +148,9 @@ Deno.test("decision 11: as many unpriced models of the longest names as are kept
   for (let n = 0; n < total; n++) {
     const call = { model: name(n), provider: name(n), counted: true, ...tokens };
     const facts = { error: true, call };
-    const sent = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
-    // One event a batch: no other way makes an open page larger.
-    assertEquals(await runs.append(TEAM, ID, [sent], NOON), ONE_STORED);
+    const input = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
+    // One event per batch: this makes the open page as large as possible.
+    assertEquals(await runs.append(TEAM, ID, [input], NOON), ONE_STORED);
   }
   const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
   assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
@@ -167,11 +167,11 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     return version;
   };
   const runs = runStoreOf({ ...temp.store, writer: { ...writer, commit } });
-  let sent = 0;
-  // Far enough for pages to be sealed by commits of every outcome.
+  let sentCount = 0;
+  // Enough batches that commits of every outcome seal a page.
   for (let round = 0; round < 60; round++) {
-    const batch = range(sent, 50);
-    sent += batch.length;
+    const batch = range(sentCount, 50);
+    sentCount += batch.length;
     fault = (["none", "before", "after"] as const)[round % 3] ?? "none";
     if (fault !== "none") {
       await assertRejects(() => runs.append(TEAM, ID, batch, NOON), StorageUnavailable);
@@ -182,8 +182,8 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     const duplicates = batch.length - accepted;
     assertEquals(counts, { kind: "stored", accepted, duplicates });
   }
-  assertEquals((await readAll(runs)).length, sent);
-  assertEquals(await usage(temp), sent);
+  assertEquals((await readAll(runs)).length, sentCount);
+  assertEquals(await usage(temp), sentCount);
 });
 
 Deno.test("ledger: two runs and two teams never share an event id", async () => {

@@ -1,4 +1,7 @@
-/** Runs of very many events: appending, reading, removing and auditing them costs what it costs a small one. */
+/**
+ * Runs with very many events: appending, reading, removing and verifying cost as much as for a
+ * small run.
+ */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -35,16 +38,16 @@ const ON_PAGES = ID_PAGES_MAX * PAGE_IDS_MAX;
 /** Batches whose ids are rows, and how many of them arrived in the same week as those on pages. */
 const IN_ROWS = 2 * PAGE_BATCHES_MAX + 5, OLD_IN_ROWS = 100;
 
-/** When the other batches arrived. */
+/** Arrival of the other batches. */
 const LATER = NOON + 15 * DAY_MS;
 
-/** Events in all. */
+/** Total number of events. */
 const EVENTS = ON_PAGES + 2 * IN_ROWS;
 
-/** Numbers of events of a long run: on the first and the last page, in rows, and the last one. */
+/** Event numbers of a long run: on the first and the last page, in rows, and the last one. */
 const STORED = [0, ON_PAGES - 1, ON_PAGES, ON_PAGES + 900, EVENTS - 1];
 
-/** Batches that fill the pages with ids, one batch a page, and more. */
+/** Batches that fill the pages with ids, one batch per page, and more. */
 function longRun(): Batches {
   return [
     ...linesOf(0, ID_PAGES_MAX, PAGE_IDS_MAX, NOON),
@@ -55,7 +58,7 @@ function longRun(): Batches {
 
 let filled: Promise<{ readonly file: Uint8Array; readonly team: Team }> | undefined;
 
-/** Opens a store with a long run, and another one that lacks one page with ids of being long. */
+/** Opens a store with a long run, and a run that is one id page short of being long. */
 async function openFilled(): Promise<{ readonly temp: TempStore; readonly team: Team }> {
   filled ??= fill();
   const { file, team } = await filled;
@@ -76,14 +79,16 @@ async function fill() {
   return { file, team };
 }
 
-/** What some work reads. */
+/** Counts the reads of some work. */
 async function counted<T>(work: () => Promise<T>): Promise<{ rows: number; bytes: number; of: T }> {
   const scope = new ReadScope(new AbortController().signal);
   const of = await readScopes.run(scope, work);
   return { rows: scope.rows, bytes: scope.bytes, of };
 }
 
-/** What a batch of 50 new events costs a process that knows the run, and one that does not. */
+/**
+ * Cost of a batch of 50 new events for a process with the run in its cache, and for one without.
+ */
 async function appendCosts(store: Store, team: Team, run: RunId, from: number) {
   const runs = runsOf(store);
   const append = (n: number) =>
@@ -105,7 +110,7 @@ async function readAll(runs: RunStore, team: Team, run: RunId, limit: number): P
   }
 }
 
-Deno.test("long run: from some length on a batch reads as much, whatever the run has", async () => {
+Deno.test("long run: from a certain length on, each batch reads the same amount", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const runs = runsOf(temp.store);
@@ -116,12 +121,12 @@ Deno.test("long run: from some length on a batch reads as much, whatever the run
   ];
   // Its 50 ids, by key.
   assertEquals([long.warm, short.warm], [50, 50]);
-  // Some numbers of pages have no open row of the directory.
+  // Some page numbers have no open directory row.
   assert(Math.abs(long.cold - short.cold) <= 1, `${short.cold} rows, then ${long.cold}`);
   assert(long.cold <= ID_PAGES_MAX + 120, `${long.cold} rows`);
 });
 
-Deno.test("long run: runs that do not fit into memory together read no more than their first pages", async () => {
+Deno.test("long run: runs that together do not fit memory read no more than their first pages", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const small = { ...temp.store, memory: new Memory(1) };
@@ -131,35 +136,35 @@ Deno.test("long run: runs that do not fit into memory together read no more than
       const batch = [aLine(2_000_000 + round, NOON)];
       const { rows, of } = await counted(() => runs.append(team, id(n), batch, NOON));
       assertEquals(of, { kind: "stored", accepted: 1, duplicates: 0 });
-      // Without rows for ids one of them would read its later pages as well.
+      // Without id rows one of them would also read its later pages.
       assert(rows <= ID_PAGES_MAX + 10, `${rows} rows`);
     }
   }
   assert(small.memory.uses().every(({ bytes, bytesMax }) => bytes <= bytesMax));
 });
 
-Deno.test("long run: each event is stored once, also sent again by another process", async () => {
+Deno.test("long run: each event is stored once, also when another process resends it", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
-  const known = runsOf(temp.store);
+  const current = runsOf(temp.store);
   let next = 3_000_000;
   const send = async (runs: RunStore) => {
     const fresh = [next++, next++];
-    const sent = [...STORED, ...fresh, ...fresh].map((n) => aLine(n, NOON));
-    const outcome = await runs.append(team, id(1), sent, NOON);
+    const sentEvents = [...STORED, ...fresh, ...fresh].map((n) => aLine(n, NOON));
+    const outcome = await runs.append(team, id(1), sentEvents, NOON);
     assertEquals(outcome, { kind: "stored", accepted: 2, duplicates: STORED.length + 2 });
-    const again = await runs.append(team, id(1), sent, NOON);
-    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sent.length });
+    const again = await runs.append(team, id(1), sentEvents, NOON);
+    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sentEvents.length });
   };
-  await send(known);
-  await send(known);
-  // Two processes whose memories are of different states, then one that remembers nothing.
+  await send(current);
+  await send(current);
+  // Two processes with different cache states, then one with an empty cache.
   const other = runsOf(temp.store);
-  for (const runs of [other, known, other]) await send(runs);
+  for (const runs of [other, current, other]) await send(runs);
   await send(runsOf(await temp.reopen()));
 });
 
-Deno.test("long run: growing by calls, a run passes from pages to rows and loses and repeats nothing", async () => {
+Deno.test("long run: a growing run moves from pages to rows without losing or repeating an event", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const runs = runsOf(temp.store);
@@ -191,9 +196,9 @@ Deno.test("long run: a page and the run itself read few rows, wherever the page 
     const { rows, of } = await counted(() => runs.read(team, id(1), after, 50, 900));
     assertEquals(of?.events.length, 50);
     assert(rows < 60, `${rows} rows`);
-    const rest = await runs.read(team, id(1), of?.nearEnd ?? null, 1_000);
-    assertEquals(rest?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
-    assert((rest?.events.length ?? 0) < 900, "the end is not near");
+    const remainder = await runs.read(team, id(1), of?.nearEnd ?? null, 1_000);
+    assertEquals(remainder?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
+    assert((remainder?.events.length ?? 0) < 900, "the end is not near");
   }
   const { rows } = await counted(() => runs.read(team, id(1), null, 0));
   assert(rows < 20, `${rows} rows`);
@@ -203,7 +208,7 @@ function lastOf(ts: number): EventPosition {
   return { ts, batch: 999_999_999, index: 0 };
 }
 
-Deno.test("long run: of large batches with one instant a page inflates no more than it has", async () => {
+Deno.test("long run: for large batches with one instant a page inflates only its own content", async () => {
   await using temp = await TempStore.open();
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const text = `"${"x".repeat(200_000)}"` as ReturnType<typeof aLine>["data"];
@@ -220,11 +225,11 @@ Deno.test("long run: of large batches with one instant a page inflates no more t
   }
 });
 
-Deno.test("long run: deleting it leaves no row, and is answered before all rows are gone", async () => {
+Deno.test("long run: deleting it leaves no row, and is answered before all rows are removed", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const archive = new RetentionHarness(temp.store);
-  // As many rows as 20 commits remove, and more.
+  // At least as many rows as 20 commits remove.
   for (let from = 0; from < 6_000; from += 500) {
     const sets = Array.from({ length: 500 }, (_, i) => ({
       key: keys.eventId(team.id, id(1), packEventIds([aLine(9_000_000 + from + i, 0).id])),
@@ -241,14 +246,14 @@ Deno.test("long run: deleting it leaves no row, and is answered before all rows 
   assertEquals(await strayRows(temp.store), []);
 });
 
-Deno.test("long run: events that go by age stay known, and every sum stays exact", async () => {
+Deno.test("long run: expired events stay known, and every sum stays exact", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const archive = new RetentionHarness(temp.store);
   archive.nowMs = NOON + 20 * DAY_MS;
   while ((await archive.sweep()).events > 0);
-  const left = await archive.runs.read(team, id(1), null, 3);
-  assertEquals([left?.payload, left?.events[0]?.id], [
+  const remaining = await archive.runs.read(team, id(1), null, 3);
+  assertEquals([remaining?.payload, remaining?.events[0]?.id], [
     "partly_removed",
     aLine(ON_PAGES + 2 * OLD_IN_ROWS, 0).id,
   ]);
@@ -259,7 +264,7 @@ Deno.test("long run: events that go by age stay known, and every sum stays exact
   await assertClean(temp.store);
 });
 
-Deno.test("long run: the audit finds a page, an entry of the directory and an id that are not as they must be", async () => {
+Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wrong id", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
   const { store } = temp;
@@ -267,8 +272,8 @@ Deno.test("long run: the audit finds a page, an entry of the directory and an id
   const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
   assert(value !== null);
   const audit = async () => {
-    const found = await verifyLedger(run, value, new Map(Object.entries(value.months)));
-    return found.map(({ what }) => what);
+    const result = await verifyLedger(run, value, new Map(Object.entries(value.months)));
+    return result.map(({ what }) => what);
   };
   assertEquals(await audit(), []);
   const row = keys.directoryRow(team.id, run.id, 0);
@@ -301,12 +306,12 @@ Deno.test("long run: the audit finds a page, an entry of the directory and an id
   assertEquals(await audit(), []);
 });
 
-Deno.test("section 6: pages of a run of any batches are all of its events in order, each once", async () => {
+Deno.test("section 6: the pages of a run with any batches contain all its events in order, each once", async () => {
   await using temp = await TempStore.open();
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const runs = runsOf(temp.store);
   let n = 0;
-  // Instants from far apart to all the same; late batches; several pages of the ledger.
+  // Instants from far apart to all equal; late batches; several ledger pages.
   const spread = fc.constantFrom(1, 3, 40, 5_000);
   const seeds = fc.array(fc.nat(), { minLength: 5, maxLength: 5 });
   const options = { numRuns: 8 };
@@ -320,10 +325,10 @@ Deno.test("section 6: pages of a run of any batches are all of its events in ord
         const tsOf = (i: number) => NOON + Math.imul(i + 1, (by[i % 5] ?? 0) | 1) % range;
         const batches = linesOf(0, 150, 7, NOON, tsOf);
         await fillRun(temp.store, team, run, batches);
-        const wanted = batches.flatMap(({ events }, batch) =>
+        const expected = batches.flatMap(({ events }, batch) =>
           events.map((event, index) => ({ id: event.id, position: { ts: event.ts, batch, index } }))
         ).sort((a, b) => comparePositions(a.position, b.position));
-        assertEquals(await readAll(runs, team, run, limit), wanted.map((event) => event.id));
+        assertEquals(await readAll(runs, team, run, limit), expected.map((event) => event.id));
       },
     ),
     options,

@@ -1,4 +1,4 @@
-/** Bytes that caches claim are the bytes that they take, and the shares of the budget add up. */
+/** Caches use the bytes that they claim, and the shares add up to the budget. */
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -20,7 +20,7 @@ import { runId } from "../../support/builders/requests.ts";
 import { rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
-/** How far what is claimed may be from what is taken. */
+/** Tolerance between claimed and measured bytes. */
 const FACTOR = 2;
 
 setFlagsFromString("--expose-gc");
@@ -33,12 +33,12 @@ function heapBytes(): number {
 
 const DAY = "2026-11-21";
 
-/** The longest name there is, of its own. */
+/** A unique name of maximum length. */
 const long = (n: number, chars = 256) => "\u{1F600}".repeat(chars - 6) + String(n).padStart(6, "0");
 
 const teamOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}` as TeamId;
 
-/** A row as it comes from the store. */
+/** A row as read from the store. */
 function stored(group: RollupGroup, n: number): RollupRow {
   const measures = {
     ...EMPTY_MEASURES,
@@ -58,7 +58,7 @@ function cell(n: number): RollupGroup {
   return { kind: "model_cell", labels: { ...labels, status: "success" }, value };
 }
 
-/** Fills days with rows of some groups. */
+/** Fills days with rows of several groups. */
 async function fillDays(memory: Memory, groupOf: (n: number) => RollupGroup): Promise<unknown> {
   const days = new RollupDays(memory);
   for (let team = 0; team < 30; team++) {
@@ -67,13 +67,13 @@ async function fillDays(memory: Memory, groupOf: (n: number) => RollupGroup): Pr
       await Promise.resolve();
       yield Array.from({ length: 100 }, (_, n) => stored(groupOf(n), n));
     };
-    const kept = days.keep(teamOf(team), "customer", [DAY], versions, read());
-    for await (const _ of kept);
+    const retained = days.keep(teamOf(team), "customer", [DAY], versions, read());
+    for await (const _ of retained);
   }
   return days;
 }
 
-/** Fills a holder of a share; what it returns is kept until the heap is measured. */
+/** Fills a cache; its return value is kept until the heap is measured. */
 type Fill = (store: Store) => Promise<unknown>;
 
 const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[] = [
@@ -94,12 +94,12 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return cache;
   }],
   ["agents in use", "agents", ({ memory }) => {
-    const known = new KnownAgents(memory, () => performance.now());
+    const knownAgents = new KnownAgents(memory, () => performance.now());
     for (let n = 0; n < 2_000; n++) {
       const team = teamOf(n % 10);
-      known.add(team, long(n, 128), known.saw(team, "00000000000000010000", 0));
+      knownAgents.add(team, long(n, 128), knownAgents.saw(team, "00000000000000010000", 0));
     }
-    return Promise.resolve(known);
+    return Promise.resolve(knownAgents);
   }],
   ["what agents' runs add up to", "agents", async (store) => {
     const cache = new ActivityCache(store);
@@ -145,33 +145,36 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return Promise.resolve(uses);
   }],
   ["metrics of requests", "metrics", ({ memory }) => {
-    const figures = new RequestMetrics(memory.bytesMax("metrics"));
-    memory.register("metrics", () => figures.bytes);
-    const routes = Array.from({ length: 40 }, (_, n) => figures.route("GET", `/${n}`));
+    const requestMetrics = new RequestMetrics(memory.bytesMax("metrics"));
+    memory.register("metrics", () => requestMetrics.bytes);
+    const routes = Array.from({ length: 40 }, (_, n) => requestMetrics.route("GET", `/${n}`));
     for (let team = 0; team < 200; team++) {
       for (const route of routes) route(teamOf(team), 200 + team % 3, 0.1, "not_found");
     }
-    return Promise.resolve(figures);
+    return Promise.resolve(requestMetrics);
   }],
 ];
 
 Deno.test.each(FILLS)("memory: %s take the bytes that they claim", async (_, share, fill) => {
   const memory = new Memory(256);
   const store = await openStore(":memory:", memory);
-  // What another test held is let go of when its function has returned for good.
+  // Memory of another test is released only after its function has returned.
   await new Promise((resolve) => setTimeout(resolve));
   const before = heapBytes();
-  const held = await fill(store);
-  const taken = heapBytes() - before;
+  const blocked = await fill(store);
+  const usedBytes = heapBytes() - before;
   const use = memory.uses().find((use) => use.share === share);
   await store.close();
-  assert(held !== undefined && use !== undefined && use.bytes <= use.bytesMax);
+  assert(blocked !== undefined && use !== undefined && use.bytes <= use.bytesMax);
   assert(use.bytes > 100_000, `${use.bytes} bytes are too few to tell`);
-  const ratio = taken / use.bytes;
-  assert(ratio < FACTOR && ratio > 1 / FACTOR, `${taken} bytes are taken, ${use.bytes} claimed`);
+  const ratio = usedBytes / use.bytes;
+  assert(
+    ratio < FACTOR && ratio > 1 / FACTOR,
+    `${usedBytes} bytes are taken, ${use.bytes} claimed`,
+  );
 });
 
-Deno.test("memory: the shares are at most half of the target, and none is without its bytes", () => {
+Deno.test("memory: the cache shares total at most half of the target, and each has its bytes", () => {
   const sum = Object.values(MEMORY_SHARES).reduce<number>((total, share) => total + share, 0);
   assert(sum <= 500, `${sum} thousandths`);
   const memory = new Memory(256);

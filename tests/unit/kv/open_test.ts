@@ -7,14 +7,14 @@ import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/
 
 const KEY = ["value"];
 
-/** Refused, in one line that says what to do. */
+/** Asserts a refusal in one line with advice. */
 async function assertRefused(path: string, ...says: string[]): Promise<void> {
   const error = await assertRejects(() => openStore(path, new Memory()), StoreRefused);
   for (const part of says) assertStringIncludes(error.message, part);
   assert(!error.message.includes("\n") && error.message.includes(path), error.message);
 }
 
-Deno.test("open: a missing folder is created, and data is there after a restart", async () => {
+Deno.test("open: a missing folder is created, and data survives a restart", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/deep/er/test.kv`;
     const first = await openStore(path, new Memory());
@@ -38,15 +38,15 @@ Deno.test("open: :memory: is one database for writing and reading, and leaves no
   assertEquals(before.filter((name) => name.includes("memory")), []);
 });
 
-Deno.test("open: a second opener in this process is refused by its own pid", async () => {
+Deno.test("open: a second open in this process is refused with its own pid", async () => {
   await using temp = await TempStore.open();
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
-  // The refused opener took nothing away from the first.
+  // The refused open took nothing from the first.
   assert(await temp.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
 });
 
-/** The address of a module, as a program names it. */
+/** URL of a module, as a program imports it. */
 function hrefOf(path: string): string {
   return JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
 }
@@ -100,14 +100,14 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await withFolder(async (folder) => {
-      // The device that takes nothing because it is always full.
+      // The device that is always full.
       await Deno.symlink("/dev/full", `${folder}/test.kv.lock`);
       await assertRefused(`${folder}/test.kv`, "Cannot open", "check its disk");
     });
   },
 });
 
-Deno.test("open: a damaged header is refused before anything is promised", async () => {
+Deno.test("open: a damaged header is refused before any write is acknowledged", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     await fillStore(path);
@@ -115,7 +115,7 @@ Deno.test("open: a damaged header is refused before anything is promised", async
     bytes.fill(0x2a, 0, 100);
     await Deno.writeFile(path, bytes);
     await assertRefused(path, "is damaged", "restore a backup");
-    // Refusing gave the lock back and changed nothing.
+    // The refusal released the lock and changed nothing.
     await assertRefused(path, "is damaged");
     assertEquals(await Deno.readFile(path), bytes);
   });
@@ -142,7 +142,7 @@ Deno.test("open: a truncated file is refused", async () => {
   });
 });
 
-Deno.test("open: a file that is no database is refused and left alone", async () => {
+Deno.test("open: a file that is not a database is refused and left unchanged", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/notes.txt`;
     await Deno.writeTextFile(path, "dear diary\n".repeat(1_000));
@@ -162,7 +162,7 @@ Deno.test("open: a read-only file is refused, also for root", async () => {
   });
 });
 
-Deno.test("open: a folder, and a path below a file, are refused", async () => {
+Deno.test("open: a folder and a path below a file are refused", async () => {
   await withFolder(async (folder) => {
     await assertRefused(folder, "folder");
     await Deno.writeTextFile(`${folder}/file`, "");
@@ -179,7 +179,7 @@ Deno.test("open: an empty file is a new store", async () => {
   });
 });
 
-Deno.test("close: commits under way are on disk before the lock is given up", async () => {
+Deno.test("close: running commits are on disk before the lock is released", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     const store = await openStore(path, new Memory());
@@ -195,7 +195,7 @@ Deno.test("close: commits under way are on disk before the lock is given up", as
   });
 });
 
-Deno.test("the reading handle sees a write as soon as it is answered", async () => {
+Deno.test("the reading handle sees a write as soon as it is acknowledged", async () => {
   await using temp = await TempStore.open();
   const { writer, reader } = temp.store;
   await Promise.all(Array.from({ length: 100 }, async (_, n) => {
@@ -205,7 +205,7 @@ Deno.test("the reading handle sees a write as soon as it is answered", async () 
   }));
 });
 
-Deno.test("open: a file has one lock, by whichever link it is opened", async () => {
+Deno.test("open: a file has one lock, whichever link opens it", async () => {
   await using temp = await TempStore.open();
   const { folder, path } = temp;
   await Deno.symlink(path, `${folder}/alias.kv`);
@@ -220,7 +220,7 @@ Deno.test("open: a file has one lock, by whichever link it is opened", async () 
 
 Deno.test({
   name:
-    "open: the ledger, its log and its lock are the owner's alone, and so is a folder made for them",
+    "open: only the owner may read the ledger, its log and its lock, and a folder made for them",
   ignore: Deno.build.os === "windows",
   async fn() {
     await withFolder(async (folder) => {
@@ -239,7 +239,7 @@ Deno.test({
   },
 });
 
-/** Makes a file into a ledger whose format is `value`. */
+/** Turns a file into a ledger with format `value`. */
 async function writeFormat(path: string, value: number | undefined): Promise<void> {
   const store = await openStore(path, new Memory());
   const sets = [{ key: keys.firstTeam(), value: "team" }];
@@ -250,28 +250,28 @@ async function writeFormat(path: string, value: number | undefined): Promise<voi
 
 for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
   const words = value === undefined ? "no format" : `format ${value}`;
-  Deno.test(`open: a ledger of ${words} is refused, also by tools, and left as it is`, async () => {
+  Deno.test(`open: a ledger of ${words} is refused, also by tools, and left unchanged`, async () => {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;
       await writeFormat(path, value);
       const start = `only format ${LEDGER_FORMAT}: start with a new file`;
       await assertRefused(path, words, start);
       await assertRejects(() => openBeside(path), StoreRefused, words);
-      // Refusing gave the lock back.
+      // The refusal released the lock.
       await assertRefused(path, words);
     });
   });
 }
 
-Deno.test("open: a log of commits without its ledger is not made another ledger's", async () => {
-  for (const left of ["-wal", ".restoring"]) {
+Deno.test("open: a commit log without its ledger is never attached to another ledger", async () => {
+  for (const remaining of ["-wal", ".restoring"]) {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;
-      await Deno.writeTextFile(path + left, "something");
-      await assertRefused(path, `${path}${left}`, "deno task restore");
+      await Deno.writeTextFile(path + remaining, "something");
+      await assertRefused(path, `${path}${remaining}`, "deno task restore");
       await Deno.writeTextFile(path, "");
-      await assertRefused(path, `${path}${left}`);
-      await Deno.remove(path + left);
+      await assertRefused(path, `${path}${remaining}`);
+      await Deno.remove(path + remaining);
       await (await openStore(path, new Memory())).close();
     });
   }

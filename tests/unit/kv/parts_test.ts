@@ -1,4 +1,4 @@
-/** Openings and closes in the store: large ones, races, and reading one's own writes. */
+/** Openings and closes in the store: large ones, races, and reading own writes. */
 import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -18,7 +18,7 @@ const opened: OpenRequest = { id: ID, agent: "a", startedAt: NOON };
 const finished: FinishRequest = { status: "success", finishedAt: NOON + 1 };
 const beat: HeartbeatRequest = { id: ID, agent: "a", status: "ok", reported: {} };
 
-/** As many labels as a body of 1 MiB has room for; an enterprise plan keeps them all. */
+/** As many labels as fit a body of 1 MiB; an enterprise plan keeps them all. */
 function manyLabels(): Metadata {
   return Array.from({ length: 15_000 }, (_, n) => {
     const text = noise(58, n + 1);
@@ -63,7 +63,7 @@ Deno.test("decision 11: a heartbeat with a large output is read back, and replay
   assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
 });
 
-Deno.test("a call that lost its check reads the winner's parts and answers with them", async () => {
+Deno.test("a call that lost its check reads the winner's parts and returns them", async () => {
   await using temp = await TempStore.open();
   const stores = Array.from({ length: 8 }, () => runStoreOf(temp.store));
   const outcomes = await Promise.all(
@@ -78,7 +78,7 @@ Deno.test("a call that lost its check reads the winner's parts and answers with 
   }
 });
 
-Deno.test("a write is readable through the reading handle as soon as it is answered", async () => {
+Deno.test("a write is visible through the reading handle as soon as it is acknowledged", async () => {
   await using temp = await TempStore.open();
   const runs = runStoreOf(temp.store);
   await Promise.all(Array.from({ length: 60 }, async (_, n) => {
@@ -90,7 +90,7 @@ Deno.test("a write is readable through the reading handle as soon as it is answe
   }));
 });
 
-Deno.test("decision 39: racing first sights of one agent in two writers count it once", async () => {
+Deno.test("decision 39: racing first calls of one agent in two writers count it once", async () => {
   await using temp = await TempStore.open();
   const team: Team = { ...TEAM, tier: "free" };
   const stores = [runStoreOf(temp.store), runStoreOf(temp.store)];

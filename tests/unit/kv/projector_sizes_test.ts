@@ -1,4 +1,4 @@
-/** Summaries and roll-ups at their largest: names, models and rows of one commit. */
+/** Summaries and roll-ups at maximum size: names, models and rows of one commit. */
 import { assert, assertEquals } from "@std/assert";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX, RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** A name of the most characters, of which each is as large as the store may have to take. */
+/** A name of maximum length whose characters each take the most bytes. */
 function longest(character: string, chars: number, n = 0): string {
   const end = String(n).padStart(3, "0");
   return character.repeat(chars - end.length) + end;
@@ -24,7 +24,7 @@ function longest(character: string, chars: number, n = 0): string {
 for (
   const [what, character] of [["four bytes", "\u{1f600}"], ["six in JSON", "\u0001"]] as const
 ) {
-  Deno.test(`roll-ups: names at their longest, ${what} a character, are summed up`, async () => {
+  Deno.test(`roll-ups: names of maximum length, ${what} per character, are aggregated`, async () => {
     await using temp = await TempStore.open();
     const { store } = temp;
     const runs = runsOf(store);
@@ -40,7 +40,7 @@ for (
       );
       await runs.append(TEAM, run(n), events, NOON);
     }
-    // All at once, so that they must be cut into commits.
+    // All together, so that they must be split into commits.
     const all = Array.from({ length: count }, (_, n) => run(n));
     await pipelineOf(store).project(TEAM.id, all);
     for (let n = 0; n < count; n++) await finish(runs, n);
@@ -49,7 +49,7 @@ for (
   });
 }
 
-Deno.test("roll-ups: names that are just short enough to stand in keys are summed up", async () => {
+Deno.test("roll-ups: names just short enough for keys are aggregated", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -67,7 +67,7 @@ Deno.test("roll-ups: names that are just short enough to stand in keys are summe
   assertEquals(await assertSumsAddUp(store), count);
 });
 
-Deno.test("roll-ups: the runs of one team may need more rows than one commit takes", async () => {
+Deno.test("roll-ups: the runs of one team may need more rows than one commit holds", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);

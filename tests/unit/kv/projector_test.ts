@@ -1,4 +1,6 @@
-/** Summaries and roll-ups under any interleaving, two workers, lost checks and lost answers. */
+/**
+ * Summaries and roll-ups under any interleaving, with two workers, lost checks and lost responses.
+ */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
@@ -31,7 +33,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const DAY_MS = 86_400_000;
 const RUNS = 4;
 
-/** One thing that happens to one of the runs. */
+/** One call to one of the runs. */
 type Step =
   | { readonly kind: "open" | "finish" }
   | { readonly kind: "batch"; readonly events: readonly number[] }
@@ -57,7 +59,7 @@ const steps: fc.Arbitrary<readonly (Step & { readonly n: number })[]> = fc.array
     fc.record({
       kind: fc.constant("batch" as const),
       n: fc.nat(RUNS - 1),
-      // Few numbers: most batches repeat some of an earlier one.
+      // Few numbers: most batches repeat events of an earlier one.
       events: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }),
     }),
     fc.record({
@@ -70,7 +72,7 @@ const steps: fc.Arbitrary<readonly (Step & { readonly n: number })[]> = fc.array
   { minLength: 1, maxLength: 30 },
 );
 
-/** Models by the number of the call: with a price, without, and by a provider. */
+/** Models by call number: with a price, without, and by a provider. */
 function callOf(n: number) {
   return aCall(n, n % 3 === 0 ? "new" : "known", n % 4 === 0 ? "p" : null);
 }
@@ -96,13 +98,13 @@ async function take(runs: RunStore, step: Step, n: number, team: Team): Promise<
   }
 }
 
-Deno.test("roll-ups: any calls in any order, with two workers at once, add up to their runs", async () => {
+Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal the sum of their runs", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   let teams = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
-      // A team of its own for each try: the runs of all tries stay and are all summed up again.
+      // A new team per attempt: the runs of all attempts stay and are aggregated again.
       const team = { ...TEAM, id: `team ${teams++}`.replace(" ", "-") as TeamId };
       const runs = runsOf(store);
       const workers = [pipelineOf(store), pipelineOf(store)];
@@ -127,7 +129,7 @@ Deno.test("roll-ups: any calls in any order, with two workers at once, add up to
   assertEquals(await dumpOf(store), before, "projecting again changed something");
 });
 
-Deno.test("roll-ups: labels that change at the close move the run, nothing stays behind", async () => {
+Deno.test("roll-ups: labels that change at the close move the run, and nothing stays behind", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -147,7 +149,7 @@ function faulty(store: Store, kv: Deno.Kv, plan: Fault[]): Store {
   return storeOver(faults, store.reader, BACK_ENDS.embedded, store.deadlines);
 }
 
-Deno.test("roll-ups: a commit of unknown outcome is tried again and counted once", async () => {
+Deno.test("roll-ups: a commit of unknown outcome is retried and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
@@ -169,12 +171,12 @@ Deno.test("roll-ups: a commit of unknown outcome is tried again and counted once
   }
 });
 
-Deno.test("roll-ups: a worker that another was faster than reads anew and adds to what is there", async () => {
+Deno.test("roll-ups: a worker that lost a race reads again and adds to the current values", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
   const [one, other] = [pipelineOf(store), pipelineOf(store)];
-  // Each remembers the roll-ups as it left them; the other changed them since.
+  // Each has its own roll-ups in its cache; the other changed them since.
   for (let n = 0; n < 6; n++) {
     await open(runs, n);
     await runs.append(TEAM, run(n), [aCall(n + 1)], NOON);
@@ -189,7 +191,7 @@ Deno.test("roll-ups: a worker that another was faster than reads anew and adds t
   assertEquals(await assertSumsAddUp(store), 3);
 });
 
-Deno.test("revision: one for each time the worker saw a change of the cost after the close", async () => {
+Deno.test("revision: increases each time the worker sees a changed cost after the close", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -200,14 +202,14 @@ Deno.test("revision: one for each time the worker saw a change of the cost after
   await finish(runs, 1);
   await projectAll(store);
   assertEquals(await revision(), 1);
-  // Two batches that are seen together are one revision, a third one is the next.
+  // Two batches that are seen together are one revision, a third is the next.
   for (const n of [1, 2]) await runs.append(TEAM, run(1), [aCall(n)], NOON);
   await projectAll(store);
   assertEquals(await revision(), 2);
   await runs.append(TEAM, run(1), [aCall(3)], NOON);
   await projectAll(store);
   assertEquals(await revision(), 3);
-  // What repeats is no change.
+  // A repeat is no change.
   await runs.append(TEAM, run(1), [aCall(3)], NOON);
   await finish(runs, 1);
   await projectAll(store);

@@ -1,4 +1,4 @@
-/** Rate cards in memory: answered at once, changed at once, and looked at again in time. */
+/** Rate card cache: synchronous hits, immediate changes, and refreshes in time. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -18,18 +18,18 @@ import {
 } from "../../support/builders/rate_cards.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** A store whose reads are counted, and of which one can be held back. */
+/** A store that counts reads and can delay one of them. */
 function watched(store: Store) {
   const seen = { lists: 0 };
-  let held: Promise<void> | undefined;
+  let blocked: Promise<void> | undefined;
   const reader = new Proxy(store.reader, {
     get(target, name) {
       const method = Reflect.get(target, name).bind(target);
       if (name === "list") seen.lists++;
       if (name !== "getMany") return method;
       return async (...args: unknown[]) => {
-        const wait = held;
-        held = undefined;
+        const wait = blocked;
+        blocked = undefined;
         const entries = await method(...args);
         await wait;
         return entries;
@@ -39,16 +39,16 @@ function watched(store: Store) {
   return {
     store: { ...store, reader } as Store,
     seen,
-    /** The next read answers what is stored now, but not before it is let go. */
+    /** The next read returns the current state, but not before it is released. */
     holdNextRead() {
       const { promise, resolve } = Promise.withResolvers<void>();
-      held = promise;
+      blocked = promise;
       return resolve;
     },
   };
 }
 
-Deno.test("a card in memory is answered without a promise, and is the same object", async () => {
+Deno.test("a cached card is returned synchronously, as the same object", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   await cards.put(TEAM, aSpec(), "key_1");
@@ -65,7 +65,7 @@ Deno.test("teams without own rows share one card", async () => {
   assert(await cards.card(TEAM) !== await cards.card(OTHER));
 });
 
-Deno.test("first loads at once share one read", async () => {
+Deno.test("concurrent first loads share one read", async () => {
   await using temp = await TempStore.open();
   await cardsOf(temp.store).put(TEAM, aSpec(), "key_1");
   const { store, seen } = watched(temp.store);
@@ -74,7 +74,7 @@ Deno.test("first loads at once share one read", async () => {
   assertEquals([new Set(all).size, seen.lists], [1, 1]);
 });
 
-Deno.test("a failed load is not remembered: the next one reads again", async () => {
+Deno.test("a failed load is not cached: the next one reads again", async () => {
   await using temp = await TempStore.open();
   await cardsOf(temp.store).put(TEAM, priced(7), "key_1");
   let broken = true;
@@ -90,7 +90,7 @@ Deno.test("a failed load is not remembered: the next one reads again", async () 
   assertEquals(await inputOf(cards), 7);
 });
 
-Deno.test("a read that a change overtakes is not remembered", async () => {
+Deno.test("a read that races with a change is not cached", async () => {
   await using temp = await TempStore.open();
   const { store, holdNextRead } = watched(temp.store);
   const cards = cardsOf(store);
@@ -113,7 +113,7 @@ Deno.test("another process's change is seen within 10 s", async () => {
   assertEquals(await inputOf(here), 2);
 });
 
-Deno.test("using a card does not lengthen how long it is remembered", async () => {
+Deno.test("using a card does not extend its time in the cache", async () => {
   await using temp = await TempStore.open();
   const here = cardsOf(temp.store);
   assertEquals(await inputOf(here), null);
@@ -126,7 +126,7 @@ Deno.test("using a card does not lengthen how long it is remembered", async () =
   assertEquals(await inputOf(here), 2);
 });
 
-Deno.test("a card that has not changed is kept after its time, without reading its rows", async () => {
+Deno.test("an unchanged card is kept after its time without reading its rows", async () => {
   await using temp = await TempStore.open();
   const { store, seen } = watched(temp.store);
   const cards = cardsOf(store);
@@ -140,7 +140,7 @@ Deno.test("a card that has not changed is kept after its time, without reading i
   assert(cards.card(TEAM) === card);
 });
 
-Deno.test("after a put that may or may not have happened the card is read again", async () => {
+Deno.test("after a put of unknown outcome the card is read again", async () => {
   await using temp = await TempStore.open();
   const writer = {
     ...temp.store.writer,
@@ -155,7 +155,7 @@ Deno.test("after a put that may or may not have happened the card is read again"
   assertEquals(await inputOf(cards), 3);
 });
 
-Deno.test("cards of a team are read one after another, however often it changes", async () => {
+Deno.test("loads of a team's cards run in sequence, however often the card changes", async () => {
   await using temp = await TempStore.open();
   let [lists, most] = [0, 0];
   const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -177,15 +177,15 @@ Deno.test("cards of a team are read one after another, however often it changes"
   });
   const cards = cardsOf({ ...temp.store, reader } as Store);
   await cards.put(TEAM, priced(1), "key_1");
-  const asked = [cards.card(TEAM)];
-  // The first read of the rows is held back while the card changes and is asked for again.
+  const requests = [cards.card(TEAM)];
+  // The first read of the rows is delayed while the card changes and is requested again.
   await began.promise;
   for (let n = 2; n <= 20; n++) {
     await cards.put(TEAM, priced(n), "key_1");
-    asked.push(cards.card(TEAM));
+    requests.push(cards.card(TEAM));
   }
   gate.resolve();
-  await Promise.all(asked);
+  await Promise.all(requests);
   assertEquals(await inputOf(cards), 20);
   assertEquals(most, 1);
 });

@@ -1,4 +1,4 @@
-/** A team's own rows in the store, and what races leave of them. */
+/** A team's own rows in the store, and the result of races. */
 import { assert, assertEquals } from "@std/assert";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
 import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../support/builders/rate_cards.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("a put row is on the card at once, with who put it and when", async () => {
+Deno.test("a put row is on the card immediately, with its author and time", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   assertEquals(await inputOf(cards), null);
@@ -56,7 +56,7 @@ Deno.test("putting the same again is a replay and writes nothing", async () => {
   assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
 });
 
-Deno.test("other content takes the row's place under a new id, whatever the case of its name", async () => {
+Deno.test("other content replaces the row under a new id, whatever the case of its name", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   const ids = new Set<string>();
@@ -73,7 +73,7 @@ Deno.test("other content takes the row's place under a new id, whatever the case
   assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 1, "rows counted");
 });
 
-Deno.test("rows of another provider, model or date stand side by side, listed by these", async () => {
+Deno.test("rows of another provider, model or date coexist and are listed in that order", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   const names = [
@@ -91,7 +91,7 @@ Deno.test("rows of another provider, model or date stand side by side, listed by
   assertEquals<unknown>(listed, names);
 });
 
-Deno.test("the longest names fit the store, and differ in their last character", async () => {
+Deno.test("the longest names fit the store, and are distinguished by their last character", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   const long = "😀".repeat(255);
@@ -102,7 +102,7 @@ Deno.test("the longest names fit the store, and differ in their last character",
   assertEquals((await cards.rows(TEAM)).length, 2);
 });
 
-Deno.test("a deleted row is answered once and gone from the card at once", async () => {
+Deno.test("a delete returns the row once and removes it from the card immediately", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
@@ -123,7 +123,7 @@ Deno.test("decision 32: another team's rows are neither seen nor deleted", async
   assertEquals(await cards.rows(TEAM), [rate]);
 });
 
-Deno.test("of equal puts at once, through two processes, one is stored and the rest replay it", async () => {
+Deno.test("of equal concurrent puts in two processes one is stored and the others replay it", async () => {
   await using temp = await TempStore.open();
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
   const outcomes = await Promise.all(
@@ -138,7 +138,7 @@ Deno.test("of equal puts at once, through two processes, one is stored and the r
   for (const outcome of outcomes) assertEquals(rateOf(outcome), rate);
 });
 
-Deno.test("of different puts at once every one is stored, and the last of them stays", async () => {
+Deno.test("different concurrent puts are all stored, and the last one stays", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
   const outcomes = await Promise.all(
@@ -147,13 +147,13 @@ Deno.test("of different puts at once every one is stored, and the last of them s
   assert(outcomes.every(({ kind }) => kind === "stored"));
   const rates = outcomes.map(rateOf);
   assertEquals(new Set(rates.map(({ row }) => row.id)).size, 30);
-  const kept = await cards.rows(TEAM);
-  assertEquals(kept.length, 1);
-  assert(rates.some(({ row }) => row.id === kept[0]?.row.id));
-  assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, kept[0]?.row);
+  const retained = await cards.rows(TEAM);
+  assertEquals(retained.length, 1);
+  assert(rates.some(({ row }) => row.id === retained[0]?.row.id));
+  assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, retained[0]?.row);
 });
 
-Deno.test("of deletes at once exactly one is told the row", async () => {
+Deno.test("of concurrent deletes exactly one returns the row", async () => {
   await using temp = await TempStore.open();
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
   const rate = rateOf(await (processes[0] as RateCardStore).put(TEAM, aSpec(), "key_1"));
@@ -168,7 +168,7 @@ Deno.test("of deletes at once exactly one is told the row", async () => {
 async function fill(temp: TempStore, room: number): Promise<void> {
   const cards = cardsOf(temp.store);
   const first = rateOf(await cards.put(TEAM, aSpec({ model: "filler" }), "key_1"));
-  // The other rows are written past the store, which would read for each of them.
+  // The other rows bypass the store, which would read for each of them.
   for (let from = 1; from < RATE_ROWS_MAX - room; from += 100) {
     const length = Math.min(100, RATE_ROWS_MAX - room - from);
     const sets = Array.from({ length }, (_, i) => ({
@@ -181,7 +181,7 @@ async function fill(temp: TempStore, room: number): Promise<void> {
   await temp.store.writer.commit({ sets: [count] });
 }
 
-Deno.test("RATE_ROWS_MAX: racing puts never pass the limit, replacing and other teams go on", async () => {
+Deno.test("RATE_ROWS_MAX: racing puts never exceed the limit; replacing rows and other teams are not affected", async () => {
   await using temp = await TempStore.open();
   await fill(temp, 3);
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
@@ -203,13 +203,13 @@ Deno.test("RATE_ROWS_MAX: racing puts never pass the limit, replacing and other 
   assertEquals((await cards.put(TEAM, priced(9, { model: "filler" }), "key_1")).kind, "stored");
   assertEquals((await cards.put(OTHER, aSpec(), "key_1")).kind, "stored");
   assertEquals((await cards.rows(TEAM)).length, RATE_ROWS_MAX);
-  const gone = rows.find(({ row }) => row.model.startsWith("new"));
-  assert(await cards.delete(TEAM, gone?.row.id ?? "", "key_1") !== null);
+  const deleted = rows.find(({ row }) => row.model.startsWith("new"));
+  assert(await cards.delete(TEAM, deleted?.row.id ?? "", "key_1") !== null);
   assertEquals((await cards.put(TEAM, aSpec({ model: "late" }), "key_1")).kind, "stored");
   assertEquals((await cards.put(TEAM, aSpec({ model: "later" }), "key_1")).kind, "refused");
 });
 
-Deno.test("a list that rows change under is read again", async () => {
+Deno.test("a list whose rows change during the read is read again", async () => {
   await using temp = await TempStore.open();
   const writing = cardsOf(temp.store);
   await writing.put(TEAM, aSpec({ model: "before" }), "key_1");
@@ -220,7 +220,7 @@ Deno.test("a list that rows change under is read again", async () => {
       if (name !== "list") return method;
       return async function* (...args: unknown[]) {
         yield* method(...args);
-        // The rows just read are of a version that is no more.
+        // The rows just read are of an outdated version.
         if (changes-- > 0) await writing.put(TEAM, aSpec({ model: `after ${changes}` }), "key_1");
       };
     },

@@ -1,4 +1,4 @@
-/** Request-rate buckets shared through a real KV, on a clock that the test moves. */
+/** Rate limit buckets shared through a real KV, on a test clock. */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -13,7 +13,7 @@ import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
-/** 100 requests a second, 200 at once: a slice is 20. */
+/** 100 requests a second with a burst of 200: a slice is 20. */
 const TEAM: Team = { id: "01J00000000000000000000000" as TeamId, name: "t", tier: "free" };
 
 /** Some instances over one store. */
@@ -39,14 +39,14 @@ class Instances {
     return new Instances(kv, wrap(kv), count);
   }
 
-  /** Sends so many requests to an instance at once; answers how many it let through. */
+  /** Sends concurrent requests to an instance; returns how many it admitted. */
   ask(instance: number, count: number, api: Api = "ingest"): number {
     const nowMs = this.timers.now();
     const bucket = this.#limits[instance]?.[api].bucketOf(this.team, nowMs);
     return Array.from({ length: count }, () => bucket?.take(nowMs)).filter(Boolean).length;
   }
 
-  /** Sends far more than the team may, everywhere, for so long. */
+  /** Overloads every instance for a duration. */
   async flood(forMs: number): Promise<void> {
     for (let ms = 0; ms < forMs; ms += 10, this.timers.advance(10)) {
       for (const n of this.slices.keys()) {
@@ -57,7 +57,7 @@ class Instances {
     await this.idle();
   }
 
-  /** Waits for the leases under way. */
+  /** Waits for the leases in flight. */
   async idle(): Promise<void> {
     await Promise.all(this.slices.map((slices) => slices.idle()));
   }
@@ -77,12 +77,12 @@ class Instances {
   }
 }
 
-Deno.test("decision 36: instances over one store share a team's bucket", async () => {
+Deno.test("decision 36: instances on one store share a team's bucket", async () => {
   for (const count of [1, 2, 4]) {
     await using t = await Instances.open(count);
     let admitted = 0;
     for (let ms = 0; ms < 10_000; ms += 20, t.timers.advance(20)) {
-      // All ask far more than the team may, and lease at the same time.
+      // All send far more than the team may, and lease at the same time.
       for (let n = 0; n < count; n++) admitted += t.ask(n, 10);
       await t.idle();
     }
@@ -91,7 +91,7 @@ Deno.test("decision 36: instances over one store share a team's bucket", async (
   }
 });
 
-Deno.test("decision 36: the parts of the API have rows of their own", async () => {
+Deno.test("decision 36: each part of the API has its own rows", async () => {
   await using t = await Instances.open(1);
   t.ask(0, 15);
   t.ask(0, 30, "control");
@@ -100,7 +100,7 @@ Deno.test("decision 36: the parts of the API have rows of their own", async () =
   assertEquals([rows.ingest?.units, rows.control?.units], [185_000_000, 370_000_000]);
 });
 
-/** Counts the operations of a KV, and how many were under way at once. */
+/** Counts the operations of a KV and their maximum concurrency. */
 function counted(kv: Deno.Kv, count: { total: number; now: number; most: number }): Deno.Kv {
   const watch = async <T>(work: Promise<T>): Promise<T> => {
     count.total++;
@@ -121,12 +121,12 @@ function counted(kv: Deno.Kv, count: { total: number; now: number; most: number 
   });
 }
 
-Deno.test("a bucket has one lease under way, in moderation, and only while the team asks", async () => {
+Deno.test("a bucket has one lease in flight, at a limited rate, and only while the team sends requests", async () => {
   const count = { total: 0, now: 0, most: 0 };
   await using t = await Instances.open(3, (kv) => counted(kv, count));
   assertEquals([t.ask(0, 1), count.total], [1, 0]);
   await t.flood(5_000);
-  // Late timers: requests were first to see that it is time for a lease, or are in the middle of it.
+  // Late timers: requests notice first that a lease is due, or the lease is in flight.
   t.timers.nowMs += 150;
   t.ask(0, 50);
   await t.idle();
@@ -142,11 +142,11 @@ Deno.test("a bucket has one lease under way, in moderation, and only while the t
   t.timers.advance(60_000);
   await t.idle();
   assertEquals(count.total, before);
-  // Every slice is whole again.
+  // Every slice is full again.
   for (const n of [0, 1, 2]) assertEquals(t.ask(n, 20), 20);
 });
 
-Deno.test("an instance that is behind with more than comes back soon rests between its leases", async () => {
+Deno.test("an instance with a debt beyond the near refill pauses between its leases", async () => {
   const count = { total: 0, now: 0, most: 0 };
   await using t = await Instances.open(3, (kv) => counted(kv, count));
   t.team = { ...TEAM, rate: { sustained: 1, burst: 200 } };
@@ -154,7 +154,7 @@ Deno.test("an instance that is behind with more than comes back soon rests betwe
   assert(count.total <= 2 * (3 * 7 + 26), `${count.total}`);
 });
 
-Deno.test("while the store fails an instance goes by its own bucket, and shares again afterwards", async () => {
+Deno.test("while the store fails an instance uses its own bucket, and shares again afterwards", async () => {
   let fault: Fault = "throw";
   await using t = await Instances.open(2, (kv) => faultKv(kv, () => fault));
   assertEquals([t.ask(0, 500), t.ask(1, 500)], [20, 20]);
@@ -180,7 +180,7 @@ Deno.test("while the store fails an instance goes by its own bucket, and shares 
   assert(admitted >= 950 && admitted <= 1_000 + 2 * 20, `${admitted}`);
 });
 
-Deno.test("while the store hangs nobody waits, and nobody is refused for long", async () => {
+Deno.test("while the store hangs no request waits, and none is refused for long", async () => {
   const hang = Promise.withResolvers<never>();
   await using t = await Instances.open(1, (kv) => {
     const getMany = () => hang.promise;
@@ -191,14 +191,14 @@ Deno.test("while the store hangs nobody waits, and nobody is refused for long", 
   assertEquals(t.ask(0, 500), 20);
   t.timers.advance(LATE_MS + 1);
   assert(t.ask(0, 500) > 180);
-  // Given up after the store's deadline; the next try does not come at once.
+  // Given up after the store's deadline; the next attempt backs off.
   t.timers.advance(2_000);
   await t.idle();
   assertEquals(t.ask(0, 500), 200);
   await t.idle();
 });
 
-Deno.test("what a lease took though its answer was lost is bought twice, never given twice", async () => {
+Deno.test("tokens of a lease whose response was lost are paid twice, never admitted twice", async () => {
   let fault: Fault = "commit then throw";
   await using t = await Instances.open(1, (kv) => faultKv(kv, () => fault));
   t.ask(0, 10);
@@ -210,7 +210,7 @@ Deno.test("what a lease took though its answer was lost is bought twice, never g
   assertEquals((await t.rows()).ingest?.units, 179_000_000);
 });
 
-Deno.test("an instance that stops leases nothing more", async () => {
+Deno.test("a stopped instance takes no further lease", async () => {
   await using t = await Instances.open(1);
   for (let n = 0; n < 50; n++, t.timers.advance(1)) {
     t.ask(0, 20);

@@ -1,4 +1,4 @@
-/** Reads of requests: counted, bounded, fair, and ended by deadline and client. */
+/** Reads of requests: counted, bounded, fair, and ended by deadline and disconnect. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -13,7 +13,7 @@ import { getMany, listRows } from "../../../kv/store.ts";
 const NEVER = new AbortController().signal;
 const LIMITS = { all: 1, team: 1, waiting: 10, teamWaiting: 10 };
 
-Deno.test("reads: rows and bytes are counted for the request they are part of", async () => {
+Deno.test("reads: rows and bytes are counted for their request", async () => {
   await using store = await memory();
   const scope = new ReadScope(NEVER);
   await readScopes.run(scope, () =>
@@ -25,35 +25,38 @@ Deno.test("reads: rows and bytes are counted for the request they are part of", 
   assertEquals([scope.rows, scope.bytes], [2 + 1_200, (1 + 1_200) * 10]);
 });
 
-Deno.test("reads: the next read of a request whose client is gone throws", async () => {
+Deno.test("reads: the next read of a disconnected request throws", async () => {
   await using store = await memory();
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   let reads = 0;
-  const work = readScopes.run(new ReadScope(gone.signal), () =>
-    store.reads.run("t", async () => {
-      for (;;) {
-        await getMany(store, [["x", 1]]);
-        if (++reads === 5) gone.abort(new Error("gone"));
-      }
-    }));
+  const work = readScopes.run(
+    new ReadScope(disconnect.signal),
+    () =>
+      store.reads.run("t", async () => {
+        for (;;) {
+          await getMany(store, [["x", 1]]);
+          if (++reads === 5) disconnect.abort(new Error("gone"));
+        }
+      }),
+  );
   await assertRejects(() => work, Error, "gone");
-  // A slot is free once the work has ended, so this one's turn comes after it.
+  // A slot is free once the work has ended, so this read follows it.
   await store.reads.run("t", () => Promise.resolve());
   assertEquals(reads, 5);
 });
 
-Deno.test("reads: a list of any length ends between two reads of the runtime", async () => {
+Deno.test("reads: a list of any length can be aborted between two reads of the runtime", async () => {
   await using store = await memory();
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const work = readScopes.run(
-    new ReadScope(gone.signal),
+    new ReadScope(disconnect.signal),
     () => store.reads.run("t", () => listRows(store, { prefix: ["x"] })),
   );
-  gone.abort(new Error("gone"));
+  disconnect.abort(new Error("gone"));
   await assertRejects(() => work, Error, "gone");
 });
 
-Deno.test("reads: the deadline ends the work, and its slot is free only then", async () => {
+Deno.test("reads: the deadline ends the work, and only then is its slot free", async () => {
   using deadlines = new Deadlines(20, TIMERS);
   const reads = new Reads(deadlines, LIMITS);
   const work = Promise.withResolvers<void>();
@@ -64,7 +67,7 @@ Deno.test("reads: the deadline ends the work, and its slot is free only then", a
   assertEquals(await reads.run("b", () => Promise.resolve("now")), "now");
 });
 
-Deno.test("reads: a read within a read needs no further slot", async () => {
+Deno.test("reads: a nested read needs no further slot", async () => {
   using deadlines = new Deadlines(1_000, TIMERS);
   const reads = new Reads(deadlines, LIMITS);
   assertEquals(await reads.run("a", () => reads.run("a", () => Promise.resolve(1))), 1);

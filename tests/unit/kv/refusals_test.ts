@@ -1,4 +1,6 @@
-/** Refused calls in the store (R13): written once a minute, exact with several processes, bounded. */
+/**
+ * Refused calls in the store (R13): written once per minute, exact with several processes, bounded.
+ */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -20,13 +22,13 @@ const OTHER_TEAM = "01J00000000000000000000001" as TeamId;
 const HOUR_MS = 3_600_000, DAY_MS = 24 * HOUR_MS;
 const ALL_HOURS = REFUSAL_LIMITS.days * 24;
 
-/** How many refusals a report has, counted in each of two ways. */
+/** Counts the refusals of a report in two ways. */
 function totals({ hours, groups }: RefusalReport): [number, number] {
   const sum = (all: readonly { count: number }[]) => all.reduce((sum, { count }) => sum + count, 0);
   return [sum(hours), sum(groups)];
 }
 
-Deno.test("R13: what is not written yet is read, and reads the same once it is", async () => {
+Deno.test("R13: unwritten refusals are included in reads, which are the same once they are written", async () => {
   await using temp = await TempStore.open();
   const refusals = createRefusalStore(temp.store, () => NOON);
   refusals.note(TEAM, aRefusal({ at: NOON - HOUR_MS, field: "agent" }));
@@ -46,7 +48,7 @@ Deno.test("R13: what is not written yet is read, and reads the same once it is",
   assertEquals(totals(await after.read(OTHER_TEAM, NOON, 24)), [0, 0]);
 });
 
-Deno.test("R13: a minute of refusals is one commit a team, however many there were", async () => {
+Deno.test("R13: a minute of refusals is one commit per team, however many there were", async () => {
   await using temp = await TempStore.open();
   const refusals = createRefusalStore(temp.store, () => NOON);
   for (let n = 0; n < 5_000; n++) {
@@ -59,7 +61,7 @@ Deno.test("R13: a minute of refusals is one commit a team, however many there we
   assertEquals(totals(await refusals.read(TEAM, NOON, 1)), [5_000, 5_000]);
 });
 
-Deno.test("R13: processes over one store add to each other's counts", async () => {
+Deno.test("R13: processes on one store add to each other's counts", async () => {
   await using temp = await TempStore.open();
   const processes = Array.from({ length: 4 }, () => createRefusalStore(temp.store, () => NOON));
   for (let round = 0; round < 5; round++) {
@@ -75,7 +77,7 @@ Deno.test("R13: processes over one store add to each other's counts", async () =
   assertEquals(counts, [["f3", 20], ["f2", 15], ["f1", 10], ["f0", 5]]);
 });
 
-Deno.test("R13: a write whose outcome is unknown is not counted twice, nor lost", async () => {
+Deno.test("R13: a write of unknown outcome is neither counted twice nor lost", async () => {
   const kv = await Deno.openKv(":memory:");
   using deadlines = new Deadlines(2_000, TIMERS);
   let fault: Fault = "none";
@@ -116,7 +118,7 @@ Deno.test("R13: an hour keeps its combinations across writes, then counts by cod
   assertEquals(report.latest.length, REFUSAL_LIMITS.latest);
 });
 
-Deno.test("R13: the longest texts fit the rows, whatever they are made of", async () => {
+Deno.test("R13: the longest texts fit the rows, whatever their characters", async () => {
   await using temp = await TempStore.open();
   const refusals = createRefusalStore(temp.store, () => NOON);
   const text = (chars: number) =>
@@ -135,7 +137,7 @@ Deno.test("R13: the longest texts fit the rows, whatever they are made of", asyn
   assert(report.groups.length > 40, String(report.groups.length));
 });
 
-Deno.test("R13: refusals are kept for 7 days and then go, with a write or with the sweep", async () => {
+Deno.test("R13: refusals are kept for 7 days and then removed, by a write or the sweep", async () => {
   await using temp = await TempStore.open();
   let nowMs = NOON;
   const refusals = createRefusalStore(temp.store, () => nowMs);
@@ -144,14 +146,18 @@ Deno.test("R13: refusals are kept for 7 days and then go, with a write or with t
     refusals.note(TEAM, aRefusal({ at: nowMs }));
     await refusals.flush();
     const { hours, latest, groups } = await refusals.read(TEAM, nowMs, ALL_HOURS);
-    const kept = Math.min(day + 1, REFUSAL_LIMITS.days);
-    assertEquals([hours.length, latest.length, groups.length], [kept, kept, kept], String(day));
+    const keptDays = Math.min(day + 1, REFUSAL_LIMITS.days);
+    assertEquals(
+      [hours.length, latest.length, groups.length],
+      [keptDays, keptDays, keptDays],
+      String(day),
+    );
     assert(hours.every(({ hour }) => hour >= firstKeptHour(nowMs)));
-    assertEquals((await temp.keysBelow(["refusal", TEAM])).length, kept + 1);
+    assertEquals((await temp.keysBelow(["refusal", TEAM])).length, keptDays + 1);
   }
   await forgetRefusals(temp.store, TEAM, nowMs + 3 * DAY_MS);
   assertEquals((await temp.keysBelow(["refusal", TEAM])).length, 5);
-  // Read before the sweep came by, they are gone as well.
+  // A read before the sweep omits them as well.
   assertEquals((await refusals.read(TEAM, nowMs + 20 * DAY_MS, 24)).latest, []);
   await forgetRefusals(temp.store, TEAM, nowMs + 20 * DAY_MS);
   assertEquals(await temp.keysBelow(["refusal", TEAM]), []);

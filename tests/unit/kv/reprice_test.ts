@@ -1,4 +1,4 @@
-/** Jobs that price calls anew, step by step: stopped, doubled, disturbed, and over damaged runs. */
+/** Repricing jobs step by step: interrupted, duplicated, concurrent, and over damaged runs. */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
@@ -31,19 +31,19 @@ import {
 } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** What calls were stored by, and what they are priced by anew: tokens in, and one token out. */
+/** The stored price and the new price of calls: tokens in, and one token out. */
 const OLD = cardOf(rateRow("known", 3, 5));
 const NEW: RateCards = { card: () => cardOf(rateRow("known", 7, 11)) };
 
 const SPEC = { model: "known", provider: null, from: null, to: null };
 
-/** A call that can be read back: `n` names it and counts its tokens. */
+/** A readable call: `n` names it and is its token count. */
 function aReadableCall(n: number): RunEvent {
   const data = rawOf({ model: "known", input_tokens: n, output_tokens: 1 });
   return { ...aCall(n), data };
 }
 
-/** Stores closed runs, each with some batches of one call. */
+/** Stores closed runs, each with several batches of one call. */
 async function fill(store: Store, batchesOf: readonly number[]): Promise<RunStore> {
   const runs = runsOf(store, OLD);
   await Promise.all(batchesOf.map(async (batches, n) => {
@@ -59,7 +59,7 @@ function repricesOf(store: Store): RepriceStore {
   return createRepriceStore(store, NEW, { now: () => NOON });
 }
 
-/** The same file as another process would have it open. */
+/** The same file as opened by another process. */
 async function another(path: string): Promise<Disposable & { readonly store: Store }> {
   const kv = await Deno.openKv(path);
   const deadlines = new Deadlines(60_000, TIMERS);
@@ -80,7 +80,7 @@ async function toTheEnd(reprices: RepriceStore): Promise<void> {
   while (await reprices.work());
 }
 
-/** What a job came to, without what names it. By agent and by day it is the same. */
+/** A job's result without its identity. By agent and by day it is the same. */
 function resultOf(job: RepriceJob | null) {
   const { state, runs, changed, failed, sum, shares } = job ?? {};
   for (const parts of [shares?.agents, shares?.days]) {
@@ -89,7 +89,7 @@ function resultOf(job: RepriceJob | null) {
   return { state, runs, changed, failed, sum };
 }
 
-/** What a job over such runs must come to. */
+/** The expected result of a job over such runs. */
 function expected(batchesOf: readonly number[]) {
   const sum = { calls: 0, before: 0n, after: 0n };
   for (const batches of batchesOf) {
@@ -103,10 +103,10 @@ function expected(batchesOf: readonly number[]) {
   return { state: "done" as const, runs, changed: runs, failed: 0, sum };
 }
 
-/** Many short runs and some long ones. */
+/** Many short runs and a few long ones. */
 const RUNS = Array.from({ length: 200 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
 
-Deno.test("a job that is stopped between any two steps goes on and comes to the same", async () => {
+Deno.test("a job interrupted between any two steps resumes and gives the same result", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, RUNS);
   const id = await start(repricesOf(temp.store));
@@ -129,7 +129,7 @@ Deno.test("a job that is stopped between any two steps goes on and comes to the 
   assertEquals(await temp.keysBelow(keys.activeReprices()), []);
 });
 
-Deno.test("two processes that work on one job count every call once", async () => {
+Deno.test("two processes on one job count every call once", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, RUNS);
   using other = await another(temp.path);
@@ -141,18 +141,18 @@ Deno.test("two processes that work on one job count every call once", async () =
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
 });
 
-Deno.test("of equal requests to two processes at once one makes the job", async () => {
+Deno.test("of equal requests to two processes one creates the job", async () => {
   await using temp = await TempStore.open();
   using other = await another(temp.path);
   const stores = [repricesOf(temp.store), repricesOf(other.store)];
-  const made = await Promise.all(
+  const created = await Promise.all(
     [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
   );
-  assertEquals(new Set(made.map((each) => begun(each).job.id)).size, 1);
-  assertEquals(made.filter(({ kind }) => kind === "stored").length, 1);
+  assertEquals(new Set(created.map((each) => begun(each).job.id)).size, 1);
+  assertEquals(created.filter(({ kind }) => kind === "stored").length, 1);
 });
 
-Deno.test("a dry run and the real one at once: each comes to its own exact sum", async () => {
+Deno.test("a concurrent dry run and real run each give their own exact sum", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, RUNS);
   const reprices = repricesOf(temp.store);
@@ -167,11 +167,11 @@ Deno.test("a dry run and the real one at once: each comes to its own exact sum",
   assertEquals(resultOf(await reprices.get(TEAM, real)), expected(RUNS));
 });
 
-Deno.test("a run that cannot be read is counted and left, and the job goes on", async () => {
+Deno.test("an unreadable run is counted and skipped, and the job continues", async () => {
   await using temp = await TempStore.open();
   const batches = [1, 1, 60, 1];
   await fill(temp.store, batches);
-  // One is damaged at once, one behind the first step that it takes.
+  // One run is damaged from the start, one after the job's first step.
   const damaged = [keys.batch(TEAM.id, run(1), 0), keys.batch(TEAM.id, run(2), 55)];
   await temp.store.writer.commit({
     sets: damaged.map((key) => ({ key, value: Uint8Array.of(1, 0, 9, 9, 9) })),
@@ -182,38 +182,38 @@ Deno.test("a run that cannot be read is counted and left, and the job goes on", 
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.failed, job?.runs, job?.changed], ["done", 2, 3, 3]);
   assertEquals(job?.sum.calls, 52);
-  // Also what was changed of the damaged run is summed up.
+  // The changed part of the damaged run is aggregated too.
   await projectAll(temp.store);
   await assertRollupsAddUp(temp.store);
 });
 
-Deno.test("a job comes to its end while the runs it visits get events all the time", async () => {
+Deno.test("a job ends although the runs it visits constantly receive events", async () => {
   await using temp = await TempStore.open();
   const runs = await fill(temp.store, Array.from({ length: 40 }, () => 1));
   const reprices = repricesOf(temp.store);
   const id = await start(reprices);
   let done = false;
-  let sent = 0;
+  let sentCount = 0;
   const fresh = runsOf(temp.store, cardOf(rateRow("known", 7, 11)));
   const load = Array.from({ length: 40 }, async (_, n) => {
-    for (let i = 1; !done; i++, sent++) {
+    for (let i = 1; !done; i++, sentCount++) {
       await (i === 1 ? runs : fresh).append(TEAM, run(n), [aReadableCall(i)], NOON);
       // As long as a client takes to send the next one.
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   });
-  // Marks older than the job are gone, so it may begin whatever comes meanwhile.
+  // Marks older than the job are removed, so it may begin whatever arrives meanwhile.
   await toTheEnd(reprices);
   done = true;
   await Promise.all(load);
-  assert(sent > 40, `only ${sent} events came meanwhile`);
+  assert(sentCount > 40, `only ${sentCount} events came meanwhile`);
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.runs, job?.failed], ["done", 40, 0]);
   await projectAll(temp.store);
   await assertSumsAddUp(temp.store);
 });
 
-Deno.test("runs that start after it began do not keep a job from its end", async () => {
+Deno.test("runs that start after the job began do not keep it from ending", async () => {
   await using temp = await TempStore.open();
   const runs = await fill(temp.store, [1, 1]);
   const reprices = repricesOf(temp.store);
@@ -252,7 +252,7 @@ Deno.test("calls of many providers are found, each run once", async () => {
   await assertSumsAddUp(temp.store);
 });
 
-/** A store whose reads are counted: lists, and how many of them were under way at once. */
+/** A store that counts list reads and their maximum concurrency. */
 function countingLists(temp: TempStore) {
   const counts = { lists: 0, atOnceMax: 0 };
   let atOnce = 0;
@@ -274,7 +274,7 @@ function countingLists(temp: TempStore) {
   return { counts, store: { ...temp.store, reader } as Store };
 }
 
-Deno.test("a job of a model with 300 names reads few of them a step, one at a time", async () => {
+Deno.test("a job for a model with 300 names reads few of them per step, one at a time", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store, OLD);
   const count = 300;

@@ -1,4 +1,4 @@
-/** What another process stores between a look at a run and the commit that removes it. */
+/** Writes of another process between the check of a run and the commit that removes it. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
@@ -10,7 +10,7 @@ import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** A call of run 1, and how to see that it is stored. */
+/** A call of run 1, and a check that it is stored. */
 interface Late {
   readonly send: (runs: RunStore, team: Team) => Promise<{ readonly kind: string }>;
   readonly isIn: (page: RunPage) => boolean;
@@ -31,7 +31,7 @@ const OPENING: Late = {
   isIn: ({ parts }) => parts.opening?.agent === "late",
 };
 
-/** What there is of run 1, and which call comes in between. */
+/** The initial state of run 1, and the call that races with the removal. */
 const CASES: Record<string, readonly [parts: readonly ("open" | "events" | "finish")[], Late]> = {
   "events of a run with events": [["open", "events"], EVENTS],
   "events of a run without any": [["open", "finish"], EVENTS],
@@ -40,7 +40,7 @@ const CASES: Record<string, readonly [parts: readonly ("open" | "events" | "fini
   "events of what has no opening": [["finish"], EVENTS],
 };
 
-/** What removes it in another process, days after it came. */
+/** The removal in another process, days later. */
 const REMOVALS: Record<
   string,
   readonly [days: number, (other: RetentionHarness, team: Team) => unknown]
@@ -50,7 +50,7 @@ const REMOVALS: Record<
   "its deletion": [1, (other, team) => other.deletions.deleteRun(team, run(1), "key")],
 };
 
-/** Has something happen right before the first commit of an archive. */
+/** Runs a hook before the first commit of a retention harness. */
 function beforeCommit(
   { store: { writer } }: RetentionHarness,
   happen: () => Promise<unknown>,
@@ -67,7 +67,7 @@ function beforeCommit(
 }
 
 for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
-  Deno.test(`retention: ${removal} loses no call that another process acknowledged meanwhile`, async () => {
+  Deno.test(`retention: ${removal} loses no call that another process acknowledges meanwhile`, async () => {
     for (const [name, [parts, late]] of Object.entries(CASES)) {
       await using temp = await TempStore.open();
       const archive = new RetentionHarness(temp.store);
@@ -86,7 +86,7 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
       await remove(other.archive, team);
       assert(stored, `${name}: nothing came in between`);
       const page = await runs.read(team, run(1), null, 9);
-      // What is deleted goes with all that was acknowledged before.
+      // A deletion also removes everything acknowledged before it.
       const isDeleted = removal === "its deletion";
       assertEquals(page === null ? null : late.isIn(page), isDeleted ? null : true, name);
       await archive.settle();

@@ -1,4 +1,4 @@
-/** Days of roll-ups in memory: never anything but what the store holds, and read no more than once. */
+/** Cache of roll-up days: always equal to the store, and read no more than once. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -13,20 +13,20 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const DAYS = ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"] as const;
 const [FIRST, , , LAST] = DAYS;
 
-/** A difference: so many runs of an agent on a day. */
+/** A delta: a number of runs of an agent on a day. */
 function ran(agent: string, day: string, runs = 1): RollupRow {
   const group = { kind: "agent" as const, value: agent };
   return { day, group, measures: { ...EMPTY_MEASURES, runs } };
 }
 
-/** Adds differences as a worker does. */
+/** Adds deltas as a worker does. */
 async function change(store: Store, { id: team }: Team, rows: readonly RollupRow[]): Promise<void> {
   const cache = new RollupCache(store);
   const { checks, sets, deletes } = await cache.change(team, await cache.of(team), rows);
   assert(await store.writer.commit({ team, checks, sets, deletes }) !== null);
 }
 
-/** The same store, of which every range of roll-ups that is read is noted, by first and last day. */
+/** The same store, recording every range of roll-ups read, by first and last day. */
 function watched(store: Store, onRead: () => Promise<void> = () => Promise.resolve()) {
   const read: string[] = [];
   const list = (range: { start: Deno.KvKey; end: Deno.KvKey }, options: object) => {
@@ -60,7 +60,7 @@ async function textsOf(
 
 const text = (agent: string, day: string, runs: number) => `${day} ["agent","${agent}"] ${runs}`;
 
-Deno.test("days of roll-ups: what did not change is read once, and what did alone", async () => {
+Deno.test("days of roll-ups: unchanged days are read once, and only changed days are read again", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -79,12 +79,12 @@ Deno.test("days of roll-ups: what did not change is read once, and what did alon
     text("a", DAYS[3], 1),
   ]);
   assertEquals(read.splice(0), [`${DAYS[1]} ${DAYS[2]}`]);
-  // The day that is empty now is known as such.
+  // The day that is now empty is cached as empty.
   await textsOf(spend, team);
   assertEquals(read, []);
 });
 
-Deno.test("days of roll-ups: kinds and teams do not know each other's", async () => {
+Deno.test("days of roll-ups: kinds and teams are cached separately", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
@@ -98,7 +98,7 @@ Deno.test("days of roll-ups: kinds and teams do not know each other's", async ()
   }
 });
 
-Deno.test("days of roll-ups: what another process changes is seen at once", async () => {
+Deno.test("days of roll-ups: another process's change is seen immediately", async () => {
   await using temp = await TempStore.open();
   const team = await insertTeam(temp.store, "team");
   const elsewhere = await openBeside(temp.path);
@@ -110,7 +110,7 @@ Deno.test("days of roll-ups: what another process changes is seen at once", asyn
   await elsewhere.close();
 });
 
-Deno.test("days of roll-ups: a change between the version and the rows is not remembered under the old", async () => {
+Deno.test("days of roll-ups: a change between reading the version and the rows is not cached under the old version", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -127,21 +127,21 @@ Deno.test("days of roll-ups: a change between the version and the rows is not re
   assertEquals(await textsOf(spend, team), [text("a", FIRST, 3)]);
 });
 
-Deno.test("days of roll-ups: a reading that ends early leaves no half of a day behind", async () => {
+Deno.test("days of roll-ups: an aborted read leaves no partial day in the cache", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 700 }, (_, n) => ran(`agent-${n}`, FIRST));
   for (const at of [0, 350]) await change(store, team, rows.slice(at, at + 350));
   const { spend } = watched(store);
-  for await (const some of spend.rows(team, "agent", FIRST, FIRST)) {
-    assertEquals(some.length, 500);
+  for await (const subset of spend.rows(team, "agent", FIRST, FIRST)) {
+    assertEquals(subset.length, 500);
     break;
   }
   assertEquals((await textsOf(spend, team)).length, 700);
 });
 
-Deno.test("days of roll-ups: a day of before versions were kept is read each time", async () => {
+Deno.test("days of roll-ups: a day without a stored version is read each time", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -162,7 +162,7 @@ Deno.test("days of roll-ups: a day of before versions were kept is read each tim
   assertEquals(read, [`${FIRST} ${LAST}`, `${DAYS[1]} ${DAYS[1]}`, `${LAST} ${LAST}`]);
   await put(ran("a", DAYS[1], 8));
   assertEquals(await textsOf(spend, team), expected(8));
-  // From its next change on it is like the others.
+  // From its next change on it is cached like the others.
   await change(store, team, [ran("a", DAYS[1])]);
   assertEquals(await textsOf(spend, team), expected(9));
   read.splice(0);
@@ -170,7 +170,7 @@ Deno.test("days of roll-ups: a day of before versions were kept is read each tim
   assertEquals(read, [`${LAST} ${LAST}`]);
 });
 
-Deno.test("days of roll-ups: days of more rows than are remembered are read whole each time", async () => {
+Deno.test("days of roll-ups: days with more rows than the cache holds are read completely each time", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -182,12 +182,12 @@ Deno.test("days of roll-ups: days of more rows than are remembered are read whol
   for (let time = 1; time <= 2; time++) {
     const first = [FIRST, FIRST] as const;
     assertEquals((await textsOf(spend, team, first)).length, rows.length);
-    // In batches of 500, of which the last is no whole one.
+    // In batches of 500, of which the last is partial.
     assertEquals(read.length, time * 11);
   }
 });
 
-Deno.test("days of roll-ups: whatever changes in whatever order, memory answers as the store does", async () => {
+Deno.test("days of roll-ups: whatever changes in whatever order, the cache agrees with the store", async () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant("change" as const),

@@ -23,11 +23,11 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY = "2026-11-21";
 
-/** Bytes that the back end takes for a key and for a value. */
+/** The back end's limits of a key and a value, in bytes. */
 const KEY_BYTES_MAX = 2_048;
 const VALUE_BYTES_MAX = 65_536;
 
-/** A row of a day's total with so many runs. */
+/** A day's total row with a number of runs. */
 function total(day: string, runs: number): RollupRow {
   return { day, group: { kind: "total" }, measures: { ...EMPTY_MEASURES, runs } };
 }
@@ -61,7 +61,7 @@ async function runsByDay(store: Store, team: Team, from: string, to: string) {
   return read.map(({ day, measures }) => [day, measures.runs]);
 }
 
-/** Plain objects, as reading makes them. */
+/** Plain objects, as returned by reads. */
 const PLAIN = { noNullPrototype: true };
 
 const label = fc.option(fc.string({ unit: "binary" }), { nil: null });
@@ -99,18 +99,18 @@ const measures = fc.record({
   unpricedCachedInputTokens: amount,
 }, PLAIN);
 
-Deno.test("roll-ups: any row is read back as it was written", () => {
+Deno.test("roll-ups: any row is read back as written", () => {
   fc.assert(fc.property(group, measures, (group, measures) => {
     const row = { day: DAY, group, measures };
     assertEquals(decodeRollup(DAY, encodeRollup(row)), row);
   }));
 });
 
-Deno.test("roll-ups: rows with the longest labels fit the store and are told apart", async () => {
+Deno.test("roll-ups: rows with the longest labels fit the store and are distinguished", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
-  // Four bytes a character in a key, and six in JSON text: the worst of both.
+  // Four bytes per character in a key, and six in JSON text: the worst case of both.
   for (const character of ["\u{1F600}", "\u0001", "字"]) {
     const long = (chars: number, last: string) => character.repeat(chars - 1) + last;
     const labels = {
@@ -139,12 +139,12 @@ Deno.test("roll-ups: rows with the longest labels fit the store and are told apa
     await put(store, team, rows);
     const read = await rowsOf(store, team, "model_cell");
     const written = new Set(rows.map(({ group }) => groupName(group)));
-    const found = read.map(({ group }) => groupName(group));
-    assertEquals(found.filter((name) => written.has(name)).length, 2);
+    const result = read.map(({ group }) => groupName(group));
+    assertEquals(result.filter((name) => written.has(name)).length, 2);
   }
 });
 
-Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store takes", async () => {
+Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store accepts", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -155,7 +155,7 @@ Deno.test("roll-ups: a name of every length up to the hashed ones has a key the 
   assertEquals(lengths.sort((a, b) => Number(a) - Number(b)), rows.map((_, length) => length));
 });
 
-Deno.test("roll-ups: a range has its first and last day and none beside them, over leap days", async () => {
+Deno.test("roll-ups: a range includes its first and last day and no others, also across leap days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -172,7 +172,7 @@ Deno.test("roll-ups: a range has its first and last day and none beside them, ov
   }
 });
 
-Deno.test("roll-ups: more rows than one read holds come once each, in order of their days", async () => {
+Deno.test("roll-ups: more rows than one read holds are returned once each, in order of their days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const team = await insertTeam(store, "team");
@@ -193,7 +193,7 @@ Deno.test("roll-ups: more rows than one read holds come once each, in order of t
   }
 });
 
-Deno.test("roll-ups: a team reads its own rows of the kind asked for, and nothing else", async () => {
+Deno.test("roll-ups: a team reads only its own rows of the requested kind", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
@@ -217,7 +217,7 @@ Deno.test("roll-ups: a team reads its own rows of the kind asked for, and nothin
   }
 });
 
-Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
+Deno.test("roll-ups: a failing store is reported as unavailable", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const reader = {
@@ -230,7 +230,7 @@ Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
   await assertRejects(() => Array.fromAsync(rows), StorageUnavailable, "disk I/O error");
 });
 
-Deno.test("roll-ups: rows of some groups on some days are those alone, however many there are beside", async () => {
+Deno.test("roll-ups: reading some groups on some days returns only those, however many other rows there are", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];

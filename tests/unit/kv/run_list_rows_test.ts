@@ -1,4 +1,4 @@
-/** What lists show of runs, and how much of the index is read to find them. */
+/** Rows of run lists, and how much of the index is read to find them. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
@@ -22,31 +22,34 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const ALL = { from: null, to: null };
 
-Deno.test("run list: a run shows as it was summed up last, and by its whole id as it is now", async () => {
+Deno.test("run list: a run is listed as last aggregated, and by its full id as it is now", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
   const { page } = createRunListStore(store);
-  const shown = async (query: Partial<RunsQuery> = {}) =>
+  const displayed = async (query: Partial<RunsQuery> = {}) =>
     (await page(TEAM, { ...ALL, ...query }, null, 9)).rows.map(({ status, usage }) => [
       status,
       usage.events,
     ]);
   await open(runs, 1);
-  assertEquals([await shown(), await shown({ q: run(1) })], [[], [["running", 0]]]);
+  assertEquals([await displayed(), await displayed({ q: run(1) })], [[], [["running", 0]]]);
   await projectAll(store);
-  assertEquals(await shown(), [["running", 0]]);
+  assertEquals(await displayed(), [["running", 0]]);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await finish(runs, 1);
-  assertEquals([await shown(), await shown({ q: run(1) })], [[["running", 0]], [["success", 1]]]);
-  // Of rows and index neither is ahead of the other.
-  assertEquals(await shown({ status: "running" }), [["running", 0]]);
-  assertEquals(await shown({ status: "success" }), []);
+  assertEquals([await displayed(), await displayed({ q: run(1) })], [[["running", 0]], [[
+    "success",
+    1,
+  ]]]);
+  // Rows and index are updated together.
+  assertEquals(await displayed({ status: "running" }), [["running", 0]]);
+  assertEquals(await displayed({ status: "success" }), []);
   await projectAll(store);
-  assertEquals([await shown(), await shown({ status: "running" })], [[["success", 1]], []]);
+  assertEquals([await displayed(), await displayed({ status: "running" })], [[["success", 1]], []]);
 });
 
-Deno.test("run list: filters are read along the rarest, whichever that is, and find all that they have in common", async () => {
+Deno.test("run list: filters are read along the rarest, whichever that is, and find their complete intersection", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -54,11 +57,11 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
   const labels = Array.from({ length: count }, (_, n) => ({
     startedAt: NOON + n * 1_000,
     agent: n % 3 === 0 ? "b" : "a",
-    // Every run of one of these is among the oldest, every one of the other among the newest.
+    // Every run of one agent is among the oldest, every one of the other among the newest.
     ...n < 200 ? { customerId: "early" } : n >= 1_300 ? { customerId: "late" } : {},
     ...n % 50 === 7 ? { feature: "rare" } : n % 5 === 0 ? { feature: "often" } : {},
   }));
-  // Both agents first: so many first sights at once would be too many.
+  // Both agents first: too many concurrent first calls would be refused.
   await Promise.all(labels.slice(0, 3).map((fields, n) => open(runs, n, fields)));
   await Promise.all(labels.slice(3).map((fields, n) => open(runs, n + 3, fields)));
   await projectAll(store);
@@ -75,7 +78,7 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
   ];
   for (const [filters, rowsMax] of cases) {
     const query = { ...ALL, ...filters };
-    const wanted = labels.flatMap(({ agent, customerId, feature, startedAt }, n) => {
+    const expected = labels.flatMap(({ agent, customerId, feature, startedAt }, n) => {
       const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
       return is(query.agent, agent) && is(query.customer, customerId) &&
           is(query.feature, feature) && startedAt >= (query.from ?? 0) &&
@@ -83,12 +86,12 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
         ? [run(n)]
         : [];
     }).reverse();
-    assert(wanted.length > 2);
-    const found = await readList(page, TEAM, query, 20);
-    assertEquals(found, wanted, Deno.inspect(query));
+    assert(expected.length > 2);
+    const result = await readList(page, TEAM, query, 20);
+    assertEquals(result, expected, Deno.inspect(query));
     const budget = new Budget(PAGE_ROWS_MAX);
     const { rows } = await readRunListPage(store, TEAM.id, query, null, 50, budget);
-    assertEquals(rows.map(({ id }) => id), wanted.slice(0, 50), Deno.inspect(query));
+    assertEquals(rows.map(({ id }) => id), expected.slice(0, 50), Deno.inspect(query));
     assert(budget.rows <= rowsMax, `${budget.rows} rows for ${Deno.inspect(query)}`);
   }
 });

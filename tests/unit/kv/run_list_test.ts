@@ -1,4 +1,4 @@
-/** Lists of runs: every filter and every page against all runs in memory. */
+/** Run lists: every filter and every page against all runs in memory. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -33,13 +33,13 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 const ALL = { from: null, to: null };
 
-/** Pages that may read so few rows that most end early. */
+/** Pages with so few reads that most end early. */
 function poorPages(store: Store, rowsMax: number): RunListStore["page"] {
   return (team, query, after, limit) =>
     readRunListPage(store, team.id, query, after, limit, new Budget(rowsMax));
 }
 
-Deno.test("run list: the pages of any query are the runs it asks for, newest first, and no others", async () => {
+Deno.test("run list: the pages of any query contain exactly the matching runs, newest first", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(anyRun, fc.boolean()), { maxLength: 40 }),
@@ -56,7 +56,7 @@ Deno.test("run list: the pages of any query are the runs it asks for, newest fir
         const runs = runsOf(store, LIST_CARD);
         for (const [n, [one, isOurs]] of sent.entries()) {
           await send(runs, isOurs ? TEAM : OTHER, n, one);
-          // Some are summed up before the next, some at once with it.
+          // Some are aggregated before the next, some together with it.
           if (n % 3 === 0) await projectAll(store);
         }
         await projectAll(store);
@@ -67,10 +67,10 @@ Deno.test("run list: the pages of any query are the runs it asks for, newest fir
               .map(([n, [one]]) => [n, one]),
           );
           for (const [query, limit, rowsMax] of queries) {
-            const wanted = listOf(all, query);
-            assertEquals(await readList(page, team, query, limit), wanted, Deno.inspect(query));
+            const expected = listOf(all, query);
+            assertEquals(await readList(page, team, query, limit), expected, Deno.inspect(query));
             const poor = poorPages(store, rowsMax);
-            assertEquals(await readList(poor, team, query, limit), wanted, Deno.inspect(query));
+            assertEquals(await readList(poor, team, query, limit), expected, Deno.inspect(query));
           }
         }
       },
@@ -79,7 +79,7 @@ Deno.test("run list: the pages of any query are the runs it asks for, newest fir
   );
 });
 
-Deno.test("run list: runs that come, end and go while it is read hide and double no other", async () => {
+Deno.test("run list: runs that are added, closed or removed during paging hide and repeat no other run", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -89,9 +89,10 @@ Deno.test("run list: runs that come, end and go while it is read hide and double
   }
   await archive.settle();
   let step = 0;
-  const found = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
+  const result = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
     step++;
-    // A run that is shown already ends, one that is not yet, and one goes; others begin in between.
+    // An already listed run ends, so does one not yet listed, and one is removed; others begin in
+    // between.
     await finish(runs, 61 - step, team);
     await finish(runs, step, team);
     if (step === 3) await deletions.deleteRun(team, run(20), "key");
@@ -99,15 +100,15 @@ Deno.test("run list: runs that come, end and go while it is read hide and double
     await open(runs, 200 + step, { startedAt: NOON + 100_000 + step }, team);
     await archive.settle();
   });
-  assertEquals(new Set(found).size, found.length);
-  for (let n = 1; n <= 60; n++) assertEquals(found.includes(run(n)), n !== 20, `run ${n}`);
+  assertEquals(new Set(result).size, result.length);
+  for (let n = 1; n <= 60; n++) assertEquals(result.includes(run(n)), n !== 20, `run ${n}`);
   assert(
-    !found.some((id) => id > run(200)),
+    !result.some((id) => id > run(200)),
     "what is newer than the first page is on no later one",
   );
 });
 
-Deno.test("run list: a page of the most runs is full, and pages that are read at once are all right", async () => {
+Deno.test("run list: a page of maximum size is full, and concurrent page reads are all correct", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   const count = 1_010;
@@ -126,7 +127,7 @@ Deno.test("run list: a page of the most runs is full, and pages that are read at
   assertEquals((await page(TEAM, ALL, last, 10)).next, null);
 });
 
-Deno.test("run list: a run that is deleted or goes by age leaves no row of the index", async () => {
+Deno.test("run list: a deleted or expired run leaves no row of the index", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
@@ -158,7 +159,7 @@ Deno.test("run list: a run that is deleted or goes by age leaves no row of the i
   await assertClean(temp.store);
 });
 
-Deno.test("run list: a run whose opening comes late leaves the orphans and stands by its start", async () => {
+Deno.test("run list: a run whose opening arrives late leaves the orphans and moves to its start", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -176,7 +177,7 @@ Deno.test("run list: a run whose opening comes late leaves the orphans and stand
   assert((await temp.keysBelow(["run_by", TEAM.id])).every((key) => key[4] === NOON - 5));
 });
 
-Deno.test("run list: a model is found whoever provided it, also under the longest names", async () => {
+Deno.test("run list: a model is found for every provider, also with the longest names", async () => {
   const long = "m".repeat(149) + "\u{1F600}".repeat(60);
   for (const model of ["m", 'quote"d', long, "\u{1F600}".repeat(256)]) {
     for (const provider of [null, "p", "q".repeat(256)]) {
@@ -200,7 +201,7 @@ Deno.test("run list: a model is found whoever provided it, also under the longes
   assertEquals(await numbers({ model: "m" }), []);
 });
 
-Deno.test("run list: a cost is found from any lesser one on, and from few that are more", () => {
+Deno.test("run list: a cost filter finds every run from its minimum on and reads few others", () => {
   const amount = fc.tuple(fc.integer({ min: 1, max: 9_999 }), fc.nat(20))
     .map(([first, digits]) => BigInt(first) * 10n ** BigInt(digits));
   fc.assert(fc.property(amount, amount, (cost, min) => {

@@ -1,4 +1,4 @@
-/** A sweep that is broken off anywhere ends as one that nobody disturbed. */
+/** A sweep interrupted at any point ends the same as an undisturbed one. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
@@ -7,13 +7,13 @@ import type { Fault } from "../../support/fakes/fault_kv.ts";
 import { OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
-/** What tonight's sweep came to, if it is done. */
+/** Result of tonight's sweep, if it is done. */
 async function resultOf({ sweeps, nowMs }: RetentionHarness): Promise<SweepCounts | null> {
-  const known = await sweeps.report(nightOf(nowMs));
-  return known?.report.finishedAt ? known.report.counts : null;
+  const current = await sweeps.report(nightOf(nowMs));
+  return current?.report.finishedAt ? current.report.counts : null;
 }
 
-/** Sweeps a ledger where one commit meets a fault; answers how many there were. */
+/** Sweeps a ledger where one commit meets a fault; returns the number of commits. */
 async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<number> {
   let commits = 0;
   const next = (): Fault => ++commits === at ? fault : "none";
@@ -26,12 +26,12 @@ async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<n
   return commits;
 }
 
-Deno.test("sweep: whatever happens to whichever of its commits, the next one ends it, and all is exact", async () => {
+Deno.test("sweep: whichever of its commits fails in whichever way, the next sweep completes it, and all is exact", async () => {
   await using undisturbed = await OldLedger.open();
   const commits = await sweepWith(undisturbed, "none", 0);
   assertEquals(await resultOf(undisturbed.archive), OLD_SWEPT);
   await assertClean(undisturbed.temp.store);
-  const wanted = await contentsOf(undisturbed.temp.store);
+  const expected = await contentsOf(undisturbed.temp.store);
   assert(commits > 8, `only ${commits} commits`);
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     for (let at = 1; at <= commits; at++) {
@@ -42,9 +42,9 @@ Deno.test("sweep: whatever happens to whichever of its commits, the next one end
       await assertExact(temp.store, what);
       archive.nowMs += SWEEP_SILENCE_MS + 1;
       await archive.job().sweepIfDue();
-      assertEquals(await contentsOf(temp.store), wanted, what);
+      assertEquals(await contentsOf(temp.store), expected, what);
       const counts = await resultOf(archive);
-      // What was committed but not told is missing, and nothing is told twice.
+      // Committed but unreported removals are missing, and none is reported twice.
       for (const name of Object.keys(OLD_SWEPT) as (keyof SweepCounts)[]) {
         assert(counts !== null && counts[name] <= OLD_SWEPT[name], `${what}: ${name}`);
       }

@@ -1,4 +1,4 @@
-/** Whatever was stored and whenever a sweep comes: nothing younger goes, nothing older stays. */
+/** Whatever is stored and whenever a sweep runs, it removes exactly the expired data. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -25,10 +25,10 @@ import { noise, TempStore } from "../../support/harness/temp_store.ts";
 
 const RUNS = 4;
 
-/** Days that some plan keeps something. */
+/** Retention periods of the plans, in days. */
 const HORIZON_DAYS = [7, 14, 30, 90, 180, 400];
 
-/** One thing that happens to one run of every team, some time after the one before. */
+/** One step for one run of every team, some time after the previous one. */
 type Step =
   & { readonly afterMs: number; readonly n: number }
   & (
@@ -56,7 +56,7 @@ const call: fc.Arbitrary<Step> = fc.oneof(
       customer: fc.constantFrom("acme", undefined),
     }),
   },
-  // Bytes of output; the most take further pieces.
+  // Bytes of output; the largest take further pieces.
   {
     weight: 2,
     arbitrary: fc.record({
@@ -79,7 +79,7 @@ const call: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       ...after,
       kind: kindOf("batch"),
-      // Few numbers: many batches repeat some of an earlier one.
+      // Few numbers: many batches repeat events of an earlier one.
       events: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 3 }),
       large: fc.boolean(),
     }),
@@ -107,7 +107,7 @@ const scripts = fc.tuple(
   sweep,
 ).map(([steps, last]) => [...steps, last]);
 
-/** A team that lives through a script, beside what is to become of it. */
+/** A team that runs a script, with the expected state. */
 class Life {
   readonly model: TeamModel;
 
@@ -115,21 +115,21 @@ class Life {
     this.model = new TeamModel(team.tier, RUNS);
   }
 
-  /** Makes a call and checks that it is stored exactly if the model has nothing in its place. */
+  /** Makes a call and checks that it is stored exactly if the model has no earlier version. */
   async take(step: Step): Promise<void> {
-    const known = this.model.runs[step.n] ?? new RunModel();
+    const current = this.model.runs[step.n] ?? new RunModel();
     const at = this.archive.nowMs;
-    const before = known.arrivals.length;
-    const opened = step.kind === "open" ? known.open(at, step.payload) : null;
-    const outcome = await this.#call(step, known, at);
+    const before = current.arrivals.length;
+    const opened = step.kind === "open" ? current.open(at, step.payload) : null;
+    const outcome = await this.#call(step, current, at);
     if (outcome === null) return;
     const accepted = "accepted" in outcome ? outcome.accepted : 1;
     const stored = outcome.kind === "stored" ? accepted : 0;
-    const wanted = step.kind === "batch"
-      ? known.append(step.events.map((n) => eventId(n) as EventId), at)
-      : opened ?? Number(known.arrivals.length > before);
-    assertEquals(stored, wanted, `${step.kind} of run ${step.n}, ${this.team.tier}`);
-    this.model.count(at, wanted);
+    const expected = step.kind === "batch"
+      ? current.append(step.events.map((n) => eventId(n) as EventId), at)
+      : opened ?? Number(current.arrivals.length > before);
+    assertEquals(stored, expected, `${step.kind} of run ${step.n}, ${this.team.tier}`);
+    this.model.count(at, expected);
   }
 
   async #call(step: Step, known: RunModel, at: number) {
@@ -164,7 +164,7 @@ class Life {
     }
   }
 
-  /** Fails unless exactly that is left which the model has. */
+  /** Fails unless the stored data equals the model. */
   async compare(): Promise<void> {
     const { archive: { runs, store }, model, team } = this;
     for (const [n, known] of model.runs.entries()) {
@@ -173,7 +173,7 @@ class Life {
       assertEquals(read !== null, known.isStored, what);
       if (read === null) continue;
       const { parts: { opening, closing }, events, payload } = read;
-      // They are listed by their own clock, which tells nothing here.
+      // Their order follows their own clock, which is irrelevant here.
       assertEquals(events.map(({ id }) => id).sort(), known.events.sort(), what);
       assertEquals(
         [opening && [opening.receivedAt, hasPayload(opening)]],
@@ -199,7 +199,7 @@ class Life {
   }
 }
 
-/** What a heartbeat stores: an opening, a close, both, or nothing. */
+/** Parts that a heartbeat stores: an opening, a close, both, or nothing. */
 function beat(known: RunModel, at: number, ends: boolean, payload: boolean): void {
   if (known.opening !== null) {
     if (ends) known.closing ??= { at, payload };
@@ -211,7 +211,7 @@ function beat(known: RunModel, at: number, ends: boolean, payload: boolean): voi
   }
 }
 
-/** Sweeps at an instant around which some part of some run gets too old for some plan. */
+/** Sweeps around the instants when parts of runs expire under some plan. */
 async function sweepAround(
   temp: TempStore,
   archive: RetentionHarness,
@@ -224,19 +224,19 @@ async function sweepAround(
     .flatMap((at) => HORIZON_DAYS.map((days) => at + days * DAY_MS + offsetMs))
     .filter((at) => at >= archive.nowMs);
   archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
-  const wanted = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
+  const expected = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
     .reduce(addSwept, EMPTY_SWEEP);
   const [before, figures] = [await dumpOf(temp.store), await contentsOf(temp.store, FIGURES)];
-  assertEquals(await archive.sweep(true), wanted, "what a dry run counts");
+  assertEquals(await archive.sweep(true), expected, "what a dry run counts");
   assertEquals(await dumpOf(temp.store), before, "a dry run changed something");
-  assertEquals(await archive.sweep(), wanted, "what the sweep counts");
+  assertEquals(await archive.sweep(), expected, "what the sweep counts");
   assertEquals(await contentsOf(temp.store, FIGURES), figures, "a figure changed");
   assertEquals(await archive.sweep(), EMPTY_SWEEP, "a second sweep found something");
   for (const life of lives) await life.compare();
   await assertClean(temp.store);
 }
 
-Deno.test("sweep: nothing younger goes, nothing older stays, figures stay and add up, whatever came before", async () => {
+Deno.test("sweep: exactly the expired data is removed and all metrics still add up, after any calls", async () => {
   await fc.assert(
     fc.asyncProperty(scripts, async (script) => {
       await using temp = await TempStore.open();

@@ -11,7 +11,7 @@ import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("sweep: something of every kind goes, each counted once, and a dry run says so before", async () => {
+Deno.test("sweep: data of every kind is removed and counted once, and a dry run predicts it", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive } = ledger;
   assertEquals(await archive.sweep(true), OLD_SWEPT);
@@ -20,7 +20,7 @@ Deno.test("sweep: something of every kind goes, each counted once, and a dry run
   assertEquals(await archive.sweep(), EMPTY_SWEEP);
 });
 
-Deno.test("sweep: two processes at once, each as fast as it can, do it once", async () => {
+Deno.test("sweep: two processes at full speed do the work once", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive: first } = ledger;
   await using other = await openArchive(temp.path);
@@ -30,7 +30,7 @@ Deno.test("sweep: two processes at once, each as fast as it can, do it once", as
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: however many events a run has, few go at once, and other calls get in between", async () => {
+Deno.test("sweep: however many events a run has, few are removed at a time, and other calls run in between", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive, team } = ledger;
   let deleted = 0;
@@ -43,17 +43,17 @@ Deno.test("sweep: however many events a run has, few go at once, and other calls
   };
   let done = false;
   const sweeping = archive.sweep().finally(() => done = true);
-  let sent = 0;
-  for (; !done; sent++) {
-    const stored = await archive.runs.append(team, run(100 + sent), [aCall(1)], NOON);
+  let sentCount = 0;
+  for (; !done; sentCount++) {
+    const stored = await archive.runs.append(team, run(100 + sentCount), [aCall(1)], NOON);
     assertEquals(stored.kind, "stored");
   }
   assertEquals(await sweeping, OLD_SWEPT);
-  assert(sent > 3, `only ${sent} calls came in between`);
+  assert(sentCount > 3, `only ${sentCount} calls came in between`);
   assert(deleted >= 300 && deleted <= 500, `${deleted} rows at once`);
 });
 
-Deno.test("sweep: calls of the very runs that go lose nothing that was acknowledged", async () => {
+Deno.test("sweep: calls to expiring runs lose nothing that was acknowledged", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive, team } = ledger;
   const { runs } = archive;
@@ -75,7 +75,7 @@ Deno.test("sweep: calls of the very runs that go lose nothing that was acknowled
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: a run that gets events all the time keeps nobody from coming to an end", async () => {
+Deno.test("sweep: a run that constantly receives events does not keep the sweep from ending", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -93,7 +93,7 @@ Deno.test("sweep: a run that gets events all the time keeps nobody from coming t
     assertEquals((await deletions.deleteRun(team, run(3), "key"))?.kind, "stored");
     await deletions.deleteCustomer(team, "acme", "key");
     do {
-      // Only what is there by now: more comes all the time.
+      // Only the current events: more arrive constantly.
       const rows = await archive.pipeline.takePending("open", 80);
       await archive.pipeline.project(team.id, rows.runs.map((dirty) => dirty.run));
       await rows.ack();
@@ -109,7 +109,7 @@ Deno.test("sweep: a run that gets events all the time keeps nobody from coming t
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: what came too late to be summed up before its run went is counted all the same", async () => {
+Deno.test("sweep: events not aggregated before their run expired are still counted", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -130,7 +130,7 @@ Deno.test("sweep: what came too late to be summed up before its run went is coun
   assertEquals([measures.runs, measures.succeeded, measures.cost], [1, 1, "26"]);
 });
 
-Deno.test("sweep: events that went keep the price they had, the others are priced anew", async () => {
+Deno.test("sweep: expired events keep their price, the others are repriced", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -147,17 +147,17 @@ Deno.test("sweep: events that went keep the price they had, the others are price
   await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
   assertEquals(await cost(), 35n + 711n);
   await assertClean(temp.store);
-  // The new price goes with the rest.
+  // The new price is removed with the other data.
   archive.nowMs += 5 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   assertEquals(await cost(), 35n + 711n);
   await assertClean(temp.store);
-  // Nothing is left that could have another price.
+  // No remaining call could have another price.
   await archive.reprice(team, cardOf(rateRow("known", 1, 1)));
   assertEquals(await cost(), 35n + 711n);
 });
 
-Deno.test("sweep: a smaller plan counts from the next sweep on, a larger one brings nothing back", async () => {
+Deno.test("sweep: a smaller plan applies from the next sweep on, a larger one restores nothing", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("enterprise");
@@ -179,7 +179,7 @@ Deno.test("sweep: a smaller plan counts from the next sweep on, a larger one bri
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: a run that cannot be read is counted and left, and every other one goes", async () => {
+Deno.test("sweep: an unreadable run is counted and kept, and every other one is removed", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
@@ -194,15 +194,15 @@ Deno.test("sweep: a run that cannot be read is counted and left, and every other
   assertEquals(await contentsOf(temp.store), before);
   assertEquals(await archive.sweep(), counts);
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, failed: 1 });
-  const left = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
-  assertEquals(left, new Set([run(44)]));
+  const remaining = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
+  assertEquals(remaining, new Set([run(44)]));
 });
 
-Deno.test("sweep: duplicates of events that went are dropped while the record lives, and count after it", async () => {
+Deno.test("sweep: duplicates of expired events are dropped while the record exists, and count after it", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  // More ids than one page of the ledger has.
+  // More ids than fit one page of the ledger.
   const batches = Array.from(
     { length: 8 },
     (_, b) => Array.from({ length: 40 }, (_, i) => aCall(b * 40 + i)),
@@ -216,7 +216,7 @@ Deno.test("sweep: duplicates of events that went are dropped while the record li
     return accepted;
   };
   const send3 = async () => {
-    // As another process, which has read nothing, and as this one, which remembers all.
+    // In another process with an empty cache, and in this one with a full cache.
     const cold = new RetentionHarness(temp.store);
     cold.nowMs = archive.nowMs;
     return [await send(cold), await send(archive), await send(cold)];

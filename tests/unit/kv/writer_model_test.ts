@@ -1,4 +1,4 @@
-/** The writer against a model, under a store that fails in every way it can. */
+/** The writer against a model, on a store that fails in every possible way. */
 import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -8,8 +8,8 @@ import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
-/** What a caller was told of one write. */
-type Told = "stored" | "stale" | "unknown";
+/** The outcome of one write, as reported to its caller. */
+type Outcome = "stored" | "stale" | "unknown";
 
 /** One insert of a key that must not exist, counted in the same commit. */
 function insert(key: number, value: number, team: string): Write {
@@ -22,7 +22,7 @@ function insert(key: number, value: number, team: string): Write {
   };
 }
 
-async function tell(commit: Promise<string | null>): Promise<Told> {
+async function outcomeOf(commit: Promise<string | null>): Promise<Outcome> {
   try {
     return await commit === null ? "stale" : "stored";
   } catch (error) {
@@ -50,13 +50,13 @@ const inserts = fc.array(
 );
 
 for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
-  Deno.test(`the writer tells every caller the truth, ${limits.checksMax} checks a commit`, async () => {
+  Deno.test(`the writer reports the true outcome to every caller, ${limits.checksMax} checks per commit`, async () => {
     await fc.assert(
       fc.asyncProperty(inserts, faults, async (wanted, plan) => {
         using kv = await Deno.openKv(":memory:");
         const writer = writerOver(faultKv(kv, () => plan.shift() ?? "none"), kv, limits);
-        const told = await Promise.all(
-          wanted.map(({ key, team }, n) => tell(writer.commit(insert(key, n, team)))),
+        const reported = await Promise.all(
+          wanted.map(({ key, team }, n) => outcomeOf(writer.commit(insert(key, n, team)))),
         );
         await writer.idle();
         const stored = new Map<number, number>();
@@ -65,8 +65,8 @@ for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
         }
         wanted.forEach(({ key }, n) => {
           const winner = stored.get(key);
-          if (told[n] === "stored") assertEquals(winner, n, "acknowledged and not there");
-          if (told[n] === "stale") {
+          if (reported[n] === "stored") assertEquals(winner, n, "acknowledged and not there");
+          if (reported[n] === "stale") {
             assert(winner !== undefined && winner !== n, "stale for nothing");
           }
         });
@@ -89,7 +89,7 @@ for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
   });
 }
 
-/** Counts commits and what they hold. */
+/** Counts commits and their contents. */
 function counting(kv: Deno.Kv, commits: number[]): Deno.Kv {
   return new Proxy(kv, {
     get(target, name) {
@@ -107,7 +107,7 @@ function counting(kv: Deno.Kv, commits: number[]): Deno.Kv {
   });
 }
 
-Deno.test("writes that wait share commits, within the back end's checks", async () => {
+Deno.test("queued writes share commits, within the back end's limit of checks", async () => {
   for (const { checksMax } of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
     using kv = await Deno.openKv(":memory:");
     const commits: number[] = [];
@@ -120,15 +120,15 @@ Deno.test("writes that wait share commits, within the back end's checks", async 
   }
 });
 
-Deno.test("a lost check costs the stale write alone: the rest share the next commit", async () => {
+Deno.test("a lost check fails only the stale write: the others share the next commit", async () => {
   using kv = await Deno.openKv(":memory:");
   await kv.set(["item", 7], "somebody else's");
   const commits: number[] = [];
   const writer = writerOver(counting(kv, commits), kv);
-  const told = await Promise.all(
-    Array.from({ length: 50 }, (_, n) => tell(writer.commit(insert(n, n, "a")))),
+  const reported = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => outcomeOf(writer.commit(insert(n, n, "a")))),
   );
-  assertEquals(told.map((word, n) => [word, n]).filter(([word]) => word !== "stored"), [[
+  assertEquals(reported.map((word, n) => [word, n]).filter(([word]) => word !== "stored"), [[
     "stale",
     7,
   ]]);
@@ -139,11 +139,13 @@ Deno.test("two writes on one key never share a commit, and the second needs none
   using kv = await Deno.openKv(":memory:");
   const commits: number[] = [];
   const writer = writerOver(counting(kv, commits), kv);
-  const told = await Promise.all([1, 2, 3].map((n) => tell(writer.commit(insert(1, n, "a")))));
-  assertEquals([told, commits], [["stored", "stale", "stale"], [1]]);
+  const reported = await Promise.all(
+    [1, 2, 3].map((n) => outcomeOf(writer.commit(insert(1, n, "a")))),
+  );
+  assertEquals([reported, commits], [["stored", "stale", "stale"], [1]]);
 });
 
-Deno.test("a team's flood does not starve another: its next write is one turn away", async () => {
+Deno.test("a team's flood does not starve another team: its next write is one turn away", async () => {
   using kv = await Deno.openKv(":memory:");
   const writer = writerOver(kv, kv, BACK_ENDS.remote);
   const done: string[] = [];
@@ -157,15 +159,15 @@ Deno.test("a team's flood does not starve another: its next write is one turn aw
   await Promise.all(flood);
 });
 
-Deno.test("beyond what may wait a write is refused at once, and nothing of it is stored", async () => {
+Deno.test("a write beyond the queue limit is refused immediately, and nothing of it is stored", async () => {
   using kv = await Deno.openKv(":memory:");
   const writer = writerOver(kv);
   const waiting = Array.from(
     { length: QUEUE.teamWritesMax },
-    (_, n) => tell(writer.commit(insert(n, n, "a"))),
+    (_, n) => outcomeOf(writer.commit(insert(n, n, "a"))),
   );
   const refused = writer.commit(insert(-1, 0, "a"));
-  const other = tell(writer.commit(insert(-2, 0, "b")));
+  const other = outcomeOf(writer.commit(insert(-2, 0, "b")));
   const error = await refused.catch((error) => error);
   assert(error instanceof Overloaded, String(error));
   assertEquals(await other, "stored");
@@ -173,7 +175,7 @@ Deno.test("beyond what may wait a write is refused at once, and nothing of it is
   assertEquals((await kv.get(["item", -1])).value, null);
 });
 
-Deno.test("writes that wait are bounded in bytes, and one team has at most half of them", async () => {
+Deno.test("queued writes are bounded in bytes, and one team has at most half of them", async () => {
   using kv = await Deno.openKv(":memory:");
   const memory = new Memory(256);
   const writer = writerOver(kv, kv, BACK_ENDS.embedded, null, memory);

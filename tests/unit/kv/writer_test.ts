@@ -42,12 +42,12 @@ Deno.test("a lost check stores nothing: no value, no sum, no delete", async () =
   assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
 });
 
-Deno.test("Deno KV keeps what stands before a failing sum in one operation: why sums go first", async () => {
+Deno.test("Deno KV keeps mutations before a failing sum of the same operation: why sums go first", async () => {
   await using temp = await TempStore.open();
   await using other = await TempStore.open();
   using kv = await Deno.openKv(other.path.replace("test.kv", "direct.kv"));
   await kv.set(COUNTER, "no counter");
-  // Not the writer: this pins the back end's behaviour that the writer's order protects from.
+  // Not the writer: this pins the back end's behavior that the writer's order guards against.
   const direct = kv.atomic().set(["before"], 1).sum(COUNTER, 1n).set(["after"], 1);
   await assertRejects(() => direct.commit(), TypeError);
   assertEquals([(await kv.get(["before"])).value, (await kv.get(["after"])).value], [1, null]);
@@ -66,7 +66,7 @@ Deno.test("Deno KV keeps what stands before a failing sum in one operation: why 
   assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
 });
 
-/** A KV whose commits fail first, as often as there are errors, and then do what the real one does. */
+/** A KV whose commits first fail with each given error, and then behave like the real one. */
 function failing(kv: Deno.Kv, errors: Error[]): { kv: Deno.Kv; commits: () => number } {
   let commits = 0;
   const wrap = (operation: Deno.AtomicOperation): Deno.AtomicOperation =>
@@ -94,7 +94,7 @@ function locked(): Error {
   return new TypeError("database is locked");
 }
 
-Deno.test("a locked file is tried again until the write is there, once", async () => {
+Deno.test("a locked file is retried until the write is stored, once", async () => {
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, [locked(), locked(), locked()]);
   const version = await writerOver(fake.kv).commit({
@@ -107,7 +107,7 @@ Deno.test("a locked file is tried again until the write is there, once", async (
   assertEquals((await kv.get<Deno.KvU64>(COUNTER)).value?.value, 1n);
 });
 
-Deno.test("a file that stays locked is reported as unavailable, after its tries", async () => {
+Deno.test("a file that stays locked is reported as unavailable after the retries", async () => {
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, Array.from({ length: 99 }, locked));
   const commit = () => writerOver(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
@@ -115,7 +115,7 @@ Deno.test("a file that stays locked is reported as unavailable, after its tries"
   assertEquals([fake.commits(), (await kv.get(KEY)).value], [LOCKED_RETRY.attemptsMax, null]);
 });
 
-Deno.test("any other failure is reported at once, with its cause", async () => {
+Deno.test("any other failure is reported immediately, with its cause", async () => {
   using kv = await Deno.openKv(":memory:");
   const cause = new TypeError("disk I/O error");
   const fake = failing(kv, [cause]);
@@ -131,7 +131,7 @@ Deno.test("a value that the back end refuses is reported as unavailable, not thr
   await assertRejects(commit, StorageUnavailable, "Cannot commit");
 });
 
-Deno.test("the writer is idle only once every commit has settled, also a failed one", async () => {
+Deno.test("the writer is idle only once every commit has completed, also a failed one", async () => {
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, [locked(), new TypeError("broken")]);
   const writer = writerOver(fake.kv);
@@ -142,7 +142,7 @@ Deno.test("the writer is idle only once every commit has settled, also a failed 
   const all = [write("a"), write("b"), write("c")];
   await writer.idle();
   await Promise.all(all);
-  // They shared one operation, so they share what is not known about it.
+  // They shared one operation, so they share its unknown outcome.
   assertEquals(settled, ["failed", "failed", "failed"]);
   await writer.idle();
 });

@@ -1,4 +1,4 @@
-/** `deno task backup` and `deno task restore`; the drill with a running process is among the faults. */
+/** `deno task backup` and `deno task restore`; the fault tests cover a running process. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
@@ -19,7 +19,7 @@ async function run(tool: typeof backup, ...args: string[]) {
   return { code, text: io.lines.join("\n"), failure: io.failures.join("\n") };
 }
 
-/** Makes a closed ledger that holds a value, and more than a few pages. */
+/** Creates a closed ledger that has a value and several pages. */
 async function aLedger(
   path: string,
   value: string,
@@ -45,7 +45,7 @@ function namesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
-Deno.test("backup: one sound file that only its owner may read, with what the log of commits holds", async () => {
+Deno.test("backup: one intact file that only its owner may read, including the commit log", async () => {
   await using h = await Harness.open();
   await h.store.writer.commit({ sets: [{ key: KEY, value: "only in the log" }] });
   await withFolder(async (folder) => {
@@ -60,7 +60,7 @@ Deno.test("backup: one sound file that only its owner may read, with what the lo
   });
 });
 
-Deno.test("backup: a file that is there is never overwritten", async () => {
+Deno.test("backup: an existing file is never overwritten", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/ledger.kv`, "v");
     await Deno.writeTextFile(`${folder}/backup.kv`, "an older one");
@@ -71,7 +71,7 @@ Deno.test("backup: a file that is there is never overwritten", async () => {
   });
 });
 
-Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", async () => {
+Deno.test("backup: a damaged ledger, or a file that is not a ledger, leaves no backup", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;
     await aLedger(path, "v");
@@ -111,7 +111,7 @@ Deno.test("backup: a cancelled backup leaves no files, whether copying or checki
   });
 });
 
-Deno.test("restore: the backup takes the ledger's place, and what was there moves aside and stays", async () => {
+Deno.test("restore: the backup replaces the ledger, and the previous files are moved aside and kept", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;
     await aLedger(path, "of the backup");
@@ -136,7 +136,7 @@ Deno.test("restore: a folder without a ledger gets one", async () => {
   });
 });
 
-Deno.test("restore: refused while a service has the ledger, which is as it was", async () => {
+Deno.test("restore: refused while a service uses the ledger, which stays unchanged", async () => {
   await using h = await Harness.open();
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
@@ -147,7 +147,7 @@ Deno.test("restore: refused while a service has the ledger, which is as it was",
   });
 });
 
-Deno.test("restore: a backup that is damaged, newer or missing changes nothing", async () => {
+Deno.test("restore: a damaged, newer or missing backup changes nothing", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;
     await aLedger(path, "stays");
@@ -170,7 +170,7 @@ Deno.test("restore: a backup that is damaged, newer or missing changes nothing",
   });
 });
 
-Deno.test("backup and restore: a wrong command line is told with exit code 2", async () => {
+Deno.test("backup and restore: a wrong command line is reported with exit code 2", async () => {
   for (const tool of [backup, restore]) {
     for (const args of [[], ["a", "b"], ["a", "--vk=x"]]) {
       assertEquals((await run(tool, ...args)).code, 2, args.join(" "));

@@ -5,12 +5,12 @@ import { ToolFailure, UsageError } from "../../../tools/command.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import { Harness, KEY } from "../../support/harness/harness.ts";
 
-/** A server that gives these answers in turn: for codes the service gives only under load. */
+/** A server with scripted responses: for codes that the service returns only under load. */
 function scripted(answers: readonly Response[], port = 0) {
-  const left = [...answers];
+  const remaining = [...answers];
   const onListen = () => {};
   const server = Deno.serve({ port, hostname: "127.0.0.1", onListen }, () => {
-    return left.shift() ?? new Response("{}", { status: 202 });
+    return remaining.shift() ?? new Response("{}", { status: 202 });
   });
   return { server, port: server.addr.port, url: `http://127.0.0.1:${server.addr.port}` };
 }
@@ -19,7 +19,7 @@ function refusal(status: number, headers: Record<string, string> = {}): Response
   return Response.json({ error: "rate_limit", message: "wait" }, { status, headers });
 }
 
-Deno.test("a tool calls the server that the service's settings describe, unless an option names one", () => {
+Deno.test("a tool calls the server from the service's settings, unless an option names another", () => {
   const own = `apk_us_${"5e".repeat(16)}`;
   const of = (settings: Record<string, string>, options = {}) =>
     connectionOf(options, (name) => settings[name]);
@@ -53,7 +53,7 @@ Deno.test("decision 42: a 503 is retried after the seconds it names, and the wri
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("contract 10: a 429 waits as told, without the header longer each time", async () => {
+Deno.test("contract 10: a 429 waits as the header says, and without the header backs off", async () => {
   const { server, url } = scripted([
     refusal(429, { "Retry-After": "3" }),
     refusal(429),
@@ -67,7 +67,7 @@ Deno.test("contract 10: a 429 waits as told, without the header longer each time
   await server.shutdown();
 });
 
-Deno.test("a server that refuses for good is not asked for ever", async () => {
+Deno.test("retries against a server that always refuses are limited", async () => {
   const { server, url } = scripted(Array.from({ length: 50 }, () => refusal(429)));
   let pauses = 0;
   using client = createClient({ url, key: KEY }, () => Promise.resolve(void pauses++));
@@ -76,7 +76,7 @@ Deno.test("a server that refuses for good is not asked for ever", async () => {
   await server.shutdown();
 });
 
-Deno.test("a server that restarts is waited for; one that never answered is not", async () => {
+Deno.test("the client waits for a server that restarts, but not for one that never answered", async () => {
   const first = scripted([]);
   let second: ReturnType<typeof scripted> | null = null;
   using client = createClient({ url: first.url, key: KEY }, () => {
@@ -95,7 +95,7 @@ Deno.test("a server that restarts is waited for; one that never answered is not"
   assertStringIncludes(error.message, "deno task dev");
 });
 
-Deno.test("contract 11: a 409 is told at once, with code and field", async () => {
+Deno.test("contract 11: a 409 is reported immediately, with code and field", async () => {
   await using h = await Harness.open();
   using client = createClient({ url: h.url, key: h.key }, () => {
     throw new RangeError("must not wait");
@@ -107,7 +107,7 @@ Deno.test("contract 11: a 409 is told at once, with code and field", async () =>
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.agent, "researcher");
 });
 
-Deno.test("decision 23: a retry is told from a first write", async () => {
+Deno.test("decision 23: a replay is distinguished from a first write", async () => {
   await using h = await Harness.open();
   using client = createClient({ url: h.url, key: h.key });
   assertEquals((await client.post("/v1/runs", aRun(1))).replayed, false);
@@ -124,14 +124,14 @@ Deno.test("decision 1: a refused key is one line without the key", async () => {
   assertEquals(await h.usage(), 0);
 });
 
-Deno.test("decision 2: the key tells the region; a slash at the end of the url is ignored", async () => {
+Deno.test("decision 2: the region follows from the key; a slash at the end of the URL is ignored", async () => {
   await using us = await Harness.open({ region: "us" });
   using client = createClient({ url: `${us.url}/`, key: us.key });
   assertEquals(client.region, "us");
   assertEquals((await client.post("/v1/runs", aRun(1))).status, 202);
 });
 
-Deno.test("something else than the service is recognised", async () => {
+Deno.test("a server other than the service is recognized", async () => {
   const { server, url } = scripted([
     new Response("<h1>Not found</h1>", { status: 404 }),
     new Response("<h1>Hello</h1>"),
@@ -142,7 +142,7 @@ Deno.test("something else than the service is recognised", async () => {
   await server.shutdown();
 });
 
-Deno.test("a url or key of the wrong form is refused before anything is sent", () => {
+Deno.test("a malformed URL or key is refused before anything is sent", () => {
   assertThrows(() => createClient({ url: "localhost:8000", key: KEY }), UsageError, "--url");
   assertThrows(() => createClient({ url: "ftp://x", key: KEY }), UsageError, "--url");
   const error = assertThrows(

@@ -14,7 +14,7 @@ function stepTo(recorder: Recorder, total: number): void {
   for (let i = 0; i < total; i++) progress.step();
 }
 
-Deno.test("a terminal sees one line, redrawn each percent and ended once", () => {
+Deno.test("a terminal shows one line, redrawn at each percent and ended once", () => {
   const recorder = new Recorder(true);
   stepTo(recorder, 500);
   assertEquals(recorder.drawn.length, 101);
@@ -23,20 +23,20 @@ Deno.test("a terminal sees one line, redrawn each percent and ended once", () =>
   assertEquals(new Set(recorder.drawn.map((text) => text.length)).size, 1);
 });
 
-Deno.test("elsewhere each tenth is a line, the last one whole", () => {
+Deno.test("other outputs get a line per tenth, including the last one", () => {
   const recorder = new Recorder(false);
   stepTo(recorder, 200);
   assertEquals(recorder.drawn.length, 10);
   assertEquals(recorder.drawn.at(-1), `${progressLine("runs", 200, 200)}\n`);
 });
 
-Deno.test("fewer steps than tenths give a line each", () => {
+Deno.test("fewer steps than tenths give one line per step", () => {
   const recorder = new Recorder(false);
   stepTo(recorder, 3);
   assertEquals(recorder.drawn.map((text) => /(\d+) %/.exec(text)?.[1]), ["33", "66", "100"]);
 });
 
-Deno.test("a count without an end is redrawn each hundred, elsewhere a line for ten thousand", () => {
+Deno.test("a count without a total is redrawn each hundred; other outputs get a line per ten thousand", () => {
   const drawn = (isTerminal: boolean, ...counts: number[]) => {
     const recorder = new Recorder(isTerminal);
     {
@@ -51,7 +51,7 @@ Deno.test("a count without an end is redrawn each hundred, elsewhere a line for 
   assertEquals(drawn(false, 9_999, 41, 40, 10_000), ["10040 runs\n", "20080 runs\n"]);
 });
 
-Deno.test("a failure is one line and its exit code; a bug is thrown on", async () => {
+Deno.test("a failure is one line and its exit code; a bug is rethrown", async () => {
   const recorder = new Recorder();
   const failing = (error: Error) => () => Promise.reject(error);
   assertEquals(await runTool(recorder, failing(new ToolFailure("no server"))), 1);

@@ -1,10 +1,10 @@
-/** What counts as a line of code, and which files are counted. */
+/** Counting of lines of code, and the files that are counted. */
 import { assert, assertEquals } from "@std/assert";
 import { count, countFolders, countLines } from "../../../tools/count_lines.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "../../support/harness/tools.ts";
 
-Deno.test("lines: blank lines and comments do not count, code with a comment behind it does", () => {
+Deno.test("lines: blank lines and comments do not count, code followed by a comment does", () => {
   const source = [
     "/** A comment",
     " * of three lines.",
@@ -21,7 +21,7 @@ Deno.test("lines: blank lines and comments do not count, code with a comment beh
   assertEquals(countLines(""), 0);
 });
 
-Deno.test("lines: sources outside of tests are counted by top folder", async () => {
+Deno.test("lines: sources outside tests are counted by top-level folder", async () => {
   await withFolder(async (folder) => {
     const files: Record<string, string> = {
       "main.ts": "a;\n",

@@ -8,7 +8,7 @@ import type { DemoRun } from "../../../tools/demo/run.ts";
 import { jsonBytes } from "../../../tools/import_traj/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
-/** What the demo's bodies have in common, as far as these tests look. */
+/** Common fields of the demo's bodies that these tests use. */
 interface Sent {
   readonly id?: string;
   readonly agent?: string;
@@ -47,7 +47,7 @@ Deno.test("the same seed and instant give the same requests, byte for byte", () 
   assertNotEquals(JSON.stringify(demoRuns(2, NOON, "eu")), first);
 });
 
-/** Each opening, finish, heartbeat and event: what is stored of runs. */
+/** Each opening, finish, heartbeat and event: the stored parts of runs. */
 function thingsOf(runs: readonly DemoRun[]): Set<string> {
   return new Set(
     runs.flatMap(({ calls }) => calls).flatMap(({ path, body }) =>
@@ -58,7 +58,7 @@ function thingsOf(runs: readonly DemoRun[]): Set<string> {
   );
 }
 
-Deno.test("a demo begun later has all of one before from the same days on, and more", () => {
+Deno.test("a later demo has everything of an earlier one since the same days, and more", () => {
   for (const laterMs of [NOON + 60_000, NOON + 7 * 3_600_000, NOON + 3 * DAY_MS]) {
     const earlier = demoRuns(1, NOON, "eu");
     const fromMs = Math.floor(laterMs / DAY_MS) * DAY_MS - 7 * DAY_MS;
@@ -70,7 +70,7 @@ Deno.test("a demo begun later has all of one before from the same days on, and m
   }
 });
 
-Deno.test("at any time of day some run of today failed and one is under way, and nothing is to come", () => {
+Deno.test("at any time of day some run of today failed and one is running, and nothing is in the future", () => {
   for (let minute = 1; minute < 24 * 60; minute += 37) {
     const nowMs = MIDNIGHT + minute * 60_000;
     const runs = demoRuns(1, nowMs, "eu");
@@ -99,7 +99,7 @@ Deno.test("each of the seven days before today has its load", () => {
   }
 });
 
-Deno.test("every id is valid and stands for one thing, in the region asked for", () => {
+Deno.test("every id is valid and unique, in the requested region", () => {
   for (const region of ["eu", "us"] as const) {
     const runs = demoRuns(1, NOON, region);
     const runIds = runs.map(({ id }) => id);
@@ -113,7 +113,7 @@ Deno.test("every id is valid and stands for one thing, in the region asked for",
   }
 });
 
-Deno.test("every instant is before now, events between start and end of their run", () => {
+Deno.test("every instant is in the past, and events are between the start and end of their run", () => {
   for (const run of demoRuns(1, NOON, "eu")) {
     const end = run.endMs ?? NOON;
     assert(run.startMs >= MIDNIGHT - 7 * DAY_MS && end <= NOON);
@@ -140,20 +140,20 @@ Deno.test("contract 14: every batch and body fits", () => {
 Deno.test("a week shows every status, customer labels, goals, scores, parents and caches", () => {
   for (const seed of [1, 2, 3]) {
     const runs = demoRuns(seed, NOON, "eu");
-    const sent = bodies(runs);
-    const finishes = sent.filter((body) => body.finished_at !== undefined && !body.agent);
+    const input = bodies(runs);
+    const finishes = input.filter((body) => body.finished_at !== undefined && !body.agent);
     assertEquals(
       [...new Set(finishes.map(({ status }) => status))].sort(),
       [...FINISH_STATUSES].sort(),
     );
-    const beats = sent.filter(({ agent }) => agent === "nightly-report");
-    const said = [...new Set(beats.map(({ status }) => status))].sort();
-    assertEquals(said, ["fail", "ok", "start", "timeout"]);
+    const beats = input.filter(({ agent }) => agent === "nightly-report");
+    const statuses = [...new Set(beats.map(({ status }) => status))].sort();
+    assertEquals(statuses, ["fail", "ok", "start", "timeout"]);
     const agents = [...new Set(runs.map(({ agent }) => agent))].sort();
     assertEquals(agents, ["issue-triage", "nightly-report", "research"]);
     const optional = ["goal", "parent_run_id", "customer_id", "feature", "metadata", "scores"];
-    for (const field of optional) assert(sent.some((body) => field in body), field);
-    const parents = sent.flatMap(({ parent_run_id }) => parent_run_id ?? []);
+    for (const field of optional) assert(input.some((body) => field in body), field);
+    const parents = input.flatMap(({ parent_run_id }) => parent_run_id ?? []);
     assert(parents.every((id) => runs.some((run) => run.id === id)));
   }
 });

@@ -5,7 +5,7 @@ import { demo } from "../../../tools/demo/demo.ts";
 import { Harness, KEY, NOON } from "../../support/harness/harness.ts";
 import { Recorder, runTask, runTaskWith } from "../../support/harness/tools.ts";
 
-/** Each event, and each distinct opening, finish and heartbeat: what is stored of a run. */
+/** Each event, and each distinct opening, finish and heartbeat: the stored parts of a run. */
 function thingsIn(run: DemoRun): Set<string> {
   return new Set(
     run.calls.flatMap(({ path, body }) =>
@@ -26,7 +26,7 @@ function runOf(story: string): DemoRun {
   return run;
 }
 
-Deno.test("the demo fills a server; decision 35: the same moment again changes nothing at all", async () => {
+Deno.test("the demo fills a server; decision 35: the same instant again changes nothing", async () => {
   await using h = await Harness.open();
   const args = ["--url", h.url, "--key", h.key];
   const runs = demoRuns(1, NOON, "eu");
@@ -52,7 +52,7 @@ Deno.test("the demo fills a server; decision 35: the same moment again changes n
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("a later demo adds what has happened since, counts nothing twice, and ends what ran", async () => {
+Deno.test("a later demo adds what happened since, counts nothing twice, and closes the running runs", async () => {
   await using h = await Harness.open();
   const args = ["--url", h.url, "--key", h.key];
   const laterMs = NOON + DAY_MS / 3;
@@ -64,13 +64,13 @@ Deno.test("a later demo adds what has happened since, counts nothing twice, and 
   assertEquals(await demo(args, later, laterMs), 0);
   assertEquals(await h.usage(), countThings(demoRuns(1, laterMs, "eu")));
   assertEquals((await h.get(`/v1/runs/${id}`)).json.status, "success");
-  const known = demoRuns(1, NOON, "eu").flatMap((run) => [...thingsIn(run)])
+  const current = demoRuns(1, NOON, "eu").flatMap((run) => [...thingsIn(run)])
     .filter((thing) => thing.startsWith("evt_"));
   assertEquals(later.count("duplicates") - later.count("accepted") > 0, true);
-  assertEquals(later.count("duplicates") >= known.length, true);
+  assertEquals(later.count("duplicates") >= current.length, true);
 });
 
-Deno.test("the demo's odd runs end as every order would: joined once, with all their events", async () => {
+Deno.test("the demo's special runs end the same as in any other order: joined once, with all their events", async () => {
   await using h = await Harness.open();
   await demo(["--url", h.url, "--key", h.key], new Recorder(), NOON);
   for (const story of ["out of order", "delivered twice"]) {
@@ -92,7 +92,7 @@ Deno.test("the demo's odd runs end as every order would: joined once, with all t
   assertEquals(unknown.cost.unpriced_models.includes("atlas-70b-preview"), true);
 });
 
-Deno.test("the summary names a long run, one under way, one that failed today and the odd ones", async () => {
+Deno.test("the summary names a long run, a running one, one that failed today and the special ones", async () => {
   await using h = await Harness.open();
   const recorder = new Recorder();
   await demo(["--url", h.url, "--key", h.key], recorder, NOON);
@@ -103,15 +103,15 @@ Deno.test("the summary names a long run, one under way, one that failed today an
   for (const story of ["failed", "running", "out of order"]) {
     assertStringIncludes(text, runOf(story).id);
   }
-  const shown = recorder.lines.filter((line) => line.includes("curl "));
-  const ids = shown.map((line) => /run_eu_[0-9a-f]{32}/.exec(line)?.[0]);
+  const displayed = recorder.lines.filter((line) => line.includes("curl "));
+  const ids = displayed.map((line) => /run_eu_[0-9a-f]{32}/.exec(line)?.[0]);
   const read = await Promise.all(ids.map((id) => h.get(`/v1/runs/${id}`)));
   assertEquals(read.map(({ status }) => status), ids.map(() => 200));
   for (const id of ids) assertStringIncludes(text, `${h.url}/dashboard/runs/${id}\n`);
   const statuses = read.slice(0, 3).map(({ json }) => json.status);
   assertEquals(statuses, ["success", "running", "failed"]);
   assertStringIncludes(read[2]?.json.started_at, "2026-11-21T");
-  // A key that is not the well-known one stays out of the output.
+  // Any key except the well-known one stays out of the output.
   assertEquals(text.includes(KEY), false);
 });
 
@@ -133,7 +133,7 @@ Deno.test("decision 39: a refusal in the middle stops the demo with one line", a
   assertEquals(recorder.lines, []);
 });
 
-Deno.test("options that do not fit end the demo with 2 before anything is sent", async () => {
+Deno.test("invalid options end the demo with 2 before anything is sent", async () => {
   await using h = await Harness.open();
   for (const args of [["--seed", "x"], ["--seed", "-1"], ["--sed"], ["more"]]) {
     const recorder = new Recorder();
@@ -153,7 +153,7 @@ Deno.test("deno task demo works with the permissions it has", async () => {
   assertEquals((await h.get(`/v1/runs/${id}`)).json.status, "failed");
 });
 
-Deno.test("deno task demo exits 1 with one line when nobody answers or the key is refused", async () => {
+Deno.test("deno task demo exits 1 with one line if the server does not answer or refuses the key", async () => {
   await using h = await Harness.open();
   // The development key, which is the default, is unknown to this server.
   const refused = await runTask("demo", "--url", h.url);

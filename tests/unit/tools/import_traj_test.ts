@@ -14,7 +14,7 @@ function idsIn(recorder: Recorder): string[] {
   return recorder.lines.filter((line) => /^ {2}run_/.test(line)).map((line) => line.trim());
 }
 
-Deno.test("a trajectory becomes a run that reads back as the file says", async () => {
+Deno.test("a trajectory becomes a run that matches the file", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const recorder = new Recorder();
@@ -35,7 +35,7 @@ Deno.test("a trajectory becomes a run that reads back as the file says", async (
   assertEquals(await h.usage(), 8);
 });
 
-Deno.test("the report sets the ledger's numbers beside the file's and tells how to read on", async () => {
+Deno.test("the report compares the ledger's numbers with the file's and shows how to read the run", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const recorder = new Recorder();
@@ -53,7 +53,7 @@ Deno.test("the report sets the ledger's numbers beside the file's and tells how 
   assertEquals(recorder.lines.at(-1), `All runs: ${h.url}/dashboard/runs?agent=swe-agent`);
 });
 
-Deno.test("--model names what the file does not: the run is priced, and is a run of its own", async () => {
+Deno.test("--model names the missing model: the run is priced, and is a separate run", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const path = await folder.write("a.traj", aTrajectory(), DATE);
@@ -79,7 +79,7 @@ Deno.test("--model names what the file does not: the run is priced, and is a run
   }
 });
 
-Deno.test("decision 35: a file sent twice changes nothing, nor does a copy with another date", async () => {
+Deno.test("decision 35: a file sent twice changes nothing, and neither does a copy with another date", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const path = await folder.write("a.traj", aTrajectory(), DATE);
@@ -97,7 +97,7 @@ Deno.test("decision 35: a file sent twice changes nothing, nor does a copy with 
   }
 });
 
-Deno.test("a copy finishes what an interrupted import began, with the start the ledger has", async () => {
+Deno.test("a copy completes an interrupted import, with the start stored in the ledger", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const complete = new Recorder();
@@ -126,10 +126,10 @@ Deno.test("another agent's import of the same file is another run", async () => 
   assertEquals(await Promise.all(agents), ["swe-agent", "fork"]);
 });
 
-Deno.test("decision 11: long steps of random text are stored whole where they fit, cut where not", async () => {
+Deno.test("decision 11: long steps of random text are stored completely if they fit, and cut if not", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
-  // Random text does not compress, so that nothing gets small on the way to the store.
+  // Random text does not compress, so that nothing shrinks on the way to the store.
   const noise = (bytes: number) =>
     Array.from(
       { length: bytes / 1_000 },
@@ -154,7 +154,7 @@ Deno.test("decision 11: long steps of random text are stored whole where they fi
   assert((outputs[6]?.length ?? 0) > 240_000);
 });
 
-Deno.test("several files are reported in the order named, and shown in one progress", async () => {
+Deno.test("several files are reported in command-line order, with one progress display", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const first = await folder.write("b.traj", aTrajectory({ environment: "one" }), DATE);
@@ -169,7 +169,7 @@ Deno.test("several files are reported in the order named, and shown in one progr
   assertStringIncludes(recorder.drawn.at(-1) ?? "", "(6/6)");
 });
 
-Deno.test("a file that cannot be read stops the import before anything is sent", async () => {
+Deno.test("an unreadable file stops the import before anything is sent", async () => {
   await using h = await Harness.open();
   await using folder = await Folder.create();
   const good = await folder.write("a.traj", aTrajectory(), DATE);

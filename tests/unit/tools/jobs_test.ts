@@ -1,4 +1,4 @@
-/** `deno task jobs`: what waits, what was given up, and how it is tried again. */
+/** `deno task jobs`: pending work, dead stages and their retry. */
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -21,7 +21,7 @@ async function killCost(h: Harness, n: number): Promise<void> {
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
 }
 
-/** How the cost of a run stands. */
+/** Returns the state of a run's cost. */
 async function costOf(h: Harness, n: number) {
   const key = keys.processing(h.team.id, runId(n) as RunId);
   return (await h.store.reader.get<Processing>(key)).value?.stages[0];
@@ -33,7 +33,7 @@ async function run(h: Harness, ...args: string[]) {
   return { code, text: io.lines.join("\n"), failures: io.failures };
 }
 
-Deno.test("jobs: where nothing waits and nothing is dead it says so, with exit code 0", async () => {
+Deno.test("jobs: with nothing pending and nothing dead it says so, with exit code 0", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
@@ -47,7 +47,7 @@ Deno.test("jobs: where nothing waits and nothing is dead it says so, with exit c
   ]);
 });
 
-Deno.test("jobs: what waits is counted by lane, with the time of the oldest", async () => {
+Deno.test("jobs: pending runs are counted by lane, with the time of the oldest", async () => {
   await using h = await Harness.open();
   await h.worker.stop();
   const beganMs = Date.now();
@@ -66,7 +66,7 @@ Deno.test("jobs: what waits is counted by lane, with the time of the oldest", as
   assertEquals(stages, "Pending stages: 1, the oldest due 2026-11-21T12:00:00.001Z");
 });
 
-Deno.test("jobs: a dead stage is listed with its error and what to do, with exit code 1", async () => {
+Deno.test("jobs: a dead stage is listed with its error and advice, with exit code 1", async () => {
   await using h = await Harness.open();
   await killCost(h, 1);
   const { code, text } = await run(h);
@@ -77,7 +77,7 @@ Deno.test("jobs: a dead stage is listed with its error and what to do, with exit
   assertStringIncludes(text, "1 dead: fix the cause, then run deno task jobs --redrive=RUN_ID");
 });
 
-Deno.test("jobs: a run that is driven again is done by the running service, others stay dead", async () => {
+Deno.test("jobs: the running service completes a retried run, others stay dead", async () => {
   await using h = await Harness.open();
   await killCost(h, 1);
   await killCost(h, 2);
@@ -85,7 +85,7 @@ Deno.test("jobs: a run that is driven again is done by the running service, othe
   assertEquals(code, 0);
   assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost will be retried`);
   assertStringIncludes(text, "within a minute");
-  // As the clock does each minute.
+  // As the timer does each minute.
   h.worker.wake();
   await h.worker.idle();
   assertEquals((await costOf(h, 1))?.state, "done");
@@ -93,7 +93,7 @@ Deno.test("jobs: a run that is driven again is done by the running service, othe
   assertStringIncludes((await run(h)).text, "1 dead");
 });
 
-Deno.test("jobs: all dead stages are driven again at once; doing it twice says that none is left", async () => {
+Deno.test("jobs: all dead stages are retried together; a second retry reports that none is left", async () => {
   await using h = await Harness.open();
   await killCost(h, 1);
   await killCost(h, 2);
@@ -106,7 +106,7 @@ Deno.test("jobs: all dead stages are driven again at once; doing it twice says t
   assertEquals((await run(h)).code, 0);
 });
 
-Deno.test("jobs: a run without a dead stage cannot be driven again", async () => {
+Deno.test("jobs: a run without a dead stage cannot be retried", async () => {
   await using h = await Harness.open();
   await killCost(h, 1);
   const { code, text, failures } = await run(h, `--redrive=${runId(2)}`);
@@ -115,7 +115,7 @@ Deno.test("jobs: a run without a dead stage cannot be driven again", async () =>
   assertEquals((await costOf(h, 1))?.state, "dead");
 });
 
-Deno.test("jobs: without a ledger, with a wrong option or without a run it says what to do", async () => {
+Deno.test("jobs: a missing ledger, a wrong option or an unknown run is reported with advice", async () => {
   await using folder = await Folder.create();
   const path = `${folder.path}/none.kv`;
   const io = new Recorder();
@@ -128,7 +128,7 @@ Deno.test("jobs: without a ledger, with a wrong option or without a run it says 
   assertStringIncludes(io.lines.join("\n"), "--redrive=RUN_ID|all");
 });
 
-Deno.test("jobs: as a task beside the running service it lists and drives again", async () => {
+Deno.test("jobs: as a task next to the running service it lists and retries", async () => {
   await using h = await Harness.open();
   await killCost(h, 1);
   const listed = await runTask("jobs", `--kv=${h.path}`);
@@ -136,7 +136,7 @@ Deno.test("jobs: as a task beside the running service it lists and drives again"
   assertStringIncludes(listed.stdout, "the odd one");
   const driven = await runTask("jobs", `--kv=${h.path}`, "--redrive=all");
   assertEquals([driven.code, driven.stderr], [0, ""]);
-  // Its clock is the machine's: the service's has to be as late.
+  // It uses the machine's clock, so the service's clock must match it.
   h.nowMs = Math.max(NOON, Date.now());
   h.worker.wake();
   await h.worker.idle();

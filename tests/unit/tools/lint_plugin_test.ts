@@ -3,7 +3,7 @@ import plugin from "../../../tools/lint_plugin.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
 
-/** Messages of the plugin on a source that stands at a path of the project. */
+/** Returns the plugin's messages for a source at a path of the project. */
 function lint(path: string, source: string): string[] {
   return Deno.lint.runPlugin(plugin, root + path, source).map(({ message }) => message);
 }
@@ -28,7 +28,7 @@ const LAYERS = [
   ["tests/unit/kv/keys_test.ts", 'import { x } from "../../../kv/base/keys.ts";', true],
 ] as const;
 
-Deno.test("layers import only what lies below them", () => {
+Deno.test("layers import only lower layers", () => {
   for (const [path, source, allowed] of LAYERS) {
     assertEquals(lint(path, source).length, allowed ? 0 : 1, `${path}: ${source}`);
   }

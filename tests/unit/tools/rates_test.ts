@@ -6,12 +6,12 @@ import { datedPrices } from "../../../tools/rates/prices.ts";
 
 const CARD = new URL("../../../domain/pricing/default_rates.json", import.meta.url);
 
-Deno.test("rates: made again, the default card is the committed file byte for byte", async () => {
+Deno.test("rates: regenerating the default card gives the committed file byte for byte", async () => {
   const { text } = await renderRates();
   assert(text === await Deno.readTextFile(CARD), "run `deno task rates` and commit the file");
 });
 
-Deno.test("rates: everything left out or rounded is told, and how much there is", async () => {
+Deno.test("rates: everything left out or rounded is reported, with counts", async () => {
   const { notes } = await renderRates();
   const all = notes.join("\n");
   assertStringIncludes(all, "openai/whisper-1: left out, no price per token");
@@ -21,14 +21,14 @@ Deno.test("rates: everything left out or rounded is told, and how much there is"
 
 const MODEL = { id: "atlas", match: { equals: "atlas" } };
 
-Deno.test("rates: dollars per million become whole picodollars per token", () => {
+Deno.test("rates: dollars per million become integer picodollars per token", () => {
   const prices = { input_mtok: 0.00875, output_mtok: 10, cache_read_mtok: 0.1 };
   assertEquals(datedPrices({ ...MODEL, prices }).prices, [
     { input: 8_750, output: 10_000_000, cached: 100_000 },
   ]);
 });
 
-Deno.test("rates: tiers of different kinds of tokens become tiers of the whole call", () => {
+Deno.test("rates: tiers of different kinds of tokens become tiers of the entire call", () => {
   const prices = {
     input_mtok: { base: 1, tiers: [{ start: 100, price: 2 }] },
     output_mtok: { base: 3, tiers: [{ start: 200, price: 4 }] },
@@ -43,7 +43,7 @@ Deno.test("rates: tiers of different kinds of tokens become tiers of the whole c
   }]);
 });
 
-Deno.test("rates: of prices by time of day the one that most of the day belongs to stays", () => {
+Deno.test("rates: of prices by time of day the one that covers most of the day is kept", () => {
   const window = (start_time: string, end_time: string) => ({
     constraint: { type: "time_of_date" as const, start_time, end_time },
     prices: { input_mtok: 2 },
@@ -65,12 +65,12 @@ Deno.test("rates: an empty price is free only where the name says so", () => {
   assertEquals(datedPrices(free).prices, [{ input: 0, output: 0 }]);
 });
 
-Deno.test("rates: makers are asked first, unknown providers before OpenRouter", () => {
+Deno.test("rates: model makers take precedence, and unknown providers come before OpenRouter", () => {
   const ids = ["openrouter", "aws", "newcomer", "anthropic", "openai"];
   assertEquals(orderOf(ids), ["openai", "anthropic", "aws", "newcomer", "openrouter"]);
 });
 
-Deno.test("rates: what fits in a line is one, and the text is JSON", () => {
+Deno.test("rates: values that fit one line stay on it, and the text is JSON", () => {
   const value = { a: [1, "b"], long: ["x".repeat(60), "y".repeat(60)], empty: {} };
   const text = layOut(value);
   assertEquals(JSON.parse(text), value);

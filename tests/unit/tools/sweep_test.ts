@@ -1,4 +1,4 @@
-/** `deno task sweep`: what it says, what it changes, and what it exits with. */
+/** `deno task sweep`: its output, its changes, and its exit codes. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { nightOf } from "../../../domain/retention/sweep.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -18,7 +18,7 @@ import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A run for each horizon of the plan `business`, and one that stays; the clock is at `nowMs` then. */
+/** A run for each retention class of the plan `business`, and one that stays, as of `nowMs`. */
 async function fillOld(h: Harness, nowMs = NOON): Promise<void> {
   const daysAgo = (days: number) => h.nowMs = nowMs - days * DAY_MS;
   daysAgo(401);
@@ -38,7 +38,7 @@ async function fillOld(h: Harness, nowMs = NOON): Promise<void> {
   await h.worker.idle();
 }
 
-/** What the tool says of a team that {@link fillOld} filled. */
+/** The tool's output for a team filled by {@link fillOld}. */
 function linesOf(h: Harness): string[] {
   return [
     `${h.team.id} (business):`,
@@ -62,13 +62,13 @@ async function run(h: Harness, ...args: string[]) {
 
 /** The same while the service is stopped. */
 async function runAlone(h: Harness, ...args: string[]) {
-  let found: Awaited<ReturnType<typeof run>> | undefined;
-  await h.restart(async () => void (found = await run(h, ...args)));
-  assert(found !== undefined);
-  return found;
+  let result: Awaited<ReturnType<typeof run>> | undefined;
+  await h.restart(async () => void (result = await run(h, ...args)));
+  assert(result !== undefined);
+  return result;
 }
 
-Deno.test("sweep --dry-run: says by team and horizon what would go, and changes no byte", async () => {
+Deno.test("sweep --dry-run: reports removals by team and retention class, and changes no byte", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const { team } = await h.addTeam("free");
@@ -85,7 +85,7 @@ Deno.test("sweep --dry-run: says by team and horizon what would go, and changes 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: with the service stopped it removes just what --dry-run said, and the audit is exact", async () => {
+Deno.test("sweep: with the service stopped it removes exactly what --dry-run reported, and verify is exact", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const { code, lines, failures } = await runAlone(h);
@@ -95,15 +95,15 @@ Deno.test("sweep: with the service stopped it removes just what --dry-run said, 
     const { status, json } = await h.get(`/v1/runs/${runId(n)}`);
     return [status, json.payload, json.events?.length];
   }));
-  const gone = [404, undefined, undefined];
-  assertEquals(payload, [gone, [200, "removed", 0], gone, [200, undefined, 1]]);
+  const deleted = [404, undefined, undefined];
+  assertEquals(payload, [deleted, [200, "removed", 0], deleted, [200, undefined, 1]]);
   assertEquals((await h.post("/v1/runs", aRun(3))).status, 202);
   await h.worker.idle();
   assertEquals((await verifyStore(h.store)).differences, []);
   assertEquals((await run(h, "--dry-run")).lines.at(-1), "A sweep would change nothing.");
 });
 
-Deno.test("sweep: beside a running service it refuses in one line, and changes no byte", async () => {
+Deno.test("sweep: next to a running service it refuses in one line, and changes no byte", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const before = await h.dump();
@@ -117,24 +117,24 @@ Deno.test("sweep: beside a running service it refuses in one line, and changes n
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: also in a night that is swept, or that a killed process began a moment ago", async () => {
+Deno.test("sweep: it also runs in a night that is swept, or that a killed process just began", async () => {
   await using h = await Harness.open();
   const night = nightOf(NOON);
   const report = () => h.store.reader.get<Record<string, unknown>>(keys.sweep(night));
   assertEquals((await runAlone(h)).lines.at(-1), "Nothing was due.");
   const { value } = await report();
   assertEquals(value?.finishedAt, NOON);
-  const begun = { ...value, finishedAt: null, counts: { ...value?.counts ?? {}, payloads: 7 } };
-  await h.store.writer.commit({ sets: [{ key: keys.sweep(night), value: begun }] });
+  const started = { ...value, finishedAt: null, counts: { ...value?.counts ?? {}, payloads: 7 } };
+  await h.store.writer.commit({ sets: [{ key: keys.sweep(night), value: started }] });
   await fillOld(h);
   assertEquals((await runAlone(h)).lines.at(-1), `Swept: ${ALL}.`);
-  // The report is of the whole night.
+  // The report covers the entire night.
   const after = (await report()).value;
   assertEquals(after?.finishedAt, NOON);
   assertEquals((after?.counts as Record<string, number>).payloads, 8);
 });
 
-Deno.test("sweep: a run that cannot be read is counted and left, the others go, exit code 1", async () => {
+Deno.test("sweep: an unreadable run is counted and kept, the others are removed, exit code 1", async () => {
   await using h = await Harness.open();
   await fillOld(h);
   const key = keys.opening(h.team.id, runId(2) as RunId);
@@ -147,7 +147,7 @@ Deno.test("sweep: a run that cannot be read is counted and left, the others go, 
   assertEquals((await h.store.reader.get(key)).value, broken);
 });
 
-Deno.test("sweep --reports: a row for each night, also beside the running service", async () => {
+Deno.test("sweep --reports: one row per night, also next to the running service", async () => {
   await using h = await Harness.open();
   const none = await run(h, "--reports");
   assertEquals([none.code, none.lines.length], [0, 1]);
@@ -156,8 +156,8 @@ Deno.test("sweep --reports: a row for each night, also beside the running servic
   await h.sweep.sweepNow();
   const report = (await h.store.reader.get<object>(keys.sweep(nightOf(NOON)))).value;
   h.nowMs += DAY_MS;
-  const begun = { ...report, night: nightOf(h.nowMs), finishedAt: null, toldAt: h.nowMs };
-  await h.store.writer.commit({ sets: [{ key: keys.sweep(begun.night), value: begun }] });
+  const started = { ...report, night: nightOf(h.nowMs), finishedAt: null, toldAt: h.nowMs };
+  await h.store.writer.commit({ sets: [{ key: keys.sweep(started.night), value: started }] });
   const before = await h.dump();
   const table = (await run(h, "--reports")).lines.join("\n").split("\n");
   assertEquals(table.length, 4);
@@ -172,7 +172,7 @@ Deno.test("sweep --reports: a row for each night, also beside the running servic
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: without a ledger, or with options that do not fit, it says what to do", async () => {
+Deno.test("sweep: a missing ledger or invalid options are reported with advice", async () => {
   await using folder = await Folder.create();
   const path = `${folder.path}/none.kv`;
   for (const args of [[], ["--dry-run"], ["--reports"]]) {
@@ -189,7 +189,7 @@ Deno.test("sweep: without a ledger, or with options that do not fit, it says wha
   assertMatch(io.lines.join("\n"), /--dry-run[^]*--reports[^]*Exit codes: 0 done, 1/);
 });
 
-Deno.test("sweep: as a task, beside the running service and with it stopped", async () => {
+Deno.test("sweep: as a task, next to the running service and with it stopped", async () => {
   await using h = await Harness.open();
   await fillOld(h, Date.now());
   const dry = await runTask("sweep", `--kv=${h.path}`, "--dry-run");
@@ -200,7 +200,7 @@ Deno.test("sweep: as a task, beside the running service and with it stopped", as
   const refused = await runTask("sweep", `--kv=${h.path}`);
   assertEquals([refused.code, refused.stdout], [3, ""]);
   assertMatch(refused.stderr, /^[^\n]*02:00 UTC[^\n]*\n$/);
-  // The service goes on writing to its file.
+  // The service keeps writing to its file.
   assertEquals((await h.post("/v1/heartbeats", { agent: "after" })).status, 202);
   await h.restart(async () => {
     const swept = await runTask("sweep", `--kv=${h.path}`);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { number, percent, table } from "../../../tools/table.ts";
 
-Deno.test("a table is Markdown, with numbers to the right and the missing as a dash", () => {
+Deno.test("a table is Markdown, with right-aligned numbers and a dash for missing values", () => {
   assertEquals(
     table(["call", "per second"], [["open", "21,704"], ["finish", "-"]]),
     [
@@ -13,7 +13,7 @@ Deno.test("a table is Markdown, with numbers to the right and the missing as a d
   );
 });
 
-Deno.test("numbers have their decimals and thousands apart", () => {
+Deno.test("numbers have decimals and thousands separators", () => {
   assertEquals(number(1_234_567.4), "1,234,567");
   assertEquals(number(0.5, 2), "0.50");
   assertEquals([number(null), number(NaN), number(Infinity)], ["-", "-", "-"]);

@@ -46,14 +46,14 @@ Deno.test("each step is a model call, a tool call and an observation of one turn
   assertEquals(events[0]?.data.text, "text 1");
   assertEquals(events[1]?.data, { name: "cat", action: "cat file_1.txt\n", latency_ms: 250 });
   assertEquals(events[2]?.data, { output: "content 1" });
-  // Without execution_time in the file there is no latency to tell.
+  // Without execution_time in the file there is no latency.
   assertEquals("latency_ms" in (events[4]?.data ?? {}), false);
   const times = events.map(({ ts }) => ts);
   assertEquals(new Set(times).size, times.length);
   assertEquals(times, [...times].sort());
 });
 
-Deno.test("the file's token totals stand on the last model call alone, marked as the run's", () => {
+Deno.test("the file's token totals are only on the last model call, marked as the run's", () => {
   const calls = eventsOf(plan(parsed())).filter(({ type }) => type === "llm_call");
   assertEquals(calls.map(({ data }) => data.input_tokens), [undefined, 4_321]);
   assertEquals(calls.map(({ data }) => data.output_tokens), [undefined, 87]);
@@ -68,7 +68,7 @@ Deno.test("tokens of a run without steps are not lost", () => {
   assertEquals(plan(parsed({ trajectory: [], info: {} })).batches, []);
 });
 
-Deno.test("a step without an action has no tool call, one that prints nothing is observed", () => {
+Deno.test("a step without an action has no tool call, one without output has an observation", () => {
   const trajectory = [
     aStep(1, { action: "", observation: "" }),
     aStep(2, { action: " \n", observation: "Exited" }),
@@ -80,7 +80,7 @@ Deno.test("a step without an action has no tool call, one that prints nothing is
   );
 });
 
-Deno.test("ids follow from content, agent and region, and from nothing else", () => {
+Deno.test("ids depend only on content, agent and region", () => {
   const first = plan(parsed());
   const later = planImport(parsed(), IDENTITY, { fileName: "copy.traj", startMs: NOON + 1 });
   const ids = (of: RunPlan) => [of.id, ...eventsOf(of).map(({ id }) => id)];
@@ -94,7 +94,7 @@ Deno.test("ids follow from content, agent and region, and from nothing else", ()
   }
 });
 
-Deno.test("a run ends after all its execution times and a millisecond between events", () => {
+Deno.test("a run ends after all its execution times plus a millisecond between events", () => {
   const trajectory = parsed();
   const { open, finish } = plan(trajectory);
   assertEquals(trajectoryDuration(trajectory), 250 + 2 + 1 + 2);
@@ -102,7 +102,7 @@ Deno.test("a run ends after all its execution times and a millisecond between ev
   assertEquals(finish.finished_at, new Date(NOON + 255).toISOString());
 });
 
-Deno.test("decision 28: exit_status is told in the finish's words", () => {
+Deno.test("decision 28: exit_status is mapped to the status words of finish", () => {
   const expected = {
     submitted: "success",
     "submitted (exit_cost)": "failed",
@@ -118,13 +118,13 @@ Deno.test("decision 28: exit_status is told in the finish's words", () => {
     exit_total_execution_time: "timeout",
     skipped: "cancelled",
   };
-  const told = Object.keys(expected).map((status) => [status, trajectoryStatus(status)]);
-  assertEquals(Object.fromEntries(told), expected);
+  const reported = Object.keys(expected).map((status) => [status, trajectoryStatus(status)]);
+  assertEquals(Object.fromEntries(reported), expected);
   assertEquals(trajectoryStatus(null), "cancelled");
   assertEquals(plan(parsed({ info: { exit_status: null } })).finish.status, "cancelled");
 });
 
-Deno.test("the output is submission, exit_status and model_stats; the cost is a label besides", () => {
+Deno.test("the output is submission, exit_status and model_stats; the cost is an additional label", () => {
   const { open, finish } = plan(parsed());
   assertEquals(finish.output, {
     submission: "diff --git a/x b/x",
@@ -136,7 +136,7 @@ Deno.test("the output is submission, exit_status and model_stats; the cost is a 
   assertEquals("cost_usd" in finish || "cost_usd" in open, false);
 });
 
-Deno.test("the model is named where the file names it, with its provider if told, else unknown", () => {
+Deno.test("the model is the one the file names, with its provider if given, else unknown", () => {
   const config = (name: string) => ({ agent: { model: { name } } });
   const modelIn = (fields: Record<string, unknown>) => parsed(fields).model;
   assertEquals(modelIn({}), { model: "unknown" });
@@ -150,7 +150,7 @@ Deno.test("the model is named where the file names it, with its provider if told
   assertEquals([called?.provider, called?.model], ["anthropic", "claude-3"]);
 });
 
-Deno.test("the issue the agent worked on is the run's goal, cut to what a goal may be", () => {
+Deno.test("the issue the agent worked on is the run's goal, cut to the limit of a goal", () => {
   const goalOf = (text: string) =>
     plan(parsed({ replay_config: { problem_statement: { text } } })).open.goal;
   assertEquals(goalOf("Fix it"), "Fix it");
@@ -158,7 +158,7 @@ Deno.test("the issue the agent worked on is the run's goal, cut to what a goal m
   assertEquals("goal" in plan(parsed()).open, false);
 });
 
-Deno.test("decision 11: a long observation is cut to fit, says so, and never splits a character", () => {
+Deno.test("decision 11: a long observation is cut to fit, marked as cut, and never splits a character", () => {
   for (const letter of ["a", "é", "😀", "\u0001", '"']) {
     const observation = letter.repeat(400_000);
     const [, , event, ...rest] = eventsOf(
@@ -206,7 +206,7 @@ Deno.test("contract 14: batches hold at most 50 events and fit into a body", () 
   assertEquals(batches.length, 3);
 });
 
-Deno.test("what is no trajectory is refused, and what is odd inside one is left out", () => {
+Deno.test("a file that is not a trajectory is refused, and odd parts of one are left out", () => {
   for (const text of ["", "{", "[]", "null", "{}", '{"trajectory":{}}', '{"trajectory":[1]}']) {
     assertEquals(parseTrajectory(text), null, text);
   }

@@ -1,4 +1,4 @@
-/** `deno task verify`: what it says, and what it exits with. */
+/** `deno task verify`: its output and its exit codes. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -8,7 +8,7 @@ import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
 import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
-Deno.test("verify: one line for each team and a verdict, exit code 0 where all is exact", async () => {
+Deno.test("verify: one line per team and a verdict, exit code 0 if all is exact", async () => {
   await using h = await Harness.open();
   await fill(h);
   const io = new Recorder();
@@ -20,7 +20,7 @@ Deno.test("verify: one line for each team and a verdict, exit code 0 where all i
   assertStringIncludes(io.lines.at(-1) ?? "", "is exact");
 });
 
-Deno.test("verify: differences are told in words, with exit code 1", async () => {
+Deno.test("verify: differences are explained, with exit code 1", async () => {
   await using h = await Harness.open();
   await fill(h);
   const month = "2026-11";
@@ -38,7 +38,7 @@ Deno.test("verify: differences are told in words, with exit code 1", async () =>
   assertStringIncludes(io.lines.at(-1) ?? "", "1 difference in");
 });
 
-Deno.test("verify: a team that is too busy to compare is told, with exit code 4", async () => {
+Deno.test("verify: a team that is too busy to compare is reported, with exit code 4", async () => {
   await using h = await Harness.open();
   await h.worker.stop();
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
@@ -60,7 +60,7 @@ Deno.test("verify: progress is drawn on a terminal", async () => {
   assertEquals(io.drawn, ["\r100 runs", "\n"]);
 });
 
-Deno.test("verify: without a ledger it says so, makes none and exits with 3", async () => {
+Deno.test("verify: a missing ledger is reported and not created, exit code 3", async () => {
   await using folder = await Folder.create();
   const path = `${folder.path}/none.kv`;
   const io = new Recorder();
@@ -70,7 +70,7 @@ Deno.test("verify: without a ledger it says so, makes none and exits with 3", as
   assertEquals(await Deno.stat(path).catch(() => null), null);
 });
 
-Deno.test("verify: what is no option is refused, and --help has the exit codes", async () => {
+Deno.test("verify: an unknown option is refused, and --help lists the exit codes", async () => {
   const io = new Recorder();
   assertEquals(await verify(["--nope"], io), 2);
   assertStringIncludes(io.failures[0] ?? "", "--help");
@@ -78,12 +78,12 @@ Deno.test("verify: what is no option is refused, and --help has the exit codes",
   assertMatch(io.lines.join("\n"), /--kv=FILE[^]*Exit codes: 0 exact, 1/);
 });
 
-Deno.test("verify: as a task in a process of its own, beside the running service", async () => {
+Deno.test("verify: as a task in its own process, next to the running service", async () => {
   await using h = await Harness.open();
   await fill(h);
   const { code, stdout, stderr } = await runTask("verify", `--kv=${h.path}`);
   assertEquals([code, stderr], [0, ""]);
   assertStringIncludes(stdout, "is exact");
-  // The service goes on writing to its file.
+  // The service keeps writing to its file.
   assertEquals((await h.post("/v1/heartbeats", { agent: "after" })).status, 202);
 });

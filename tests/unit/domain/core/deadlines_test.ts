@@ -4,7 +4,7 @@ import { FakeTimers } from "../../../support/fakes/fake_timers.ts";
 
 const never = () => Promise.withResolvers<string>().promise;
 
-Deno.test("work that ends in time is never late, and no timer outlives its owner", async () => {
+Deno.test("work that finishes in time never times out, and no timer outlives its owner", async () => {
   const timers = new FakeTimers();
   using deadlines = new Deadlines(100, timers);
   assertEquals(await deadlines.within(Promise.resolve("done"), () => "late"), "done");
@@ -12,7 +12,7 @@ Deno.test("work that ends in time is never late, and no timer outlives its owner
     () => deadlines.within(Promise.reject(new RangeError("own")), () => "late"),
     RangeError,
   );
-  // One timer stays for the next request; it ends by itself, or with its owner.
+  // One timer stays for the next request; it ends on its own or with its owner.
   assertEquals(timers.set.length, 1);
   timers.advance(100);
   assertEquals(timers.set.length, 0);
@@ -21,12 +21,12 @@ Deno.test("work that ends in time is never late, and no timer outlives its owner
   assertEquals(timers.set.length, 0);
 });
 
-Deno.test("each piece of work is late by its own start, with one timer for all", async () => {
+Deno.test("each deadline runs from its own start, with one shared timer", async () => {
   const timers = new FakeTimers();
   const deadlines = new Deadlines(100, timers);
-  const told: string[] = [];
+  const reported: string[] = [];
   const wait = (name: string) =>
-    deadlines.within(never(), () => name).then((name) => told.push(name));
+    deadlines.within(never(), () => name).then((name) => reported.push(name));
   const first = wait("first");
   timers.advance(60);
   const second = wait("second");
@@ -34,15 +34,15 @@ Deno.test("each piece of work is late by its own start, with one timer for all",
   assertEquals(timers.set.length, 1);
   timers.advance(40);
   await first;
-  assertEquals([told, timers.set.length], [["first"], 1]);
+  assertEquals([reported, timers.set.length], [["first"], 1]);
   timers.advance(59);
-  assertEquals(told, ["first"]);
+  assertEquals(reported, ["first"]);
   timers.advance(1);
   await Promise.all([second, third]);
-  assertEquals([told, timers.set.length], [["first", "second", "third"], 0]);
+  assertEquals([reported, timers.set.length], [["first", "second", "third"], 0]);
 });
 
-Deno.test("being late may be a failure", async () => {
+Deno.test("a missed deadline may fail the work", async () => {
   const timers = new FakeTimers();
   const waiting = new Deadlines(5, timers).within(never(), () => {
     throw new RangeError("too late");

@@ -1,4 +1,4 @@
-/** Slots: bounded, taken in turn by teams, and left by those who stopped waiting. */
+/** Slots: bounded, shared by teams in turn, and released by aborted waiters. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { Overloaded } from "../../../../domain/core/errors.ts";
 import { FairSlots } from "../../../../domain/core/fair_slots.ts";
@@ -6,7 +6,7 @@ import { FairSlots } from "../../../../domain/core/fair_slots.ts";
 const NEVER = new AbortController().signal;
 const LIMITS = { all: 2, team: 2, waiting: 5, teamWaiting: 4 };
 
-/** Begins to wait, and notes the team once it has a slot. */
+/** Starts to wait, and records the team once it has a slot. */
 function waitFor(slots: FairSlots, team: string, began: string[], signal = NEVER) {
   return slots.take(team, signal).then((release) => {
     began.push(team);
@@ -14,12 +14,12 @@ function waitFor(slots: FairSlots, team: string, began: string[], signal = NEVER
   });
 }
 
-/** Lets everything that can go on do so. */
+/** Lets every runnable task run. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }
 
-Deno.test("slots: another team's work is at most one turn away", async () => {
+Deno.test("slots: another team's work waits for at most one turn", async () => {
   const slots = new FairSlots(LIMITS);
   const began: string[] = [];
   const running = [await slots.take("a", NEVER), await slots.take("a", NEVER)];
@@ -46,7 +46,7 @@ Deno.test("slots: a team at its limit leaves free slots to others", async () => 
   assertEquals(began, ["b", "a"]);
 });
 
-Deno.test("slots: too many waiters are refused, of one team and in all", async () => {
+Deno.test("slots: waiters beyond the limit are refused, per team and in total", async () => {
   const slots = new FairSlots(LIMITS);
   await slots.take("a", NEVER);
   await slots.take("a", NEVER);
@@ -57,7 +57,7 @@ Deno.test("slots: too many waiters are refused, of one team and in all", async (
   assertEquals(slots.waiting, 5);
 });
 
-Deno.test("slots: a waiter that is ended takes no slot", async () => {
+Deno.test("slots: an aborted waiter takes no slot", async () => {
   const slots = new FairSlots({ ...LIMITS, all: 1 });
   const release = await slots.take("a", NEVER);
   const end = new AbortController();

@@ -15,7 +15,7 @@ const letters = fc.string({
   maxLength: 2,
 });
 
-Deno.test("decision 5: an id of the pattern is valid exactly when its region exists", () => {
+Deno.test("decision 5: an id that matches the pattern is valid exactly when its region exists", () => {
   fc.assert(fc.property(prefix, letters, hex(32), (kind, region, digits) => {
     const expected = region === "eu" || region === "us" ? "valid" : "unknown_region";
     assertEquals(judgeId(kind, `${kind}_${region}_${digits}`), expected);
@@ -50,13 +50,13 @@ const BAD_IDS: Record<string, unknown> = {
   "a region of three letters": `run_eux_${"a".repeat(32)}`,
 };
 
-Deno.test("decision 5: whatever misses the pattern is invalid_id, before the region counts", () => {
+Deno.test("decision 5: an id that does not match the pattern is invalid_id, whatever its region", () => {
   for (const [what, value] of Object.entries(BAD_IDS)) {
     assertEquals(judgeId("run", value), "invalid_id", what);
   }
 });
 
-Deno.test("decision 5: an id with another unit in any one place is judged by the pattern", () => {
+Deno.test("decision 5: an id with one changed UTF-16 unit is judged by the pattern", () => {
   const unit = fc.oneof(
     fc.string({ unit: "binary-ascii", minLength: 1, maxLength: 1 }),
     fc.constantFrom("\u0130", "\u0161", "\uff41", ""),
@@ -68,13 +68,13 @@ Deno.test("decision 5: an id with another unit in any one place is judged by the
   }));
 });
 
-Deno.test("decision 5: no text but the pattern's is ever valid", () => {
+Deno.test("decision 5: only text that matches the pattern is valid", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
     assert(judgeId("run", text) !== "valid" || /^run_(eu|us)_[0-9a-f]{32}$/.test(text));
   }));
 });
 
-Deno.test("a region is eu or us and nothing that an object inherits", () => {
+Deno.test("a region is eu or us, never an inherited property name", () => {
   assertEquals(["eu", "us", "EU", "", "constructor", undefined].map(isRegion), [
     true,
     true,
@@ -97,15 +97,15 @@ Deno.test("decision 33: a minted id is a UUIDv7 of the given instant", () => {
   }));
 });
 
-Deno.test("decision 33: minted ids sort by the time they were minted", () => {
+Deno.test("decision 33: minted ids sort by creation time", () => {
   fc.assert(fc.property(instants, instants, tenBytes, tenBytes, (a, b, one, other) => {
     fc.pre(a < b);
     assert(uuid7Hex(a, one) < uuid7Hex(b, other));
   }));
 });
 
-Deno.test("decision 33: a minted id has 74 independent random bits, as a UUIDv7 has room for", () => {
-  // Each random bit's mark on the id; over GF(2) their rank is the number of independent bits.
+Deno.test("decision 33: a minted id has 74 independent random bits, as in a UUIDv7", () => {
+  // Each random bit's effect on the id; over GF(2) the rank is the number of independent bits.
   const zero = BigInt(`0x${uuid7Hex(0, new Uint8Array(10))}`);
   const marks = Array.from({ length: 80 }, (_, bit) => {
     const random = new Uint8Array(10);
@@ -118,9 +118,12 @@ Deno.test("decision 33: a minted id has 74 independent random bits, as a UUIDv7 
 function rankOf(rows: readonly bigint[]): number {
   const basis: bigint[] = [];
   for (const row of rows) {
-    const rest = basis.reduce((value, base) => (value ^ base) < value ? value ^ base : value, row);
-    if (rest !== 0n) {
-      basis.push(rest);
+    const remainder = basis.reduce(
+      (value, base) => (value ^ base) < value ? value ^ base : value,
+      row,
+    );
+    if (remainder !== 0n) {
+      basis.push(remainder);
       basis.sort((a, b) => a < b ? 1 : -1);
     }
   }

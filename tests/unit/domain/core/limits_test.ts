@@ -7,14 +7,14 @@ import { heartbeatStatusOf, STATUS_OF_HEARTBEAT } from "../../../../domain/runs/
 import { TIERS } from "../../../../domain/teams/plans.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../../../kv/base/limits.ts";
 
-/** What the store takes in one value, and in one commit. */
+/** Deno KV's limits for one value and for one commit. */
 const KV_VALUE_BYTES = 65_536, KV_COMMIT_BYTES = 819_200, KV_KEY_BYTES = 2_048;
 
-Deno.test("contract 14: the numbers of the contract", () => {
+Deno.test("contract 14: the limits have the contract's values", () => {
   assertEquals(limits.EVENTS_PER_BATCH_MAX, 50);
   assertEquals([limits.METADATA_KEY_CHARS_MAX, limits.METADATA_VALUE_CHARS_MAX], [20, 50]);
-  const kept = Object.values(TIERS).map(({ metadataKeysMax }) => metadataKeysMax);
-  assertEquals(kept, [0, 0, 3, 10, Infinity]);
+  const keysMax = Object.values(TIERS).map(({ metadataKeysMax }) => metadataKeysMax);
+  assertEquals(keysMax, [0, 0, 3, 10, Infinity]);
 });
 
 Deno.test("decision 39: the agent caps of the plans", () => {
@@ -30,12 +30,12 @@ Deno.test("R7, R10: sizes nest: an output fits a body, and the largest events fi
   assert(limits.OUTPUT_BYTES_MAX < limits.WHOLE_BODY_BYTES_MAX);
 });
 
-Deno.test("R7: a truncated payload is smaller than an event, whatever figures are kept of it", () => {
-  const preview = 6 * limits.PREVIEW_CHARS_MAX, figures = 4 * limits.USAGE_FIELD_BYTES_MAX;
-  assert(preview + figures < limits.EVENT_BYTES_MAX);
+Deno.test("R7: a truncated payload is smaller than an event, whatever metrics it keeps", () => {
+  const preview = 6 * limits.PREVIEW_CHARS_MAX, requestMetrics = 4 * limits.USAGE_FIELD_BYTES_MAX;
+  assert(preview + requestMetrics < limits.EVENT_BYTES_MAX);
 });
 
-Deno.test("a piece fits a value and the pieces of a commit fit a commit, with their keys", () => {
+Deno.test("a piece fits a value, and the pieces of a commit fit one commit including their keys", () => {
   const blobNameBytes = 26, formatBytes = 2;
   assert(CHUNK_BYTES_MAX + blobNameBytes + formatBytes <= KV_VALUE_BYTES);
   const pieces = Math.ceil(COMMIT_BYTES_MAX / CHUNK_BYTES_MAX) + 1;
@@ -43,19 +43,19 @@ Deno.test("a piece fits a value and the pieces of a commit fit a commit, with th
   assert(COMMIT_BYTES_MAX + ledgerAndPage + pieces * 200 <= KV_COMMIT_BYTES);
 });
 
-Deno.test("the pieces of the largest body can be counted in one byte", () => {
+Deno.test("one byte can count the pieces of the largest body", () => {
   assert(Math.ceil(2 * limits.BODY_BYTES_MAX / CHUNK_BYTES_MAX) <= 255);
 });
 
-Deno.test("the ids of an open page fit a value beside the totals", () => {
+Deno.test("the ids of an open page fit a value together with the totals", () => {
   const most = PAGE_IDS_MAX - 1 + limits.EVENTS_PER_BATCH_MAX;
   assert(most * PACKED_ID_BYTES < KV_VALUE_BYTES / 4);
 });
 
-Deno.test("names that become keys fit a key at four bytes a character", () => {
-  const rest = 200;
+Deno.test("names used in keys fit a key at four bytes per character", () => {
+  const remainder = 200;
   for (const chars of [limits.AGENT_CHARS_MAX, limits.LABEL_CHARS_MAX]) {
-    assert(chars * 4 + rest <= KV_KEY_BYTES);
+    assert(chars * 4 + remainder <= KV_KEY_BYTES);
   }
 });
 
@@ -63,18 +63,18 @@ Deno.test("a locked file is retried for less time than a caller waits", () => {
   assert(LOCKED_RETRY.attemptsMax * LOCKED_RETRY.pauseMs < limits.STORAGE_DEADLINE_MS);
 });
 
-Deno.test("the way down leaves a storage call time to end", () => {
+Deno.test("the shutdown deadline leaves time for a storage call to finish", () => {
   assertEquals(limits.DRAIN_MS_MAX, 5_000);
   assert(limits.STORAGE_DEADLINE_MS < limits.DRAIN_MS_MAX);
 });
 
-Deno.test("contract 9: a retry helps exactly for 429 and 5xx, and for a slow body", () => {
+Deno.test("contract 9: retry helps exactly for 429, 5xx and a slow body", () => {
   for (const [code, { status, retry }] of Object.entries(ERRORS)) {
     assertEquals(retry, status === 408 || status === 429 || status >= 500, code);
   }
 });
 
-Deno.test("decision 28: the two vocabularies map onto each other and back", () => {
+Deno.test("decision 28: the two status vocabularies map onto each other and back", () => {
   for (const [word, status] of Object.entries(STATUS_OF_HEARTBEAT)) {
     assertEquals<string>(heartbeatStatusOf(status), word);
   }

@@ -1,8 +1,8 @@
-/** Networks: what requests of one customer of a provider have in common. */
+/** Networks group the addresses of one customer of an internet provider. */
 import { assertEquals } from "@std/assert";
 import { networkOf } from "../../../../domain/core/network.ts";
 
-Deno.test("a network is an IPv4 address or an IPv6 network of 64 bits", () => {
+Deno.test("a network is an IPv4 address or a /64 of IPv6", () => {
   const networks: readonly (readonly [string, string])[] = [
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],

@@ -1,4 +1,4 @@
-/** JSON laid out for people: what was sent, with white space between it. */
+/** JSON formatted for people: the original tokens with added white space. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type RawJson, rawOf } from "../../../../domain/core/raw_json.ts";
@@ -6,10 +6,10 @@ import { excerpt, excerptOfString, prettyJson } from "../../../../domain/core/pr
 
 const pretty = (text: string) => prettyJson(text as RawJson, 1_000_000).text;
 
-Deno.test("numbers, escapes and the order of keys are as they were sent", () => {
-  const sent = '{"b":12345678901234567890,"1":1.0,"0":1e400,"a":"\\u00e9\\n","a":-0.10}';
+Deno.test("numbers, escapes and key order are kept as sent", () => {
+  const input = '{"b":12345678901234567890,"1":1.0,"0":1e400,"a":"\\u00e9\\n","a":-0.10}';
   assertEquals(
-    pretty(sent),
+    pretty(input),
     [
       "{",
       '  "b": 12345678901234567890,',
@@ -22,7 +22,7 @@ Deno.test("numbers, escapes and the order of keys are as they were sent", () => 
   );
 });
 
-Deno.test("white space of the sender gives way, but for that within texts", () => {
+Deno.test("the sender's white space is replaced, except within strings", () => {
   assertEquals(
     pretty(' { "a" :\n[ 1 ,{ } , [ ] , " x : , [ " ]\t} '),
     [
@@ -38,13 +38,13 @@ Deno.test("white space of the sender gives way, but for that within texts", () =
   );
 });
 
-Deno.test("any value is laid out as JSON.stringify would, token by token", () => {
+Deno.test("any value is formatted as JSON.stringify would, token by token", () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
     assertEquals(pretty(JSON.stringify(value)), JSON.stringify(value, null, 2));
   }));
 });
 
-Deno.test("the beginning alone is written of what is long", () => {
+Deno.test("only the beginning of a long text is written", () => {
   const list = rawOf(Array.from({ length: 100_000 }, (_, i) => i));
   const { text, isCut } = prettyJson(list, 100);
   assertEquals([text.length, isCut], [100, true]);
@@ -53,7 +53,7 @@ Deno.test("the beginning alone is written of what is long", () => {
   assertEquals(prettyJson(rawOf("x".repeat(50)), 10).text, `"${"x".repeat(9)}`);
 });
 
-Deno.test("the beginning of a string is that of its text, wherever its escapes fall", () => {
+Deno.test("a string is cut by its decoded text, wherever its escapes fall", () => {
   fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.nat(20), (text, max) => {
     const escaped = [...text].map((each) =>
       `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`
@@ -74,7 +74,7 @@ Deno.test("the beginning of a string is that of its text, wherever its escapes f
   }
 });
 
-Deno.test("a cut leaves no half of a pair", () => {
+Deno.test("a cut never splits a surrogate pair", () => {
   assertEquals(excerpt("ab\u{1F600}c", 3), { text: "ab", isCut: true });
   assertEquals(excerpt("ab\u{1F600}", 4), { text: "ab\u{1F600}", isCut: false });
 });

@@ -4,7 +4,7 @@ import { nearestName, queryProblem } from "../../../../domain/core/query_names.t
 
 const KNOWN = ["agent", "customer_id", "status", "from", "to", "limit"];
 
-Deno.test("R11: the nearest name is the one with the fewest edits, if it is similar at all", () => {
+Deno.test("R11: the nearest name has the fewest edits, if it is similar at all", () => {
   const cases = [
     ["statuss", "status"],
     ["STATUS", "status"],

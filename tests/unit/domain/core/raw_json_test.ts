@@ -33,8 +33,8 @@ const plain = fc.constantFrom(
   "12345678901234567890",
 );
 /**
- * No backslash in a key: once this runtime's JSON.parse has seen a key such as "\\", it reads an
- * escaped key at the same place of a similar object as that key. The scanners must not copy it.
+ * Keys without a backslash: once this runtime's JSON.parse has seen a key such as "\\", it reads an
+ * escaped key at the same position of a similar object as that key. The scanners must not copy this.
  */
 const key = fc.oneof(
   text.filter((value) => !value.includes("\\")).chain((value) =>
@@ -69,7 +69,7 @@ function unicodeEscaped(value: string): string {
   return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("")}"`;
 }
 
-Deno.test("members found in the text are those that JSON.parse finds", () => {
+Deno.test("the member scanner finds the same members as JSON.parse", () => {
   fc.assert(fc.property(map, (object) => {
     const members = rawMembers(object);
     const parsed = JSON.parse(object);
@@ -81,13 +81,13 @@ Deno.test("members found in the text are those that JSON.parse finds", () => {
   }));
 });
 
-Deno.test("elements found in the text are those that JSON.parse finds", () => {
+Deno.test("the element scanner finds the same elements as JSON.parse", () => {
   fc.assert(fc.property(list, (array) => {
     assertEquals(rawElements(array).map((raw) => JSON.parse(raw)), JSON.parse(array));
   }));
 });
 
-Deno.test("a slice is the sender's own text, without the space around it", () => {
+Deno.test("a slice is the sender's own text, without surrounding white space", () => {
   const members = rawMembers(' { "a" : 1.0 , "b":12345678901234567890,"c": { "z" : 1, "a":2 } } ');
   assertEquals([...members], [
     ["a", "1.0"],
@@ -96,25 +96,25 @@ Deno.test("a slice is the sender's own text, without the space around it", () =>
   ]);
 });
 
-Deno.test("keys that look like integers keep the place they were sent in", () => {
+Deno.test("keys that look like integers keep their sent order", () => {
   assertEquals([...rawMembers('{"b":1,"2":2,"1":3}').keys()], ["b", "2", "1"]);
 });
 
-Deno.test("a repeated key keeps its first place and its last value, however it is spelled", () => {
+Deno.test("a repeated key keeps its first position and its last value, however it is escaped", () => {
   assertEquals([...rawMembers('{"a":1,"b":2,"\\u0061":3}')], [["a", "3"], ["b", "2"]]);
 });
 
-Deno.test("a key with backslashes and quotes is read as JSON says", () => {
+Deno.test("a key with backslashes and quotes is decoded as JSON defines", () => {
   const object = '{"\\\\":1,"\\u005c\\"":2,"a\\\\":3,"\\n":4}';
   assertEquals([...rawMembers(object)], [["\\", "1"], ['\\"', "2"], ["a\\", "3"], ["\n", "4"]]);
 });
 
-Deno.test("a key that objects inherit is a key like any other", () => {
+Deno.test("the name of an inherited property is an ordinary key", () => {
   const members = rawMembers('{"__proto__":{"x":1},"constructor":2}');
   assertEquals([...members], [["__proto__", '{"x":1}'], ["constructor", "2"]]);
 });
 
-Deno.test("a key compared in place is the key that JSON.parse reads", () => {
+Deno.test("comparing a key in place agrees with JSON.parse", () => {
   const names = fc.oneof(fc.constantFrom("data", "events", "", "a"), text);
   const spelled = fc.oneof(names, fc.constant("data")).chain((value) =>
     fc.tuple(fc.constant(value), fc.constantFrom(JSON.stringify(value), unicodeEscaped(value)))
@@ -127,25 +127,25 @@ Deno.test("a key compared in place is the key that JSON.parse reads", () => {
   }));
 });
 
-Deno.test("an object written from slices parses to the object the slices came from", () => {
+Deno.test("an object written from slices parses to the original object", () => {
   fc.assert(fc.property(map, (object) => {
     assertEquals(JSON.parse(writeObject(rawMembers(object))), JSON.parse(object));
   }));
 });
 
-Deno.test("members without a value are left out, and a value is written as JSON", () => {
+Deno.test("members without a value are left out; a value is written as JSON", () => {
   assertEquals(
     writeObject([["a", rawOf("x")], ["b", undefined], ["c", rawOf(null)]]),
     '{"a":"x","c":null}',
   );
 });
 
-Deno.test("decision 11: depth is counted as JSON nests, brackets in strings aside", () => {
+Deno.test("decision 11: depth counts JSON nesting and ignores brackets in strings", () => {
   fc.assert(fc.property(json, fc.integer({ min: 0, max: 8 }), (value, max) => {
     const parsed: unknown = JSON.parse(value);
     const deeper = depthOf(parsed) > max;
     assertEquals(nestsDeeperThan(JSON.stringify(parsed), max), deeper);
-    // The text as sent may hold more: parsing drops the first value of a repeated key.
+    // The sent text may nest deeper: parsing drops the first value of a repeated key.
     if (deeper) assert(nestsDeeperThan(value, max));
   }));
   assert(nestsDeeperThan('{"a":[],"a":null}', 1));
@@ -156,7 +156,7 @@ function depthOf(value: unknown): number {
   return 1 + Object.values(value).reduce<number>((max, item) => Math.max(max, depthOf(item)), 0);
 }
 
-Deno.test("decision 11: depth is judged on any text, however broken, and never throws", () => {
+Deno.test("decision 11: measuring the depth of any text, however broken, never throws", () => {
   fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 40 }), (broken) => {
     assertEquals(typeof nestsDeeperThan(broken, 3), "boolean");
   }));
@@ -165,18 +165,18 @@ Deno.test("decision 11: depth is judged on any text, however broken, and never t
   assert(!nestsDeeperThan(`"${"[".repeat(100)}`, 64));
 });
 
-Deno.test("decision 11: a size in bytes is that of UTF-8", () => {
+Deno.test("decision 11: sizes are counted in UTF-8 bytes", () => {
   const sized = fc.tuple(fc.string({ unit: "binary", maxLength: 30 }), fc.nat({ max: 90 }));
   fc.assert(fc.property(sized, ([value, max]) => {
     assertEquals(exceedsBytes(value, max), new TextEncoder().encode(value).length > max);
   }));
 });
 
-Deno.test("characters are code points: an emoji is one", () => {
+Deno.test("characters are code points: an emoji counts once", () => {
   assertEquals([charCount(""), charCount("abc"), charCount("a😀é")], [0, 3, 3]);
 });
 
-Deno.test("only an object is an object", () => {
+Deno.test("arrays and null are not objects", () => {
   assertEquals([{}, [], null, "{}", 1, undefined].map(isObject), [
     true,
     false,

@@ -1,4 +1,4 @@
-/** The first thing wrong with a body, in words a client can act on. */
+/** The first problem of a body, in words that a client can act on. */
 import { Losses } from "../../../../domain/core/losses.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
@@ -34,7 +34,7 @@ const finishProblem = parser((body) => parseFinish(body, context));
 const heartbeatProblem = parser((body) => parseHeartbeat(body, context, new Losses()));
 const eventsProblem = parser(parseEvents);
 
-Deno.test("the bodies the other tests begin with are valid", () => {
+Deno.test("the base bodies of the other tests are valid", () => {
   assertEquals(openProblem(aRun(1)), null);
   assertEquals(finishProblem(aFinish()), null);
   assertEquals(heartbeatProblem(aHeartbeat(1)), null);
@@ -48,19 +48,19 @@ const REQUIRED: readonly (readonly [Parser, Record<string, unknown>, readonly st
   [heartbeatProblem, aHeartbeat(1), ["agent"]],
 ];
 
-Deno.test("decision 2: of several absent fields the first of the table is told", () => {
+Deno.test("decision 2: if several fields are absent, the first in the table is reported", () => {
   for (const [problem, body, fields] of REQUIRED) {
-    const sent: Record<string, unknown> = { ...body };
+    const input: Record<string, unknown> = { ...body };
     for (const field of fields.toReversed()) {
-      delete sent[field];
-      const { code, field: told, message } = problem(sent) ?? {};
+      delete input[field];
+      const { code, field: told, message } = problem(input) ?? {};
       assertEquals([code, told], ["missing_field", field]);
       assertStringIncludes(message ?? "", `"${field}"`);
     }
   }
 });
 
-Deno.test("decision 8: null in a required field is missing_field, in an optional one absent", () => {
+Deno.test("decision 8: null in a required field is missing_field, in an optional field absent", () => {
   for (const [problem, body, fields] of REQUIRED) {
     for (const field of fields) {
       assertEquals(problem({ ...body, [field]: null })?.code, "missing_field", field);
@@ -72,18 +72,18 @@ Deno.test("decision 8: null in a required field is missing_field, in an optional
   assertEquals(finishProblem(aFinish({ output: null, scores: null, metadata: null })), null);
 });
 
-Deno.test("decision 2: the fields are judged in the order of the table, not of the body", () => {
+Deno.test("decision 2: fields are checked in the order of the table, not of the body", () => {
   const wrong = { started_at: 1, agent: 1, id: 1 };
   assertEquals(openProblem(wrong)?.code, "invalid_id");
   assertEquals(openProblem({ ...wrong, id: runId(1) })?.field, "agent");
   assertEquals(openProblem({ ...wrong, id: runId(1), agent: "a" })?.field, "started_at");
 });
 
-Deno.test("R11: unknown fields are no reason to refuse", () => {
+Deno.test("R11: unknown fields do not cause a refusal", () => {
   assertEquals(openProblem(aRun(1, { sdk: { version: 1 }, status: 7 })), null);
 });
 
-/** An invalid value for each field, and what it is told as. */
+/** An invalid value for each field, and the expected report. */
 const INVALID: readonly (readonly [Parser, Record<string, unknown>, string, unknown])[] = [
   [openProblem, aRun(1), "agent", ""],
   [openProblem, aRun(1), "agent", " a"],
@@ -108,13 +108,13 @@ const INVALID: readonly (readonly [Parser, Record<string, unknown>, string, unkn
 
 Deno.test("decisions 13 and 34: a value outside its field's rules is invalid_field", () => {
   for (const [problem, body, field, value] of INVALID) {
-    const found = problem({ ...body, [field]: value });
-    assertEquals([found?.code, found?.field], ["invalid_field", field], `${field}=${value}`);
-    assertStringIncludes(found?.message ?? "", `Field "${field}" must be`);
+    const reported = problem({ ...body, [field]: value });
+    assertEquals([reported?.code, reported?.field], ["invalid_field", field], `${field}=${value}`);
+    assertStringIncludes(reported?.message ?? "", `Field "${field}" must be`);
   }
 });
 
-Deno.test("decision 34: the ends of each range are accepted", () => {
+Deno.test("decision 34: both ends of each range are accepted", () => {
   const { MAX_SAFE_INTEGER } = Number;
   assertEquals(heartbeatProblem({ agent: "a", cost_usd: 0, input_tokens: 0 }), null);
   assertEquals(
@@ -126,7 +126,7 @@ Deno.test("decision 34: the ends of each range are accepted", () => {
   assertEquals(openProblem(aRun(1, { idle_timeout_seconds: 86_400 })), null);
 });
 
-Deno.test("decision 5: ids are judged by pattern, then region, and the field is id", () => {
+Deno.test("decision 5: ids are checked by pattern, then by region, and the field is id", () => {
   const code = (id: unknown) => openProblem({ ...aRun(1), id })?.code ?? null;
   assertEquals([runId(1, "us"), runId(1, "fr"), "run_1"].map(code), [
     null,
@@ -137,7 +137,7 @@ Deno.test("decision 5: ids are judged by pattern, then region, and the field is 
   assertEquals(problemOf(parseRunId(runId(1, "fr")))?.code, "unknown_region");
 });
 
-Deno.test("decision 6: an event's problem names its index and tells the bare field", () => {
+Deno.test("decision 6: an event's problem names its index in the message and only the field in field", () => {
   const wrong: Record<string, readonly [unknown, string, string]> = {
     "events[1].id": [anEvent(1, { id: undefined }), "missing_field", "id"],
     "events[1].ts": [anEvent(1, { ts: "noon" }), "invalid_field", "ts"],
@@ -146,13 +146,13 @@ Deno.test("decision 6: an event's problem names its index and tells the bare fie
     "events[1]": [7, "invalid_field", "events"],
   };
   for (const [path, [event, code, field]] of Object.entries(wrong)) {
-    const found = eventsProblem({ events: [anEvent(0), event] });
-    assertEquals([found?.code, found?.field], [code, field], path);
-    assertStringIncludes(found?.message ?? "", path);
+    const result = eventsProblem({ events: [anEvent(0), event] });
+    assertEquals([result?.code, result?.field], [code, field], path);
+    assertStringIncludes(result?.message ?? "", path);
   }
 });
 
-Deno.test("decision 7: not an object is invalid_json, too deep payload_too_large", () => {
+Deno.test("decision 7: a non-object is invalid_json, too much nesting payload_too_large", () => {
   for (const text of ["", "[]", "null", "7", '"x"', "{", "{}}", "{'a':1}", "{,}"]) {
     assertEquals(problemOf(parseBody(text))?.code, "invalid_json", text);
   }
@@ -162,7 +162,7 @@ Deno.test("decision 7: not an object is invalid_json, too deep payload_too_large
   assertEquals(problemOf(parseBody("[".repeat(65)))?.code, "payload_too_large");
 });
 
-Deno.test("a message is one short printable line, whatever was sent", () => {
+Deno.test("a message is one short printable line, whatever the input", () => {
   const junk = fc.oneof(fc.string({ unit: "binary", maxLength: 500 }), fc.json());
   fc.assert(fc.property(junk, (text) => {
     const problems = [
@@ -179,7 +179,7 @@ Deno.test("a message is one short printable line, whatever was sent", () => {
   }));
 });
 
-Deno.test("printable text has no character that a terminal or a log would act on", () => {
+Deno.test("printable text has no character that a terminal or a log would interpret", () => {
   assertEquals(printable("a\nb\u001b[31m\u2028c\u0085d"), "a b [31m c d");
   assertEquals(printable("x\ud800"), "x\ufffd");
 });

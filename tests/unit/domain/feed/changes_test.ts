@@ -1,4 +1,4 @@
-/** Which changes of a run are numbered, and which of them somebody is told of. */
+/** Numbering of a run's changes, and which of them a reader receives. */
 import { assertEquals } from "@std/assert";
 import { numbersAfter, type RunSummary } from "../../../../domain/runs/summary.ts";
 import type { RunChange } from "../../../../domain/feed/changes.ts";
@@ -24,20 +24,20 @@ function summary(opening: boolean, closing: boolean, revision: number): RunSumma
   return { seen, revision, contribution: null, times: null, listed: LISTED, shown: SHOWN };
 }
 
-/** The numbers after each of some summaries, made by changes 1, 2, 3 ... */
+/** Numbers after each of several summaries, made by changes 1, 2, 3 ... */
 function numbersOf(all: readonly RunSummary[]) {
   let before: RunSummary | null = null;
-  const found = [];
+  const results = [];
   for (const [i, after] of all.entries()) {
     const changes = numbersAfter(before, after, i + 1);
     const { latest, opened, finished, costFinal } = changes;
-    found.push([latest, opened, finished, costFinal]);
+    results.push([latest, opened, finished, costFinal]);
     before = { ...after, changes };
   }
-  return found;
+  return results;
 }
 
-Deno.test("numbers: each event keeps the number of the change that first had it, the cost the last", () => {
+Deno.test("numbers: each event keeps the number of its first change, the cost that of its last", () => {
   const life = [
     summary(true, false, 0),
     summary(true, false, 0),
@@ -47,12 +47,12 @@ Deno.test("numbers: each event keeps the number of the change that first had it,
   assertEquals(numbersOf(life), [[1, 1, 0, 0], [2, 1, 0, 0], [3, 1, 3, 3], [4, 1, 3, 4]]);
 });
 
-Deno.test("numbers: a close before its opening is finished first and opened later", () => {
+Deno.test("numbers: a close before its opening is numbered as finished first and opened later", () => {
   const life = [summary(false, true, 1), summary(true, true, 1)];
   assertEquals(numbersOf(life), [[1, 0, 1, 1], [2, 2, 1, 1]]);
 });
 
-Deno.test("numbers: what happened before there was a feed is not told as if it were new", () => {
+Deno.test("numbers: what happened before the feed existed is not reported as new", () => {
   const changes = numbersAfter(summary(true, true, 1), summary(true, true, 2), 7);
   assertEquals(changes, { latest: 7, opened: 0, finished: 0, costFinal: 7 });
 });
@@ -69,18 +69,18 @@ const ROW = {
   kind: "run",
 } as unknown as RunListRow;
 
-Deno.test("events: whoever knows everything up to a change is told what came after it, once", () => {
+Deno.test("events: a reader at a given change receives every later event once", () => {
   const numbers = { latest: 9, opened: 2, finished: 5, costFinal: 9 };
   const change: RunChange = { kind: "changed", number: 9, numbers, row: ROW };
   assertEquals(eventsOf(change, 0), ["run.opened", "run.finished", "run.cost_final"]);
   assertEquals(eventsOf(change, 2), ["run.finished", "run.cost_final"]);
   assertEquals(eventsOf(change, 5), ["run.cost_final"]);
   assertEquals(eventsOf(change, 9), []);
-  const gone: RunChange = { kind: "deleted", number: 10, run: "r" as RunId, deletedAt: 0 };
-  assertEquals(eventsOf(gone, 0), []);
+  const removed: RunChange = { kind: "deleted", number: 10, run: "r" as RunId, deletedAt: 0 };
+  assertEquals(eventsOf(removed, 0), []);
 });
 
-Deno.test("filters: a run is followed when it is as every one of them says", () => {
+Deno.test("filters: a run matches when every filter matches", () => {
   const follows = (query: Record<string, string>) => {
     const filters = parseLiveFilters(new Map(Object.entries(query)));
     return filters.ok ? isFollowed(ROW, filters.value) : filters.problem.field;

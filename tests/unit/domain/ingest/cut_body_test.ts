@@ -1,4 +1,6 @@
-/** Bodies that are not parsed whole: what is read of them, and that all of them is checked (R7, R10). */
+/**
+ * Partially parsed bodies: which fields are read, and that the complete text is checked (R7, R10).
+ */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { cutBody, type CutShape } from "../../../../domain/ingest/cut_body.ts";
@@ -21,8 +23,8 @@ function cut(text: string, shape: CutShape) {
   return runAllSlices(cutBody(encoder.encode(text), shape));
 }
 
-/** What is left of a body that is right. */
-function kept(text: string, shape: CutShape) {
+/** Returns the cut body of a valid request. */
+function cutValid(text: string, shape: CutShape) {
   const body = cut(text, shape);
   assert(body.ok, JSON.stringify(body));
   return body.value;
@@ -33,7 +35,7 @@ function code(text: string, shape: CutShape = "fields"): string | null {
   return body.ok ? null : body.problem.code;
 }
 
-/** Whether a text is one JSON value by the scan. */
+/** True if the scanner accepts a text as one JSON value. */
 function isJson(text: string): boolean {
   const bytes = encoder.encode(` ${text} `);
   const scan = new ValueScan(bytes);
@@ -56,7 +58,7 @@ function parses(text: string): boolean {
   }
 }
 
-Deno.test("R10: the scan takes what JSON.parse takes, and nothing else", () => {
+Deno.test("R10: the scanner accepts exactly what JSON.parse accepts", () => {
   const parts = '{}[],:"\\ \t\n01-+.eEaxu/tfn😀'.split("").concat([
     "true",
     "false",
@@ -66,8 +68,8 @@ Deno.test("R10: the scan takes what JSON.parse takes, and nothing else", () => {
   const junk = fc.array(fc.constantFrom(...parts), { maxLength: 8 }).map((some) => some.join(""));
   const edited = fc.tuple(fc.json(), fc.nat(), fc.constantFrom("", ...parts), fc.nat(3))
     .map(([text, at, put, gone]) => {
-      const place = at % (text.length + 1);
-      return (text.slice(0, place) + put + text.slice(place + gone)).toWellFormed();
+      const position = at % (text.length + 1);
+      return (text.slice(0, position) + put + text.slice(position + gone)).toWellFormed();
     });
   const texts = fc.oneof(fc.json(), junk, edited);
   fc.assert(
@@ -76,7 +78,7 @@ Deno.test("R10: the scan takes what JSON.parse takes, and nothing else", () => {
   );
 });
 
-Deno.test("R10: the scan counts levels and takes no stack", () => {
+Deno.test("R10: the scanner counts nesting without using the stack", () => {
   for (const [text, levels] of [["1", 0], ['"["', 0], ["{}", 1], ['[{"a":[]},[]]', 3]] as const) {
     const scan = new ValueScan(encoder.encode(text));
     scan.begin(0);
@@ -90,8 +92,8 @@ Deno.test("R10: the scan counts levels and takes no stack", () => {
   assertEquals(isJson("[".repeat(depth)), false);
 });
 
-Deno.test("R10: of the fields a call knows each is kept as sent, the last of a repeated one", () => {
-  const body = kept(
+Deno.test("R10: each known field is kept as sent; of a repeated field the last one counts", () => {
+  const body = cutValid(
     '\ufeff {"id":1,"output":{"a":1.0},"x":{"id":2},"\\u0069d":"b","metadata":{"2":1,"1":[]},"goal":null}',
     "fields",
   );
@@ -100,21 +102,21 @@ Deno.test("R10: of the fields a call knows each is kept as sent, the last of a r
   assertEquals([body.leftOut.size, body.events], [0, undefined]);
 });
 
-Deno.test("R10: a field that is not read is left out, and that is told", () => {
+Deno.test("R10: a field that is not read is left out and reported", () => {
   const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
-  const leftOut = (text: string) => [...kept(text, "fields").leftOut];
+  const leftOut = (text: string) => [...cutValid(text, "fields").leftOut];
   assertEquals(leftOut(`{"goal":{"a":${large}},"id":"b"}`), [["goal", 1]]);
   assertEquals(leftOut(`{"goal":{"a":${large}},"goal":{}}`), []);
   assertEquals(leftOut(`{"scores":${"[".repeat(65)}${"]".repeat(65)}}`), [["scores", 1]]);
   const labels = `{"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}}`;
   assertEquals(leftOut(labels), [["metadata", 1]]);
   // An output is truncated later, from its text.
-  assertEquals(kept(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
+  assertEquals(cutValid(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
 });
 
 Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", () => {
   const of = (scores: string) => {
-    const { text, value, leftOut } = kept(`{"scores":${scores},"status":1}`, "fields");
+    const { text, value, leftOut } = cutValid(`{"scores":${scores},"status":1}`, "fields");
     assertEquals(JSON.parse(text), value);
     return [text.slice('{"scores":'.length, -',"status":1}'.length), leftOut.get("scores")];
   };
@@ -133,10 +135,10 @@ Deno.test("R6, R10: of scores that are too large or too deep only the bad ones a
   assertEquals(of(`{"a":${deep},"b":1},"scores":{"c":2}`), ['{"c":2}', undefined]);
 });
 
-Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", () => {
+Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty", () => {
   for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
     for (const name of ["metadata", "output", "scores"]) {
-      const body = kept(`{"${name}":${list}}`, "fields");
+      const body = cutValid(`{"${name}":${list}}`, "fields");
       assertEquals([body.text, body.value, [...body.leftOut]], [
         `{"${name}":[]}`,
         { [name]: [] },
@@ -144,21 +146,21 @@ Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", (
       ]);
     }
   }
-  assertEquals(kept('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
+  assertEquals(cutValid('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
 });
 
-Deno.test("R10: names of unknown fields are kept to be told, and not all of thousands", () => {
-  const body = kept(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
+Deno.test("R10: names of unknown fields are kept for the report, up to a limit", () => {
+  const body = cutValid(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
   assertEquals([Object.keys(body.value), body.value.id], [["__proto__", "a", "id"], 3]);
   const many = Array.from({ length: 5_000 }, (_, n) => `"name${n}":[${n}]`).join();
   for (const [shape, last] of [["fields", "id"], ["events", "events"]] as const) {
-    const { value } = kept(`{${many},"${last}":null}`, shape);
+    const { value } = cutValid(`{${many},"${last}":null}`, shape);
     assertEquals([Object.keys(value).length, value[last]], [33, null]);
   }
-  assertEquals(kept(`{"${"k".repeat(100_000)}":1}`, "fields").text, "{}");
+  assertEquals(cutValid(`{"${"k".repeat(100_000)}":1}`, "fields").text, "{}");
 });
 
-Deno.test("R10: what is no JSON object, or no UTF-8, is refused wherever that shows", () => {
+Deno.test("R10: a body that is not a JSON object or not UTF-8 is refused, wherever that shows", () => {
   const wrong = ["", " ", "[]", "null", "{", '{"a":1', '{"a":1}}', '{"a":1} x', '{"a"1}', "{a:1}"];
   wrong.push('{"a":[1,]}', '{"a":1,}', '{"a":[}', '{"output":{"a":tru}}', '{"x":"\u0001"}');
   for (const text of wrong) {
@@ -171,24 +173,24 @@ Deno.test("R10: what is no JSON object, or no UTF-8, is refused wherever that sh
   assertEquals(body.ok ? null : body.problem.code, "invalid_json");
 });
 
-Deno.test("R10: a batch is cut into its events, and one too many ends it", () => {
-  const body = kept('{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }', "events");
+Deno.test("R10: a batch is cut into its events, and one event too many stops the scan", () => {
+  const body = cutValid('{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }', "events");
   assertEquals(body.events?.map(({ text }) => text), ['{"a":1.0}', "{}", "3"]);
-  assertEquals(kept('{"events":[{}],"events":null}', "events").events, undefined);
-  assertEquals(kept('{"events":{}}', "events").value, { events: {} });
+  assertEquals(cutValid('{"events":[{}],"events":null}', "events").events, undefined);
+  assertEquals(cutValid('{"events":{}}', "events").value, { events: {} });
   const most = "{},".repeat(EVENTS_PER_BATCH_MAX - 1);
-  assertEquals(kept(`{"events":[${most}{}]}`, "events").events?.length, EVENTS_PER_BATCH_MAX);
-  // The rest is not even looked at.
+  assertEquals(cutValid(`{"events":[${most}{}]}`, "events").events?.length, EVENTS_PER_BATCH_MAX);
+  // The remaining text is not scanned.
   assertEquals(code(`{"events":[${most}{},{}, nonsense`, "events"), "batch_too_large");
 });
 
-Deno.test("R7: an event that is too large keeps its figures beside the beginning of its data", () => {
+Deno.test("R7: an event that is too large keeps its metrics and the beginning of its data", () => {
   const usage = '{"input_tokens":12345678901234567890}';
-  const figures = `"model":"m","usage":${usage},"model":"n"`;
-  const rest = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
-  const data = `{${figures},${rest}}`;
+  const metricMembers = `"model":"m","usage":${usage},"model":"n"`;
+  const remainder = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
+  const data = `{${metricMembers},${remainder}}`;
   const event = `{"type":"llm_call","data":${data},"unknown":${data},"id":"a"}`;
-  const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+  const [found] = cutValid(`{"events":[${event}]}`, "events").events ?? [];
   assert(found !== undefined && found.isTruncated);
   const preview = JSON.stringify(Array.from(data).slice(0, PREVIEW_CHARS_MAX).join(""));
   assertEquals(
@@ -199,10 +201,10 @@ Deno.test("R7: an event that is too large keeps its figures beside the beginning
   );
 });
 
-Deno.test("R7: a figure is no way around the limit", () => {
+Deno.test("R7: metrics cannot bypass the size limit", () => {
   const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
   const of = (members: string) => {
-    const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+    const [event] = cutValid(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
     const { truncated: _, bytes: __, preview: ___, ...figures } =
       JSON.parse(event?.text ?? "").data;
     return figures;
@@ -215,7 +217,7 @@ Deno.test("R7: a figure is no way around the limit", () => {
   assertEquals(Object.keys(of(all.map((name) => `"${name}":"${long}"`).join())).length, 4);
 });
 
-Deno.test("R7: the counts of a container that is no figure price as they do uncut", () => {
+Deno.test("R7: the counts of a cut container price the same as those of the uncut one", () => {
   const anthropic = { input_tokens: 5, output_tokens: 7, cache_read_input_tokens: "11" };
   const written = { ephemeral_5m_input_tokens: 13, ephemeral_1h_input_tokens: 17 };
   const openai = { prompt_tokens: 1e3, completion_tokens: 20 };
@@ -241,7 +243,7 @@ Deno.test("R7: the counts of a container that is no figure price as they do uncu
     ];
     for (const payload of payloads) {
       const data = { model: "m", ...payload, filler: text };
-      const [event] = kept(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
+      const [event] = cutValid(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
       assert(event !== undefined && event.isTruncated);
       assert(event.text.length < 2 * USAGE_FIELD_BYTES_MAX);
       const { call } = readLlmCall(JSON.parse(event.text).data);
@@ -251,13 +253,13 @@ Deno.test("R7: the counts of a container that is no figure price as they do uncu
   }
 });
 
-Deno.test("R7: a figure that is repeated takes its room once", () => {
+Deno.test("R7: a repeated metric uses its space once", () => {
   const long = JSON.stringify("m".repeat(USAGE_FIELD_BYTES_MAX - 2));
   const members = `${
     `"model":${long},`.repeat(6)
   }"model":"m","input_tokens":1,"usage":{"a":${long}}`;
   const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
-  const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+  const [event] = cutValid(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
   const { model, input_tokens, usage } = JSON.parse(event?.text ?? "").data;
   assertEquals([model, input_tokens, usage], ["m", 1, {}]);
 });
@@ -266,20 +268,20 @@ Deno.test("R7: data that is too deep is truncated, data that fits is not", () =>
   const nest = (levels: number) => "[".repeat(levels - 1) + "]".repeat(levels - 1);
   for (const [levels, isTruncated] of [[64, false], [65, true], [500_000, true]] as const) {
     const event = `{"data":{"a":${nest(levels)}}}`;
-    const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+    const [found] = cutValid(`{"events":[${event}]}`, "events").events ?? [];
     assertEquals(found?.isTruncated, isTruncated, String(levels));
     if (!isTruncated) assertEquals(found?.text, event);
   }
-  // What nobody reads counts neither for size nor for depth.
+  // Fields that are not read count for neither size nor depth.
   const event = `{"data":{"a":1.0},"x":${nest(90)},"y":"${"y".repeat(EVENT_BYTES_MAX)}"}`;
-  const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+  const [found] = cutValid(`{"events":[${event}]}`, "events").events ?? [];
   assertEquals(
     found,
     { text: '{"x":null,"y":null,"data":{"a":1.0}}', isTruncated: false } as typeof found,
   );
 });
 
-Deno.test("R10: no turn is long", () => {
+Deno.test("R10: parsing never blocks the event loop for long", () => {
   const bytes = encoder.encode(`{"x":[${"{},".repeat(700_000)}{}],"events":[]}`);
   let turns = 0;
   for (const _ of cutBody(bytes, "events")) turns++;

@@ -1,4 +1,4 @@
-/** The fast paths hold no rule of their own: what they accept is what mending and the schema make of it. */
+/** The fast paths have no rules of their own: they agree with mending and the schema. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Losses } from "../../../../domain/core/losses.ts";
@@ -16,7 +16,7 @@ type FastPath = (sent: Record<string, unknown>) => object | null;
 
 const RUN = `run_eu_${"0a".repeat(16)}`, EVENT = `evt_us_${"1b".repeat(16)}`;
 
-/** Values around every rule of the bodies, right and wrong, for any field. */
+/** Values around every rule of the bodies, valid and invalid, for any field. */
 const anyValue = fc.oneof(
   fc.constantFrom(RUN, EVENT, RUN.toUpperCase(), "run_xx_" + RUN.slice(7), null, undefined, true),
   fc.constantFrom("2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00+00:00", "2026-02-30T00:00:00Z"),
@@ -28,12 +28,12 @@ const anyValue = fc.oneof(
   fc.jsonValue(),
 );
 
-/** Fields that make the fast path of an opening give up, and the other name of an event's id. */
+/** Fields that make the fast path of an opening fall back, and the alias of an event's id. */
 const RARE = [
   ..."parent_run_id goal idle_timeout_seconds idle_timeout_status external_id".split(" "),
 ];
 
-/** What happens to a body between its fast path and its schema. */
+/** Processing of a body between its fast path and its schema. */
 const MENDS: Record<string, (sent: Record<string, unknown>, losses: Losses) => unknown> = {
   event: mendEvent,
   open: (sent, losses) => (mendOpen(sent, JSON.stringify(sent), losses), sent),
@@ -41,7 +41,7 @@ const MENDS: Record<string, (sent: Record<string, unknown>, losses: Losses) => u
   heartbeat: (sent, losses) => (mendHeartbeat(sent, JSON.stringify(sent), losses), sent),
 };
 
-/** For each body: its checks, and a right value for each of its fields. */
+/** For each body: its checks, and a valid value for each of its fields. */
 const BODIES: Record<string, [FastPath, Schema<unknown>, Record<string, unknown>]> = {
   open: [fastOpen, openBody, {
     id: RUN,
@@ -88,22 +88,22 @@ const BODIES: Record<string, [FastPath, Schema<unknown>, Record<string, unknown>
 for (const [name, [check, schema, right]] of Object.entries(BODIES)) {
   const fields = Object.keys(right);
 
-  Deno.test(`${name}: what the fast path accepts is what the schema makes of it`, () => {
+  Deno.test(`${name}: the fast path accepts only bodies that the schema parses to the same value`, () => {
     let accepted = 0;
     const changes = fc.dictionary(fc.constantFrom(...fields, ...RARE), anyValue, { maxKeys: 3 });
     fc.assert(
       fc.property(fc.subarray(fields), changes, (kept, changed) => {
-        const sent = {
+        const input = {
           ...Object.fromEntries(kept.map((field) => [field, right[field]])),
           ...changed,
         };
-        const answer = check(sent);
+        const answer = check(input);
         if (answer === null) return;
         accepted++;
         const losses = new Losses();
-        const judged = schema.safeParse(MENDS[name]?.({ ...sent }, losses) ?? sent);
-        assert(losses.isEmpty, `something is lost of ${JSON.stringify(sent)}`);
-        assert(judged.success, `the schema refuses ${JSON.stringify(sent)}`);
+        const judged = schema.safeParse(MENDS[name]?.({ ...input }, losses) ?? input);
+        assert(losses.isEmpty, `something is lost of ${JSON.stringify(input)}`);
+        assert(judged.success, `the schema refuses ${JSON.stringify(input)}`);
         assertEquals({ ...answer }, { ...judged.data as object, ...absent(answer, judged.data) });
       }),
       { numRuns: 20_000 },
@@ -112,7 +112,7 @@ for (const [name, [check, schema, right]] of Object.entries(BODIES)) {
   });
 }
 
-/** Fields that one side has as `undefined` and the other leaves out mean the same. */
+/** Treats fields that are `undefined` on one side and absent on the other as equal. */
 function absent(answer: object, data: unknown): Record<string, undefined> {
   const missing = Object.keys(answer).filter((key) => !(key in (data as object)));
   return Object.fromEntries(missing.map((key) => [key, undefined]));

@@ -1,4 +1,4 @@
-/** Payload fields that do not fit are mended, and every loss is told and flagged. */
+/** Invalid payload fields are repaired, and every loss is reported and flagged. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Losses } from "../../../../domain/core/losses.ts";
@@ -44,7 +44,7 @@ function events(...list: readonly object[]) {
   return parsed.value;
 }
 
-Deno.test("R1: an empty array is an empty object wherever an object is wanted", () => {
+Deno.test("R1: an empty array is an empty object wherever an object is expected", () => {
   assertEquals(open({ metadata: [] }).metadata, []);
   assertEquals(finish({ output: [] }).output, "{}");
   assertEquals([finish({ scores: [] }).scores, finish({ scores: [] }).dropped], [[], null]);
@@ -52,17 +52,17 @@ Deno.test("R1: an empty array is an empty object wherever an object is wanted", 
   assertEquals(events(anEvent(1, { data: [] })).request[0]?.data, "{}");
 });
 
-Deno.test("R2: output is any JSON value, kept as its very text", () => {
+Deno.test("R2: output is any JSON value, kept as its exact text", () => {
   for (const text of ['["a", "b"]', '"done"', "1.0", "false", "[[ ]]", "12345678901234567890"]) {
-    const sent = `{"status":"success","finished_at":"2026-01-31T12:00:00Z","output":${text}}`;
-    const parsed = parseFinish(bodyOf(sent), context);
+    const input = `{"status":"success","finished_at":"2026-01-31T12:00:00Z","output":${text}}`;
+    const parsed = parseFinish(bodyOf(input), context);
     assert(parsed.ok);
     assertEquals([parsed.value.request.output, parsed.value.losses], [text, null]);
   }
   assertEquals(finish({ output: null }).output, undefined);
 });
 
-Deno.test("R6: scores that are none are dropped and told, the others stay in their order", () => {
+Deno.test("R6: invalid scores are dropped and reported, the others keep their order", () => {
   const odd = finish({ scores: { b: 1, "2": null, a: true, "1": 0.5, c: "x", "": 1 } });
   assertEquals(odd.dropped, "scores=3");
   assertEquals(odd.flags, ["dropped_fields"]);
@@ -75,7 +75,7 @@ Deno.test("R6: scores that are none are dropped and told, the others stay in the
   assertEquals(names, ["b", "a", "1", "__proto__"]);
 });
 
-Deno.test("R6: of too many scores the first stay, and scores that are no object are dropped whole", () => {
+Deno.test("R6: the first scores are kept up to the limit, and scores that are not an object are dropped completely", () => {
   const many = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`s${n}`, n]));
   const cut = finish({ scores: { bad: null, ...many } });
   assertEquals([cut.scores?.length, cut.dropped], [200, "scores=51"]);
@@ -85,7 +85,7 @@ Deno.test("R6: of too many scores the first stay, and scores that are no object 
   }
 });
 
-Deno.test("R7: texts are cut to their limit between characters, told and flagged", () => {
+Deno.test("R7: texts are cut to their limit between characters, reported and flagged", () => {
   const cut = open({
     goal: "😀".repeat(16_385),
     feature: "f".repeat(300),
@@ -100,20 +100,20 @@ Deno.test("R7: texts are cut to their limit between characters, told and flagged
   assertEquals(flags, ["truncated"]);
 });
 
-Deno.test("R7: what is cut is the longest beginning that fits", () => {
+Deno.test("R7: a cut keeps the longest beginning that fits", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 40 }).map((sent) => sent.toWellFormed());
   fc.assert(fc.property(text, fc.integer({ min: 1, max: 30 }), (sent, max) => {
     assertEquals(cutText(sent, max), [...sent].slice(0, max).join(""));
   }));
 });
 
-Deno.test("R7: half a character is replaced rather than refused", () => {
+Deno.test("R7: a lone surrogate is replaced, not refused", () => {
   const odd = open({ goal: "a\ud800b", customer_id: "\udc00" });
   assertEquals([odd.goal, odd.customerId], ["a\ufffdb", "\ufffd"]);
   assertEquals([odd.dropped, odd.flags], ["customer_id=1, goal=1", ["dropped_fields"]]);
 });
 
-Deno.test("R8: a number or a boolean is a label by its text, to the last digit", () => {
+Deno.test("R8: a number or a boolean label becomes its text, to the last digit", () => {
   const text = JSON.stringify(aRun(1)).replace(
     "{",
     '{"customer_id":12345678901234567890,"feature":1.0,',
@@ -136,7 +136,7 @@ Deno.test("R8: a number or a boolean is a label by its text, to the last digit",
   ]);
 });
 
-Deno.test("R8: a label of any other kind is dropped, told and flagged", () => {
+Deno.test("R8: a label of any other type is dropped, reported and flagged", () => {
   const odd = open({ customer_id: { id: 1 }, feature: ["x"] });
   assertEquals([odd.customerId, odd.feature], [undefined, undefined]);
   assertEquals([odd.dropped, odd.flags], ["customer_id=1, feature=1", ["dropped_fields"]]);
@@ -146,13 +146,13 @@ Deno.test("R8: a label of any other kind is dropped, told and flagged", () => {
   }
 });
 
-Deno.test("R9: malformed links and time-outs are dropped, told and flagged", () => {
+Deno.test("R9: malformed links and timeouts are dropped, reported and flagged", () => {
   const fields = { parent_run_id: "nope", idle_timeout_seconds: 90.5, idle_timeout_status: "ok" };
   const odd = open(fields, "00-xyz");
   assertEquals([odd.parentRunId, odd.trace], [undefined, undefined]);
   assertEquals([odd.idleTimeoutSeconds, odd.idleTimeoutStatus], [undefined, undefined]);
-  const told = "parent_run_id=1, idle_timeout_seconds=1, idle_timeout_status=1, traceparent=1";
-  assertEquals([odd.dropped, odd.flags], [told, ["dropped_fields"]]);
+  const actual = "parent_run_id=1, idle_timeout_seconds=1, idle_timeout_status=1, traceparent=1";
+  assertEquals([odd.dropped, odd.flags], [actual, ["dropped_fields"]]);
   const { request, losses } = events(
     anEvent(1, { turn: 0 }),
     anEvent(2, { turn: 2 }),
@@ -162,7 +162,7 @@ Deno.test("R9: malformed links and time-outs are dropped, told and flagged", () 
   assertEquals(losses?.dropped, "turn=2");
 });
 
-Deno.test("R11: fields that a call does not know are told, each name once", () => {
+Deno.test("R11: unknown fields are reported, each name once", () => {
   assertEquals(open({ statuss: 1, "x y\n": 2 }).ignored, "statuss, x?y?");
   assertEquals(open({}).ignored, null);
   const { losses } = events(anEvent(1, { tturn: 1 }), anEvent(2, { tturn: 1, external_id: "x" }));
@@ -175,13 +175,13 @@ Deno.test("R11: fields that a call does not know are told, each name once", () =
   assertEquals(score.value.losses?.ignored, "valeu");
 });
 
-Deno.test("R11: of many unknown fields 20 are named, each shortened, and the rest is one entry", () => {
+Deno.test("R11: of many unknown fields 20 are named, each shortened, and one entry counts the others", () => {
   const many = Object.fromEntries(
     Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(100)}`, n]),
   );
-  const told = open(many).ignored ?? "";
-  assertEquals(told.split(", ").length, 21);
-  assert(told.endsWith(", (other)") && told.length < 1_500);
+  const reported = open(many).ignored ?? "";
+  assertEquals(reported.split(", ").length, 21);
+  assert(reported.endsWith(", (other)") && reported.length < 1_500);
 });
 
 Deno.test("R17: an event of type score with a name and a value is a score", () => {
@@ -195,7 +195,7 @@ Deno.test("R17: an event of type score with a name and a value is a score", () =
   }
 });
 
-Deno.test("losses: labels that the plan does not keep are told but no flag", () => {
+Deno.test("losses: labels that the plan does not keep are reported but not flagged", () => {
   const losses = new Losses();
   assert(losses.isEmpty);
   losses.drop("metadata", 0);
@@ -209,7 +209,7 @@ Deno.test("losses: labels that the plan does not keep are told but no flag", () 
   assertEquals(losses.lost, ["goal", "turn"]);
 });
 
-Deno.test("R1 to R9: whatever payload fields hold, an open, a finish and a heartbeat are taken", () => {
+Deno.test("R1 to R9: open, finish and heartbeat are accepted with any payload fields", () => {
   const value = fc.oneof(
     fc.jsonValue(),
     fc.string({ unit: "binary" }),

@@ -1,4 +1,4 @@
-/** The payloads of a batch are slices of its text, wherever they stand in it. */
+/** The payloads of a batch are slices of its text, at any position. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
@@ -12,7 +12,7 @@ function parse(text: string) {
   return parseEvents(body.value);
 }
 
-/** The payloads kept of a batch that is right. */
+/** Returns the payloads kept from a valid batch. */
 function payloadsOf(text: string): string[] {
   const parsed = parse(text);
   assert(parsed.ok, JSON.stringify(parsed));
@@ -25,7 +25,7 @@ function eventText(n: number, member: string, fields: object = {}): string {
   return `${JSON.stringify(rest).slice(0, -1)},${member}}`;
 }
 
-Deno.test("payloads: the key may be spelled with escapes, and others may look like it", () => {
+Deno.test("payloads: the key may be escaped, and similar keys are not confused with it", () => {
   const { data: _, ...rest } = anEvent(1, { type: "custom" });
   const before = JSON.stringify(rest).slice(0, -1);
   const members = [
@@ -41,7 +41,7 @@ Deno.test("payloads: the key may be spelled with escapes, and others may look li
   }
 });
 
-Deno.test("payloads: of a repeated list of events the last one counts, its sizes too", () => {
+Deno.test("payloads: if the list of events is repeated, the last one and its sizes count", () => {
   const large = eventText(1, `"data":{"a":"${"x".repeat(EVENT_BYTES_MAX)}"}`);
   const [one, two] = [eventText(2, '"data":{"n":2.0}'), eventText(3, '"data":{"n":3.0}')];
   const other = '"more":{"events":[{"data":{}}]}';
@@ -53,14 +53,14 @@ Deno.test("payloads: of a repeated list of events the last one counts, its sizes
   assertEquals([whole, cut?.slice(0, 17)], ['{"n":3.0}', '{"truncated":true']);
 });
 
-Deno.test("R7: an event's size is that of its own text in UTF-8, to the byte", () => {
+Deno.test("R7: an event's size is the UTF-8 size of its own text, to the byte", () => {
   const frame = new TextEncoder().encode(eventText(1, '"data":{"a":""}')).length;
   for (const [unit, bytes] of [["x", 1], ["é", 2], ["€", 3], ["😀", 4]] as const) {
     const count = Math.floor((EVENT_BYTES_MAX - frame) / bytes);
-    const rest = "x".repeat(EVENT_BYTES_MAX - frame - count * bytes);
-    const fits = eventText(1, `"data":{"a":"${unit.repeat(count)}${rest}"}`);
+    const remainder = "x".repeat(EVENT_BYTES_MAX - frame - count * bytes);
+    const fits = eventText(1, `"data":{"a":"${unit.repeat(count)}${remainder}"}`);
     const [kept] = payloadsOf(`{ "events" : [ ${fits} ] }`);
-    assertEquals(kept?.length, unit.length * count + rest.length + 8, unit);
+    assertEquals(kept?.length, unit.length * count + remainder.length + 8, unit);
     const over = parse(
       `{"events":[${eventText(0, '"data":{}')},${fits.replace('"a"', '"ab"')}]}`,
     );
@@ -73,7 +73,7 @@ Deno.test("R7: an event's size is that of its own text in UTF-8, to the byte", (
   }
 });
 
-Deno.test("payloads: every event keeps its own slice, with space anywhere", () => {
+Deno.test("payloads: every event keeps its own slice, with white space anywhere", () => {
   const space = fc.constantFrom("", " ", "\n\t", "\r\n ");
   const data = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
     .map((value) => JSON.stringify(value));

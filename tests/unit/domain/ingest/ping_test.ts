@@ -17,7 +17,7 @@ function ping(text: string, tokenAgent: string | null = null, keepsNotes = true)
   return readPing(query(text), tokenAgent, keepsNotes);
 }
 
-/** The heartbeat a query stands for, or the code of its refusal. */
+/** Returns the heartbeat of a query, or the code of its refusal. */
 function heartbeat(text: string) {
   const read = ping(text);
   if (!read.ok) return read.problem.code;
@@ -26,7 +26,7 @@ function heartbeat(text: string) {
   return parsed.ok ? parsed.value.request : parsed.problem.code;
 }
 
-Deno.test("decisions, section 3: any parameters are read as they were percent-encoded", () => {
+Deno.test("decisions, section 3: any parameters are percent-decoded", () => {
   const pairs = fc.array(
     fc.tuple(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme", minLength: 1 })),
   );
@@ -37,7 +37,7 @@ Deno.test("decisions, section 3: any parameters are read as they were percent-en
   }));
 });
 
-Deno.test("decisions, section 3: an empty value means absent and the first of repeated names wins", () => {
+Deno.test("decisions, section 3: an empty value counts as absent, and the first of repeated names wins", () => {
   assertEquals([...query("a=&b=1&b=2&c&a=3&&=")], [["b", "1"], ["a", "3"]]);
 });
 
@@ -49,7 +49,7 @@ Deno.test("a plus is a space, a value may contain equals signs, names are decode
   ]);
 });
 
-Deno.test("what is not percent-encoded UTF-8 is invalid_field, named as it was sent", () => {
+Deno.test("a parameter that is not percent-encoded UTF-8 is invalid_field, named as sent", () => {
   const problems = ["agent=%ff", "agent=%", "%ff=1", "a=%E0%A4%A"].map((text) => {
     const parsed = parseQuery(text);
     return parsed.ok ? null : [parsed.problem.code, parsed.problem.field];
@@ -62,7 +62,7 @@ Deno.test("what is not percent-encoded UTF-8 is invalid_field, named as it was s
   ]);
 });
 
-Deno.test("decisions, section 3: every parameter reaches the heartbeat's field of its name", () => {
+Deno.test("decisions, section 3: every parameter is passed to the heartbeat field of the same name", () => {
   const text = `agent=a&status=fail&id=${runId(1)}&cost_usd=1.5e-1&duration_ms=7&model=m&` +
     "provider=p&input_tokens=3&output_tokens=4&cached_input_tokens=2&other=ignored&" +
     "started_at=2026-01-31T12:00:00Z&finished_at=2026-01-31T12:00:01Z";
@@ -91,7 +91,7 @@ Deno.test("decisions, section 3: every parameter reaches the heartbeat's field o
   });
 });
 
-Deno.test("decisions, section 3: an exit code of 0 is ok, of 124 timeout, else fail", () => {
+Deno.test("decisions, section 3: exit code 0 is ok, 124 is timeout, any other is fail", () => {
   const status = (code: string) => {
     const request = heartbeat(`agent=a&exit_code=${code}`);
     return typeof request === "string" ? request : request.status;
@@ -112,22 +112,22 @@ Deno.test("decisions, section 3: an exit code of 0 is ok, of 124 timeout, else f
   );
 });
 
-Deno.test("decisions, section 3: the exit code counts only where no status is sent", () => {
+Deno.test("decisions, section 3: the exit code counts only if no status is sent", () => {
   const request = heartbeat("agent=a&status=ok&exit_code=nonsense");
   assertEquals(typeof request === "string" ? request : request.status, "ok");
 });
 
-Deno.test("decision 34: numbers that JSON has no form for are refused, never guessed", () => {
+Deno.test("decision 34: numbers that JSON cannot express are refused, never guessed", () => {
   for (const text of ["0x10", "1_000", "+1", ".5", "1.", "Infinity", "NaN", " 1", "1 ", "--1"]) {
-    const sent = encodeURIComponent(text);
-    assertEquals(heartbeat(`agent=a&duration_ms=${sent}`), "invalid_field", text);
-    assertEquals(heartbeat(`agent=a&cost_usd=${sent}`), "invalid_field", text);
+    const input = encodeURIComponent(text);
+    assertEquals(heartbeat(`agent=a&duration_ms=${input}`), "invalid_field", text);
+    assertEquals(heartbeat(`agent=a&cost_usd=${input}`), "invalid_field", text);
   }
   assertEquals(heartbeat("agent=a&duration_ms=1.5"), "invalid_field");
   assertEquals(heartbeat("agent=a&cost_usd=1e999"), "invalid_field");
 });
 
-Deno.test("decision 2: a ping token's agent is the default and a named one stays", () => {
+Deno.test("decision 2: a ping token's agent is the default; an explicit agent is kept", () => {
   const agents = ["status=ok", "agent=b"].map((text) => {
     const read = ping(text, "a");
     return read.ok ? read.value.body.value.agent : read.problem;
@@ -136,7 +136,7 @@ Deno.test("decision 2: a ping token's agent is the default and a named one stays
   assertEquals(heartbeat("status=ok"), "missing_field");
 });
 
-Deno.test("R7: a note is kept up to 256 characters, and what is cut or dropped is told", () => {
+Deno.test("R7: a note keeps up to 256 characters, and cut or dropped text is reported", () => {
   const note = (length: number, keepsNotes = true) => {
     const text = `agent=a&metadata=${encodeURIComponent("😀".repeat(length))}`;
     const read = ping(text, null, keepsNotes);

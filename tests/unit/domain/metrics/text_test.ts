@@ -3,7 +3,7 @@ import { Histogram } from "../../../../domain/metrics/histogram.ts";
 import { type MetricFamily, metricsText } from "../../../../domain/metrics/text.ts";
 import { Scrape } from "../../../support/oracles/prometheus.ts";
 
-Deno.test("text: each family has its help, its type and its figures, byte for byte", () => {
+Deno.test("text: each family has its help, type and samples, byte for byte", () => {
   const sizes = new Histogram([1, 2.5]);
   for (const value of [0.5, 1, 2, 9]) sizes.observe(value);
   const families: MetricFamily[] = [
@@ -42,7 +42,7 @@ Deno.test("text: each family has its help, its type and its figures, byte for by
   );
 });
 
-Deno.test("text: quotes, backslashes and line ends in labels and help come back as they were", () => {
+Deno.test("text: quotes, backslashes and newlines in labels and help round-trip", () => {
   const odd = 'a "quoted" back\\slash\nline, with {braces}';
   const text = metricsText([
     {
@@ -55,7 +55,7 @@ Deno.test("text: quotes, backslashes and line ends in labels and help come back 
   assertEquals(new Scrape(text).value("odd", { odd }), 1);
 });
 
-Deno.test("histogram: a value on a bound is in its bucket, and every value is in one", () => {
+Deno.test("histogram: every value is in one bucket, and bounds are inclusive", () => {
   const sizes = new Histogram([1, 2]);
   for (const value of [0, 1, 1.0001, 2, 3, Infinity]) sizes.observe(value);
   assertEquals(sizes.counts, [2, 2, 2]);

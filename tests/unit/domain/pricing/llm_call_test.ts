@@ -1,11 +1,11 @@
-/** Which figures of a model call are read, and which are named because they cannot be. */
+/** Metrics of a model call: which are read, and which are named as unreadable. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { LABEL_CHARS_MAX } from "../../../../domain/core/limits.ts";
 import { readLlmCall } from "../../../../domain/pricing/llm_call.ts";
 import { USAGE_FIELDS } from "../../../../domain/pricing/usage_fields.ts";
 
-/** The counts of a payload: input, output, cached, written; null where there are none. */
+/** Counts of a payload: input, output, cached, written; null if absent. */
 function countsOf(data: Record<string, unknown>) {
   const { call } = readLlmCall(data);
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = call;
@@ -14,7 +14,7 @@ function countsOf(data: Record<string, unknown>) {
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-Deno.test("R3: numbers and plain decimal text are read, everything else is named", () => {
+Deno.test("R3: numbers and plain decimal text are read, any other value is named as unreadable", () => {
   const readable = [[7, 7], [0, 0], [7.0, 7], ["7", 7], ["7.0", 7], ["007", 7], [MAX, MAX]];
   for (const [sent, read] of readable) {
     const { call, unreadable } = readLlmCall({ input_tokens: sent, output_tokens: 1 });
@@ -24,14 +24,14 @@ Deno.test("R3: numbers and plain decimal text are read, everything else is named
     ...[-1, 10.5, MAX + 1, Infinity, NaN, "10.5", "1e3", "-1", "", " 7", "seven", "0x7"],
     ...[true, [], {}, "9".repeat(30)],
   ];
-  for (const sent of unreadable) {
-    const read = readLlmCall({ input_tokens: sent, output_tokens: 1 });
-    assertEquals(read.unreadable, ["input_tokens"], JSON.stringify(sent));
+  for (const input of unreadable) {
+    const read = readLlmCall({ input_tokens: input, output_tokens: 1 });
+    assertEquals(read.unreadable, ["input_tokens"], JSON.stringify(input));
     assertEquals([read.call.counted, read.call.inputTokens, read.call.outputTokens], [true, 0, 1]);
   }
 });
 
-Deno.test("R3: a fraction of latency is rounded; null is absent", () => {
+Deno.test("R3: fractional latency is rounded; null is absent", () => {
   const of = (fields: object) => readLlmCall({ input_tokens: 1, ...fields }).unreadable;
   assertEquals(of({ latency_ms: 12.7 }), []);
   assertEquals(of({ latency_ms: "12.7", reasoning_tokens: "3" }), []);
@@ -46,7 +46,7 @@ Deno.test("R5: a call without a readable count is not counted", () => {
   assertEquals(countsOf({ model: "m", input_tokens: 0 }), [0, 0, 0, 0]);
 });
 
-Deno.test("R8: a model or a provider is its text; a longer one is cut, and others are named", () => {
+Deno.test("R8: a model or provider is stored as text; long names are cut and other types are named", () => {
   const of = (model: unknown) => {
     const { call, unreadable, isCut } = readLlmCall({ input_tokens: 1, output_tokens: 1, model });
     return [call.model, unreadable, isCut];
@@ -64,7 +64,7 @@ Deno.test("R8: a model or a provider is its text; a longer one is cut, and other
   }
 });
 
-Deno.test("R4: the contract's fields win, then the members of a provider, then its names alone", () => {
+Deno.test("R4: the contract's fields win over the provider's members, and those over bare names", () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4 };
   assertEquals(countsOf({ input_tokens: 1, usage }), [1, 4, 0, 0]);
   assertEquals(countsOf({ input_tokens: "x", usage }), [3, 4, 0, 0]);
@@ -76,7 +76,7 @@ Deno.test("R4: the contract's fields win, then the members of a provider, then i
   assertEquals([call.outputTokens, unreadable], [2, ["usage.prompt_tokens"]]);
 });
 
-Deno.test("R4: whether cached tokens are part of the input follows from the names of the details", () => {
+Deno.test("R4: the names of the details decide whether cached tokens are part of the input", () => {
   const usage = { input_tokens: 100, output_tokens: 1 };
   const details = { cached_tokens: 60, cache_write_tokens: 30 };
   assertEquals(countsOf({ usage: { ...usage, input_tokens_details: details } }), [100, 1, 60, 30]);
@@ -86,21 +86,21 @@ Deno.test("R4: whether cached tokens are part of the input follows from the name
   assertEquals(countsOf({ usage: { ...usage, ...read, ...written } }), [190, 1, 60, 30]);
   const parts = { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 5 };
   assertEquals(countsOf({ usage: { ...usage, cache_creation: parts } }), [115, 1, 0, 15]);
-  // The same names at the top level; the contract's own counts what was cached as input.
+  // The same names at the top level; the contract's own names count cached tokens as input.
   assertEquals(countsOf({ ...usage, ...read, ...written }), [190, 1, 60, 30]);
   assertEquals(countsOf({ ...usage, input_tokens_details: details }), [100, 1, 60, 30]);
   assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...written }), [100, 1, 60, 30]);
   assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...read }), [100, 1, 60, 0]);
 });
 
-Deno.test("R4: an input that passes 2^53 with its cached tokens cannot be read", () => {
+Deno.test("R4: an input that exceeds 2^53 with its cached tokens is unreadable", () => {
   const usage = { input_tokens: MAX, cache_read_input_tokens: 1, output_tokens: 2 };
   const { call, unreadable } = readLlmCall({ usage });
   assertEquals(unreadable, ["usage.input_tokens"]);
   assertEquals([call.inputTokens, call.cachedInputTokens, call.outputTokens], [0, 0, 2]);
 });
 
-Deno.test("R12: a call is part of a batch by its mode, or by the tier that its provider names", () => {
+Deno.test("R12: a call belongs to a batch by its mode or by its provider's service tier", () => {
   const isBatch = (data: object) => readLlmCall({ input_tokens: 1, output_tokens: 1, ...data });
   assertEquals(isBatch({ mode: "batch" }).call.isBatch, true);
   assertEquals(isBatch({ usage: { service_tier: "batch" } }).call.isBatch, true);
@@ -109,7 +109,7 @@ Deno.test("R12: a call is part of a batch by its mode, or by the tier that its p
   }
 });
 
-Deno.test("the quick reading says what the whole one says, and the figures' members are enough", () => {
+Deno.test("the fast reader agrees with the full reader, and needs only the metric members", () => {
   const count = fc.oneof(fc.nat(), fc.constantFrom("5", 1.5, -1, null, undefined, MAX));
   const names = [...USAGE_FIELDS].filter((name) =>
     !["usage", "usageMetadata", "meta"].includes(name)
@@ -120,14 +120,14 @@ Deno.test("the quick reading says what the whole one says, and the figures' memb
     ...{ model: text, provider: text, mode: text, modelVersion: text },
     other: fc.jsonValue(),
   }, { requiredKeys: [] });
-  let quick = 0;
+  let fastCount = 0;
   fc.assert(fc.property(data, (sent) => {
     const read = readLlmCall(sent);
-    // An empty `usage` says nothing, and takes the long way.
+    // An empty `usage` has no counts and takes the slow path.
     assertEquals(readLlmCall({ ...sent, usage: {} }), read);
-    const kept = Object.entries(sent).filter(([name]) => USAGE_FIELDS.has(name));
-    assertEquals(readLlmCall(Object.fromEntries(kept)), read);
-    if (read.call.counted && read.unreadable.length === 0) quick++;
+    const retained = Object.entries(sent).filter(([name]) => USAGE_FIELDS.has(name));
+    assertEquals(readLlmCall(Object.fromEntries(retained)), read);
+    if (read.call.counted && read.unreadable.length === 0) fastCount++;
   }));
-  assert(quick > 0);
+  assert(fastCount > 0);
 });

@@ -7,7 +7,7 @@ import { dollars, picodollars } from "../../../../domain/pricing/money.ts";
 /** Picodollars of any amount a client may send (decision 34). */
 const amounts = fc.bigInt({ min: 0n, max: BigInt(COST_USD_MAX) * 10n ** 12n });
 
-/** An amount as a decimal text with all twelve places. */
+/** Formats an amount as a decimal text with twelve places. */
 function decimalText(amount: bigint): string {
   const digits = amount.toString().padStart(13, "0");
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`;
@@ -18,7 +18,7 @@ function written(amount: bigint): number {
   return JSON.parse(JSON.stringify(dollars(amount)));
 }
 
-Deno.test("R16: dollars in JSON have all digits, whatever the amount and its sign", () => {
+Deno.test("R16: dollars in JSON have all digits, whatever the amount and sign", () => {
   const large = 10n ** 40n;
   const any = fc.oneof(
     fc.bigInt({ min: -large, max: large }),
@@ -42,14 +42,14 @@ Deno.test("R16: counts in JSON have all digits", () => {
   }));
 });
 
-Deno.test("money: dollars of up to 12 decimals come back as the number that was sent", () => {
+Deno.test("money: dollars of up to 12 decimals are returned as sent", () => {
   fc.assert(fc.property(amounts, (amount) => {
-    const sent = Number(decimalText(amount));
-    assertEquals(written(picodollars(sent)), sent);
+    const input = Number(decimalText(amount));
+    assertEquals(written(picodollars(input)), input);
   }));
 });
 
-Deno.test("money: up to 15 digits are taken exactly, digit by digit", () => {
+Deno.test("money: up to 15 digits are read exactly", () => {
   const digits = fc.bigInt({ min: 0n, max: 10n ** 15n - 1n });
   const places = fc.integer({ min: 0, max: 12 });
   fc.assert(fc.property(digits, places, (number, decimals) => {
@@ -73,14 +73,14 @@ const EXACT: readonly (readonly [usd: number, amount: bigint])[] = [
   [1e6, 1_000_000_000_000_000_000n],
 ];
 
-Deno.test("money: a tenth is a tenth, also where floating point would say otherwise", () => {
+Deno.test("money: a tenth is exactly a tenth, where floating point would differ", () => {
   for (const [usd, amount] of EXACT) {
     assertEquals(picodollars(usd), amount, String(usd));
     assertEquals(written(amount), Math.abs(usd), String(usd));
   }
 });
 
-Deno.test("money: sums are exact where dollars drift", () => {
+Deno.test("money: sums are exact where floating-point dollars drift", () => {
   const sum = Array.from({ length: 10 }, () => picodollars(0.1)).reduce((a, b) => a + b);
   assertEquals(written(sum), 1);
   assert(Array.from({ length: 10 }, () => 0.1).reduce((a, b) => a + b) !== 1);
@@ -96,7 +96,7 @@ Deno.test("money: digits beyond the twelfth decimal are rounded half up", () => 
   assertEquals(picodollars(0.1 + 0.2), 300_000_000_000n);
 });
 
-Deno.test("money: of two amounts the larger is never read as the smaller", () => {
+Deno.test("money: reading keeps the order of amounts", () => {
   const usd = fc.double({ min: 0, max: COST_USD_MAX, noNaN: true });
   fc.assert(fc.property(usd, usd, (a, b) => {
     const [less, more] = a < b ? [a, b] : [b, a];

@@ -25,7 +25,7 @@ function event(call?: LlmCall, ts = 0) {
 
 const CARD = cardOf(rateRow("m", 3, 5), rateRow("n", 7, 11));
 
-Deno.test("prices: each event has its cost and its row, and rows are kept once", () => {
+Deno.test("prices: each event has its cost and its row, and each row is stored once", () => {
   const batch = [
     event(aCall()),
     event(),
@@ -38,12 +38,12 @@ Deno.test("prices: each event has its cost and its row, and rows are kept once",
   assertEquals([by, costs], [[0, -1, 1, 0, -1], [35, 0, 81, 8, 0]]);
 });
 
-Deno.test("prices: no events and a card without rows have none", () => {
+Deno.test("prices: no events and an empty card give no prices", () => {
   assertEquals(priceEvents([], CARD), NO_PRICES);
   assertEquals(priceEvents([event(aCall())], NO_CARD), { matches: [], by: [-1], costs: [0] });
 });
 
-Deno.test("pricing rule 3: without a model or any count there is nothing to price", () => {
+Deno.test("pricing rule 3: a call without a model or any count is not priced", () => {
   assertEquals(isPriceable(undefined), false);
   assertEquals(isPriceable(aCall({ model: null })), false);
   assertEquals(isPriceable(aCall({ counted: false })), false);
@@ -53,15 +53,15 @@ Deno.test("pricing rule 3: without a model or any count there is nothing to pric
 });
 
 Deno.test("prices: the row is looked up by provider, model and the call's own instant", () => {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const card: RateCard = {
     find(provider, model, ts) {
-      asked.push([provider, model, ts]);
+      requests.push([provider, model, ts]);
       return null;
     },
   };
   priceEvents([event(aCall({ provider: "p" }), 41), event(aCall({ model: "n" }), 42)], card);
-  assertEquals(asked, [["p", "m", 41], [null, "n", 42]]);
+  assertEquals(requests, [["p", "m", 41], [null, "n", 42]]);
 });
 
 Deno.test("prices: one model before and after a new price has both rows", () => {

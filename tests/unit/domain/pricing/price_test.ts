@@ -33,7 +33,7 @@ Deno.test("pricing: without rates of their own, cached tokens and cache writes c
   assertEquals(priceOf(aRow({ ...RATES, cachedInput: 0 }), aCall(1_000, 0, 600)).cost, 400 * 3_000);
 });
 
-Deno.test("pricing: what was cached and written may be all of the input, and one more is apart", () => {
+Deno.test("pricing: cached and written tokens may be the entire input; one token more is counted separately", () => {
   const row = aRow(RATES);
   assertEquals(priceOf(row, aCall(10, 0, 6, 4)), {
     cost: 6 * 300 + 4 * 3_750,
@@ -45,12 +45,12 @@ Deno.test("pricing: what was cached and written may be all of the input, and one
   });
 });
 
-Deno.test("pricing: the threshold itself is below the tier, one token more reprices the whole call", () => {
+Deno.test("pricing: the threshold itself is below the tier, one token more moves the entire call to the tier", () => {
   assertEquals(priceOf(TIERED, aCall(200_000, 10)).cost, 200_000 * 3_000 + 10 * 15_000);
   assertEquals(priceOf(TIERED, aCall(200_001, 10)).cost, 200_001 * 6_000 + 10 * 22_500);
 });
 
-Deno.test("pricing: tokens reported apart count towards the tier", () => {
+Deno.test("pricing: separately reported tokens count towards the tier", () => {
   assertEquals(priceOf(TIERED, aCall(100_000, 0, 100_000, 0)).cost, 100_000 * 300);
   assertEquals(
     priceOf(TIERED, aCall(100_000, 0, 100_001, 0)).cost,
@@ -58,7 +58,7 @@ Deno.test("pricing: tokens reported apart count towards the tier", () => {
   );
 });
 
-Deno.test("pricing: of several tiers the highest that is reached counts", () => {
+Deno.test("pricing: the highest tier reached applies", () => {
   const top: Rates = { ...DOUBLE, input: 9_000 };
   const row = aRow(RATES, [...TIERED.tiers, { aboveInputTokens: 500_000, rates: top }]);
   assertEquals(priceOf(row, aCall(500_000, 0)).cost, 500_000 * 6_000);
@@ -99,14 +99,14 @@ Deno.test("pricing: the lines add up to the price, and each is tokens times rate
       assert(lines.every((line) => line.cost === BigInt(line.tokens) * BigInt(line.rate)));
       assert(lines.every((line) => line.tokens > 0));
       const [input, output, cached, write] = call.map(BigInt) as [bigint, bigint, bigint, bigint];
-      const told = lines.reduce((total, line) => total + BigInt(line.tokens), 0n);
-      assertEquals(told, input + output + (apart ? cached + write : 0n));
+      const reported = lines.reduce((total, line) => total + BigInt(line.tokens), 0n);
+      assertEquals(reported, input + output + (apart ? cached + write : 0n));
     }),
     { numRuns: 5_000 },
   );
 });
 
-Deno.test("pricing: lines come in a fixed order without the kinds that have no tokens", () => {
+Deno.test("pricing: lines have a fixed order and leave out kinds without tokens", () => {
   const kinds = (call: CallTokens) => costLines(aRow(RATES), call).map(({ kind }) => kind);
   assertEquals(kinds(aCall(9, 1, 2, 3)), ["input", "cached_input", "cache_write", "output"]);
   assertEquals(kinds(aCall(9, 0, 9, 0)), ["cached_input"]);

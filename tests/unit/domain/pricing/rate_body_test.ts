@@ -1,4 +1,4 @@
-/** The body of `PUT /v1/rate-card`: what is a price, and what is refused rather than misread. */
+/** Body of `PUT /v1/rate-card`: valid prices, and bodies refused instead of misread. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import {
@@ -37,14 +37,14 @@ function refusalOf(body: unknown): [string, string | undefined, string] {
   return [code, field, message];
 }
 
-/** That a body is refused by this code and field. */
+/** Asserts that a body is refused with this code and field. */
 function assertRefused(body: unknown, code: string, field: string): void {
   const [sentCode, sentField, message] = refusalOf(body);
   assertEquals([sentCode, sentField], [code, field], JSON.stringify(body));
   assertStringIncludes(message, field);
 }
 
-Deno.test("the least body is a price for any provider, in force from the beginning", () => {
+Deno.test("the minimal body is a price for any provider, effective from the beginning", () => {
   assertEquals(specOf(LEAST), {
     provider: null,
     model: "gpt-4o",
@@ -65,7 +65,7 @@ Deno.test("the least body is a price for any provider, in force from the beginni
   assertEquals(specOf(nulls), specOf(LEAST));
 });
 
-Deno.test("the fullest body is read field by field", () => {
+Deno.test("the complete body is read field by field", () => {
   const body = {
     ...LEAST,
     provider: "azure",
@@ -89,7 +89,7 @@ Deno.test("the fullest body is read field by field", () => {
   });
 });
 
-Deno.test("decisions, section 5: a rate of up to six decimals is whole picodollars a token", () => {
+Deno.test("decisions, section 5: a rate of up to six decimals is an integer number of picodollars per token", () => {
   for (
     const [text, picodollars] of [
       ["0", 0],
@@ -113,7 +113,7 @@ Deno.test("decisions, section 5: a rate of up to six decimals is whole picodolla
   }
 });
 
-Deno.test("a rate of more decimals, out of bounds or no number is refused by its field", () => {
+Deno.test("a rate with more decimals, out of range or not a number is refused by its field", () => {
   const bad = [
     "0.0000001",
     "1e-7",
@@ -145,13 +145,13 @@ Deno.test("every rate of six decimals is read and shown as the same number", () 
   const micros = fc.integer({ min: 0, max: RATE_USD_PER_MILLION_MAX * 1e6 });
   fc.assert(fc.property(micros, (picodollars) => {
     const digits = String(picodollars).padStart(7, "0");
-    const shown = Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
-    assertEquals(ratePerToken(shown), picodollars);
-    assertEquals(usdPerMillion(picodollars), shown);
+    const displayed = Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
+    assertEquals(ratePerToken(displayed), picodollars);
+    assertEquals(usdPerMillion(picodollars), displayed);
   }));
 });
 
-Deno.test("no number of seven decimals and more is a rate", () => {
+Deno.test("no number with seven or more decimals is a rate", () => {
   const parts = fc.tuple(fc.nat(9_999), fc.nat(9_999_999), fc.integer({ min: 1, max: 9 }));
   fc.assert(fc.property(parts, ([whole, fraction, last]) => {
     const text = `${whole}.${String(fraction).padStart(7, "0")}${last}`;
@@ -160,7 +160,7 @@ Deno.test("no number of seven decimals and more is a rate", () => {
   assertEquals([ratePerToken(NaN), ratePerToken(Infinity), ratePerToken(-1)], [null, null, null]);
 });
 
-Deno.test("decision 8: required fields are missed, in the order of the table", () => {
+Deno.test("decision 8: missing required fields are reported in the order of the table", () => {
   assertRefused({}, "missing_field", "model");
   assertRefused({ model: "m" }, "missing_field", "input_usd_per_million");
   assertRefused(
@@ -173,7 +173,7 @@ Deno.test("decision 8: required fields are missed, in the order of the table", (
   }
 });
 
-Deno.test("names, dates and notes are refused where they are not what they must be", () => {
+Deno.test("invalid names, dates and notes are refused", () => {
   const long = "m".repeat(257);
   for (const field of ["provider", "model"]) {
     for (const value of ["", " m", "m\n", long, "\ud800", 7, {}]) {
@@ -190,7 +190,7 @@ Deno.test("names, dates and notes are refused where they are not what they must 
   assertEquals(specOf({ ...LEAST, note: "n".repeat(RATE_NOTE_CHARS_MAX) }).note?.length, 256);
 });
 
-Deno.test("a price in a unit or currency that is not ours is refused, not ignored", () => {
+Deno.test("a price in an unsupported unit or currency is refused, not ignored", () => {
   for (
     const [field, value] of [
       ["input_usd_per_1k", 0.0025],
@@ -211,14 +211,14 @@ Deno.test("a price in a unit or currency that is not ours is refused, not ignore
     ] as const
   ) {
     assertRefused({ ...LEAST, [field]: value }, "invalid_field", field);
-    // It is said before what is missing: mostly it stands in its place.
+    // Reported before a missing field, because it usually replaces that field.
     assertRefused({ model: "m", [field]: value }, "invalid_field", field);
   }
   const [, field, message] = refusalOf({ ...LEAST, [`unit ${"\u0007".repeat(100)}`]: 1 });
   assertEquals([field?.length, /\p{Cc}/u.test(message)], [64, false]);
 });
 
-Deno.test("decision 9: other unknown fields are ignored, a row can be sent as it was read", () => {
+Deno.test("decision 9: other unknown fields are ignored, so a row can be sent back as it was read", () => {
   const read = {
     id: "rate_1",
     source: "own",
@@ -230,7 +230,7 @@ Deno.test("decision 9: other unknown fields are ignored, a row can be sent as it
   assertEquals(specOf({ ...LEAST, ...read }), specOf(LEAST));
 });
 
-Deno.test("tiers are at most ten objects of rising thresholds, each with both rates", () => {
+Deno.test("tiers are at most ten objects with rising thresholds, each with both rates", () => {
   const tiers = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ ...TIER, above_input_tokens: i + 1 }));
   assertEquals(specOf({ ...LEAST, tiers: tiers(RATE_TIERS_MAX) }).tiers.length, RATE_TIERS_MAX);
@@ -248,7 +248,7 @@ Deno.test("tiers are at most ten objects of rising thresholds, each with both ra
   }
 });
 
-Deno.test("a bad field of a tier is named with the place of its tier", () => {
+Deno.test("a bad tier field is named with the index of its tier", () => {
   for (
     const [fields, code, field] of [
       [{ above_input_tokens: undefined }, "missing_field", "above_input_tokens"],
@@ -266,7 +266,7 @@ Deno.test("a bad field of a tier is named with the place of its tier", () => {
   }
 });
 
-Deno.test("two bodies are the same price exactly when they say the same", () => {
+Deno.test("two bodies are the same price exactly when their contents are equal", () => {
   const body = {
     ...LEAST,
     provider: "azure",

@@ -6,7 +6,7 @@ import type { MatchStep, RateRow } from "../../../../domain/pricing/rates.ts";
 const NOW = Date.parse("2026-09-01T12:00:00Z");
 const card = createRateCard([]);
 
-/** An own row; only what a test is about needs naming. */
+/** An own row; a test names only the fields it is about. */
 function ownRow(fields: Partial<RateRow> & { readonly model: string }): RateRow {
   const { provider = null, from = null } = fields;
   return {
@@ -117,13 +117,13 @@ Deno.test.each(UNPRICED)("rate card: %s %s has no price: %s", (provider, model) 
   assertEquals(found(provider, model), null);
 });
 
-Deno.test("rate card: the row in force at the instant of the call is taken, from its first millisecond", () => {
+Deno.test("rate card: the row in force at the call's instant applies, from its first millisecond", () => {
   const change = Date.parse("2025-06-10");
   assertEquals(found("openai", "o3", change - 1), ["default/openai/o3", "exact"]);
   assertEquals(found("openai", "o3", change), ["default/openai/o3@2025-06-10", "exact"]);
 });
 
-Deno.test("rate card: an own row goes before a default row of the same step", () => {
+Deno.test("rate card: an own row takes precedence over a default row of the same step", () => {
   const own = ownRow({ model: "GPT-4o", provider: "OpenAI" });
   assertEquals(found("openai", "gpt-4o", NOW, [own]), [own.id, "exact"]);
   assertEquals(found(null, "gpt-4o", NOW, [own]), [own.id, "exact"]);
@@ -133,21 +133,21 @@ Deno.test("rate card: an own row goes before a default row of the same step", ()
   ]);
 });
 
-Deno.test("rate card: a more exact default row goes before an own row of a later step", () => {
+Deno.test("rate card: a more exact default row takes precedence over an own row of a later step", () => {
   const own = ownRow({ model: "gpt-4o" });
   const dated = "gpt-4o-2024-08-06";
   assertEquals(found("openai", dated, NOW, [own]), ["default/openai/gpt-4o", "exact"]);
   assertEquals(found("openai", "gpt-4o-2030-01-01", NOW, [own]), [own.id, "version_suffix"]);
 });
 
-Deno.test("rate card: an own row without provider prices the model whoever serves it", () => {
+Deno.test("rate card: an own row without a provider prices the model for every provider", () => {
   const own = ownRow({ model: "atlas-70b" });
   for (const provider of ["openai", "in-house", null]) {
     assertEquals(found(provider, "atlas-70b", NOW, [own]), [own.id, "exact"]);
   }
 });
 
-Deno.test("rate card: an own row for the provider goes before one for any", () => {
+Deno.test("rate card: an own row for the provider takes precedence over one for any provider", () => {
   const any = ownRow({ model: "atlas-70b" });
   const theirs = ownRow({ model: "atlas-70b", provider: "in_house" });
   const others = ownRow({ model: "atlas-70b", provider: "acme" });
@@ -159,7 +159,7 @@ Deno.test("rate card: an own row for the provider goes before one for any", () =
   assertEquals(found(null, "atlas-70b", NOW, [theirs]), [theirs.id, "exact"]);
 });
 
-Deno.test("rate card: an own row not yet in force leaves the older own row and then the default", () => {
+Deno.test("rate card: until an own row is in force, the older own row applies, then the default", () => {
   const later = ownRow({ model: "gpt-4o", provider: "openai", from: NOW + 1 });
   const earlier = ownRow({ model: "gpt-4o", provider: "openai", from: NOW });
   const own = [earlier, later];
@@ -168,7 +168,7 @@ Deno.test("rate card: an own row not yet in force leaves the older own row and t
   assertEquals(found("openai", "gpt-4o", NOW + 1, own), [later.id, "exact"]);
 });
 
-Deno.test("rate card: the same row and step give the same object, after 5,000 other names too", () => {
+Deno.test("rate card: the same row and step return the same object, also after 5,000 other names", () => {
   const small = createRateCard([]);
   const first = small.find("openai", "gpt-4o", NOW);
   for (let n = 0; n < 5_001; n++) small.find("openai", `unheard-of-${n}`, NOW);
@@ -177,11 +177,11 @@ Deno.test("rate card: the same row and step give the same object, after 5,000 ot
   assert(small.find("openai", "gpt-4o-latest", NOW) !== first);
 });
 
-Deno.test("rate card: a provider's name beyond all length is as none", () => {
+Deno.test("rate card: a provider name that is too long counts as absent", () => {
   assertEquals(found("x".repeat(257), "gpt-4o"), ["default/openai/gpt-4o", "exact"]);
 });
 
-Deno.test("default card: ids are unique and every row is found under its own name and date", () => {
+Deno.test("default card: ids are unique and every row is found by its name and date", () => {
   assertEquals(new Set(DEFAULT_RATES.rows.map(({ id }) => id)).size, DEFAULT_RATES.rows.length);
   assert(DEFAULT_RATES.rows.length > 1_500);
   for (const row of DEFAULT_RATES.rows) {
@@ -191,7 +191,7 @@ Deno.test("default card: ids are unique and every row is found under its own nam
   }
 });
 
-Deno.test("default card: rates are whole picodollars and tiers rise", () => {
+Deno.test("default card: rates are integer picodollars and tiers rise", () => {
   for (const { id, rates, tiers } of DEFAULT_RATES.rows) {
     const all = [rates, ...tiers.map((tier) => tier.rates)].flatMap(Object.values);
     assert(all.every((rate) => rate === null || Number.isSafeInteger(rate) && rate >= 0), id);

@@ -1,4 +1,4 @@
-/** The default card against the package its prices are from: the same price, or a named reason. */
+/** Compares the default card with the package its prices come from: equal, or a listed reason. */
 import {
   calcPrice,
   findProvider,
@@ -13,7 +13,7 @@ import type { CallTokens, RateMatch } from "../../../../domain/pricing/rates.ts"
 import { Random } from "../../../../tools/random.ts";
 
 const CALLS = 100_000;
-/** Floating point is off by a few units in the last place; a wrong rate is off by far more. */
+/** Tolerance: floating point is off by a few units in the last place; a wrong rate by far more. */
 const TOLERANCE = 1e-9;
 
 interface Call extends CallTokens {
@@ -22,21 +22,21 @@ interface Call extends CallTokens {
   readonly at: Date;
 }
 
-/** A call that the two price differently, or that only one of them prices. */
+/** A call that the card and the package price differently, or that only one of them prices. */
 interface Difference {
   readonly call: Call;
   readonly ours: RateMatch | null;
   readonly theirs: PriceCalculation | null;
-  /** What the package says of the row we found, asked by the row's own provider and model. */
+  /** The package's price for the row's own provider and model. */
   readonly ofRow: PriceCalculation | null;
-  /** Whether that is our price: then only the search differs, not the card. */
+  /** True if that is our price: then only the search differs, not the card. */
   readonly rowAgrees: boolean;
 }
 
-/** Why a difference is meant to be. The first whose test holds explains it. */
+/** Reason for an intended difference. The first that matches explains it. */
 const REASONS: readonly {
   readonly name: string;
-  /** At most this share of all calls. */
+  /** Maximum share of all calls. */
   readonly shareMax: number;
   readonly holds: (difference: Difference) => boolean;
 }[] = [
@@ -85,7 +85,7 @@ const REASONS: readonly {
   },
 ];
 
-Deno.test("the default card prices 100,000 calls as the package does, or for a named reason", () => {
+Deno.test("the default card prices 100,000 calls as the package does, except for listed reasons", () => {
   const random = new Random("oracle");
   const card = createRateCard([]);
   const counts = new Map<string, number>();
@@ -94,7 +94,7 @@ Deno.test("the default card prices 100,000 calls as the package does, or for a n
   for (let n = 0; n < CALLS; n++) {
     const call = aCall(random);
     const ours = card.find(call.provider, call.model, call.at.getTime());
-    const theirs = ask(call);
+    const theirs = askPackage(call);
     if (theirs === null && ours === null) count("neither has a price");
     else if (ours !== null && theirs !== null && isSame(call, ours, theirs)) count("same price");
     else {
@@ -114,7 +114,7 @@ Deno.test("the default card prices 100,000 calls as the package does, or for a n
   assert((counts.get("same price") ?? 0) > 0.6 * CALLS);
 });
 
-function ask({ provider, model, at, ...tokens }: Call): PriceCalculation | null {
+function askPackage({ provider, model, at, ...tokens }: Call): PriceCalculation | null {
   const usage = {
     input_tokens: tokens.inputTokens,
     output_tokens: tokens.outputTokens,
@@ -132,7 +132,7 @@ function compare(
   ours: RateMatch | null,
   theirs: PriceCalculation | null,
 ): Difference {
-  const ofRow = ours && ask({ ...call, provider: ours.row.provider, model: ours.row.model });
+  const ofRow = ours && askPackage({ ...call, provider: ours.row.provider, model: ours.row.model });
   const rowAgrees = ours !== null && ofRow !== null && isSame(call, ours, ofRow);
   return { call, ours, theirs, ofRow, rowAgrees };
 }
@@ -142,7 +142,7 @@ function isSame(call: Call, { row }: RateMatch, { total_price: theirs }: PriceCa
   return Math.abs(ours - theirs) <= TOLERANCE * Math.max(ours, theirs);
 }
 
-/** A call to a model of the card under one of its names, decorated as clients do. */
+/** Generates a call to a model of the card under one of its names, decorated as clients do. */
 function aCall(random: Random): Call {
   const row = DEFAULT_RATES.rows[random.int(0, DEFAULT_RATES.rows.length - 1)];
   assert(row !== undefined && row.provider !== null);
@@ -187,12 +187,12 @@ function decorate(random: Random, name: string, provider: string): string {
   return name;
 }
 
-/** A name both know, so that providers under it can be compared. */
+/** A name known to both, so that its providers can be compared. */
 function aliasOf(random: Random, provider: string): string {
-  const known = [...DEFAULT_RATES.aliases].filter(([alias, id]) =>
+  const current = [...DEFAULT_RATES.aliases].filter(([alias, id]) =>
     id === provider && findProvider({ providerId: alias })?.id === provider
   );
-  return known[random.int(0, known.length - 1)]?.[0] ?? provider;
+  return current[random.int(0, current.length - 1)]?.[0] ?? provider;
 }
 
 function someTokens(random: Random, thresholds: readonly number[]): number {

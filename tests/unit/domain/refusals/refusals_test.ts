@@ -1,4 +1,4 @@
-/** Counting refused calls in memory (R13). */
+/** In-memory counting of refused calls (R13). */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { REFUSAL_LIMITS } from "../../../../domain/core/limits.ts";
@@ -34,15 +34,15 @@ Deno.test("R13: calls of one kind are counted together, by hour", () => {
   ]);
 });
 
-Deno.test("R13: beyond the combinations of an hour the code alone is kept, and every call counts", () => {
+Deno.test("R13: beyond the combinations of an hour calls are counted by code alone, and every call counts", () => {
   const tally = new RefusalTally("t");
   for (let n = 0; n < 3 * REFUSAL_LIMITS.kindsPerHour; n++) {
     tally.add(aRefusal({ field: `f${n}`, code: n % 2 === 0 ? "invalid_field" : "missing_field" }));
   }
   const [groups] = tally.hours.values();
-  const rest = [...groups!.values()].filter(({ kind }) => kind.field === OTHER);
+  const remainder = [...groups!.values()].filter(({ kind }) => kind.field === OTHER);
   assertEquals(groups?.size, REFUSAL_LIMITS.kindsPerHour + 2);
-  assertEquals(rest.map(({ count }) => count), [
+  assertEquals(remainder.map(({ count }) => count), [
     REFUSAL_LIMITS.kindsPerHour,
     REFUSAL_LIMITS.kindsPerHour,
   ]);
@@ -50,7 +50,7 @@ Deno.test("R13: beyond the combinations of an hour the code alone is kept, and e
   assertEquals(countsOf(tally), { invalid_field: half, missing_field: half });
 });
 
-Deno.test("R13: the latest are kept; of those that ask too often the first of each kind", () => {
+Deno.test("R13: the latest refusals are kept; for a flood, the first of each kind", () => {
   const tally = new RefusalTally("t");
   for (let n = 0; n < REFUSAL_LIMITS.latest + 5; n++) tally.add(aRefusal({ requestId: String(n) }));
   assertEquals(tally.latest.length, REFUSAL_LIMITS.latest);
@@ -60,7 +60,7 @@ Deno.test("R13: the latest are kept; of those that ask too often the first of ea
   assertEquals(countsOf(tally).rate_limit, 1_000);
 });
 
-Deno.test("R13: what a tally takes is counted, and shedding ends at the counts by code", () => {
+Deno.test("R13: the size of a tally is tracked, and shedding ends at the counts by code", () => {
   const tally = new RefusalTally("t");
   const empty = tally.bytes;
   for (let n = 0; n < 300; n++) tally.add(aRefusal({ field: `f${n}`, message: "m".repeat(300) }));
@@ -75,7 +75,7 @@ Deno.test("R13: what a tally takes is counted, and shedding ends at the counts b
   assert(tally.bytes < empty + 1_000, String(tally.bytes));
 });
 
-Deno.test("R13: all teams together keep to their bytes, and the one that holds most gives way", () => {
+Deno.test("R13: all teams together stay within the byte limit, and the largest tally is shed first", () => {
   const bytesMax = 60_000;
   const pending = new PendingRefusals(bytesMax, () => "t");
   const note = (team: TeamId, fields: Partial<Refusal>) => {
@@ -92,7 +92,7 @@ Deno.test("R13: all teams together keep to their bytes, and the one that holds m
   assertEquals(pending.bytes, 0);
 });
 
-Deno.test("R13: teams without number cannot take more either", () => {
+Deno.test("R13: any number of teams stays within the limit", () => {
   const pending = new PendingRefusals(20_000, () => "t");
   for (let n = 0; n < 500; n++) {
     pending.note(`team${n}` as TeamId, aRefusal({ message: "m".repeat(300) }));

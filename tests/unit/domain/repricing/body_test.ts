@@ -8,14 +8,14 @@ function parse(value: Record<string, unknown>) {
   return parseReprice({ value, text: rawOf(value) } as Parameters<typeof parseReprice>[0]);
 }
 
-Deno.test("a model alone means all of its calls, for good", () => {
+Deno.test("a body with only a model selects all of its calls and is not a dry run", () => {
   assertEquals(parse({ model: "m" }), {
     ok: true,
     value: { spec: { model: "m", provider: null, from: null, to: null }, dryRun: false },
   });
 });
 
-Deno.test("every field is read, null is absent, and unknown ones are ignored", () => {
+Deno.test("every field is read, null is absent, and unknown fields are ignored", () => {
   const parsed = parse({
     model: " Any Name: it is as it was sent".trim(),
     provider: "p",
@@ -72,7 +72,7 @@ for (const [body, code, field] of REFUSED) {
   });
 }
 
-Deno.test("a misspelt dry_run is refused: it would price for real", () => {
+Deno.test("a misspelled dry_run is refused, because it would otherwise reprice for real", () => {
   for (const name of ["dryRun", "dry-run", "dryrun", "DRY_RUN"]) {
     const value = { model: "m", [name]: true };
     const parsed = parseReprice({ text: JSON.stringify(value), value });

@@ -20,23 +20,23 @@ const sums: fc.Arbitrary<RepriceSum> = fc.record({
   after: fc.bigInt({ min: 0n, max: 2n ** 60n }),
 });
 
-Deno.test("parts of a job: by agent and by day they add up to the whole, and are bounded", () => {
+Deno.test("breakdown of a job: agents and days add up to the total, and are bounded", () => {
   const visit = fc.tuple(fc.option(fc.integer({ min: 0, max: 40 })), fc.nat(120), sums);
   fc.assert(fc.property(fc.array(visit, { maxLength: 200 }), (visits) => {
     let shares: RepriceBreakdown = EMPTY_BREAKDOWN;
-    let whole = NO_CALLS;
+    let complete = NO_CALLS;
     for (const [agent, day, sum] of visits.toSorted(([, a], [, b]) => a - b)) {
       shares = addToBreakdown(shares, agent === null ? null : `agent-${agent}`, dayOf(day), sum);
-      whole = addRepriced(whole, sum);
+      complete = addRepriced(complete, sum);
     }
-    assertEquals(together(shares.agents), whole);
-    assertEquals(together(shares.days), whole);
+    assertEquals(together(shares.agents), complete);
+    assertEquals(together(shares.days), complete);
     assert(shares.agents.length <= BREAKDOWN_AGENTS_MAX + 1);
     assert(shares.days.length <= BREAKDOWN_DAYS_MAX);
   }));
 });
 
-Deno.test("parts of a job: the latest days are told apart, those before are one", () => {
+Deno.test("breakdown of a job: the latest days are listed, earlier days are one entry", () => {
   const sum = { calls: 1, before: 0n, after: 2n };
   let shares = EMPTY_BREAKDOWN;
   for (let day = 0; day < BREAKDOWN_DAYS_MAX + 3; day++) {
@@ -54,6 +54,6 @@ Deno.test("parts of a job: the latest days are told apart, those before are one"
   }]);
 });
 
-Deno.test("parts of a job: a run without calls that were meant is no part", () => {
+Deno.test("breakdown of a job: a run without selected calls is not counted", () => {
   assertEquals(addToBreakdown(EMPTY_BREAKDOWN, "a", dayOf(1), NO_CALLS), EMPTY_BREAKDOWN);
 });

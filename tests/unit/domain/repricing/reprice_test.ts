@@ -1,4 +1,4 @@
-/** Pricing calls anew gives what pricing them by the new card in the first place would have given. */
+/** Repricing calls gives the same result as pricing them by the new card in the first place. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../../domain/runs/event.ts";
@@ -69,7 +69,7 @@ function stored(batches: readonly (readonly RunEvent[])[], card: RateCard) {
   return { prices, totals };
 }
 
-/** Prices batches anew, one after the other. */
+/** Reprices batches in sequence. */
 function repriced(
   spec: RepriceSpec,
   batches: readonly (readonly RunEvent[])[],
@@ -99,7 +99,9 @@ const anyBatches = fc.array(fc.array(anyTokens.map((tokens) => aCall(tokens)), {
   maxLength: 6,
 });
 
-/** A card of prices for some models, each in force from an instant on; each row one object. */
+/**
+ * A card of prices for several models, each in force from an instant on; each row is one object.
+ */
 const anyCard: fc.Arbitrary<RateCard> = fc.uniqueArray(
   fc.record({
     model: fc.constantFrom("m", "n", "o"),
@@ -127,17 +129,17 @@ const anyCard: fc.Arbitrary<RateCard> = fc.uniqueArray(
   };
 });
 
-/** What of a batch's prices says what an event cost and why. */
+/** Extracts each event's cost and the row that explains it. */
 function pricesByEvent(events: readonly RunEvent[], { matches, by, costs }: BatchPrices) {
   return events.map((_, i) => [matches[by[i] ?? -1]?.row ?? null, BigInt(costs[i] ?? 0)]);
 }
 
-/** Prices by two cards: the new one for what is meant, the old one for the rest. */
+/** Prices by two cards: selected calls by the new one, others by the old one. */
 function mixed(spec: RepriceSpec, old: RateCard, fresh: RateCard): RateCard {
   return {
     find: (provider, model, ts) => {
-      const meant = model === spec.model && (spec.provider ?? provider) === provider;
-      return (meant ? fresh : old).find(provider, model, ts);
+      const selected = model === spec.model && (spec.provider ?? provider) === provider;
+      return (selected ? fresh : old).find(provider, model, ts);
     },
   };
 }
@@ -147,13 +149,13 @@ const anySpec = fc.record({
   provider: fc.constantFrom(null, "p"),
 }).map((names): RepriceSpec => ({ ...ALL, ...names }));
 
-Deno.test("totals are those of the new card from scratch, and the cost is the sum of all costs", () => {
+Deno.test("repriced totals equal those of the new card from scratch, and the cost is the sum of all costs", () => {
   fc.assert(
     fc.property(anyBatches, anyCard, anyCard, anySpec, (batches, old, fresh, spec) => {
       const before = stored(batches, old);
       const after = repriced(spec, batches, before.prices, before.totals, fresh);
       const scratch = stored(batches, mixed(spec, old, fresh));
-      // Rows of one id and one cost are one row: what changed elsewhere in it cannot be told.
+      // Rows with the same id and cost are equal; other changes cannot be seen here.
       assertEquals(after.totals, scratch.totals);
       assertEquals(after.sum.after - after.sum.before, after.totals.cost - before.totals.cost);
       const costs = after.prices.flatMap(({ costs }) => costs.map(BigInt));
@@ -170,7 +172,7 @@ Deno.test("totals are those of the new card from scratch, and the cost is the su
   );
 });
 
-Deno.test("pricing anew a second time changes nothing", () => {
+Deno.test("repricing a second time changes nothing", () => {
   fc.assert(fc.property(anyBatches, anyCard, anyCard, anySpec, (batches, old, fresh, spec) => {
     const before = stored(batches, old);
     const once = repriced(spec, batches, before.prices, before.totals, fresh);
@@ -183,7 +185,7 @@ Deno.test("pricing anew a second time changes nothing", () => {
   }));
 });
 
-Deno.test("rows that price nothing any more are not kept with the batch", () => {
+Deno.test("rows that no longer price anything are removed from the batch", () => {
   const events = [aCall(A_CALL), aCall({ ...A_CALL, model: "n" })];
   const { prices, totals } = stored([events], cardOf(rateRow("m", 1, 1), rateRow("n", 2, 2)));
   const changed = { ...rateRow("m", 3, 3), id: "another" };
@@ -198,7 +200,7 @@ Deno.test("rows that price nothing any more are not kept with the batch", () => 
   assertEquals(after?.by, [1, 0]);
 });
 
-Deno.test("a card without the model makes its calls unpriced, and they cost nothing", () => {
+Deno.test("a card without the model makes its calls unpriced at no cost", () => {
   const events = [aCall(A_CALL), aCall(A_CALL)];
   const { prices, totals } = stored([events], cardOf(rateRow("m", 1, 1)));
   assertEquals(totals.cost, 22n);
@@ -232,39 +234,39 @@ Deno.test("a run with too many models keeps an exact sum", () => {
 const OPENING: Opening = { kind: "heartbeat", agent: "a", startedAt: NOON, receivedAt: NOON };
 const REPORTED: Reported = { model: "m", inputTokens: 10, outputTokens: 1 };
 
-function parts(reported: Reported, kind: Opening["kind"] = "heartbeat") {
+function runParts(reported: Reported, kind: Opening["kind"] = "heartbeat") {
   return { opening: { ...OPENING, kind, reported }, closing: null };
 }
 
-Deno.test("a heartbeat's tokens are priced anew, a run's own claims are not", () => {
+Deno.test("a heartbeat's tokens are repriced, a run's reported tokens are not", () => {
   const card = cardOf(rateRow("m", 1, 1));
-  const { sum, price } = repriceHeartbeat(ALL, parts(REPORTED), undefined, card);
+  const { sum, price } = repriceHeartbeat(ALL, runParts(REPORTED), undefined, card);
   assertEquals([sum, price?.cost], [{ calls: 1, before: 0n, after: 11n }, 11n]);
-  const again = repriceHeartbeat(ALL, parts(REPORTED), price, card);
+  const again = repriceHeartbeat(ALL, runParts(REPORTED), price, card);
   assertEquals([again.sum.before, again.sum.after, again.price], [11n, 11n, undefined]);
-  const gone = repriceHeartbeat(ALL, parts(REPORTED), price, NO_CARD);
-  assertEquals([gone.sum, gone.price], [{ calls: 1, before: 11n, after: 0n }, null]);
-  const own = repriceHeartbeat(ALL, parts(REPORTED, "run"), undefined, card);
+  const deleted = repriceHeartbeat(ALL, runParts(REPORTED), price, NO_CARD);
+  assertEquals([deleted.sum, deleted.price], [{ calls: 1, before: 11n, after: 0n }, null]);
+  const own = repriceHeartbeat(ALL, runParts(REPORTED, "run"), undefined, card);
   assertEquals([own.sum, own.price], [NO_CALLS, undefined]);
 });
 
-Deno.test("a price that a heartbeat was stored with is what it cost before", () => {
-  const was = priceReported(parts(REPORTED), cardOf(rateRow("m", 2, 2)));
+Deno.test("a heartbeat's stored price is its cost before repricing", () => {
+  const was = priceReported(runParts(REPORTED), cardOf(rateRow("m", 2, 2)));
   assert(was !== null);
-  const heartbeat = parts({ ...REPORTED, price: was });
+  const heartbeat = runParts({ ...REPORTED, price: was });
   const { sum } = repriceHeartbeat(ALL, heartbeat, undefined, cardOf(rateRow("m", 1, 1)));
   assertEquals(sum, { calls: 1, before: 22n, after: 11n });
 });
 
-Deno.test("pricing rule 1: a heartbeat that states its cost, also 0, is never priced anew", () => {
+Deno.test("pricing rule 1: a heartbeat with a stated cost, also 0, is never repriced", () => {
   for (const cost of [0n, 5n]) {
-    const heartbeat = parts({ ...REPORTED, cost });
+    const heartbeat = runParts({ ...REPORTED, cost });
     assert(isStated(heartbeat));
     assertEquals(
       repriceHeartbeat(ALL, heartbeat, undefined, cardOf(rateRow("m", 1, 1))).price,
       undefined,
     );
   }
-  assert(!isStated(parts(REPORTED)));
-  assert(!isStated(parts({ ...REPORTED, cost: 5n }, "run")));
+  assert(!isStated(runParts(REPORTED)));
+  assert(!isStated(runParts({ ...REPORTED, cost: 5n }, "run")));
 });

@@ -26,14 +26,14 @@ const OPENING: Opening = { kind: "run", agent: "a", startedAt: 0, receivedAt: 10
 const CLOSING: Closing = { status: "success", finishedAt: 0, receivedAt: 300 };
 const NO_EVENTS: LedgerAges = { oldestAt: null, latestAt: null };
 
-function parts(opening: Partial<Opening> | null, closing: Partial<Closing> | null): RunParts {
+function runParts(opening: Partial<Opening> | null, closing: Partial<Closing> | null): RunParts {
   return {
     opening: opening && { ...OPENING, ...opening },
     closing: closing && { ...CLOSING, ...closing },
   };
 }
 
-Deno.test("decision 40: each plan keeps payloads and records so long, orphans a week, tombstones 30 days", () => {
+Deno.test("decision 40: each plan has its retention of payloads and records; orphans keep a week, tombstones 30 days", () => {
   const table = TIER_NAMES.map((tier) =>
     RETENTION_CLASSES.map((horizon) => daysKept(TIERS[tier], horizon))
   );
@@ -49,7 +49,7 @@ Deno.test("decision 40: each plan keeps payloads and records so long, orphans a 
   for (const tier of TIER_NAMES) assert(TIERS[tier].payloadDays <= TIERS[tier].recordDays);
 });
 
-Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and year", () => {
+Deno.test("cutoffs: full days of 24 hours before now, across months, leap days and years", () => {
   const cutoff = (now: string, horizon: RetentionClass, tier: Tier = "free") =>
     new Date(cutoffOf(TIERS[tier], horizon, Date.parse(now))).toISOString();
   assertEquals(cutoff("2028-03-05T02:00:00.000Z", "payload"), "2028-02-27T02:00:00.000Z");
@@ -60,34 +60,34 @@ Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and 
     cutoff("2028-03-01T00:00:00.000Z", "record", "business"),
     "2027-01-26T00:00:00.000Z",
   );
-  // Clocks that are put forward or back for the summer do not matter in UTC.
+  // Daylight saving time does not affect UTC.
   assertEquals(cutoff("2027-03-29T02:00:00.000Z", "record"), "2027-02-27T02:00:00.000Z");
   assertEquals(cutoffOf(TIERS.enterprise, "payload", NOW), -Infinity);
   assertEquals(cutoffOf(TIERS.enterprise, "record", NOW), -Infinity);
 });
 
-Deno.test("filing: by the oldest payload, then by the latest part, and apart while there is no opening", () => {
+Deno.test("expiry entry: by the oldest payload, then by the latest part; runs without an opening have their own class", () => {
   const events = { oldestAt: 200, latestAt: 400 };
   const cases: readonly [RunParts, LedgerAges, RetentionClass, number][] = [
-    [parts({}, null), NO_EVENTS, "record", 100],
-    [parts({}, {}), NO_EVENTS, "record", 300],
-    [parts({ goal: "g" }, {}), NO_EVENTS, "payload", 100],
-    [parts({}, { output: rawOf(1) }), NO_EVENTS, "payload", 300],
-    [parts({}, {}), events, "payload", 200],
-    [parts({ note: "n" }, { note: "n" }), events, "payload", 100],
-    // All batches are removed: the latest still says how young the run is.
-    [parts({}, {}), { oldestAt: null, latestAt: 400 }, "record", 400],
-    [parts(null, {}), NO_EVENTS, "orphan", 300],
-    [parts(null, null), events, "orphan", 200],
-    [parts(null, { note: "n" }), { oldestAt: 500, latestAt: 500 }, "orphan", 300],
-    [parts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
+    [runParts({}, null), NO_EVENTS, "record", 100],
+    [runParts({}, {}), NO_EVENTS, "record", 300],
+    [runParts({ goal: "g" }, {}), NO_EVENTS, "payload", 100],
+    [runParts({}, { output: rawOf(1) }), NO_EVENTS, "payload", 300],
+    [runParts({}, {}), events, "payload", 200],
+    [runParts({ note: "n" }, { note: "n" }), events, "payload", 100],
+    // All batches are removed: the latest still determines the age of the run.
+    [runParts({}, {}), { oldestAt: null, latestAt: 400 }, "record", 400],
+    [runParts(null, {}), NO_EVENTS, "orphan", 300],
+    [runParts(null, null), events, "orphan", 200],
+    [runParts(null, { note: "n" }), { oldestAt: 500, latestAt: 500 }, "orphan", 300],
+    [runParts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
   ];
   for (const [given, ledger, horizon, since] of cases) {
     assertEquals(expiryEntryOf(given, ledger), { horizon, since });
   }
 });
 
-Deno.test("filing: two are the same in horizon and instant alone", () => {
+Deno.test("expiry entry: equality compares only class and instant", () => {
   const filing = { horizon: "record", since: 1 } as const;
   assert(isSameExpiryEntry(filing, { ...filing }));
   assert(!isSameExpiryEntry(filing, { ...filing, since: 2 }));
@@ -103,10 +103,10 @@ const someParts = fc.record({
   batches: fc.array(age, { maxLength: 3 }),
 });
 
-Deno.test("due: a part is due once it is older than its horizon, the record once nothing is younger", () => {
+Deno.test("due: a part expires once it is past its cutoff, the record once nothing is younger", () => {
   fc.assert(fc.property(fc.constantFrom(...TIER_NAMES), someParts, (tier, some) => {
-    const given = parts(some.opening, some.closing);
-    const { opening, closing } = given;
+    const input = runParts(some.opening, some.closing);
+    const { opening, closing } = input;
     const arrivals = [opening, closing].flatMap((part) => part ?? []);
     const all = [...arrivals.map(({ receivedAt }) => receivedAt), ...some.batches];
     fc.pre(all.length > 0);
@@ -120,19 +120,19 @@ Deno.test("due: a part is due once it is older than its horizon, the record once
     const isOld = (at: number, days: number) => at < NOW - days * DAY_MS;
     const { payloadDays, recordDays } = TIERS[tier];
     const [payloadKept, recordKept] = opening === null ? [7, 7] : [payloadDays, recordDays];
-    const wanted = all.every((at) => isOld(at, recordKept))
+    const expected = all.every((at) => isOld(at, recordKept))
       ? "record"
       : payloads.some((at) => isOld(at, payloadKept))
       ? "payload"
       : null;
-    assertEquals(dueOf(given, ledger, TIERS[tier], NOW), wanted);
+    assertEquals(dueOf(input, ledger, TIERS[tier], NOW), expected);
   }));
 });
 
-Deno.test("due: at the very millisecond of its horizon something stays, a millisecond later it goes", () => {
+Deno.test("due: data is kept at the exact millisecond of its cutoff and expires one millisecond later", () => {
   const at = (days: number, ms: number) => NOW - days * DAY_MS + ms;
   const due = (opening: Partial<Opening> | null, closing: Partial<Closing> | null = null) =>
-    dueOf(parts(opening, closing), NO_EVENTS, TIERS.free, NOW);
+    dueOf(runParts(opening, closing), NO_EVENTS, TIERS.free, NOW);
   assertEquals(due({ receivedAt: at(7, 0), goal: "g" }), null);
   assertEquals(due({ receivedAt: at(7, -1), goal: "g" }), "payload");
   assertEquals(due({ receivedAt: at(7, -1) }), null);
@@ -140,12 +140,12 @@ Deno.test("due: at the very millisecond of its horizon something stays, a millis
   assertEquals(due({ receivedAt: at(30, -1) }), "record");
   assertEquals(due(null, { receivedAt: at(7, 0) }), null);
   assertEquals(due(null, { receivedAt: at(7, -1) }), "record");
-  // Whatever of it is younger keeps the rest.
+  // Any younger part keeps the others.
   assertEquals(due({ receivedAt: at(30, -1) }, { receivedAt: at(30, 0) }), null);
   assertEquals(due({ receivedAt: at(30, -1), goal: "g" }, { receivedAt: at(30, -1) }), "record");
 });
 
-Deno.test("payload: it is output, goal, note and values of metadata; nothing of cost, labels or scores", () => {
+Deno.test("payload: it is output, goal, note and metadata values, and excludes cost, labels and scores", () => {
   assert(!hasPayload(null));
   assert(!hasPayload({ ...OPENING, customerId: "c", feature: "f", reported: { cost: 1n } }));
   assert(!hasPayload({ ...CLOSING, scores: [["s", 1]], durationMs: 5 }));
@@ -157,7 +157,7 @@ Deno.test("payload: it is output, goal, note and values of metadata; nothing of 
   }
 });
 
-Deno.test("payload: once removed of a part nothing of it is left, and everything else is", () => {
+Deno.test("payload: removing the payload of a part removes all of it and nothing else", () => {
   const closing: Closing = {
     ...CLOSING,
     output: rawOf("secret"),
@@ -193,22 +193,22 @@ Deno.test("payload: once removed of a part nothing of it is left, and everything
   assertEquals(withoutPayload(stripped), stripped);
 });
 
-Deno.test("payload state: whole until something is removed, removed once nothing is left", () => {
-  const whole = { goal: "g" };
-  const gone = { payloadRemoved: true } as const;
+Deno.test("payload state: complete until something is removed, removed once nothing is left", () => {
+  const full = { goal: "g" };
+  const deleted = { payloadRemoved: true } as const;
   const state = (
     opening: Partial<Opening> | null,
     closing: Partial<Closing> | null,
     removed = 0,
     oldestAt: number | null = null,
-  ) => payloadState(parts(opening, closing), { removed, oldestAt });
+  ) => payloadState(runParts(opening, closing), { removed, oldestAt });
   assertEquals(state({}, {}), "whole");
-  assertEquals(state(whole, null, 0, 5), "whole");
-  assertEquals(state(gone, null), "removed");
-  assertEquals(state(gone, gone, 2), "removed");
-  assertEquals(state(gone, { note: "n" }), "partly_removed");
-  assertEquals(state(gone, null, 0, 5), "partly_removed");
-  assertEquals(state(whole, null, 2), "partly_removed");
+  assertEquals(state(full, null, 0, 5), "whole");
+  assertEquals(state(deleted, null), "removed");
+  assertEquals(state(deleted, deleted, 2), "removed");
+  assertEquals(state(deleted, { note: "n" }), "partly_removed");
+  assertEquals(state(deleted, null, 0, 5), "partly_removed");
+  assertEquals(state(full, null, 2), "partly_removed");
   assertEquals(state({}, null, 2, 5), "partly_removed");
   assertEquals(state({}, null, 2), "removed");
 });

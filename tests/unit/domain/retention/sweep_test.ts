@@ -12,7 +12,7 @@ import {
 
 const DAY_MS = 86_400_000;
 
-Deno.test("decision 40: a night begins at 02:00 UTC, over the ends of months, leap days and years", () => {
+Deno.test("decision 40: a night begins at 02:00 UTC, across month ends, leap days and years", () => {
   const nights: readonly [string, string][] = [
     ["2026-11-21T02:00:00.000Z", "2026-11-21"],
     ["2026-11-21T01:59:59.999Z", "2026-11-20"],
@@ -27,7 +27,7 @@ Deno.test("decision 40: a night begins at 02:00 UTC, over the ends of months, le
   for (const [instant, night] of nights) assertEquals(nightOf(Date.parse(instant)), night, instant);
 });
 
-Deno.test("nights: the next one begins when it is said to, and not a millisecond before", () => {
+Deno.test("nights: the next night begins exactly at its start, not a millisecond earlier", () => {
   const instants = fc.integer({ min: 0, max: Date.UTC(2100, 0) }).filter((ms) => ms > DAY_MS);
   fc.assert(fc.property(instants, (now) => {
     const wait = untilNextNight(now);
@@ -48,7 +48,7 @@ const REPORT: SweepReport = {
   counts: EMPTY_SWEEP,
 };
 
-Deno.test("a sweep is due when nobody began it, or who did fell silent; never again once it is done", () => {
+Deno.test("a sweep is due if it was not started or its process stopped reporting, and never after it is done", () => {
   assert(isSweepDue(null, 0));
   assert(!isSweepDue(REPORT, 5_000));
   assert(!isSweepDue(REPORT, 5_000 + SWEEP_SILENCE_MS));
@@ -56,7 +56,7 @@ Deno.test("a sweep is due when nobody began it, or who did fell silent; never ag
   assert(!isSweepDue({ ...REPORT, finishedAt: 6_000 }, 5_000 + 100 * SWEEP_SILENCE_MS));
 });
 
-Deno.test("counts of sweeps add up, each by itself", () => {
+Deno.test("counts of sweeps add up field by field", () => {
   const a = { payloads: 1, events: 2, records: 3, orphans: 4, released: 5, failed: 6 };
   const b = { payloads: 10, events: 200, records: 3_000, orphans: 40_000, released: 0, failed: 1 };
   const sum = {

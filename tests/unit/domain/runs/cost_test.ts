@@ -51,7 +51,7 @@ function head(
   };
 }
 
-Deno.test("pricing rule 4: a run costs what its events do, whatever a close claims", () => {
+Deno.test("pricing rule 4: a run costs what its events cost, whatever its close reports", () => {
   const run = head(opened("run"), closed({ cost: 999n, model: "x", inputTokens: 5 }), {
     totals: TOTALS,
   });
@@ -65,14 +65,14 @@ Deno.test("pricing rule 4: a run costs what its events do, whatever a close clai
   assertEquals(usageOfRun(run).inputTokens, 10n);
 });
 
-Deno.test("pricing rule 1: a stated cost wins over tokens and events, also 0, and is no model's", () => {
+Deno.test("pricing rule 1: a stated cost, also 0, wins over tokens and events and belongs to no model", () => {
   for (const cost of [0n, 7n]) {
     const sum = costOfRun(head(opened("heartbeat"), closed({ cost }), { totals: TOTALS }));
     assertEquals([sum.amount, sum.models.map(({ cost }) => cost), sum.calls], [cost, [0n], 2]);
   }
 });
 
-Deno.test("pricing rule 1: with a stated cost the model it names has it, and needs no price", () => {
+Deno.test("pricing rule 1: a stated cost belongs to the model it names, which needs no price", () => {
   const reported = { cost: 7n, model: "unknown", inputTokens: 4 };
   const sum = costOfRun(head(opened("heartbeat"), closed(reported)));
   assertEquals([sum.amount, sum.unpricedModels, sum.calls], [7n, [], 1]);
@@ -81,7 +81,7 @@ Deno.test("pricing rule 1: with a stated cost the model it names has it, and nee
   ]);
 });
 
-Deno.test("pricing rule 2: a heartbeat's tokens are one call at the price found when it was stored", () => {
+Deno.test("pricing rule 2: a heartbeat's tokens are one call at the price in force when it was stored", () => {
   const reported = { model: "m", inputTokens: 4, price: { cost: 12n, by: MATCH } };
   const sum = costOfRun(head(opened("heartbeat"), closed(reported), { totals: TOTALS }));
   assertEquals([sum.amount, sum.calls, sum.unpricedModels], [42n, 3, []]);
@@ -96,12 +96,12 @@ Deno.test("pricing rule 3: a model without a price costs nothing and is named on
   assertEquals([sum.amount, sum.unpricedModels], [0n, ["a", "b"]]);
 });
 
-Deno.test("pricing: a heartbeat that names a model and nothing else is no call", () => {
+Deno.test("pricing: a heartbeat that names only a model is not a call", () => {
   const sum = costOfRun(head(opened("heartbeat"), closed({ model: "m" })));
   assertEquals([sum.models, sum.calls, sum.unpricedModels], [[], 0, []]);
 });
 
-Deno.test("pricing: priced anew, the new price stands in place of the first, or takes it away", () => {
+Deno.test("pricing: repricing replaces the first price or removes it", () => {
   const reported = { model: "m", inputTokens: 4, price: { cost: 12n, by: MATCH } };
   const of = (repriced: RunHead["repriced"], stated: Reported = {}) => {
     const sum = costOfRun(
@@ -112,18 +112,18 @@ Deno.test("pricing: priced anew, the new price stands in place of the first, or 
   assertEquals(of(undefined), [12n, []]);
   assertEquals(of({ cost: 20n, by: MATCH }), [20n, []]);
   assertEquals(of(null), [0n, ["m"]]);
-  // What was stated is never touched.
+  // A stated cost is never changed.
   assertEquals(of({ cost: 20n, by: MATCH }, { cost: 5n }), [5n, []]);
 });
 
-Deno.test("usage: what a heartbeat reports comes on top of its events, the close's word first", () => {
+Deno.test("usage: a heartbeat's reported tokens add to its events, the close's report first", () => {
   const opening = opened("heartbeat", { inputTokens: 100, outputTokens: 50 });
   const run = head(opening, closed({ inputTokens: 7, cachedInputTokens: 2 }), { totals: TOTALS });
   const { inputTokens, outputTokens, cachedInputTokens, events } = usageOfRun(run);
   assertEquals([inputTokens, outputTokens, cachedInputTokens, events], [17n, 51n, 2n, 3]);
 });
 
-Deno.test("flags: more cached than input tokens are told, of events and of heartbeats alone", () => {
+Deno.test("flags: more cached than input tokens are flagged, for events and for heartbeats alone", () => {
   const flags = (run: RunHead) => costOfRun(run).flags;
   const odd = { ...NO_EVENTS, cachedExceedsInput: true };
   assertEquals(flags(head(opened("run"), null, { totals: odd })), ["cached_exceeds_input"]);

@@ -1,4 +1,4 @@
-/** The state table of the contract (contract 6), as data: state × call → answer, and what is written. */
+/** The contract's state table (contract 6) as data: state × call → response and writes. */
 import { assert, assertEquals } from "@std/assert";
 import {
   decideFinish,
@@ -20,7 +20,7 @@ const run: Opening = { kind: "run", agent: "a", startedAt: START, receivedAt: 1 
 const beat: Opening = { kind: "heartbeat", agent: "a", startedAt: START, receivedAt: 1 };
 const closed: Closing = { status: "failed", finishedAt: END, receivedAt: 2 };
 
-/** Every state a run can be in. */
+/** Every state of a run. */
 const STATES = {
   "nothing": { opening: null, closing: null },
   "open run": { opening: run, closing: null },
@@ -58,9 +58,9 @@ function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): 
   return (stored) => decideHeartbeat(stored, request, NOW, NO_CARD);
 }
 
-/** `+opening` and `+closing` are stored; a state that is not listed answers as `otherwise`. */
+/** `+opening` and `+closing` are stored; a state that is not listed gives `otherwise`. */
 const TABLE: Record<keyof typeof CALLS, Partial<Record<keyof typeof STATES, string>>> = {
-  // It replaces the opening of a heartbeat (R18); that of a start counts already.
+  // It replaces the opening of a heartbeat (R18); a start's opening already counts.
   "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "+opening"),
   "open, other agent": conflicts("agent", "+opening"),
   "open, other start": conflicts("started_at", "+opening"),
@@ -108,8 +108,8 @@ function summary({ outcome, opening, closing }: Decision): string {
 }
 
 /**
- * What is promised is what is stored: parts are only added, and told exactly as written. A call
- * that only opens says `running`, also where a close came before it (contract 2).
+ * Checks that the response matches the stored parts: parts are only added, and returned exactly as
+ * written. A call that only opens returns `running`, also after a close (contract 2).
  */
 function checkPromise(callName: string, stored: RunParts, decision: Decision): void {
   const { outcome, opening, closing } = decision;
@@ -121,36 +121,36 @@ function checkPromise(callName: string, stored: RunParts, decision: Decision): v
   });
 }
 
-Deno.test("decision 28: each heartbeat word closes with its run word", () => {
+Deno.test("decision 28: each heartbeat status closes with its run status", () => {
   const words = (["ok", "fail", "timeout"] as const).map((status) =>
     heartbeat(status, {})(STATES.nothing).closing?.status
   );
   assertEquals(words, ["success", "failed", "timeout"]);
 });
 
-Deno.test("contract 5: start and end default to the arrival", () => {
+Deno.test("contract 5: start and end default to the arrival time", () => {
   const { opening, closing } = heartbeat("ok", {})(STATES.nothing);
   assertEquals([opening?.startedAt, closing?.finishedAt], [NOW, NOW]);
   assertEquals([opening?.receivedAt, closing?.receivedAt], [NOW, NOW]);
 });
 
-Deno.test("decision 25: details go with the close, or with the opening where none is written", () => {
-  const sent = { reported: { cost: 7n }, metadata: [["k", 1]] as const, output: undefined };
-  const both = heartbeat("ok", sent)(STATES.nothing);
+Deno.test("decision 25: details are stored with the close, or with the opening if no close is written", () => {
+  const input = { reported: { cost: 7n }, metadata: [["k", 1]] as const, output: undefined };
+  const both = heartbeat("ok", input)(STATES.nothing);
   assertEquals([both.opening?.reported, both.closing?.reported], [undefined, { cost: 7n }]);
-  const started = heartbeat("start", sent)(STATES.nothing);
+  const started = heartbeat("start", input)(STATES.nothing);
   assertEquals([started.opening?.reported, started.opening?.metadata], [{ cost: 7n }, [["k", 1]]]);
-  const late = heartbeat("ok", sent)(STATES["finish first"]);
+  const late = heartbeat("ok", input)(STATES["finish first"]);
   assertEquals(late.opening?.reported, { cost: 7n });
 });
 
-Deno.test("contract 6: a start never closes, whatever it carries", () => {
+Deno.test("contract 6: a start never closes a run, whatever it carries", () => {
   for (const state of Object.values(STATES)) {
     assertEquals(heartbeat("start", { finishedAt: END })(state).closing, undefined);
   }
 });
 
-Deno.test("the opening of a run carries no id: its key has it", () => {
+Deno.test("the opening of a run stores no id, because its key has it", () => {
   const { opening } = open({ customerId: "c" })(STATES.nothing);
   assert(opening !== undefined && !("id" in opening));
   assertEquals([opening.kind, opening.agent, opening.startedAt], ["run", "a", START]);

@@ -9,7 +9,9 @@ import {
 } from "../../../../domain/runs/event_ids.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
 
-/** Few different ids, and ids that differ in one place only: the first hex digits, or the last. */
+/**
+ * A few different ids, and ids that differ in one position only: the first hex digits, or the last.
+ */
 const id = fc.tuple(
   fc.constantFrom("eu", "us"),
   fc.oneof(
@@ -24,9 +26,9 @@ function merge(page: readonly EventId[], sent: readonly EventId[]): EventId[] {
   return [...new Set(sent)].filter((each) => !before.has(each));
 }
 
-Deno.test("a page takes each id once, the first event of it, in sent order", () => {
-  const sent = fc.tuple(fc.uniqueArray(id, { maxLength: 60 }), fc.array(id, { maxLength: 60 }));
-  fc.assert(fc.property(sent, ([stored, batch]) => {
+Deno.test("a page takes each id once, with its first event, in sent order", () => {
+  const input = fc.tuple(fc.uniqueArray(id, { maxLength: 60 }), fc.array(id, { maxLength: 60 }));
+  fc.assert(fc.property(input, ([stored, batch]) => {
     const before = packEventIds(stored);
     const { page, fresh } = addToPage(before, batch.map((id, place) => ({ id, place })));
     const expected = merge(stored, batch);
@@ -38,7 +40,7 @@ Deno.test("a page takes each id once, the first event of it, in sent order", () 
   }));
 });
 
-Deno.test("more ids than any page holds are told apart just as well", () => {
+Deno.test("more ids than fit a page are still distinguished", () => {
   const all = Array.from(
     { length: 3_000 },
     (_, n) => ({ id: `evt_eu_${(n % 2_000).toString(16).padStart(32, "0")}` as EventId }),
@@ -49,7 +51,7 @@ Deno.test("more ids than any page holds are told apart just as well", () => {
   assertEquals(page.length, 2_000 * 17);
 });
 
-Deno.test("a set of ids has those of its pages and no other, also where all hashes collide", () => {
+Deno.test("a set of ids contains exactly those of its pages, even if all hashes collide", () => {
   const pages = fc.uniqueArray(id, { maxLength: 120 });
   const random = Uint32Array.from({ length: HASH_NUMBERS }, (_, i) => Math.imul(i + 1, 0x9e3779b1));
   const numbers = fc.constantFrom(random, new Uint32Array(HASH_NUMBERS));
@@ -69,7 +71,7 @@ Deno.test("a set of ids has those of its pages and no other, also where all hash
   );
 });
 
-Deno.test("a set of ids takes at most 60 bytes for each", () => {
+Deno.test("a set of ids uses at most 60 bytes per id", () => {
   const set = new EventIdSet(
     new Uint32Array(HASH_NUMBERS).map((_, i) => Math.imul(i + 1, 0x9e3779b1)),
   );

@@ -25,7 +25,7 @@ function batchOf(batch: number, instants: readonly number[], bytes = 2): Positio
   }));
 }
 
-/** Adds batches in the order in which they begin, as far as the page needs them. */
+/** Adds batches in the order of their first event, as far as the page needs them. */
 function gather(batches: readonly PositionedEvent[][], after: EventPosition | null, limit: number) {
   const page = new EventPage(after, limit);
   const starts = batches.map((events, batch) => ({
@@ -41,32 +41,32 @@ function gather(batches: readonly PositionedEvent[][], after: EventPosition | nu
   return { ...page.result(), read };
 }
 
-Deno.test("section 6: pages of any batches together are all events in order, each once", () => {
+Deno.test("section 6: the pages of any batches contain all events in order, each once", () => {
   const instants = fc.array(fc.nat({ max: 6 }), { minLength: 1, maxLength: 8 });
-  // Sizes from small events to a few that fill a page.
+  // Sizes range from small events to a few that fill a page.
   const size = fc.constantFrom(2, 2, 5_000, EVENT_BYTES_MAX);
   const all = fc.array(fc.tuple(instants, size), { maxLength: 12 });
   fc.assert(
     fc.property(all, fc.integer({ min: 1, max: 9 }), (sent, limit) => {
       const batches = sent.map(([ts, bytes], batch) => batchOf(batch, ts, bytes));
-      const wanted = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
-      const found: PositionedEvent[] = [];
+      const expected = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
+      const results: PositionedEvent[] = [];
       for (let after: EventPosition | null = null;;) {
         const { events, next } = gather(batches, after, limit);
         const bytes = events.reduce((sum, { data }) => sum + utf8Bytes(data), 0);
         assert(events.length <= limit && bytes <= EVENTS_PAGE_BYTES_MAX);
-        assert(events.length > 0 || wanted.length === 0);
-        found.push(...events);
+        assert(events.length > 0 || expected.length === 0);
+        results.push(...events);
         if (next === null) break;
         after = next;
       }
-      assertEquals(found, wanted);
+      assertEquals(results, expected);
     }),
     { numRuns: 40 },
   );
 });
 
-Deno.test("section 6: of batches with one instant a page reads as many as it has, wherever it begins", () => {
+Deno.test("section 6: with batches of one instant a page reads only its own number of events, wherever it begins", () => {
   const batches = Array.from({ length: 500 }, (_, batch) => batchOf(batch, [7, 7]));
   for (const after of [null, { ts: 7, batch: 0, index: 1 }]) {
     const { events, read } = gather(batches, after, 1);
@@ -75,7 +75,7 @@ Deno.test("section 6: of batches with one instant a page reads as many as it has
   }
 });
 
-Deno.test("bytes of a text as UTF-8 are those that the encoder writes", () => {
+Deno.test("the UTF-8 size of a text equals that of the encoder", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       assertEquals(utf8Bytes(text), new TextEncoder().encode(text).length);

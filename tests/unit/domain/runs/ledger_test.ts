@@ -29,7 +29,7 @@ import { cardOf, rateRow } from "../../../support/builders/cards.ts";
 /** Prices every third model. */
 const CARD = cardOf(...Array.from({ length: 24 }, (_, i) => rateRow(`m${3 * i}`, 7, 11)));
 
-/** Event number `n`; its number tells its time. */
+/** Event number `n`; the number determines its time. */
 function event(n: number, fields: Partial<RunEvent> = {}): RunEvent {
   const data = "{}" as RawJson;
   return {
@@ -48,7 +48,7 @@ function call(n: number, model: string | null, tokens: Partial<LlmCall> = {}): R
   return event(n, { type: "llm_call", facts: { error: false, call: usage } });
 }
 
-/** A ledger as the store keeps it: the head, its sealed pages, and the ids in all of them. */
+/** A ledger as stored: the head, its sealed pages, and all their ids. */
 class Book {
   ledger: EventLedger = EMPTY_LEDGER;
   readonly pages: LedgerPage[] = [];
@@ -57,11 +57,11 @@ class Book {
   duplicates = 0;
 
   append(batch: readonly RunEvent[], receivedAt = 0): RunEvent[] {
-    const known = new Set([
+    const knownIds = new Set([
       ...this.pages.flatMap((page) => unpackEventIds(page.ids)),
       ...this.rowIds,
     ]);
-    const ids = { isEmpty: known.size === 0, has: (id: EventId) => known.has(id) };
+    const ids = { isEmpty: knownIds.size === 0, has: (id: EventId) => knownIds.has(id) };
     const decision = decideAppend(this.ledger, ids, batch, receivedAt, CARD);
     this.ledger = decision.ledger;
     if (decision.sealedPage !== null) this.pages.push(decision.sealedPage);
@@ -78,7 +78,7 @@ class Book {
 
 const batches = fc.array(fc.array(fc.nat({ max: 40 }), { maxLength: 12 }), { maxLength: 12 });
 
-Deno.test("decision 20: accepted and duplicates are all items, and each id is stored once", () => {
+Deno.test("decision 20: accepted plus duplicates is the number of items, and each id is stored once", () => {
   fc.assert(fc.property(batches, (sent) => {
     const book = new Book();
     for (const numbers of sent) book.append(numbers.map((n) => event(n)));
@@ -105,7 +105,7 @@ Deno.test("decision 21: a stored id with other content is dropped and adds to no
   assertEquals(book.ledger, ledger);
 });
 
-Deno.test("decision 20: an empty batch and one of duplicates leave the very same ledger", () => {
+Deno.test("decision 20: an empty batch and one of duplicates leave the ledger unchanged", () => {
   const book = new Book();
   book.append([event(1), event(2)]);
   const { ledger } = book;
@@ -134,7 +134,7 @@ const anyEvents = fc.uniqueArray(
   { selector: ({ n }) => n, maxLength: 150 },
 );
 
-Deno.test("decisions, section 1: totals depend neither on the order nor on the cut of batches", () => {
+Deno.test("decisions, section 1: totals do not depend on the order or the division of batches", () => {
   const cut = fc.infiniteStream(fc.integer({ min: 1, max: 50 }));
   const cases = anyEvents.chain((drafts) =>
     fc.tuple(fc.constant(drafts), fc.shuffledSubarray(drafts, { minLength: drafts.length }), cut)
@@ -165,7 +165,7 @@ Deno.test("decisions, section 1: totals depend neither on the order nor on the c
   }));
 });
 
-Deno.test("models are kept by smallest name, in any order, and nothing is lost from their sum", () => {
+Deno.test("models are kept by smallest name, in any order, and their total loses nothing", () => {
   const tokens = fc.bigInt({ min: 0n, max: 2n ** 60n });
   const usage = fc.record({
     provider: fc.constantFrom("a", "b", null),
@@ -199,7 +199,7 @@ Deno.test("models are kept by smallest name, in any order, and nothing is lost f
   }));
 });
 
-Deno.test("a run's cost is the sum of its models, and only priced calls cost anything", () => {
+Deno.test("a run's cost is the sum of its models, and only priced calls have a cost", () => {
   const book = new Book();
   book.append([
     call(1, "m0", { inputTokens: 10, outputTokens: 1 }),
@@ -221,7 +221,7 @@ Deno.test("only a call with a model and a token count can be priced", () => {
   assertEquals(book.ledger.totals.inputTokens, 7n);
 });
 
-Deno.test("two legal events pass 2^53 tokens without losing one", () => {
+Deno.test("two valid events exceed 2^53 tokens without losing one", () => {
   const book = new Book();
   const inputTokens = Number.MAX_SAFE_INTEGER;
   book.append([call(1, "m", { inputTokens }), call(2, "m", { inputTokens })]);
@@ -236,7 +236,7 @@ Deno.test("decisions, section 5: more cached than input tokens is flagged, and s
   assertEquals(book.ledger.totals.cachedExceedsInput, true);
 });
 
-Deno.test("a page is sealed when it is full, and numbers of pages and batches go on", () => {
+Deno.test("a page is sealed when full, and page and batch numbers continue", () => {
   const book = new Book();
   const size = 50;
   for (let from = 0; from < 600; from += size) {
@@ -252,7 +252,7 @@ Deno.test("a page is sealed when it is full, and numbers of pages and batches go
   );
 });
 
-Deno.test("a page fills to exactly its size by single events", () => {
+Deno.test("single events fill a page to exactly its size", () => {
   const book = new Book();
   for (let n = 0; n < PAGE_IDS_MAX; n++) {
     assertEquals(book.pages.length, 0);
@@ -262,7 +262,7 @@ Deno.test("a page fills to exactly its size by single events", () => {
   assertEquals(book.ids().length, PAGE_IDS_MAX);
 });
 
-Deno.test("a batch remembers the earliest and the latest instant of what it stored", () => {
+Deno.test("a batch stores the earliest and the latest instant of its events", () => {
   const book = new Book();
   book.append([event(9)]);
   book.append([event(9), event(7), event(3), event(5)], 42);
@@ -281,7 +281,7 @@ Deno.test("packed ids are 17 bytes each and read back in order, both regions", (
   }));
 });
 
-Deno.test("behind the pages with ids each id is a row, and a page is sealed when it has its batches", () => {
+Deno.test("after the pages with ids each id is a row, and a page is sealed when its batches are complete", () => {
   const book = new Book();
   for (let page = 0; page < ID_PAGES_MAX; page++) {
     const from = page * PAGE_IDS_MAX;
@@ -291,9 +291,10 @@ Deno.test("behind the pages with ids each id is a row, and a page is sealed when
   const from = ID_PAGES_MAX * PAGE_IDS_MAX;
   for (let n = 0; n < PAGE_BATCHES_MAX; n++) {
     assertEquals([book.ledger.sealed, book.ledger.tail.ids.length], [ID_PAGES_MAX, 0]);
-    // Of two alike in one batch, and of one known from a page or a row, none is stored again.
-    const sent = [event(from + n), event(from + n), event(n), event(from + Math.max(0, n - 1))];
-    assertEquals(book.append(sent).length, 1);
+    // Of two equal ids in one batch the second is dropped, and so is an id known from a page or a
+    // row.
+    const input = [event(from + n), event(from + n), event(n), event(from + Math.max(0, n - 1))];
+    assertEquals(book.append(input).length, 1);
   }
   assertEquals(book.ledger.sealed, ID_PAGES_MAX + 1);
   assertEquals(book.rowIds.length, PAGE_BATCHES_MAX);
@@ -305,7 +306,7 @@ Deno.test("behind the pages with ids each id is a row, and a page is sealed when
   });
 });
 
-Deno.test("a ledger tells its events by month, and its first and latest arrival under any clock", () => {
+Deno.test("a ledger counts its events by month, with its first and latest arrival under any clock", () => {
   const [march, april] = [Date.UTC(2026, 2, 31), Date.UTC(2026, 3, 1)];
   const book = new Book();
   book.append([event(1), event(2)], april);

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const AFTER = { at: NOW - 5, run: runId(1) as RunId };
 const MIDNIGHT = Date.UTC(2026, 0, 31);
 
-/** A query, read with cursors that are a JSON of what they mean. */
+/** Parses a query whose cursors are plain JSON. */
 function parse(text: string) {
   const cursorOf = (cursor: string): RunsCursor | null =>
     cursor === "old" ? { after: AFTER, from: NOW - 3 * DAY_MS } : null;
@@ -21,7 +21,7 @@ function valueOf(text: string) {
   return parsed.value;
 }
 
-Deno.test("runs query: nothing asks for everything, 50 at a time", () => {
+Deno.test("runs query: no parameters select every run, 50 per page", () => {
   assertEquals(valueOf(""), {
     query: { from: null, to: null },
     isWindowDefault: false,
@@ -30,7 +30,7 @@ Deno.test("runs query: nothing asks for everything, 50 at a time", () => {
   });
 });
 
-Deno.test("runs query: a day is meant with all its hours, an instant to the millisecond", () => {
+Deno.test("runs query: a day includes all its hours, an instant is exact to the millisecond", () => {
   const rangeOf = (text: string) => {
     const { from, to } = valueOf(text).query;
     return [from, to];
@@ -41,7 +41,7 @@ Deno.test("runs query: a day is meant with all its hours, an instant to the mill
   assertEquals(rangeOf("to=2026-01-31"), [null, MIDNIGHT + DAY_MS]);
 });
 
-Deno.test("runs query: only what no index answers gets a window, and none where one is sent", () => {
+Deno.test("runs query: only a query without an index gets a default window, and none if a range is sent", () => {
   const none = [
     "agent=a&status=failed&customer_id=c&feature=f&kind=run&model=m&has=late",
     `q=${runId(1)}`,
@@ -58,13 +58,13 @@ Deno.test("runs query: only what no index answers gets a window, and none where 
   assertEquals(valueOf("q=run_eu&from=2026-01-31&cursor=old").query.from, MIDNIGHT);
 });
 
-Deno.test("runs query: costs are exact to the picodollar, and 0 asks for nothing", () => {
+Deno.test("runs query: costs are exact to the picodollar, and 0 does not filter", () => {
   assertEquals(valueOf("min_cost_usd=0.1").query.minCost, 100_000_000_000n);
   assertEquals(valueOf("min_cost_usd=0.000000000001").query.minCost, 1n);
   assertEquals(valueOf("min_cost_usd=0.00").query, { from: null, to: null });
 });
 
-Deno.test("runs query: the first parameter at fault is named", () => {
+Deno.test("runs query: the first invalid parameter is named", () => {
   const fieldOf = (text: string) => {
     const parsed = parse(text);
     return parsed.ok ? null : [parsed.problem.code, parsed.problem.field];

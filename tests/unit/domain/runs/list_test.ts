@@ -73,7 +73,7 @@ const totals: fc.Arbitrary<EventTotals> = fc.record({
   models: fc.uniqueArray(line, { maxLength: 3, selector: ({ model }) => model }),
 });
 
-/** Any run of one batch of events, and when that arrived. */
+/** A generated run with one batch of events, and the batch's arrival. */
 const anyHead = fc.record({
   opening: fc.option(opening),
   closing: fc.option(closing),
@@ -88,7 +88,7 @@ const anyHead = fc.record({
   repriced: undefined,
 } satisfies RunHead));
 
-Deno.test("run list: a row says of any run what its record says, also once nothing but its summary is read", () => {
+Deno.test("run list: a row agrees with the run's record, also when only its summary is read", () => {
   fc.assert(fc.property(anyHead, fc.nat(3), (head, revision) => {
     const before = revision === 0 ? null : { ...summarize(head, null), revision };
     const summary = summarize(head, before);
@@ -113,7 +113,7 @@ Deno.test("run list: a row says of any run what its record says, also once nothi
   }));
 });
 
-Deno.test("run list: a run that changed since it was summed up has a cost that is pending, read from its parts", () => {
+Deno.test("run list: a run that changed after its summary has a pending cost, read from its parts", () => {
   fc.assert(fc.property(anyHead, anyHead, (before, after) => {
     const summary = summarize(before, null);
     const now = { ...after, batchCount: 2 };

@@ -7,18 +7,18 @@ function keep(text: string, keysMax = 3) {
   return keepMetadata(text as RawJson, keysMax);
 }
 
-Deno.test("decision 38: the first labels in sent order stay, the rest is counted as dropped", () => {
+Deno.test("decision 38: the first labels in sent order are kept, the others are counted as dropped", () => {
   assertEquals(keep('{"d":1,"c":"x","b":true,"a":4,"e":5}'), {
     kept: [["d", 1], ["c", "x"], ["b", true]],
     dropped: 2,
   });
 });
 
-Deno.test("decision 38: keys that look like integers keep their place", () => {
+Deno.test("decision 38: keys that look like integers keep their position", () => {
   assertEquals(keep('{"b":1,"10":2,"2":3,"1":4}').kept, [["b", 1], ["10", 2], ["2", 3]]);
 });
 
-Deno.test("decision 38: labels that cannot be stored use no place", () => {
+Deno.test("decision 38: labels that cannot be stored do not count toward the limit", () => {
   const long = "k".repeat(21);
   const text = `{"${long}":1,"n":null,"o":{"x":1},"l":[1],"v":"${"v".repeat(51)}",` +
     `"i":1e999,"a":1,"b":2,"c":3}`;
@@ -52,7 +52,7 @@ const labels = fc.dictionary(
   { maxKeys: 12 },
 );
 
-Deno.test("decision 38: kept and dropped are all that was sent, and nothing kept breaks a limit", () => {
+Deno.test("decision 38: kept plus dropped is everything sent, and nothing kept exceeds a limit", () => {
   const keysMax = fc.constantFrom(0, 3, 10, Infinity);
   fc.assert(fc.property(labels, keysMax, (sent, max) => {
     const { kept, dropped } = keep(JSON.stringify(sent), max);
@@ -65,14 +65,14 @@ Deno.test("decision 38: kept and dropped are all that was sent, and nothing kept
   }));
 });
 
-Deno.test("decision 38: trimming what was kept drops nothing more", () => {
+Deno.test("decision 38: trimming kept labels again drops nothing", () => {
   fc.assert(fc.property(labels, (sent) => {
     const { kept } = keep(JSON.stringify(sent), 10);
     assertEquals(keep(writeMetadata(kept), 10), { kept, dropped: 0 });
   }));
 });
 
-Deno.test("decision 25: the close's labels win, the opening's others stay in place", () => {
+Deno.test("decision 25: the close's labels win, the opening's others keep their position", () => {
   assertEquals(mergeMetadata([["a", 1], ["b", 2]], [["b", 3], ["c", 4]]), [
     ["a", 1],
     ["b", 3],
@@ -83,7 +83,7 @@ Deno.test("decision 25: the close's labels win, the opening's others stay in pla
   assertEquals(mergeMetadata(null, null), null);
 });
 
-Deno.test("metadata is written in its order, as null when there never was any", () => {
+Deno.test("metadata is written in its order, as null if none was ever sent", () => {
   assertEquals(writeMetadata([["b", "x"], ["1", 2]]), '{"b":"x","1":2}');
   assertEquals(writeMetadata([["__proto__", 1]]), '{"__proto__":1}');
   assertEquals([writeMetadata([]), writeMetadata(null)], ["{}", "null"]);

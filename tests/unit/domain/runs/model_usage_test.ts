@@ -1,4 +1,4 @@
-/** Lines of a run by model, when calls are taken out of them again. */
+/** A run's lines by model when calls are removed again. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
@@ -23,7 +23,7 @@ function aLine(model: string, priced: boolean, tokens: number): ModelUsage {
   };
 }
 
-/** What all lines come to, and whether each of their measures is one that calls can have. */
+/** Totals of all lines, and whether each measure is possible for calls. */
 function sumOf(lines: readonly ModelUsage[]) {
   const sum = { calls: 0, inputTokens: 0n, outputTokens: 0n, cachedInputTokens: 0n, cost: 0n };
   for (const line of lines) {
@@ -43,7 +43,7 @@ const anyCall = fc.record({
 });
 type Call = { model: string; priced: boolean; tokens: number };
 
-Deno.test("a line that is added and taken out again leaves the lines as they were", () => {
+Deno.test("adding a line and removing it again leaves the lines unchanged", () => {
   const lines = [aLine("a", true, 5), aLine("b", false, 6)].reduce<readonly ModelUsage[]>(
     addModelUsage,
     [],
@@ -56,27 +56,27 @@ Deno.test("a line that is added and taken out again leaves the lines as they wer
   }
 });
 
-Deno.test("a line without calls is gone", () => {
+Deno.test("a line without calls is removed", () => {
   assertEquals(subtractModelUsage([aLine("a", true, 5)], aLine("a", true, 5)), []);
 });
 
-Deno.test("the last name of too many keeps nothing in the rest by half when it is priced anew", () => {
+Deno.test("repricing the last name beyond the limit leaves nothing of it in the remainder line", () => {
   const names = Array.from({ length: RUN_MODELS_MAX + 1 }, (_, n) => `m${n + 10}`);
   const full = names.map((name) => aLine(name, false, 100)).reduce<readonly ModelUsage[]>(
     addModelUsage,
     [],
   );
   const last = aLine(`m${RUN_MODELS_MAX + 9}`, false, 100);
-  const rest = aLine(`m${RUN_MODELS_MAX + 10}`, false, 40);
-  // There is room for a name now, but calls of this one are in the rest already.
-  const roomy = addModelUsage(subtractModelUsage(full, last), rest);
+  const remaining = aLine(`m${RUN_MODELS_MAX + 10}`, false, 40);
+  // There is space for a name now, but the remainder line already has calls of this model.
+  const roomy = addModelUsage(subtractModelUsage(full, last), remaining);
   assertEquals(roomy.filter((line) => !isRest(line)).length, RUN_MODELS_MAX - 1);
   assertEquals(roomy.find(isRest)?.calls, 2);
-  const without = subtractModelUsage(roomy, aLine(rest.model, false, 100));
-  assertEquals(sumOf(without.filter(isRest)), sumOf([rest]));
+  const without = subtractModelUsage(roomy, aLine(remaining.model, false, 100));
+  assertEquals(sumOf(without.filter(isRest)), sumOf([remaining]));
 });
 
-Deno.test("a client's own model of the rest's name is a name as any other when it has a provider", () => {
+Deno.test("a client's model with the name of the remainder line is an ordinary name if it has a provider", () => {
   const named = { ...aLine(OTHER_MODELS, true, 1), provider: "acme" };
   assert(!isRest(named));
   const lines = Array.from({ length: 3 * RUN_MODELS_MAX }, (_, n) => ({
@@ -86,7 +86,7 @@ Deno.test("a client's own model of the rest's name is a name as any other when i
   assertEquals(lines.length, RUN_MODELS_MAX + 1);
 });
 
-Deno.test("calls that are added, priced anew and taken out in any order leave an exact sum, never less than nothing", () => {
+Deno.test("adding, repricing and removing calls in any order leaves an exact, non-negative sum", () => {
   const steps = fc.array(fc.record({ call: anyCall, swap: fc.nat(), out: fc.boolean() }), {
     maxLength: 150,
   });

@@ -15,7 +15,7 @@ const NOON = Date.UTC(2026, 0, 31, 12);
 const opening: Opening = { kind: "run", agent: "a", startedAt: NOON, receivedAt: NOON };
 const closing: Closing = { status: "success", finishedAt: NOON + 9, receivedAt: NOON + 10 };
 
-/** What a run may have besides its parts. */
+/** Additional data that a run may have. */
 const NOTHING = { firstBatchAt: null, addedScores: [], processing: null };
 
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {
@@ -29,12 +29,12 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
     repriced: undefined,
     ...more,
   };
-  // As the pipeline leaves it once it has seen everything.
+  // As processing leaves it once it has seen everything.
   const summary = summarize(head, null);
   return assemble(ID, { ...NOTHING, payload: "whole", summary, ...head });
 }
 
-/** What is stored of batches that arrived at these instants. */
+/** Stored batches that arrived at these instants. */
 function batches(...arrivals: number[]): Partial<StoredRun> {
   if (arrivals.length === 0) return {};
   const [firstAt, latestAt] = [Math.min(...arrivals), Math.max(...arrivals)];
@@ -48,7 +48,7 @@ function beat(reported: Reported, totals: Partial<EventTotals> = {}) {
   }, { totals: { ...EMPTY_LEDGER.totals, ...totals } });
 }
 
-Deno.test("decision 16: a close alone is a record without an agent, flagged as such", () => {
+Deno.test("decision 16: a close alone is a record without an agent, and is flagged", () => {
   const run = record({ closing });
   assertEquals(
     [run.kind, run.agent, run.startedAt, run.status, run.finishedAt, run.durationMs],
@@ -65,7 +65,7 @@ Deno.test("decision 18: events alone are a running record", () => {
   );
 });
 
-Deno.test("decision 30: a sent duration wins, else the span, never negative but flagged", () => {
+Deno.test("decision 30: a sent duration wins over the span, which is never negative but flagged", () => {
   assertEquals(record({ opening, closing }).durationMs, 9);
   assertEquals(record({ opening, closing: { ...closing, durationMs: 4 } }).durationMs, 4);
   assertEquals(record({ closing: { ...closing, durationMs: 0 } }).durationMs, 0);
@@ -74,7 +74,7 @@ Deno.test("decision 30: a sent duration wins, else the span, never negative but 
   assertEquals(record({ opening }).durationMs, null);
 });
 
-Deno.test("decision 31: skew shows beyond 60 s to either side, and not at 60 s", () => {
+Deno.test("decision 31: skew is flagged beyond 60 s in either direction, not at 60 s", () => {
   const skew = (ms: number) =>
     record({ opening: { ...opening, startedAt: NOON + ms } }).clockSkewMs;
   assertEquals([60_000, 60_001, -60_000, -60_001].map(skew), [null, 60_001, null, -60_001]);
@@ -116,7 +116,7 @@ Deno.test("decision 25: the close's fields win, absent ones keep the opening's",
   assertEquals([run.cost.amount, run.usage.inputTokens, run.usage.outputTokens], [0n, 3n, 4n]);
 });
 
-Deno.test("decision 17: the cost is final once the close and everything else is counted in", () => {
+Deno.test("decision 17: the cost is final once the close and all batches are counted", () => {
   const head = (batchCount: number, closed: boolean) => ({
     parts: { opening, closing: closed ? closing : null },
     totals: EMPTY_LEDGER.totals,
@@ -141,14 +141,14 @@ Deno.test("decision 17: the cost is final once the close and everything else is 
   assertEquals(summarize(head(2, true), second), second);
 });
 
-Deno.test("pricing rule 1: a stated cost wins over everything else, also 0", () => {
+Deno.test("pricing rule 1: a stated cost, also 0, wins over any other source", () => {
   const totals = { cost: 9n, models: [usageOf("from-events")] };
   assertEquals(beat({ cost: 7n, model: "m", inputTokens: 1 }, totals).cost.amount, 7n);
   const free = beat({ cost: 0n, model: "m", inputTokens: 1 }, totals).cost;
   assertEquals([free.amount, free.unpricedModels], [0n, []]);
 });
 
-Deno.test("pricing rule 3: a model without a price is listed once, only where tokens are", () => {
+Deno.test("pricing rule 3: a model without a price is listed once, and only if it has tokens", () => {
   assertEquals(beat({ model: "m", inputTokens: 0 }).cost.unpricedModels, ["m"]);
   assertEquals(beat({ model: "m" }).cost.unpricedModels, []);
   assertEquals(beat({ inputTokens: 5 }).cost.unpricedModels, []);
@@ -185,7 +185,7 @@ function usageOf(model: string) {
   };
 }
 
-Deno.test("decisions, section 1: the record depends on the parts, not on when they arrived", () => {
+Deno.test("decisions, section 1: the record depends on its parts, not on their order of arrival", () => {
   const near = fc.integer({ min: NOON, max: NOON + 30_000 });
   const plain = record({ opening, closing });
   fc.assert(fc.property(near, near, fc.array(near), (opened, ended, arrivals) => {

@@ -1,4 +1,4 @@
-/** What becomes of a score, by what is stored of its run. */
+/** Outcome of a score, depending on the stored run. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ADDED_SCORES_MAX } from "../../../../domain/core/limits.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
@@ -8,11 +8,11 @@ import { decideScore, inOrder } from "../../../../domain/runs/scores.ts";
 import { scoreId } from "../../../support/builders/requests.ts";
 
 const request = { id: scoreId(1) as ScoreId, name: "quality", value: 0.5, source: "judge" };
-const known: AddedScore = { ...request, receivedAt: 7 };
+const current: AddedScore = { ...request, receivedAt: 7 };
 
-Deno.test("score: a new one is counted by the ledger, and no event", () => {
+Deno.test("score: a new score is counted by the ledger and is not an event", () => {
   const { outcome, ledger } = decideScore(EMPTY_LEDGER, null, request, 7);
-  assertEquals(outcome, { kind: "stored", score: known });
+  assertEquals(outcome, { kind: "stored", score: current });
   assertEquals(ledger, { ...EMPTY_LEDGER, scores: { count: 1, firstAt: 7, latestAt: 7 } });
   const scores = { count: 3, firstAt: 8, latestAt: 9 };
   const later: EventLedger = { ...EMPTY_LEDGER, scores, latestAt: 9, oldestAt: 2 };
@@ -23,19 +23,19 @@ Deno.test("score: a new one is counted by the ledger, and no event", () => {
 });
 
 Deno.test("score: the same name and value again is a replay, whatever its source", () => {
-  const again = decideScore(EMPTY_LEDGER, known, { ...request, source: "other" }, 99);
-  assertEquals(again, { outcome: { kind: "replayed", score: known } });
+  const again = decideScore(EMPTY_LEDGER, current, { ...request, source: "other" }, 99);
+  assertEquals(again, { outcome: { kind: "replayed", score: current } });
 });
 
-Deno.test("score: another name or value under a stored id is refused by the first that differs", () => {
+Deno.test("score: another name or value under a stored id is refused by the first difference", () => {
   const differs = (fields: object) =>
-    decideScore(EMPTY_LEDGER, known, { ...request, ...fields }, 99).outcome;
+    decideScore(EMPTY_LEDGER, current, { ...request, ...fields }, 99).outcome;
   assertEquals(differs({ name: "speed", value: 1 }), { kind: "differs", field: "name" });
   assertEquals(differs({ value: 1 }), { kind: "differs", field: "value" });
   assertEquals(differs({ value: true }), { kind: "differs", field: "value" });
 });
 
-Deno.test("score: beyond the most of one run a new one is refused, and a replay is not", () => {
+Deno.test("score: beyond a run's limit a new score is refused, and a replay is not", () => {
   const sum = { firstAt: 1, latestAt: 2 };
   const full = { ...EMPTY_LEDGER, scores: { ...sum, count: ADDED_SCORES_MAX } };
   const { outcome } = decideScore(full, null, request, 9);
@@ -43,15 +43,15 @@ Deno.test("score: beyond the most of one run a new one is refused, and a replay 
   const code = outcome.kind === "refused" ? outcome.problem : { code: "", message: "" };
   assertEquals(code.code, "score_cap_reached");
   assertStringIncludes(code.message, String(ADDED_SCORES_MAX));
-  assertEquals(decideScore(full, known, request, 9).outcome.kind, "replayed");
+  assertEquals(decideScore(full, current, request, 9).outcome.kind, "replayed");
   const almost = { ...EMPTY_LEDGER, scores: { ...sum, count: ADDED_SCORES_MAX - 1 } };
   const last = decideScore(almost, null, request, 9);
   assertEquals(last.outcome.kind, "stored");
 });
 
-Deno.test("scores: they are in the order of their arrival, then of their ids", () => {
+Deno.test("scores: they are ordered by arrival, then by id", () => {
   const score = (n: number, receivedAt: number) => ({
-    ...known,
+    ...current,
     id: scoreId(n) as ScoreId,
     receivedAt,
   });

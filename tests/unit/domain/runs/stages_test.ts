@@ -18,7 +18,6 @@ import {
 
 const ALL: ReadonlySet<Stage> = new Set(["checks", "alerts", "judge"]);
 
-/** A stage of a run. */
 function stageOf({ stages }: Processing, name: Stage): StageProgress | undefined {
   return stages.find(({ stage }) => stage === name);
 }
@@ -27,18 +26,18 @@ function statesOf({ stages }: Processing): string[] {
   return stages.map(({ state }) => state);
 }
 
-Deno.test("stages: once the cost is final those without work are skipped, the others wait", () => {
+Deno.test("stages: once the cost is final, stages without work are skipped and the others wait", () => {
   const none = stagesAfterCost(3, new Set(), 70);
   assertEquals(none.revision, 3);
   assertEquals(none.stages.map(({ stage }) => stage), [...STAGES]);
   assertEquals(statesOf(none), ["done", "skipped", "skipped", "skipped"]);
   assertEquals(nextStage(none), null);
-  const some = stagesAfterCost(1, new Set<Stage>(["judge"]), 70);
-  assertEquals(statesOf(some), ["done", "skipped", "skipped", "pending"]);
-  assertEquals(nextStage(some)?.stage, "judge");
+  const subset = stagesAfterCost(1, new Set<Stage>(["judge"]), 70);
+  assertEquals(statesOf(subset), ["done", "skipped", "skipped", "pending"]);
+  assertEquals(nextStage(subset)?.stage, "judge");
 });
 
-Deno.test("stages: the next one is the first that is not settled, until all are", () => {
+Deno.test("stages: the next stage is the first incomplete one, until all are complete", () => {
   let processing = stagesAfterCost(1, ALL, 0);
   for (const stage of ["checks", "alerts", "judge"] as const) {
     assertEquals(nextStage(processing)?.stage, stage);
@@ -48,7 +47,7 @@ Deno.test("stages: the next one is the first that is not settled, until all are"
   assertEquals(nextStage(processing), null);
 });
 
-Deno.test("stages: each failure doubles the pause, and the last one that is allowed gives up", () => {
+Deno.test("stages: each failure doubles the backoff, and the last allowed attempt gives up", () => {
   let processing = stagesAfterCost(1, ALL, 0);
   for (let attempt = 1; attempt < STAGE_ATTEMPTS_MAX; attempt++) {
     processing = stageFailed(processing, "checks", new TypeError("no answer"), 100);
@@ -61,20 +60,20 @@ Deno.test("stages: each failure doubles the pause, and the last one that is allo
   assertEquals(nextStage(processing), null);
   const dead = stageOf(processing, "checks");
   assertEquals([dead?.state, dead?.attempts, dead?.error], ["dead", 8, "just text"]);
-  // Those behind it wait for whoever revives it.
+  // Later stages wait until it is revived.
   assertEquals(statesOf(processing), ["done", "dead", "pending", "pending"]);
   const revived = stageRevived(processing, "checks", 900);
   const next = nextStage(revived);
   assertEquals([next?.stage, next?.attempts, next && stageDueAt(next)], ["checks", 0, 900]);
 });
 
-Deno.test("stages: what succeeds after failures tells of no error", () => {
+Deno.test("stages: success after failures clears the error", () => {
   const failed = stageFailed(stagesAfterCost(1, ALL, 0), "checks", new Error("x"), 1);
   const done = stageOf(stageDone(failed, "checks", 2), "checks");
   assertEquals([done?.state, done?.attempts, done?.error], ["done", 2, undefined]);
 });
 
-Deno.test("stages: an error's text is kept short, and whatever was thrown is told", () => {
+Deno.test("stages: an error's text is shortened, and any thrown value is reported", () => {
   const thrown = fc.oneof(fc.string({ maxLength: 2_000 }), fc.integer(), fc.constantFrom(null, {}));
   fc.assert(fc.property(thrown, (thrown) => {
     const failed = stageFailed(stagesAfterCost(1, ALL, 0), "checks", thrown, 1);
@@ -84,7 +83,7 @@ Deno.test("stages: an error's text is kept short, and whatever was thrown is tol
   assertEquals(stageOf(long, "judge")?.error?.length, STAGE_ERROR_CHARS_MAX);
 });
 
-Deno.test("stages: a change of one leaves the others and the revision as they are", () => {
+Deno.test("stages: changing one stage leaves the others and the revision unchanged", () => {
   const before = stagesAfterCost(7, ALL, 0);
   for (
     const change of [

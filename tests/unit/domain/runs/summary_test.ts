@@ -24,7 +24,7 @@ function head(fields: Partial<RunHead> = {}): RunHead {
 const opened = head({ parts: { opening, closing: null } });
 const closed = head({ parts: { opening, closing } });
 
-Deno.test("summary: it is current as long as no part, batch or price was added", () => {
+Deno.test("summary: it is current until a part, batch or price is added", () => {
   assertEquals(isCurrent(null, opened), false);
   const states = [
     head({ batchCount: 1 }),
@@ -41,20 +41,20 @@ Deno.test("summary: it is current as long as no part, batch or price was added",
   }
 });
 
-Deno.test("summary: making it again of the same state changes nothing", () => {
+Deno.test("summary: computing it again from the same state changes nothing", () => {
   for (const state of [opened, closed, head({ parts: { opening: null, closing } })]) {
     const first = summarize(state, null);
     assertEquals(summarize(state, first), first);
   }
 });
 
-/** Revisions of a run that goes through these states, each seen by the worker. */
+/** Revisions of a run that passes through these states, each seen by the worker. */
 function revisions(...states: RunHead[]): number[] {
   let summary: RunSummary | null = null;
   return states.map((state) => (summary = summarize(state, summary)).revision);
 }
 
-Deno.test("revision: 0 while open, 1 with the close, one more for late batches and new prices", () => {
+Deno.test("revision: 0 while open, 1 with the close, then one more for each late batch or new price", () => {
   const late = { ...closed, batchCount: 1 };
   const repriced = { ...late, repricings: 1 };
   assertEquals(revisions(opened, { ...opened, batchCount: 1 }, { ...closed, batchCount: 1 }), [
@@ -63,11 +63,11 @@ Deno.test("revision: 0 while open, 1 with the close, one more for late batches a
     1,
   ]);
   assertEquals(revisions(opened, closed, late, repriced), [0, 1, 2, 3]);
-  // Seen together they are one.
+  // Seen together they are one revision.
   assertEquals(revisions(closed, { ...closed, batchCount: 5, repricings: 3 }), [1, 2]);
 });
 
-Deno.test("revision: an opening after the close counts only where it reports a cost", () => {
+Deno.test("revision: an opening after the close counts only if it reports a cost", () => {
   const alone = head({ parts: { opening: null, closing } });
   assertEquals(revisions(alone, closed), [1, 1]);
   assertEquals(revisions(alone, head({ parts: { opening: beat, closing } })), [1, 2]);
@@ -83,7 +83,7 @@ Deno.test("contribution: none before the opening, then to the UTC day of the sta
   assertEquals(summarize(head({ parts }), null).contribution?.day, "2026-02-01");
 });
 
-Deno.test("contribution: what the close says of customer and feature wins over the opening", () => {
+Deno.test("contribution: the close's customer and feature win over the opening's", () => {
   const from = { ...opening, customerId: "acme", feature: "search" };
   const labels = (more: Partial<Closing>) => {
     const parts = { opening: from, closing: { ...closing, ...more } };

@@ -15,7 +15,7 @@ const call = fc.record({
   priced: fc.boolean(),
 });
 
-Deno.test("tokens are summed exactly, however far the sums pass 2^53", () => {
+Deno.test("token sums are exact, however far they exceed 2^53", () => {
   fc.assert(fc.property(fc.array(call), (calls) => {
     const sums = new TokenSums();
     for (const each of calls) sums.add(each, each.cost);
@@ -31,7 +31,7 @@ Deno.test("tokens are summed exactly, however far the sums pass 2^53", () => {
   }));
 });
 
-Deno.test("each model of each provider has sums of its own", () => {
+Deno.test("each model of each provider has its own sums", () => {
   fc.assert(fc.property(fc.array(call), (calls) => {
     const models = new ModelSums();
     for (const each of calls) {

@@ -19,20 +19,20 @@ function head(parts: Partial<RunParts>, oldestAt: number | null, latestAt = olde
   };
 }
 
-Deno.test("traits: late is a run with events after its close, not beside it", () => {
+Deno.test("traits: a run is late if events arrive after its close, not together with it", () => {
   assertEquals(traitsOf(head({ opening, closing }, AT, AT + 5), []), []);
   assertEquals(traitsOf(head({ opening, closing }, AT, AT + 6), []), ["late"]);
-  // Its events may be gone by age: it was late nevertheless.
+  // The run stays late even if its events have expired.
   assertEquals(traitsOf(head({ opening, closing }, null, AT + 6), []), ["late"]);
   assertEquals(traitsOf(head({ opening }, AT + 6), []), []);
 });
 
-Deno.test("traits: a run without an opening is an orphan, one of models without a price unpriced", () => {
+Deno.test("traits: a run without an opening is an orphan; one with models without a price is unpriced", () => {
   assertEquals(traitsOf(head({ closing }, AT + 6), ["m"]), ["unpriced", "late", "orphan"]);
   assertEquals(traitsOf(head({}, AT), []), ["orphan"]);
 });
 
-Deno.test("a run without an opening stands where its first part came in, also once that is gone", () => {
+Deno.test("a run without an opening is placed at its first arrival, also once that part is removed", () => {
   assertEquals(firstArrivalOf(head({ closing }, AT + 6)), AT + 5);
   assertEquals(firstArrivalOf(head({ closing }, AT + 1, AT + 6)), AT + 1);
   assertEquals(firstArrivalOf(head({}, null, AT + 6)), AT + 6);

@@ -9,18 +9,18 @@ const row = (value: string, day: string, runs: number, succeeded: number): Rollu
   measures: { ...EMPTY_MEASURES, runs, succeeded, cost: BigInt(runs) },
 });
 
-Deno.test("days of agents: every day is there in order, empty ones too, and they add up to the total", () => {
+Deno.test("days of agents: every day is listed in order, including empty days, and days add up to the total", () => {
   const days = ["2026-11-19", "2026-11-20", "2026-11-21"];
   const rows = [row("b", days[2]!, 5, 4), row("a", days[1]!, 2, 1), row("a", days[2]!, 3, 3)];
-  const found = daysOfAgents(rows, ["a", "b", "c"], days);
-  const runs = (agent: string) => found.get(agent)?.days.map(({ measures }) => measures.runs);
+  const result = daysOfAgents(rows, ["a", "b", "c"], days);
+  const runs = (agent: string) => result.get(agent)?.days.map(({ measures }) => measures.runs);
   assertEquals([runs("a"), runs("b"), runs("c")], [[0, 2, 3], [0, 0, 5], [0, 0, 0]]);
-  const { runs: all, succeeded, cost } = found.get("a")!.total;
+  const { runs: all, succeeded, cost } = result.get("a")!.total;
   assertEquals({ all, succeeded, cost }, { all: 5, succeeded: 4, cost: 5n });
-  assertEquals([...found.keys()], ["a", "b", "c"]);
+  assertEquals([...result.keys()], ["a", "b", "c"]);
 });
 
-Deno.test("cost per success: all cost over what succeeded, half a picodollar up, nothing for none", () => {
+Deno.test("cost per success: total cost over successful runs, half a picodollar rounded up, null without success", () => {
   const of = (cost: bigint, succeeded: number) =>
     costPerSuccess({ ...EMPTY_MEASURES, cost, succeeded });
   assertEquals([of(10n, 4), of(9n, 4), of(10n, 3), of(11n, 3), of(5n, 0)], [3n, 2n, 3n, 4n, null]);

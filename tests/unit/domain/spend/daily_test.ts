@@ -16,13 +16,13 @@ import { aContribution, LINE } from "../../../support/builders/spend.ts";
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
 const RANGE = { from: "2026-02-27", to: "2026-03-01", filters: {} } as const;
 
-/** Roll-ups of these runs, as the store would answer them. */
+/** Roll-ups of these runs, as the store returns them. */
 function readerOf(runs: readonly Contribution[]): ReadRows {
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
-    const known = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(known, row.measures) });
+    const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
+    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
   }
   const sorted = [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : 1);
   return async function* (kind) {
@@ -56,15 +56,15 @@ const run: fc.Arbitrary<Contribution> = fc.record({
   })
 );
 
-Deno.test("daily spend: days and groups add up to the answer, and each group's days to the group", async () => {
+Deno.test("daily spend: days and groups add up to the total, and each group's days to the group", async () => {
   const query = fc.record({
     groupBy: fc.constantFrom(...GROUPINGS),
     filters: fc.constantFrom({}, { agent: "name-1" }, { model: "name-2" }),
   });
   await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, asked) => {
-    const whole = { ...RANGE, ...asked };
-    const answer = await daily(whole, runs);
-    const plain = await spendOf(whole, readerOf(runs));
+    const complete = { ...RANGE, ...asked };
+    const answer = await daily(complete, runs);
+    const plain = await spendOf(complete, readerOf(runs));
     assert(plain.ok);
     assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
     assertEquals(answer.days, DAYS);
@@ -79,7 +79,7 @@ Deno.test("daily spend: days and groups add up to the answer, and each group's d
   }));
 });
 
-Deno.test("daily spend: what belongs to no model is a group day by day", async () => {
+Deno.test("daily spend: cost without a model is a group day by day", async () => {
   const models = [{ ...LINE, cost: 5n }];
   const runs = [
     aContribution({ day: "2026-02-27", models, cost: 7n }),
@@ -92,7 +92,7 @@ Deno.test("daily spend: what belongs to no model is a group day by day", async (
   ]);
 });
 
-Deno.test("daily spend: beyond the costliest groups all are one, last", async () => {
+Deno.test("daily spend: beyond the costliest groups all others are one group, listed last", async () => {
   const runs = Array.from({ length: 11 }, (_, n) =>
     aContribution({
       day: "2026-02-28",
@@ -105,10 +105,10 @@ Deno.test("daily spend: beyond the costliest groups all are one, last", async ()
   assertEquals(groups.at(-1), { group: null, costs: [0n, 6n, 0n] });
 });
 
-Deno.test("daily spend: what was seen of a reading that is repeated does not count", async () => {
+Deno.test("daily spend: rows of a repeated read do not count twice", async () => {
   const run = aContribution({ day: "2026-02-28", models: [{ ...LINE, cost: 3n }] });
   let readings = 0;
-  // The whole grows once, after the first look at it.
+  // The total grows once, after the first read.
   const read: ReadRows = (kind) =>
     readerOf(kind === "total" && readings++ === 0 ? [run] : [run, run])(kind);
   const answer = await dailySpendOf({ ...RANGE, groupBy: "model" }, read);

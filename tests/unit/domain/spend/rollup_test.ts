@@ -37,7 +37,7 @@ const RUN: Contribution = {
   models: [UNPRICED, LINE],
 };
 
-/** Sums of rows by day and group. */
+/** Adds up rows by day and group. */
 function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
   const sums = new Map<string, Measures>();
   for (const { day, group, measures } of rows) {
@@ -47,8 +47,8 @@ function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
   return sums;
 }
 
-/** Sums as an object, groups that come to nothing left out. */
-function told(sums: Map<string, Measures>) {
+/** Converts sums to an object without empty groups. */
+function nonEmpty(sums: Map<string, Measures>) {
   return Object.fromEntries(
     [...sums].filter(([, measures]) => !isEmpty(measures)).sort(([a], [b]) => a < b ? -1 : 1),
   );
@@ -83,7 +83,7 @@ const contribution: fc.Arbitrary<Contribution> = fc.record({
   models: fc.array(line, { maxLength: 4 }),
 });
 
-Deno.test("rollup: adding all differences is exactly the sum of what the runs come to", () => {
+Deno.test("rollup: the deltas add up exactly to the sum of the runs' contributions", () => {
   const change = fc.tuple(fc.nat(5), fc.option(contribution, { nil: null }));
   fc.assert(fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
     const runs = new Map<number, Contribution | null>();
@@ -93,11 +93,11 @@ Deno.test("rollup: adding all differences is exactly the sum of what the runs co
       return differencesOf(before, after);
     });
     const final = [...runs.values()].flatMap((run) => run === null ? [] : contributionsOf(run));
-    assertEquals(told(sumsOf(differences)), told(sumsOf(final)));
+    assertEquals(nonEmpty(sumsOf(differences)), nonEmpty(sumsOf(final)));
   }));
 });
 
-Deno.test("rollup: runs that come to nothing leave every row empty", () => {
+Deno.test("rollup: runs without a contribution leave every row empty", () => {
   const states = fc.array(contribution, { minLength: 1, maxLength: 6 });
   fc.assert(fc.property(states, (states) => {
     const path = [null, ...states, null];
@@ -107,7 +107,7 @@ Deno.test("rollup: runs that come to nothing leave every row empty", () => {
   }));
 });
 
-Deno.test("rollup: a difference holds each group once and no row that changes nothing", () => {
+Deno.test("rollup: a delta has each group once and no row without a change", () => {
   const state = fc.option(contribution, { nil: null });
   fc.assert(fc.property(state, state, (before, after) => {
     const rows = differencesOf(before, after);
@@ -117,7 +117,7 @@ Deno.test("rollup: a difference holds each group once and no row that changes no
   }));
 });
 
-Deno.test("rollup: every kind of group adds up to the total, measure by measure", () => {
+Deno.test("rollup: every grouping adds up to the total, measure by measure", () => {
   fc.assert(fc.property(fc.array(contribution, { maxLength: 8 }), (runs) => {
     const rows = runs.flatMap(contributionsOf);
     const sumOf = (kind: RollupGroup["kind"]) =>
@@ -127,14 +127,14 @@ Deno.test("rollup: every kind of group adds up to the total, measure by measure"
       assertEquals(sumOf(kind), sumOf("total"), kind);
     }
     assertEquals(sumOf("model_cell"), sumOf("model"));
-    // What has no price is known by model only.
+    // Usage without a price is grouped by model only.
     assertEquals(sumOf("model").unpricedInputTokens, sumOf("total").unpricedInputTokens);
   }));
 });
 
 Deno.test("rollup: a run adds one row of each kind, and its model once however it was priced", () => {
   const rows = contributionsOf(RUN);
-  const whole: Measures = {
+  const total: Measures = {
     runs: 1,
     succeeded: 1,
     failed: 0,
@@ -152,7 +152,7 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
     unpricedCachedInputTokens: 10n,
   };
   const model: Measures = {
-    ...whole,
+    ...total,
     events: 3,
     calls: 3,
     inputTokens: 200n,
@@ -161,18 +161,18 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
   const { day, labels } = RUN;
   const value = { provider: "openai", model: "gpt-4o" };
   assertEquals(rows, [
-    { day, group: { kind: "total" }, measures: whole },
-    { day, group: { kind: "agent", value: "researcher" }, measures: whole },
-    { day, group: { kind: "customer", value: null }, measures: whole },
-    { day, group: { kind: "feature", value: "search" }, measures: whole },
-    { day, group: { kind: "status", value: "success" }, measures: whole },
-    { day, group: { kind: "cell", labels }, measures: whole },
+    { day, group: { kind: "total" }, measures: total },
+    { day, group: { kind: "agent", value: "researcher" }, measures: total },
+    { day, group: { kind: "customer", value: null }, measures: total },
+    { day, group: { kind: "feature", value: "search" }, measures: total },
+    { day, group: { kind: "status", value: "success" }, measures: total },
+    { day, group: { kind: "cell", labels }, measures: total },
     { day, group: { kind: "model", value }, measures: model },
     { day, group: { kind: "model_cell", labels, value }, measures: model },
   ]);
 });
 
-Deno.test("rollup: a run counts for its own status alone", () => {
+Deno.test("rollup: a run counts only for its own status", () => {
   const counted = {
     success: "succeeded",
     failed: "failed",
@@ -189,14 +189,14 @@ Deno.test("rollup: a run counts for its own status alone", () => {
   }
 });
 
-Deno.test("rollup: a run that moves to another day takes from the old one and adds to the new", () => {
+Deno.test("rollup: a run that moves to another day is subtracted from the old day and added to the new", () => {
   const rows = differencesOf(RUN, { ...RUN, day: "2026-11-22" });
   const totals = rows.filter(({ group }) => group.kind === "total");
   const runs = totals.map(({ day, measures }) => [day, measures.runs, measures.cost]);
   assertEquals(runs, [["2026-11-22", 1, 450_000_000n], ["2026-11-21", -1, -450_000_000n]]);
 });
 
-Deno.test("rollup: a run that gets its agent changes only the rows that name it", () => {
+Deno.test("rollup: a run whose agent becomes known changes only the rows that name it", () => {
   const rows = differencesOf({ ...RUN, labels: { ...RUN.labels, agent: null } }, RUN);
   const changed = rows.map(({ group, measures }) => [group.kind, measures.runs]);
   assertEquals(changed, [
@@ -209,7 +209,7 @@ Deno.test("rollup: a run that gets its agent changes only the rows that name it"
   ]);
 });
 
-Deno.test("rollup: no two groups have one name", () => {
+Deno.test("rollup: no two groups share a name", () => {
   const labels = { agent: null, customer: "a", feature: "b", status: "running" } as const;
   const groups: RollupGroup[] = [
     { kind: "total" },
@@ -230,7 +230,7 @@ Deno.test("rollup: no two groups have one name", () => {
   assertEquals(new Set(groups.map(groupName)).size, groups.length);
 });
 
-Deno.test("rollup: a row is empty only when every single measure is nothing", () => {
+Deno.test("rollup: a row is empty only if every measure is zero", () => {
   assert(isEmpty(EMPTY_MEASURES));
   for (const [name, none] of Object.entries(EMPTY_MEASURES)) {
     const one = typeof none === "bigint" ? -1n : -1;

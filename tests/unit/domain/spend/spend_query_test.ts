@@ -13,7 +13,7 @@ import type { SpendFilters } from "../../../../domain/runs/filters.ts";
 const RANGE = { from: "2026-02-27", to: "2026-03-01" } as const;
 const DAY_MS = 86_400_000;
 
-Deno.test("spend: each question reads the kind with the fewest rows that can answer it", () => {
+Deno.test("spend: each query reads the kind with the fewest rows that can answer it", () => {
   const cases: readonly (readonly [Grouping, SpendFilters, RollupKind, RollupKind | null])[] = [
     ["day", {}, "total", null],
     ["agent", {}, "agent", null],
@@ -38,7 +38,7 @@ Deno.test("spend: each question reads the kind with the fewest rows that can ans
   }
 });
 
-Deno.test("spend: a range is read back as sent and holds each of its days once", () => {
+Deno.test("spend: a range is echoed as sent and contains each of its days once", () => {
   const first = fc.integer({ min: 0, max: 2_000_000 });
   const length = fc.integer({ min: 1, max: SPEND_DAYS_MAX });
   fc.assert(fc.property(first, length, (first, length) => {
@@ -52,7 +52,7 @@ Deno.test("spend: a range is read back as sent and holds each of its days once",
   }));
 });
 
-Deno.test("spend: the day of now is today from its first to its last millisecond", () => {
+Deno.test("spend: today lasts from its first to its last millisecond", () => {
   const midnight = Date.UTC(2024, 1, 29);
   for (const [ms, to] of [[0, "29"], [DAY_MS - 1, "29"], [-1, "28"]] as const) {
     const parsed = parseSpendQuery("", midnight + ms);

@@ -28,18 +28,18 @@ import { type SpendFilters, UNATTRIBUTED } from "../../../../domain/runs/filters
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
 const RANGE = { from: "2026-02-27", to: "2026-03-01" } as const;
 
-/** Roll-ups of these runs, as the store would hold them. */
+/** Roll-ups of these runs, as stored. */
 function rowsOf(runs: readonly Contribution[]): RollupRow[] {
   const rows = new Map<string, RollupRow>();
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
-    const known = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(known, row.measures) });
+    const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
+    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
   }
   return [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : a.day > b.day ? 1 : 0);
 }
 
-/** Reads rows of a kind, and remembers which kinds were read. */
+/** Reads rows of a kind, and records which kinds were read. */
 function reader(rows: readonly RollupRow[], kinds: RollupKind[] = []): ReadRows {
   return async function* (kind) {
     kinds.push(kind);
@@ -67,7 +67,7 @@ const line: fc.Arbitrary<ModelUsage> = fc.record({
   cachedInputTokens: amounts,
   cost: amounts,
 });
-/** Runs whose models are part of them, and which may have more that belongs to no model. */
+/** Runs with models, and possibly usage that belongs to no model. */
 const run: fc.Arbitrary<Contribution> = fc.tuple(
   fc.constantFrom(...DAYS),
   fc.record({
@@ -106,7 +106,7 @@ const filters: fc.Arbitrary<SpendFilters> = fc.record({
 
 const plainLabel = (text: string | null) => text === UNATTRIBUTED ? null : text;
 
-/** The same answer, straight from the runs. */
+/** The expected response, computed directly from the runs. */
 function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery) {
   const ofModels = filters.model !== undefined || filters.provider !== undefined;
   const fits = (name: ModelName) =>
@@ -125,43 +125,47 @@ function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery)
     const models = rows.flatMap(({ group, measures }) =>
       group.kind === "model" && fits(group.value) ? [{ name: group.value, measures }] : []
     );
-    const whole = rows.flatMap(({ group, measures }) => group.kind === "total" ? [measures] : []);
+    const complete = rows.flatMap(({ group, measures }) =>
+      group.kind === "total" ? [measures] : []
+    );
     for (const { name, measures } of groupBy === "model" ? models : []) {
       const provider = plainLabel(name.provider);
       add(provider === null ? name.model : `${provider}/${name.model}`, measures);
     }
     if (groupBy === "model") continue;
     const key = groupBy === "day" ? run.day : plainLabel(run.labels[groupBy]) ?? UNATTRIBUTED;
-    for (const measures of ofModels ? models.map((one) => one.measures) : whole) add(key, measures);
+    for (const measures of ofModels ? models.map((one) => one.measures) : complete) {
+      add(key, measures);
+    }
   }
   return groups;
 }
 
-Deno.test("spend: any question is answered as adding up its runs one by one would", async () => {
+Deno.test("spend: any query equals adding up its runs one by one", async () => {
   const question = fc.record({ groupBy: fc.constantFrom(...GROUPINGS), filters });
   await fc.assert(
     fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, asked) => {
       const query = { ...RANGE, ...asked };
       const { totals, groups } = await spend(query, reader(rowsOf(runs)));
-      const wanted = oracle(runs, query);
+      const expected = oracle(runs, query);
       const named = groups.filter(({ runsKnown, measures }) => runsKnown && !isEmpty(measures));
       assertEquals(
         Object.fromEntries(named.map(({ key, measures }) => [key, measures])),
-        Object.fromEntries(wanted),
+        Object.fromEntries(expected),
       );
       const added = sum(groups.map(({ measures }) => measures));
       // A run that used two models counts in both.
       assertEquals({ ...added, ...countsOf(totals) }, totals);
       if (query.groupBy !== "model") assertEquals(added, totals);
       if (spendPlanOf(query).whole === null) return;
-      const whole = oracle(runs, { ...query, groupBy: "day" });
-      assertEquals(totals, sum([...whole.values()]));
+      const complete = oracle(runs, { ...query, groupBy: "day" });
+      assertEquals(totals, sum([...complete.values()]));
     }),
     { numRuns: 500 },
   );
 });
 
-Deno.test("spend: by model, totals are those of the whole runs", async () => {
+Deno.test("spend: by model, totals are those of the complete runs", async () => {
   await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 8 }), async (runs) => {
     const read = reader(rowsOf(runs));
     const byModel = await spend({ ...RANGE, groupBy: "model", filters: {} }, read);
@@ -179,13 +183,13 @@ function agentRow(value: string, cost: bigint): RollupRow {
   return { day: "2026-02-28", group: { kind: "agent", value }, measures };
 }
 
-Deno.test("spend: groups come by falling cost, those of equal cost by name", async () => {
+Deno.test("spend: groups are ordered by falling cost, equal costs by name", async () => {
   const rows = [agentRow("b", 5n), agentRow("z", 9n), agentRow("a", 5n), agentRow("c", 0n)];
   const { groups } = await spend({ ...RANGE, groupBy: "agent", filters: {} }, reader(rows));
   assertEquals(groups.map(({ key }) => key), ["z", "a", "b", "c"]);
 });
 
-Deno.test("spend: beyond the most groups the cheapest are one last group, and nothing is lost", async () => {
+Deno.test("spend: beyond the group limit the cheapest are merged into one last group, and nothing is lost", async () => {
   for (const [count, folded] of [[SPEND_GROUPS_MAX, null], [SPEND_GROUPS_MAX + 1, 2]] as const) {
     const rows = Array.from({ length: count }, (_, i) => agentRow(`a${i}`, BigInt(i + 1)));
     const query: SpendQuery = { ...RANGE, groupBy: "agent", filters: {} };
@@ -198,7 +202,7 @@ Deno.test("spend: beyond the most groups the cheapest are one last group, and no
   }
 });
 
-Deno.test("spend: every day of the range is there, in order, whether or not anything ran", async () => {
+Deno.test("spend: every day of the range is listed in order, with or without runs", async () => {
   const row: RollupRow = { ...agentRow("a", 3n), group: { kind: "total" } };
   const { groups } = await spend({ ...RANGE, groupBy: "day", filters: {} }, reader([row]));
   assertEquals(groups.map(({ key, measures }) => [key, measures.cost]), [
@@ -208,7 +212,7 @@ Deno.test("spend: every day of the range is there, in order, whether or not anyt
   ]);
 });
 
-/** Total rows of rising cost, one a reading, and a model that costs 10. */
+/** Total rows of rising cost, one per read, and a model that costs 10. */
 function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
   let readings = 0;
   return async function* (kind) {
@@ -231,7 +235,7 @@ function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
   };
 }
 
-Deno.test("spend: by model, runs that change between the readings are read again", async () => {
+Deno.test("spend: by model, runs that change between the reads are read again", async () => {
   const kinds: RollupKind[] = [];
   const query: SpendQuery = { ...RANGE, groupBy: "model", filters: {} };
   const { totals, groups } = await spend(query, changing([9n, 10n, 10n], kinds));
@@ -240,7 +244,7 @@ Deno.test("spend: by model, runs that change between the readings are read again
   assertEquals(totals.cost, 10n);
 });
 
-Deno.test("spend: by model, runs that never rest still give groups that add up, none negative", async () => {
+Deno.test("spend: by model, constantly changing runs still give groups that add up, none negative", async () => {
   for (const last of [4n, 13n]) {
     const kinds: RollupKind[] = [];
     const query: SpendQuery = { ...RANGE, groupBy: "model", filters: {} };
@@ -252,12 +256,12 @@ Deno.test("spend: by model, runs that never rest still give groups that add up, 
   }
 });
 
-Deno.test("spend: a question that takes too many rows is refused with what to do", async () => {
+Deno.test("spend: a query that needs too many rows is refused with advice", async () => {
   const row = agentRow("a", 1n);
-  let given = 0;
+  let input = 0;
   const read = (count: number): ReadRows =>
     async function* () {
-      for (given = 0; given < count; given++) yield [row];
+      for (input = 0; input < count; input++) yield [row];
       await Promise.resolve();
     };
   const query: SpendQuery = { ...RANGE, groupBy: "agent", filters: {} };
@@ -265,10 +269,10 @@ Deno.test("spend: a question that takes too many rows is refused with what to do
   const refused = await spendOf(query, read(SPEND_ROWS_MAX + 5));
   assert(!refused.ok);
   assertEquals([refused.problem.code, refused.problem.field], ["invalid_field", "from"]);
-  assertEquals(given, SPEND_ROWS_MAX);
+  assertEquals(input, SPEND_ROWS_MAX);
 });
 
-Deno.test("spend: by model, runs that did nothing but run are no group of their own", async () => {
+Deno.test("spend: by model, runs without calls or cost are not a separate group", async () => {
   const labels = { agent: "a", customer: null, feature: null, status: "success" } as const;
   const none = { events: 0, calls: 0, inputTokens: 0n, outputTokens: 0n, cachedInputTokens: 0n };
   const idle = { day: "2026-02-28", labels, ...none, cost: 0n, models: [] };
@@ -277,20 +281,20 @@ Deno.test("spend: by model, runs that did nothing but run are no group of their 
   assertEquals([totals.runs, groups], [1, []]);
 });
 
-Deno.test("spend: groups whose names take too many bytes are refused, however few rows they are", async () => {
+Deno.test("spend: groups whose names need too many bytes are refused, however few rows there are", async () => {
   const name = "n".repeat(10_000);
-  let given = 0;
+  let input = 0;
   const read: ReadRows = async function* () {
-    for (given = 0; given < 10_000; given++) yield [agentRow(`${name}${given}`, 1n)];
+    for (input = 0; input < 10_000; input++) yield [agentRow(`${name}${input}`, 1n)];
     await Promise.resolve();
   };
   const refused = await spendOf({ ...RANGE, groupBy: "agent", filters: {} }, read);
   assert(!refused.ok);
   assertStringIncludes(refused.problem.message, "fewer days");
-  assert(given < 2 * SPEND_BYTES_MAX / (4 * name.length), `${given} rows`);
+  assert(input < 2 * SPEND_BYTES_MAX / (4 * name.length), `${input} rows`);
 });
 
-Deno.test("first of many: the same as of all in order, whatever the order and the ties", () => {
+Deno.test("first of many: equals the beginning of the sorted list, whatever the order and the ties", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20)), fc.integer({ min: 1, max: 8 }), (all, max) => {
       const inOrder = all.toSorted((a, b) => a - b);

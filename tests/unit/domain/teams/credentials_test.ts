@@ -23,14 +23,14 @@ function principal(grant: Grant): Principal {
   };
 }
 
-Deno.test("decision 2: each kind of secret of this region is read as it is", () => {
+Deno.test("decision 2: each kind of secret of this region is recognized", () => {
   for (const kind of ["apk", "ping", "opk"]) {
     const secret = `${kind}_eu_${HEX}`;
     assertEquals(parseSecret(secret, "eu"), { ok: true, value: secret });
   }
 });
 
-Deno.test("decision 1: absent and malformed credentials get the one same refusal", () => {
+Deno.test("decision 1: absent and malformed credentials get the same refusal", () => {
   const malformed = [
     null,
     "",
@@ -42,7 +42,7 @@ Deno.test("decision 1: absent and malformed credentials get the one same refusal
     `run_eu_${HEX}`,
     ` apk_eu_${HEX}`,
     `apk_eu_${HEX}\n`,
-    // Malformed comes before the region.
+    // The form is checked before the region.
     `apk_us_${HEX}x`,
   ];
   for (const text of malformed) {
@@ -51,7 +51,7 @@ Deno.test("decision 1: absent and malformed credentials get the one same refusal
   }
 });
 
-Deno.test("decision 1: another region is told from the text, before anything is read", () => {
+Deno.test("decision 1: another region is recognized from the text, before any read", () => {
   for (const [region, says] of [["us", "send it to the us"], ["zz", "use a key of this"]]) {
     const parsed = parseSecret(`apk_${region}_${HEX}`, "eu");
     assert(!parsed.ok);
@@ -68,7 +68,7 @@ Deno.test("decision 3: no refusal repeats the secret", () => {
   }));
 });
 
-Deno.test("decision 2: a key may do exactly what its scopes say", () => {
+Deno.test("decision 2: a key may do exactly what its scopes allow", () => {
   for (const has of SCOPES) {
     for (const scope of SCOPES) {
       const key = principal({ kind: "api_key", scopes: [has] });
@@ -78,7 +78,7 @@ Deno.test("decision 2: a key may do exactly what its scopes say", () => {
   }
 });
 
-Deno.test("decision 2: a ping token may call only what ping tokens may", () => {
+Deno.test("decision 2: a ping token may make only the calls of ping tokens", () => {
   const token = principal({ kind: "ping_token", agent: "a" });
   for (const scope of SCOPES) {
     assertEquals(refusalOf(token, { scope, pingTokens: true, operator: false }), null);
@@ -89,7 +89,7 @@ Deno.test("decision 2: a ping token may call only what ping tokens may", () => {
   }
 });
 
-Deno.test("decision 1: a ping token speaks for its own agent, a key for any", () => {
+Deno.test("decision 1: a ping token reports for its own agent, a key for any agent", () => {
   const token = principal({ kind: "ping_token", agent: "a" });
   const code = (agent: unknown) => agentRefusalOf(token, agent)?.code ?? null;
   assertEquals(["a", "b", "A", "a ", undefined, 7].map(code), [
@@ -104,13 +104,13 @@ Deno.test("decision 1: a ping token speaks for its own agent, a key for any", ()
   assertEquals(agentRefusalOf(key, "b"), null);
 });
 
-Deno.test("a refused agent's name cannot break the line it is told on, nor make it long", () => {
+Deno.test("a refused agent's name cannot break the line of the message or make it long", () => {
   const token = principal({ kind: "ping_token", agent: "a" });
   const message = agentRefusalOf(token, `b\n\u0000${"x".repeat(10_000)}`)?.message ?? "";
   assert(!/\p{Cc}/u.test(message) && message.length < 400, message);
 });
 
-Deno.test("the development key is a team key of its region and of no other", () => {
+Deno.test("the development key is a team key of its own region only", () => {
   assert(isTeamKey(developmentKey("eu"), "eu") && isTeamKey(developmentKey("us"), "us"));
   assert(!isTeamKey(developmentKey("eu"), "us"));
   assert(!isTeamKey(`ping_eu_${HEX}`, "eu") && !isTeamKey(`apk_eu_${HEX}0`, "eu"));

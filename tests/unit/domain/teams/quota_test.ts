@@ -36,12 +36,12 @@ Deno.test("quota: the state changes at exactly 80 % and exactly 100 %", () => {
   ]);
 });
 
-Deno.test("quota: where everything is included, no count is a state or a notice", () => {
+Deno.test("quota: with unlimited events no count changes the state or sends a notice", () => {
   assertEquals(quotaState(2 ** 53 - 1, Infinity), "normal");
   assertEquals(percentsReached(2 ** 53 - 1, Infinity), []);
 });
 
-Deno.test("quota: a month ends at the first instant of the next, in leap years and over new year", () => {
+Deno.test("quota: a month ends at the first instant of the next, also in leap years and at new year", () => {
   const ends = ["2024-02", "2026-02", "2026-12", "2100-02", "2026-11"].map((month) =>
     new Date(monthSpanOf(month).endMs).toISOString()
   );
@@ -59,7 +59,7 @@ Deno.test("quota: a month ends at the first instant of the next, in leap years a
   assertEquals(days, [29, 28, 28, 31]);
 });
 
-Deno.test("quota: a month is projected by the share of it that has passed", () => {
+Deno.test("quota: a month is projected from its elapsed share", () => {
   assertEquals(projectedUse(100, "2026-11", Date.UTC(2026, 10, 16)), 200);
   assertEquals(projectedUse(100, "2024-02", Date.UTC(2024, 1, 15, 12)), 200);
   assertEquals(projectedUse(1, "2026-11", Date.UTC(2026, 10, 21)), 2);
@@ -71,7 +71,7 @@ Deno.test("quota: a month is projected by the share of it that has passed", () =
   assertEquals(projectedUse(7, "2025-01", NOVEMBER), 7);
 });
 
-Deno.test("quota: a question is about the present month or an earlier one", () => {
+Deno.test("quota: a query is about the current month or an earlier one", () => {
   const month = (text: string) => {
     const parsed = parseUsageQuery(text, NOVEMBER);
     return parsed.ok ? parsed.value : parsed.problem.field;
@@ -95,7 +95,7 @@ Deno.test("quota: a question is about the present month or an earlier one", () =
   }
 });
 
-Deno.test("quota: the e-mail says what was used, when it begins anew, and that nothing is lost", () => {
+Deno.test("quota: the e-mail states the usage, when it resets, and that nothing is lost", () => {
   const facts = { month: "2026-12", percent: 80, used: 80_123, included: 100_000 } as const;
   const { subject, text } = noticeText({ ...facts, teamName: "Ships\r\nBcc: x@y" });
   assertEquals(subject.split(/[\r\n]/).length, 1);
@@ -113,7 +113,7 @@ const NOTICE: Notice = newNotice(
   NOVEMBER,
 );
 
-Deno.test("notice: failed tries come ever later, and the eighth is the last", () => {
+Deno.test("notice: failed attempts back off, and the eighth is the last", () => {
   let notice = NOTICE;
   const waits: number[] = [];
   while (notice.state === "pending") {
@@ -124,7 +124,7 @@ Deno.test("notice: failed tries come ever later, and the eighth is the last", ()
   assertEquals(waits.slice(0, -1), [1, 2, 4, 8, 16, 32, 64]);
 });
 
-Deno.test("notice: given away without an answer it is unknown for good, never pending again", () => {
+Deno.test("notice: one sent without an answer stays unknown and is never pending again", () => {
   const sending: Notice = { ...claimed(NOTICE, NOVEMBER), state: "sending" };
   assertEquals(claimed(sending, NOVEMBER).state, "unknown");
   assertEquals(attempted(sending, { kind: "unknown", error: "lost" }, NOVEMBER).state, "unknown");

@@ -1,4 +1,4 @@
-/** The bucket against a model that knows only what was promised, on a clock that the test moves. */
+/** The bucket against a model of the contract, on a test clock. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../../domain/teams/team.ts";
@@ -7,12 +7,12 @@ import { CONTROL, createRequestLimits, RateLimiter } from "../../../../domain/te
 import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
 import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
 
-/** Rates of plans, of teams, and slower than any. */
+/** Rates of plans and teams, and a very slow one. */
 const rates = fc.record({
   sustained: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constantFrom(0.5, 100, 2_000)),
   burst: fc.integer({ min: 1, max: 50 }),
 });
-/** Microseconds between requests: none, few, up to seconds; a clock that stands still or goes back. */
+/** Microseconds between requests: none, few, up to seconds; the clock may stop or move back. */
 const gapsUs = fc.array(
   fc.oneof(
     fc.constant(0),
@@ -22,15 +22,15 @@ const gapsUs = fc.array(
   { minLength: 50, maxLength: 150, size: "max" },
 );
 
-/** The times of requests on a clock that these gaps move, in milliseconds. */
+/** Times of requests after these gaps, in milliseconds. */
 function timesOf(gaps: readonly number[]): number[] {
   let us = 1_000_000;
   return gaps.map((gap) => (us += gap) / 1_000);
 }
 
 /**
- * The promise in whole numbers: a request is admitted exactly when, in every window that ends with it,
- * what was admitted and it make at most the burst and what came back since the window began.
+ * The contract in integers: a request is admitted exactly if every window that ends with it has at
+ * most the burst plus the refill since the window began.
  */
 function promised(rate: Rate, times: readonly number[]): boolean[] {
   const admitted: number[] = [];
@@ -56,7 +56,7 @@ Deno.test("decision 36: a bucket never refuses below its rate and never admits a
   );
 });
 
-Deno.test("decision 36: over any window at most the burst and the sustained rate are admitted", () => {
+Deno.test("decision 36: any window admits at most the burst plus the sustained rate", () => {
   fc.assert(
     fc.property(rates, gapsUs, (rate, gaps) => {
       const times = timesOf(gaps.map(Math.abs));
@@ -73,7 +73,7 @@ Deno.test("decision 36: over any window at most the burst and the sustained rate
   );
 });
 
-Deno.test("decision 36: a team that keeps to its sustained rate is never refused", () => {
+Deno.test("decision 36: a team within its sustained rate is never refused", () => {
   for (const sustained of [1, 3, 100, 2_000]) {
     const bucket = new TokenBucket({ sustained, burst: 1 }, 0);
     const stepUs = Math.ceil(1_000_000 / sustained);
@@ -81,17 +81,17 @@ Deno.test("decision 36: a team that keeps to its sustained rate is never refused
   }
 });
 
-Deno.test("decision 36: the refill is exact: the last microsecond decides", () => {
+Deno.test("decision 36: the refill is exact to the microsecond", () => {
   const bucket = new TokenBucket({ sustained: 100, burst: 200 }, 0);
   for (let n = 0; n < 200; n++) assert(bucket.take(0));
   assertEquals([bucket.remaining, bucket.take(0), bucket.take(9.999)], [0, false, false]);
   assertEquals([bucket.take(10), bucket.take(10)], [true, false]);
-  // Full again after two seconds and never fuller than full.
+  // Full again after two seconds, and never more than full.
   assertEquals([bucket.take(2_010), bucket.remaining], [true, 199]);
   assertEquals([bucket.take(999_999_999), bucket.remaining], [true, 199]);
 });
 
-Deno.test("decision 36: a clock that stands still or goes back brings no token and takes none", () => {
+Deno.test("decision 36: a clock that stops or moves back adds no token and removes none", () => {
   const bucket = new TokenBucket({ sustained: 1, burst: 2 }, 50_000);
   assertEquals([50_000, 40_000, 0, 50_000].map((ms) => bucket.take(ms)), [
     true,
@@ -102,7 +102,7 @@ Deno.test("decision 36: a clock that stands still or goes back brings no token a
   assertEquals([50_999, 51_000].map((ms) => bucket.take(ms)), [false, true]);
 });
 
-Deno.test("decision 37: the wait is whole seconds, at least 1, and long enough", () => {
+Deno.test("decision 37: the wait is in full seconds, at least 1, and long enough", () => {
   fc.assert(
     fc.property(rates, fc.integer({ min: 0, max: 10_000_000 }), (rate, laterUs) => {
       const bucket = new TokenBucket(rate, 0);
@@ -117,7 +117,7 @@ Deno.test("decision 37: the wait is whole seconds, at least 1, and long enough",
   );
 });
 
-Deno.test("decision 37: the mean of ten seconds counts refused requests and forgets older ones", () => {
+Deno.test("decision 37: the ten-second mean counts refused requests and forgets older ones", () => {
   const rate = { sustained: 10, burst: 20 };
   const bucket = new TokenBucket(rate, 0);
   const most = rate.sustained * MEAN_SECONDS;
@@ -129,7 +129,7 @@ Deno.test("decision 37: the mean of ten seconds counts refused requests and forg
   assertEquals(bucket.askedTooMuch, true);
   bucket.take(10_000);
   assertEquals(bucket.askedTooMuch, false);
-  // Ten seconds without a pause, and a rest of any length: only what is within ten seconds counts.
+  // Ten seconds without a pause, then a rest of any length: only the last ten seconds count.
   for (let second = 11; second < 30; second++) {
     for (let n = 0; n < 11; n++) bucket.take(second * 1e3);
   }
@@ -142,13 +142,13 @@ function team(id: string, tier: Tier, rate?: Rate): Team {
   return { id: id as TeamId, name: id, tier, ...(rate === undefined ? {} : { rate }) };
 }
 
-/** Requests that a team may send at one instant, up to a number no plan reaches. */
+/** Counts the requests that a team may send at one instant, up to a number above every plan. */
 function drain(limiter: RateLimiter, of: Team, nowMs = 0): number {
   for (let n = 0; n < 20_000; n++) if (limiter.bucketOf(of, nowMs)?.take(nowMs) === false) return n;
   return Infinity;
 }
 
-Deno.test("contract 12: each plan's burst and its sustained rate", () => {
+Deno.test("contract 12: each plan's burst and sustained rate", () => {
   const plans = Object.values(TIERS).map((t) => [t.requestsPerSecond, t.burst, t.eventsPerMonth]);
   assertEquals(plans, [
     [100, 200, 100_000],
@@ -165,12 +165,12 @@ Deno.test("contract 12: each plan's burst and its sustained rate", () => {
   }
 });
 
-Deno.test("decision 40: the days that each plan keeps payloads and records", () => {
+Deno.test("decision 40: each plan's retention days for payloads and records", () => {
   const days = Object.values(TIERS).map((t) => [t.payloadDays, t.recordDays]);
   assertEquals(days, [[7, 30], [14, 90], [30, 180], [90, 400], [Infinity, Infinity]]);
 });
 
-Deno.test("decision 36: a team's own rate goes before its plan's, also where the plan has none", () => {
+Deno.test("decision 36: a team's own rate overrides its plan's, also if the plan has none", () => {
   const limiter = new RateLimiter();
   assertEquals(limiter.bucketOf(team("e", "enterprise"), 0), null);
   assertEquals(drain(limiter, team("e", "enterprise", { sustained: 5, burst: 7 })), 7);
@@ -181,7 +181,7 @@ Deno.test("decision 36: a team's own rate goes before its plan's, also where the
   );
 });
 
-Deno.test("decision 36: a changed plan fills at its rate from then on and gives no tokens away", () => {
+Deno.test("decision 36: after a plan change the bucket refills at the new rate without free tokens", () => {
   const limiter = new RateLimiter();
   assertEquals(drain(limiter, team("t", "business")), 5_000);
   assertEquals(drain(limiter, team("t", "free"), 1_000), 100);
@@ -195,7 +195,7 @@ Deno.test("decision 36: one team's flood takes nothing from another", () => {
   assertEquals(drain(limiter, quiet, 10_000), 200);
 });
 
-Deno.test("as many teams are remembered as promised, and whoever asks now is never forgotten", () => {
+Deno.test("the promised number of teams is kept, and an active team is never evicted", () => {
   const limiter = new RateLimiter(undefined, 10);
   const busy = team("busy", "free");
   assertEquals(drain(limiter, busy), 200);
@@ -205,12 +205,12 @@ Deno.test("as many teams are remembered as promised, and whoever asks now is nev
   }
   for (let n = 0; n < 9; n++) limiter.bucketOf(team(`new ${n}`, "free"), 0);
   assertEquals(limiter.bucketOf(busy, 0)?.remaining, 0);
-  // Two generations of others later it is as one that rested: full.
+  // After two generations of other teams its bucket is full, as after a rest.
   for (let n = 0; n < 20; n++) limiter.bucketOf(team(`newer ${n}`, "free"), 0);
   assertEquals(limiter.bucketOf(busy, 0)?.remaining, 200);
 });
 
-Deno.test("rates of reads: enterprise has 10 times those of business, unless it has its own", () => {
+Deno.test("rates of reads: enterprise has 10 times the business rates, unless it has its own", () => {
   const control = new RateLimiter(CONTROL);
   assertEquals(control.bucketOf(team("e", "enterprise"), 0)?.rate, {
     sustained: 40_000,
@@ -220,7 +220,7 @@ Deno.test("rates of reads: enterprise has 10 times those of business, unless it 
   assertEquals(control.bucketOf(own, 0)?.rate, { sustained: 10, burst: 20 });
 });
 
-Deno.test("rates of bytes: by plan, 64 s of it at once, none for enterprise", () => {
+Deno.test("rates of bytes: by plan, with a burst of 64 s, none for enterprise", () => {
   const { bytes } = createRequestLimits(() => 0);
   const rates = TIER_NAMES.map((tier) => bytes.bucketOf(team(tier, tier), 0)?.rate ?? null);
   const rate = (sustained: number) => ({ sustained, burst: 64 * sustained });

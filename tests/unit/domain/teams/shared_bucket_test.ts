@@ -1,4 +1,4 @@
-/** Instances that share a bucket against what the team was promised, on clocks that the test moves. */
+/** Instances that share a bucket against the team's contract, on test clocks. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
@@ -21,7 +21,7 @@ const rates = fc.oneof(
   }),
 );
 
-/** One thing that happens: time passes, and then an instance is asked, goes on or ends. */
+/** One step: time passes, then an instance gets a request, continues or ends. */
 const happening = fc.record({
   gapMs: fc.oneof(
     { weight: 200, arbitrary: fc.integer({ min: 0, max: 60 }) },
@@ -35,7 +35,7 @@ const happening = fc.record({
   ),
 });
 
-/** Lets time pass in small pieces, so that no lease takes longer than a store in order does. */
+/** Advances time in small steps, so that no lease takes longer than with a healthy store. */
 function pass(world: World, instances: readonly SharedInstance[], ms: number): void {
   const untilMs = world.nowMs + ms;
   while (world.nowMs < untilMs) {
@@ -44,7 +44,7 @@ function pass(world: World, instances: readonly SharedInstance[], ms: number): v
   }
 }
 
-/** Plays a story with instances whose clocks are ahead by so much, new ones in turn after a crash. */
+/** Plays a scenario with instances whose clocks are ahead, replacing instances that crash. */
 function play(
   rate: Rate,
   aheadMs: readonly number[],
@@ -65,7 +65,7 @@ function play(
   return world;
 }
 
-/** The most that any 10 s had above `burst + sustained * 10` and a slice for each instance in it. */
+/** Maximum excess of any 10 s over `burst + sustained * 10` and one slice per instance. */
 function excess({ rate, admitted }: World): number {
   let most = -Infinity;
   for (const [i, { atMs }] of admitted.entries()) {
@@ -87,7 +87,7 @@ function excess({ rate, admitted }: World): number {
 
 const stories = fc.array(happening, { minLength: 300, maxLength: 600, size: "max" });
 
-Deno.test("shared: never more than the burst, the sustained rate and a slice for each instance", () => {
+Deno.test("shared: never admits more than the burst, the sustained rate and one slice per instance", () => {
   let lost = 0;
   fc.assert(
     fc.property(rates, fc.integer({ min: 1, max: 8 }), stories, (rate, count, story) => {
@@ -100,7 +100,7 @@ Deno.test("shared: never more than the burst, the sustained rate and a slice for
   assert(lost > 100, `only ${lost} checks were lost`);
 });
 
-Deno.test("shared: clocks that differ add what comes back in the difference, and no more", () => {
+Deno.test("shared: clocks that differ add at most the refill of the difference", () => {
   const clocks = fc.array(fc.integer({ min: -3_000, max: 3_000 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(rates, clocks, stories, (rate, aheadMs, story) => {
@@ -112,21 +112,25 @@ Deno.test("shared: clocks that differ add what comes back in the difference, and
   );
 });
 
-/** Lets all instances ask evenly at so much of the sustained rate; answers how many got through. */
+/**
+ * Sends a multiple of the sustained rate evenly to all instances; returns how many were admitted.
+ */
 function askEvenly(world: World, instances: readonly SharedInstance[], load: number, ms: number) {
   const { sustained } = world.rate;
   const startMs = world.nowMs;
-  let asked = 0;
-  let taken = 0;
+  let requestCount = 0;
+  let admitted = 0;
   for (; world.nowMs < startMs + ms; pass(world, instances, 2)) {
     const due = Math.floor((world.nowMs - startMs) / 1_000 * sustained * load);
-    for (; asked < due; asked++) taken += instances[asked % instances.length]?.ask() ?? 0;
+    for (; requestCount < due; requestCount++) {
+      admitted += instances[requestCount % instances.length]?.ask() ?? 0;
+    }
     for (const instance of instances) instance.step();
   }
-  return { asked, taken };
+  return { asked: requestCount, taken: admitted };
 }
 
-Deno.test("shared: who asks for more gets the sustained rate, however many instances there are", () => {
+Deno.test("shared: a team above its rate gets the sustained rate, however many instances there are", () => {
   for (const rate of [FREE, { sustained: 2_000, burst: 5_000 }, { sustained: 20, burst: 1 }]) {
     for (const count of [1, 2, 3, 8]) {
       for (const load of [1, 3]) {
@@ -139,7 +143,7 @@ Deno.test("shared: who asks for more gets the sustained rate, however many insta
   }
 });
 
-Deno.test("shared: a team that keeps to its rate is not refused, however many instances there are", () => {
+Deno.test("shared: a team within its rate is not refused, however many instances there are", () => {
   for (const rate of [FREE, { sustained: 2_000, burst: 5_000 }]) {
     for (const count of [1, 2, 3, 8]) {
       const world = newWorld(rate);
@@ -154,18 +158,18 @@ Deno.test("shared: the first requests at an instance wait for no lease, and then
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(21), sliceOf(FREE));
-  // The team has tokens, this instance none: the wait is for the lease, which is under way.
+  // The team has tokens, this instance has none: it waits for the lease in flight.
   assertEquals([instance.bucket.remaining, instance.bucket.moreAfterSeconds], [0, 1]);
   instance.finish();
   assertEquals(world.row?.units, 180_000_000);
-  let taken = sliceOf(FREE);
-  for (let n = 0; n < 40; n++, instance.finish()) taken += instance.ask(5);
-  assertEquals([taken, instance.bucket.remaining], [200, 0]);
+  let admitted = sliceOf(FREE);
+  for (let n = 0; n < 40; n++, instance.finish()) admitted += instance.ask(5);
+  assertEquals([admitted, instance.bucket.remaining], [200, 0]);
   const slow = new SharedInstance(newWorld({ sustained: 0.1, burst: 20 }));
   assertEquals([slow.ask(3), slow.bucket.remaining, slow.bucket.moreAfterSeconds], [2, 0, 1]);
 });
 
-Deno.test("shared: an instance tells what is left as of its last lease, others' requests included", () => {
+Deno.test("shared: an instance reports the remaining tokens as of its last lease, including other instances' requests", () => {
   const world = newWorld(FREE);
   const [one, other] = [new SharedInstance(world), new SharedInstance(world)];
   for (let n = 0; n < 10; n++, one.finish()) one.ask(10);
@@ -176,7 +180,7 @@ Deno.test("shared: an instance tells what is left as of its last lease, others' 
   assertEquals(other.bucket.remaining, 90);
 });
 
-Deno.test("shared: after everybody asked for far too much, a second of rest is enough", () => {
+Deno.test("shared: after an overload from all instances, one second of rest is enough", () => {
   const world = newWorld(FREE);
   const instances = Array.from({ length: 4 }, () => new SharedInstance(world));
   for (let n = 0; n < 100; n++, pass(world, instances, 10)) {
@@ -186,10 +190,10 @@ Deno.test("shared: after everybody asked for far too much, a second of rest is e
   for (const instance of instances) assertEquals(instance.ask(10), 10);
 });
 
-Deno.test("shared: what an instance gave out beyond the row's is part of the wait it tells", () => {
+Deno.test("shared: tokens admitted beyond the row are part of the reported wait", () => {
   const world = newWorld({ sustained: 1, burst: 100 });
   const instances = Array.from({ length: 8 }, () => new SharedInstance(world));
-  // Nobody knows of the others yet: ten each are through, and the row had 60.
+  // No instance knows of the others yet: each admits ten, and the row had 60.
   world.row = { units: 60_000_000, atUs: world.nowMs * 1_000 };
   for (const instance of instances) assertEquals(instance.ask(10), 10);
   for (const instance of instances) instance.finish();
@@ -201,7 +205,7 @@ Deno.test("shared: what an instance gave out beyond the row's is part of the wai
   assertEquals(instances[7]?.ask(), 1);
 });
 
-Deno.test("shared: a clock that is ahead by less than a second mints nothing when it comes", () => {
+Deno.test("shared: a clock ahead by less than a second mints no tokens", () => {
   for (const aheadMs of [0, 500, 999]) {
     const world = newWorld(FREE);
     const first = new SharedInstance(world);
@@ -213,30 +217,30 @@ Deno.test("shared: a clock that is ahead by less than a second mints nothing whe
   }
 });
 
-Deno.test("shared: a clock an hour ahead brings one full bucket, and nobody stops when it is gone", () => {
+Deno.test("shared: a clock an hour ahead adds one full bucket, and no instance stalls once it is corrected", () => {
   const world = newWorld(FREE);
   const first = new SharedInstance(world);
   for (let n = 0; n < 40; n++, first.finish()) first.ask(5);
   const ahead = new SharedInstance(world, 3_600_000);
-  let taken = 0;
-  for (let n = 0; n < 1_000; n++, ahead.finish()) taken += ahead.ask(1);
-  assert(taken <= FREE.burst + sliceOf(FREE), `${taken}`);
+  let admitted = 0;
+  for (let n = 0; n < 1_000; n++, ahead.finish()) admitted += ahead.ask(1);
+  assert(admitted <= FREE.burst + sliceOf(FREE), `${admitted}`);
   const after = askEvenly(world, [first], 1, 10_000);
   assert(after.taken >= 0.95 * after.asked, `${after.taken}`);
-  // A clock an hour behind goes by the time of the others too.
+  // An instance an hour behind also uses the others' time.
   const late = askEvenly(world, [new SharedInstance(world, -3_600_000)], 1, 10_000);
   assert(late.taken >= 0.95 * late.asked, `${late.taken}`);
   assert(after.taken + late.taken <= 2_000 + 2 * sliceOf(FREE));
 });
 
-Deno.test("shared: while the store hangs or fails an instance goes by its own bucket", () => {
+Deno.test("shared: while the store hangs or fails an instance uses its own bucket", () => {
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(500), sliceOf(FREE));
   world.nowMs += LATE_MS;
   assertEquals(instance.ask(500), 0);
   world.nowMs += 50;
-  // The other 180, and what came back in a fifth of a second.
+  // The other 180, plus the refill of a fifth of a second.
   assertEquals(instance.ask(500), 200);
   instance.fail();
   for (let ms = 0; ms < ALONE_MS; ms += 500) {
@@ -244,7 +248,7 @@ Deno.test("shared: while the store hangs or fails an instance goes by its own bu
     assert(instance.ask(500) >= 49, `after ${ms} ms`);
     if (instance.leasing) instance.fail();
   }
-  // It answers again: the slice counts from then on.
+  // The store answers again: the slice counts from then on.
   instance.ask(1);
   world.nowMs += 1_000;
   instance.ask(1);
@@ -253,7 +257,7 @@ Deno.test("shared: while the store hangs or fails an instance goes by its own bu
   assertEquals(instance.ask(500), sliceOf(FREE));
 });
 
-Deno.test("shared: a changed plan goes for the slice too", () => {
+Deno.test("shared: a changed plan applies to the slice too", () => {
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(15), 15);
@@ -267,25 +271,25 @@ Deno.test("shared: a changed plan goes for the slice too", () => {
   assertEquals(instance.ask(30), 20);
 });
 
-Deno.test("a debit beyond the slice is bought back from the row before anything is given out", () => {
+Deno.test("a debit beyond the slice is repaid from the row before any token is admitted", () => {
   let row: BucketRow | null = null;
   const bucket = new SharedBucket(FREE, 0, 0, () => {});
   const lease = (nowMs: number) => {
     assert(bucket.begin(nowMs));
-    const taken = bucket.lease(row, nowMs);
-    row = taken.row;
-    bucket.settle(taken, nowMs);
-    return taken.whole;
+    const granted = bucket.lease(row, nowMs);
+    row = granted.row;
+    bucket.settle(granted, nowMs);
+    return granted.whole;
   };
   bucket.debit(500, 0);
   assertEquals([bucket.take(0), lease(0)], [false, false]);
-  // The row was full: 200 of 500 are bought, the rest comes back in 3 s.
+  // The row was full: 200 of 500 are repaid, the remaining 300 refill in 3 s.
   assertEquals([bucket.take(1_500), lease(1_500)], [false, false]);
   assertEquals(lease(3_100), true);
   assertEquals(bucket.take(3_100), true);
 });
 
-Deno.test("a bucket in debt has nothing until the refill has paid it", () => {
+Deno.test("a bucket in debt admits nothing until the refill has repaid it", () => {
   const bucket = new TokenBucket(FREE, 0);
   bucket.debit(250.5, 0);
   assertEquals([bucket.remaining, bucket.debtMs(0), bucket.take(0)], [0, 505, false]);

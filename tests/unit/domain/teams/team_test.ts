@@ -32,7 +32,7 @@ const anyChange: fc.Arbitrary<TeamChange> = fc.record({
   suspended: fc.option(fc.boolean(), { nil: undefined }),
 });
 
-/** What a team is after some changes, those that are refused left out. */
+/** Applies changes to a team, skipping refused ones. */
 function after(changes: readonly TeamChange[]): Team {
   return changes.reduce<Team>((team, change, n) => {
     const changed = changedTeam(team, change, NOW + n);
@@ -40,7 +40,7 @@ function after(changes: readonly TeamChange[]): Team {
   }, TEAM);
 }
 
-Deno.test("a change leaves what it does not name, and said twice it is as once", () => {
+Deno.test("a change keeps unnamed fields, and applying it twice is the same as once", () => {
   fc.assert(fc.property(fc.array(anyChange, { maxLength: 5 }), anyChange, (before, change) => {
     const team = after(before);
     assertEquals(changedTeam(team, NOTHING, NOW + 99), { ok: true, value: team });
@@ -49,7 +49,7 @@ Deno.test("a change leaves what it does not name, and said twice it is as once",
   }));
 });
 
-Deno.test("decision 40: only enterprise has limits of its own, and payload never outlives its record", () => {
+Deno.test("decision 40: only enterprise has its own limits, and payload never outlives its record", () => {
   fc.assert(fc.property(fc.array(anyChange, { maxLength: 6 }), (changes) => {
     const team = after(changes);
     assert(team.limits === undefined || team.tier === "enterprise");
@@ -59,14 +59,14 @@ Deno.test("decision 40: only enterprise has limits of its own, and payload never
   }));
 });
 
-Deno.test("limits of a team take the plan's place one by one", () => {
+Deno.test("a team's own limits override the plan's one by one", () => {
   assertEquals(planOfTeam({ tier: "enterprise", limits: { agentsMax: 7 } }), {
     ...TIERS.enterprise,
     agentsMax: 7,
   });
 });
 
-Deno.test("the difference of two states names what changed and nothing else", () => {
+Deno.test("the difference of two states names exactly the changes", () => {
   const before = teamFields(TEAM);
   assertEquals(differenceOf(before, teamFields({ ...TEAM })), null);
   assertEquals(differenceOf(before, teamFields({ ...TEAM, tier: "free" })), {
@@ -75,7 +75,7 @@ Deno.test("the difference of two states names what changed and nothing else", ()
   });
 });
 
-Deno.test("only 26 digits of base 32 name a team", () => {
+Deno.test("only 26 base-32 digits name a team", () => {
   assert(isTeamId("0123456789ABCDEFGHJKMNPQRS"));
   for (const text of ["", "0".repeat(25), "0".repeat(27), "I".repeat(26), "o".repeat(26)]) {
     assert(!isTeamId(text), text);

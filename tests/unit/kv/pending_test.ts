@@ -1,4 +1,4 @@
-/** Marks of changed runs: none is lost, none is deleted before it was looked at. */
+/** Marks of pending runs: none is lost, and none is removed before its run is processed. */
 import { assert, assertEquals } from "@std/assert";
 import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -17,32 +17,32 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-/** A lane's queue that nothing was taken from yet. */
+/** A lane's untouched queue. */
 function queueOf(temp: TempStore, lane: PendingLane = "closed"): PendingQueue {
   return new PendingQueue(temp.store, lane, new PutOff(() => NOON));
 }
 
-/** The runs that a lane names, each once. */
+/** Lists the runs of a lane, each once. */
 async function marked(temp: TempStore, lane: PendingLane): Promise<string[]> {
   return (await queueOf(temp, lane).take(100)).runs.map(({ run }) => run);
 }
 
-Deno.test("dirty: a mark set while others are being worked on stays when they are settled", async () => {
+Deno.test("pending: a mark set while others are processed stays when those are acknowledged", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   await finish(runs, 1);
   await finish(runs, 2);
-  const taken = await queueOf(temp).take(100);
-  assertEquals(taken.runs.map(({ run }) => run), [run(1), run(2)]);
+  const batch = await queueOf(temp).take(100);
+  assertEquals(batch.runs.map(({ run }) => run), [run(1), run(2)]);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await open(runs, 2);
   await finish(runs, 3);
-  await taken.ack();
-  const left = await Promise.all(PENDING_LANES.map((lane) => marked(temp, lane)));
-  assertEquals(left, [[run(3)], [run(1), run(2)]]);
+  await batch.ack();
+  const remaining = await Promise.all(PENDING_LANES.map((lane) => marked(temp, lane)));
+  assertEquals(remaining, [[run(3)], [run(1), run(2)]]);
 });
 
-Deno.test("dirty: a close joins the closed lane, everything else the open one", async () => {
+Deno.test("pending: a close joins the closed lane, every other change the open lane", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   const beat = { agent: "a", startedAt: NOON, reported: {} } as const;
@@ -56,7 +56,7 @@ Deno.test("dirty: a close joins the closed lane, everything else the open one", 
   assertEquals(await marked(temp, "closed"), [run(4), run(5), run(3)]);
 });
 
-Deno.test("dirty: what changes nothing leaves no mark", async () => {
+Deno.test("pending: a write that changes nothing leaves no mark", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   await open(runs, 1);
@@ -69,7 +69,7 @@ Deno.test("dirty: what changes nothing leaves no mark", async () => {
   assertEquals(await temp.keysBelow(["dirty"]), before);
 });
 
-Deno.test("dirty: writes that share a commit share a row, and each of their runs is named once", async () => {
+Deno.test("pending: writes that share a commit share a row, which names each of their runs once", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   const count = 90;
@@ -79,40 +79,40 @@ Deno.test("dirty: writes that share a commit share a row, and each of their runs
   assertEquals((await marked(temp, "closed")).length, count);
 });
 
-Deno.test("dirty: the oldest rows come first, no more than asked for", async () => {
+Deno.test("pending: the oldest rows come first, up to the limit", async () => {
   await using temp = await TempStore.open();
   const runs = runsOf(temp.store);
   for (let n = 0; n < 5; n++) await finish(runs, n);
   const queue = queueOf(temp);
   const seen: string[] = [];
   for (;;) {
-    const taken = await queue.take(2);
-    if (taken.isEmpty) break;
-    seen.push(taken.runs.map(({ run }) => run).join());
-    await taken.ack();
+    const batch = await queue.take(2);
+    if (batch.isEmpty) break;
+    seen.push(batch.runs.map(({ run }) => run).join());
+    await batch.ack();
   }
   assertEquals(seen, [`${run(0)},${run(1)}`, `${run(2)},${run(3)}`, run(4)]);
 });
 
-Deno.test("dirty: a row names runs of any teams and is read back as written", () => {
+Deno.test("pending: a row names runs of any teams and is read back as written", () => {
   const runs = [{ team: "a" as TeamId, run: run(1) }, { team: "b" as TeamId, run: run(1) }];
   const text = encodePending(runs.map(({ team, run }) => pendingName(team, run)));
   assertEquals(decodePending(text).map(parsePendingName), runs);
 });
 
-Deno.test("dirty: a row that is damaged names nobody, and goes with the others", async () => {
+Deno.test("pending: a damaged row names no run, and is removed with the others", async () => {
   await using temp = await TempStore.open();
   const name = pendingName(TEAM.id, run(1));
   const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
   const sets = rubbish.map((value, n) => ({ key: keys.pending("closed", `${n}`), value }));
   await temp.store.writer.commit({ sets, pending: [{ lane: "closed", name }] });
-  const taken = await queueOf(temp).take(100);
-  assertEquals(taken.runs, [{ team: TEAM.id, run: run(1) }]);
-  await taken.ack();
+  const batch = await queueOf(temp).take(100);
+  assertEquals(batch.runs, [{ team: TEAM.id, run: run(1) }]);
+  await batch.ack();
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("dirty: marks of before a moment are told by their version, whatever the clock said", async () => {
+Deno.test("pending: earlier marks are recognized by their version, whatever the clock", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const marks = new PendingWaits(store);
@@ -132,13 +132,13 @@ Deno.test("dirty: marks of before a moment are told by their version, whatever t
   assert(moment !== null);
   await mark(NOON);
   assertEquals(await marks.look("job", TEAM.id, moment), "waits");
-  // Nobody waits for another team's runs.
+  // No team waits for another team's runs.
   assertEquals(await marks.look("other", "other" as TeamId, moment), "over");
   await store.writer.commit({ deletes: [early.key] });
   assertEquals(await marks.look("job", TEAM.id, moment), "over");
 });
 
-Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and memory is bounded", async () => {
+Deno.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const rows = Array.from({ length: 5_000 }, (_, n) => ({
@@ -155,20 +155,20 @@ Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and
   const seen: string[] = [];
   let turnOfOther = -1;
   for (let turn = 0;; turn++) {
-    const taken = await queue.take(200);
-    if (taken.isEmpty) break;
-    assert(taken.runs.length <= 200);
+    const batch = await queue.take(200);
+    if (batch.isEmpty) break;
+    assert(batch.runs.length <= 200);
     for (const { bytes, bytesMax } of store.memory.uses()) assert(bytes <= bytesMax);
-    if (taken.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
-    seen.push(...taken.runs.map(({ team, run }) => pendingName(team, run)));
-    await taken.ack();
+    if (batch.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
+    seen.push(...batch.runs.map(({ team, run }) => pendingName(team, run)));
+    await batch.ack();
   }
   assert(turnOfOther >= 0 && turnOfOther <= 5, `turn ${turnOfOther}`);
   assertEquals([seen.length, new Set(seen).size], [5_001, 5_001]);
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("dirty: a row goes when the last of its runs is done, and not before", async () => {
+Deno.test("pending: a row is removed when the last of its runs is done, and not before", async () => {
   await using temp = await TempStore.open();
   const names = ["a", "b"].map((team) => pendingName(team as TeamId, run(1)));
   await temp.store.writer.commit({
@@ -178,10 +178,10 @@ Deno.test("dirty: a row goes when the last of its runs is done, and not before",
   const queue = new PendingQueue(temp.store, "closed", new PutOff(() => nowMs));
   await (await queue.take(1)).ack();
   assertEquals((await temp.keysBelow(["dirty"])).length, 1);
-  const rest = await queue.take(10);
-  assertEquals(rest.runs.map(({ team }) => team), ["b"]);
-  // One that failed three times waits for its pause, and keeps the row.
-  await rest.ack(rest.runs);
+  const remainder = await queue.take(10);
+  assertEquals(remainder.runs.map(({ team }) => team), ["b"]);
+  // A run that failed three times waits for its backoff, and keeps the row.
+  await remainder.ack(remainder.runs);
   for (let tries = 1; tries < 3; tries++) {
     const more = await queue.take(10);
     await more.ack(more.runs.filter(({ team }) => team === "b"));

@@ -1,4 +1,4 @@
-/** The audit: exact where all is well, and what it says where it is not. */
+/** Verify: exact for an intact ledger, and its report of a damaged one. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -11,19 +11,19 @@ import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
 import { put } from "../../support/builders/rate_cards.ts";
 
-Deno.test("audit: a ledger with everything in it is exact", async () => {
+Deno.test("verify: a ledger with every kind of data is exact", async () => {
   await using h = await Harness.open();
   await fill(h);
-  let told = 0;
-  const result = await verifyStore(h.store, { onRun: () => told++ });
+  let reported = 0;
+  const result = await verifyStore(h.store, { onRun: () => reported++ });
   assertEquals(result.differences, []);
   assertEquals([result.differenceCount, result.teams.length], [0, 2]);
   const first = result.teams.find(({ team }) => team === h.team.id);
   assertEquals(first, { team: h.team.id, state: "exact", ...FILLED, differences: 0 });
-  assertEquals([result.runs, result.events, told], [FILLED.runs + 2, FILLED.events + 1, 12]);
+  assertEquals([result.runs, result.events, reported], [FILLED.runs + 2, FILLED.events + 1, 12]);
 });
 
-Deno.test("audit: a ledger is exact after its calls were priced anew, by the prices they have now", async () => {
+Deno.test("verify: after its calls were repriced a ledger is exact by the current prices", async () => {
   await using h = await Harness.open();
   await fill(h);
   const before = (await h.get("/v1/spend")).json.totals.cost_usd;
@@ -37,7 +37,7 @@ Deno.test("audit: a ledger is exact after its calls were priced anew, by the pri
   await h.worker.idle();
   assert((await h.get("/v1/spend")).json.totals.cost_usd > before);
   assertEquals((await verifyStore(h.store)).differences, []);
-  // The prices that count are the new ones.
+  // The new prices count.
   const prefix = keys.prices(h.team.id, RUN, 0).slice(0, -1);
   const [row] = await Array.fromAsync(h.store.reader.list({ prefix }), ({ key }) => key);
   assert(row !== undefined);
@@ -45,14 +45,14 @@ Deno.test("audit: a ledger is exact after its calls were priced anew, by the pri
   assert(differences.some(({ what }) => what === `event totals of ${RUN}`), json(differences));
 });
 
-Deno.test("audit: an empty ledger is exact", async () => {
+Deno.test("verify: an empty ledger is exact", async () => {
   await using h = await Harness.open();
   const result = await verifyStore(h.store);
   const team = { team: h.team.id, state: "exact", runs: 0, events: 0, differences: 0 };
   assertEquals(result.teams, [team as typeof result.teams[number]]);
 });
 
-Deno.test("audit: a difference says what the parts give and what is stored, and only what differs", async () => {
+Deno.test("verify: a difference reports the expected and the stored values, and only the fields that differ", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
@@ -67,7 +67,7 @@ Deno.test("audit: a difference says what the parts give and what is stored, and 
   }]);
 });
 
-Deno.test("audit: 100 differences are listed and all are counted", async () => {
+Deno.test("verify: 100 differences are listed and all are counted", async () => {
   await using h = await Harness.open();
   const { row, write } = { ...await withARollup(h) };
   const sets = Array.from({ length: 150 }, (_, n) => ({
@@ -84,7 +84,7 @@ async function withARollup(h: Harness) {
   return await aRollup(h, "total");
 }
 
-Deno.test("audit: one team can be audited alone", async () => {
+Deno.test("verify: one team can be checked alone", async () => {
   await using h = await Harness.open();
   await fill(h);
   const result = await verifyStore(h.store, { team: h.team.id });
@@ -92,7 +92,7 @@ Deno.test("audit: one team can be audited alone", async () => {
   assertEquals([result.runs, result.differenceCount], [FILLED.runs, 0]);
 });
 
-Deno.test("audit: a team with runs that wait to be summed up is busy, others are compared", async () => {
+Deno.test("verify: a team with pending runs is busy, others are compared", async () => {
   await using h = await Harness.open();
   await fill(h);
   const before = await verifyStore(h.store);
@@ -105,7 +105,7 @@ Deno.test("audit: a team with runs that wait to be summed up is busy, others are
   assertEquals(result.differences, []);
 });
 
-Deno.test("audit: a run whose cost was given up is told once, and its roll-ups are as before", async () => {
+Deno.test("verify: a run whose cost was given up is reported once, and its roll-ups are unchanged", async () => {
   await using h = await Harness.open();
   await fill(h);
   await h.worker.stop();
@@ -119,7 +119,7 @@ Deno.test("audit: a run whose cost was given up is told once, and its roll-ups a
   assertStringIncludes(differences[0]?.found ?? "", "TypeError: odd");
 });
 
-Deno.test("audit: beside a service under load it reads only, and finds it exact once it rests", async () => {
+Deno.test("verify: next to a service under load it only reads, and finds the ledger exact once idle", async () => {
   await using h = await Harness.open();
   await fill(h);
   const beside = await openBeside(h.path);
@@ -127,8 +127,8 @@ Deno.test("audit: beside a service under load it reads only, and finds it exact 
     let working = true;
     const writing = (async () => {
       for (let n = 1_000; working; n++) {
-        const sent = await h.post("/v1/runs", aRun(n, { id: `run_eu_${hex(n)}` }));
-        assertEquals(sent.status, 202);
+        const response = await h.post("/v1/runs", aRun(n, { id: `run_eu_${hex(n)}` }));
+        assertEquals(response.status, 202);
         const answer = await h.post(`/v1/runs/run_eu_${hex(n)}/events`, {
           events: events(n, n + 3),
         });
@@ -154,7 +154,7 @@ function hex(n: number): string {
   return n.toString(16).padStart(32, "0");
 }
 
-Deno.test("open: a file that is not there is not made by who opens it beside a service", async () => {
+Deno.test("open: a read-only open does not create a missing file", async () => {
   const path = `/tmp/${newRowName()}.kv`;
   for (const location of [path, ":memory:"]) {
     const refused = await openBeside(location).then(() => null, (error) => error);

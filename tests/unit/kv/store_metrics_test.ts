@@ -1,4 +1,4 @@
-/** What the figures tell of a store: exactly what it holds, however long its backlog and whatever fails. */
+/** Store metrics match the store's contents, however long its backlog and whatever fails. */
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -23,38 +23,38 @@ function mark(n: number, lane: "closed" | "open" = "closed") {
   return { lane, name: pendingName(TEAM, runId(n) as RunId) };
 }
 
-Deno.test("backlog: runs that wait are counted by lane, with the age of the oldest", async () => {
+Deno.test("backlog: pending runs are counted by lane, with the age of the oldest", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
   await store.writer.commit({ team: TEAM, pending: [mark(1), mark(2), mark(3, "open")] });
   await store.writer.commit({ team: TEAM, pending: [mark(1)] });
-  const told = await scrape(store, startMs + 60_000);
+  const scraped = await scrape(store, startMs + 60_000);
   const value = (name: string, lane: string) =>
-    told.value(`runledger_dirty_${name}`, { lane }) ?? 0;
+    scraped.value(`runledger_dirty_${name}`, { lane }) ?? 0;
   assertEquals([value("runs", "closed"), value("runs", "open")], [3, 1]);
   for (const lane of ["closed", "open"]) {
     const age = value("oldest_age_seconds", lane);
     assert(age > 50 && age <= 60, String(age));
   }
-  // A clock that was set back makes nothing negative.
+  // A clock that was set back gives no negative age.
   const early = await scrape(store, 0);
   assertEquals(early.value("runledger_dirty_oldest_age_seconds", { lane: "open" }), 0);
 });
 
-Deno.test("backlog: a long one is counted to a bound, and its oldest is known all the same", async () => {
+Deno.test("backlog: a long one is counted up to a bound, and its oldest age is still exact", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
-  // One after the other: each has a row of its own.
+  // In sequence, so that each has its own row.
   for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, pending: [mark(n)] });
-  const told = await scrape(store, startMs + 3_600_000);
-  assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
-  const age = told.value("runledger_dirty_oldest_age_seconds", { lane: "closed" }) ?? 0;
+  const scraped = await scrape(store, startMs + 3_600_000);
+  assertEquals(scraped.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
+  const age = scraped.value("runledger_dirty_oldest_age_seconds", { lane: "closed" }) ?? 0;
   assert(age > 3_590 && age <= 3_600, String(age));
 });
 
-Deno.test("stages and notices: what waits, for how long, what was given up and what is not told", async () => {
+Deno.test("stages and notices: pending, their age, given up and unsent are reported", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const run = runId(1) as RunId;
@@ -66,12 +66,12 @@ Deno.test("stages and notices: what waits, for how long, what was given up and w
     keys.openNotice(TEAM, "2026-11", 100),
   ].map((key) => ({ key, value: true }));
   await store.writer.commit({ team: TEAM, sets });
-  const told = await scrape(store, 15_000);
+  const actual = await scrape(store, 15_000);
   const names = ["stages_waiting", "stages_overdue_seconds", "stages_dead", "notices_open"];
-  assertEquals(names.map((name) => told.value(`runledger_${name}`)), [2, 5, 1, 2]);
+  assertEquals(names.map((name) => actual.value(`runledger_${name}`)), [2, 5, 1, 2]);
 });
 
-Deno.test("commits: each is counted by how it ended, with all its writes", async () => {
+Deno.test("commits: each is counted by its outcome, with all its writes", async () => {
   await using temp = await TempStore.open();
   const kv = temp.store.reader;
   const plan: Fault[] = ["none", "lost", "none", "throw"];
@@ -80,22 +80,25 @@ Deno.test("commits: each is counted by how it ended, with all its writes", async
   const commit = (name: string) =>
     store.writer.commit({ team: TEAM, sets: [{ key: ["test", name], value: 1 }] });
   await commit("a");
-  // Lost for no reason that can be found: tried again at once.
+  // Lost for an unknown reason: retried immediately.
   await commit("b");
   await assertRejects(() => commit("c"), StorageUnavailable);
-  // Two leave at once, eight wait for one of them and share the next.
+  // Two start immediately, eight wait for one of them and share the next.
   await Promise.all(Array.from({ length: 10 }, (_, n) => commit(`d${n}`)));
-  const told = await scrape(store);
+  const scraped = await scrape(store);
   const ends = ["stored", "lost", "failed"].map((end) =>
-    told.value("runledger_commits_total", { end })
+    scraped.value("runledger_commits_total", { end })
   );
   assertEquals([ends[1], ends[2]], [1, 1]);
-  assertEquals(told.value("runledger_writes_total"), 4 + 10);
-  assertEquals(told.value("runledger_commit_writes_count"), told.sum("runledger_commits_total"));
-  assertEquals(told.value("runledger_writer_writes_waiting"), 0);
+  assertEquals(scraped.value("runledger_writes_total"), 4 + 10);
+  assertEquals(
+    scraped.value("runledger_commit_writes_count"),
+    scraped.sum("runledger_commits_total"),
+  );
+  assertEquals(scraped.value("runledger_writer_writes_waiting"), 0);
 });
 
-Deno.test("a store that does not answer is told as down, with what is known without it", async () => {
+Deno.test("a store that does not answer is reported as down, with the metrics that need no store", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   await store.writer.commit({ team: TEAM, sets: [{ key: ["test"], value: 1 }] });
@@ -107,9 +110,9 @@ Deno.test("a store that does not answer is told as down, with what is known with
         }
         : Reflect.get(target, name).bind(target),
   });
-  const told = await scrape({ ...store, reader });
-  assertEquals(told.value("runledger_store_up"), 0);
-  assertEquals(told.value("runledger_commits_total", { end: "stored" }), 1);
-  assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), null);
+  const actual = await scrape({ ...store, reader });
+  assertEquals(actual.value("runledger_store_up"), 0);
+  assertEquals(actual.value("runledger_commits_total", { end: "stored" }), 1);
+  assertEquals(actual.value("runledger_dirty_runs", { lane: "closed" }), null);
   assertEquals((await scrape(store)).value("runledger_store_up"), 1);
 });

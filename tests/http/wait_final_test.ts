@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}?wait=final`: an answer once everything behind the close is done. */
+/** `GET /v1/runs/{id}?wait=final`: a response once every stage after the close is done. */
 import { assert, assertEquals } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { isProcessed } from "../../domain/runs/record.ts";
@@ -8,7 +8,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-Deno.test("wait=final: the answer comes once the cost is final, with everything a read shows", async () => {
+Deno.test("wait=final: the response is sent once the cost is final, with everything a read returns", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const waiting = h.get(`${PATH}?wait=final&timeout=60`);
@@ -21,7 +21,7 @@ Deno.test("wait=final: the answer comes once the cost is final, with everything 
   assertEquals(answer.text, (await h.get(PATH)).text);
 });
 
-Deno.test("wait=final: nobody waits for a run that is done, nor for one that is not there", async () => {
+Deno.test("wait=final: a completed run and an unknown one are answered immediately", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -31,7 +31,7 @@ Deno.test("wait=final: nobody waits for a run that is done, nor for one that is 
   assert(performance.now() - startMs < 1_000);
 });
 
-Deno.test("wait=final: after its time it answers with what there is", async () => {
+Deno.test("wait=final: after its timeout it returns the current record", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const startMs = performance.now();
@@ -40,7 +40,7 @@ Deno.test("wait=final: after its time it answers with what there is", async () =
   assert(performance.now() - startMs >= 990);
 });
 
-Deno.test("wait=final: whoever waits is answered when the service stops", async () => {
+Deno.test("wait=final: waiting requests are answered when the service stops", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const waiting = h.get(`${PATH}?wait=final&timeout=60`);
@@ -51,7 +51,7 @@ Deno.test("wait=final: whoever waits is answered when the service stops", async 
   assert(performance.now() - startMs < 3_000);
 });
 
-Deno.test("wait=final: as many as may wait take no room from calls, and each is answered in the end", async () => {
+Deno.test("wait=final: the maximum of waiting requests takes no capacity from calls, and each is answered in the end", async () => {
   await using h = await Harness.open();
   const keys = [h.key];
   while (keys.length < LISTENERS_MAX.process / LISTENERS_MAX.team) {
@@ -104,7 +104,7 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
   assertEquals(isProcessed({ ...head, parts: { opening: null, closing: null } }), false);
 });
 
-Deno.test("wait=final: what is wrong with a request is told before anything is waited for", async () => {
+Deno.test("wait=final: an invalid request is refused before any wait", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const startMs = performance.now();
@@ -115,7 +115,7 @@ Deno.test("wait=final: what is wrong with a request is told before anything is w
   assert(performance.now() - startMs < 5_000);
 });
 
-/** Waits for the run; the call that asks whether all wait may have had its place for a moment. */
+/** Waits for the run; the probing call may have used its slot for a moment. */
 async function waitForFinal(h: Harness, key: string): Promise<Answer> {
   for (;;) {
     const answer = await h.get(`${PATH}?wait=final&timeout=60`, { key });

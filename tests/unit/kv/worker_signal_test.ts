@@ -1,4 +1,4 @@
-/** The doorbell: commits with marks wake the worker of their process, and no message is ever stored. */
+/** Worker signal: commits with marks wake the worker of their process, and no message is stored. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
@@ -6,7 +6,7 @@ import { openStore } from "../../../kv/open.ts";
 import { finish, runsOf } from "../../support/builders/pipeline.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
-Deno.test("doorbell: a commit that changes a run wakes the worker of this process at once", async () => {
+Deno.test("worker signal: a commit that changes a run wakes this process's worker immediately", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
   temp.store.workerSignal.listen(() => wakes++);
@@ -14,7 +14,7 @@ Deno.test("doorbell: a commit that changes a run wakes the worker of this proces
   assertEquals([wakes, temp.store.workerSignal.raised], [1, 1]);
 });
 
-Deno.test("doorbell: writes that change no run ring for nobody", async () => {
+Deno.test("worker signal: writes that change no run send no signal", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
   temp.store.workerSignal.listen(() => wakes++);
@@ -22,7 +22,7 @@ Deno.test("doorbell: writes that change no run ring for nobody", async () => {
   assertEquals(wakes, 0);
 });
 
-Deno.test("doorbell: a write that lost its check rings for nobody", async () => {
+Deno.test("worker signal: a write that lost its check sends no signal", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
   temp.store.workerSignal.listen(() => wakes++);
@@ -34,7 +34,7 @@ Deno.test("doorbell: a write that lost its check rings for nobody", async () => 
   assertEquals([lost, wakes], [null, 0]);
 });
 
-Deno.test("doorbell: the runtime's queue, which ends the process on a full disk, is never used", async () => {
+Deno.test("worker signal: the runtime's queue, which ends the process on a full disk, is never used", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     const store = await openStore(path, new Memory());

@@ -1,4 +1,4 @@
-/** Nothing that stays in memory after a request keeps the request's body or its URL. */
+/** Nothing cached after a request retains the request's body or its URL. */
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -13,10 +13,10 @@ import {
 } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-/** Requests of each kind, and units of filler in each: together far more than may stay. */
+/** Requests of each kind, and units of filler in each: together far more than may be retained. */
 const REQUESTS = 5, FILLER = 1_000_000, LONG_URLS = 60, URL_FILLER = 50_000;
 
-/** Bytes that may stay of all requests of one kind; their bodies or URLs are more than that. */
+/** Bytes that all requests of one kind may retain; their bodies or URLs are larger. */
 const KEPT_BYTES_MAX = 2_000_000;
 
 setFlagsFromString("--expose-gc");
@@ -27,7 +27,7 @@ function heapBytes(): number {
   return Deno.memoryUsage().heapUsed;
 }
 
-/** Texts of every field that is kept: long enough for V8 to cut them out instead of copying them. */
+/** Texts of every stored field: long enough that V8 slices instead of copying them. */
 function labels(n: number) {
   return {
     agent: "an-agent-with-a-long-name",
@@ -97,19 +97,19 @@ const KINDS: Record<string, { readonly send: Send; readonly count?: number }> = 
 
 type Send = (h: Harness, n: number) => ReturnType<Harness["post"]>;
 
-Deno.test("no cache keeps the bodies or URLs of the requests that filled it", async () => {
+Deno.test("no cache retains the bodies or URLs of the requests that filled it", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   let n = 1;
-  const kept: Record<string, number> = {};
+  const stored: Record<string, number> = {};
   for (const [name, { send, count = REQUESTS }] of Object.entries(KINDS)) {
-    // What the first requests of a kind compile and cache once is not what they keep.
+    // One-time compilation and caches of the first requests are not retained bodies.
     for (let warm = 0; warm < 2; warm++) await sendOne(h, send, n++);
     const before = heapBytes();
-    for (let sent = 0; sent < count; sent++) await sendOne(h, send, n++);
-    kept[name] = heapBytes() - before;
+    for (let sentCount = 0; sentCount < count; sentCount++) await sendOne(h, send, n++);
+    stored[name] = heapBytes() - before;
     h.log.length = 0;
   }
-  const tooMuch = Object.entries(kept).filter(([, bytes]) => bytes > KEPT_BYTES_MAX);
+  const tooMuch = Object.entries(stored).filter(([, bytes]) => bytes > KEPT_BYTES_MAX);
   assertEquals(tooMuch, []);
   assert(h.store.memory.uses().every(({ bytes, bytesMax }) => bytes <= bytesMax));
 });

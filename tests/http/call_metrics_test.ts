@@ -1,4 +1,6 @@
-/** Figures of model calls that cannot be read refuse nothing: the event, the run and the pages say so. */
+/**
+ * Unreadable metrics of model calls cause no refusal: the event, the run and the pages show them.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -17,7 +19,7 @@ async function storeCalls(h: Harness, ...datas: Record<string, unknown>[]) {
   return (await h.get(RUN)).json;
 }
 
-Deno.test("R3: an unreadable figure is ignored, and named on the event and the run", async () => {
+Deno.test("R3: an unreadable metric is ignored, and named on the event and the run", async () => {
   await using h = await Harness.open();
   const data = { ...GPT, input_tokens: "1000", output_tokens: -1, latency_ms: "soon" };
   const run = await storeCalls(h, data, { ...GPT, input_tokens: 1, output_tokens: 1 });
@@ -30,7 +32,7 @@ Deno.test("R3: an unreadable figure is ignored, and named on the event and the r
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R3: data of any other type of event may hold anything", async () => {
+Deno.test("R3: data of any other event type may contain anything", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const events = [anEvent(1, { data: { message: 7 } }), anEvent(2, { data: { message: {} } })];
@@ -53,7 +55,7 @@ Deno.test("R5: a call without token counts is flagged and explained, and not unp
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R8: a long name of a model is cut, and the run says so", async () => {
+Deno.test("R8: a long model name is cut, and the run is flagged", async () => {
   await using h = await Harness.open();
   const data = { model: "m".repeat(300), provider: 7, input_tokens: 1, output_tokens: 1 };
   const run = await storeCalls(h, data);
@@ -63,7 +65,7 @@ Deno.test("R8: a long name of a model is cut, and the run says so", async () => 
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R4: what the contract's fields leave out is read from the provider's answer", async () => {
+Deno.test("R4: fields missing from the contract's names are read from the provider's response", async () => {
   await using h = await Harness.open();
   const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
   const run = await storeCalls(
@@ -72,7 +74,7 @@ Deno.test("R4: what the contract's fields leave out is read from the provider's 
     { ...GPT, output_tokens: 0, usage },
     { ...GPT, input_tokens: 1_000, usage },
   );
-  // $2.50 and $10 a million.
+  // $2.50 and $10 per million.
   const costs = run.events.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
   assertEquals(costs, [0.0035, 0.0025, 0.0035]);
   assertEquals((await verifyStore(h.store)).differences, []);

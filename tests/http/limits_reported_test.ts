@@ -1,4 +1,4 @@
-/** Limits that trim, page, flag or give up: what is told at the limit and one beyond it. */
+/** Limits that trim, page, flag or time out: the report at the limit and one beyond it. */
 import { runStoreOf, writerOver } from "../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/core/limits.ts";
@@ -18,12 +18,12 @@ import { Harness } from "../support/harness/harness.ts";
 const RUN = `/v1/runs/${runId(1)}`;
 const faces = (count: number) => "\u{1f600}".repeat(count);
 
-Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either one dropped and told", async () => {
+Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either one dropped and reported", async () => {
   await using h = await Harness.open();
   const key = faces(limits.METADATA_KEY_CHARS_MAX), value = faces(limits.METADATA_VALUE_CHARS_MAX);
   const most = { [key]: value };
-  const kept = await h.post("/v1/runs", aRun(1, { metadata: most }));
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, null]);
+  const accepted = await h.post("/v1/runs", aRun(1, { metadata: most }));
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, null]);
   assertEquals((await h.get(RUN)).json.metadata, most);
   for (const [i, over] of [{ [`${key}x`]: "v" }, { k: `${value}x` }].entries()) {
     const metadata = { ...over, fine: true };
@@ -33,7 +33,7 @@ Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either
   }
 });
 
-Deno.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut and told", async () => {
+Deno.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut and reported", async () => {
   await using h = await Harness.open();
   const ping = (n: number, metadata: string) =>
     h.get(`/v1/ping?${new URLSearchParams({ agent: "a", id: runId(n), metadata })}`);
@@ -46,16 +46,16 @@ Deno.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut
   assertEquals([cut.note, cut.flags], [most, ["truncated"]]);
 });
 
-Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, beyond it cut and told", async () => {
+Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, beyond it cut and reported", async () => {
   await using h = await Harness.open();
   const label = faces(limits.LABEL_CHARS_MAX), goal = faces(limits.GOAL_CHARS_MAX);
   const most = { customer_id: label, feature: label, goal };
-  const kept = await h.post("/v1/runs", aRun(1, most));
-  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, null]);
+  const accepted = await h.post("/v1/runs", aRun(1, most));
+  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, null]);
   const beyond = { customer_id: `${label}x`, feature: `${label}x`, goal: `${goal}x` };
   const cut = await h.post("/v1/runs", aRun(2, beyond));
-  const told = "customer_id=1, feature=1, goal=1";
-  assertEquals([cut.status, cut.headers.get("runledger-dropped")], [202, told]);
+  const actual = "customer_id=1, feature=1, goal=1";
+  assertEquals([cut.status, cut.headers.get("runledger-dropped")], [202, actual]);
   for (const [n, flags] of [[1, []], [2, ["truncated"]]] as const) {
     const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.customer_id, run.feature, run.goal], [label, label, goal]);
@@ -63,12 +63,12 @@ Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, bey
   }
 });
 
-Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names that fit stay", async () => {
+Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names that fit are kept", async () => {
   await using h = await Harness.open();
   const name = faces(limits.SCORE_NAME_CHARS_MAX);
   const many = Array.from({ length: limits.SCORES_MAX }, (_, n) => [`score ${n}`, n]);
-  const sent = { [`${name}x`]: 1, [name]: true, ...Object.fromEntries(many) };
-  const answer = await h.post(`${RUN}/finish`, aFinish({ scores: sent }));
+  const input = { [`${name}x`]: 1, [name]: true, ...Object.fromEntries(many) };
+  const answer = await h.post(`${RUN}/finish`, aFinish({ scores: input }));
   assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "scores=2"]);
   const { scores, flags } = (await h.get(RUN)).json;
   assertEquals(scores.length, limits.SCORES_MAX);
@@ -76,13 +76,13 @@ Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names tha
   assertEquals(flags, ["dropped_fields", "no_opening"]);
 });
 
-Deno.test("IDLE_TIMEOUT_SECONDS: R9: a value at its ends is taken, beyond either one dropped and told", async () => {
+Deno.test("IDLE_TIMEOUT_SECONDS: R9: a value at either bound is accepted, beyond it dropped and reported", async () => {
   await using h = await Harness.open();
   const { min, max } = limits.IDLE_TIMEOUT_SECONDS;
   for (const [n, seconds] of [min, max, min - 1, max + 1].entries()) {
     const answer = await h.post("/v1/runs", aRun(n, { idle_timeout_seconds: seconds }));
-    const told = n < 2 ? null : "idle_timeout_seconds=1";
-    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, told]);
+    const actual = n < 2 ? null : "idle_timeout_seconds=1";
+    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, actual]);
   }
 });
 
@@ -99,7 +99,7 @@ Deno.test("KEY_NAME_CHARS_MAX: a key's name at the limit is listed, beyond it re
   assert(listed.some((key) => key.name === name));
 });
 
-Deno.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is silent, by a millisecond more told", async () => {
+Deno.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is not flagged, by a millisecond more it is", async () => {
   await using h = await Harness.open();
   const skews = [limits.CLOCK_SKEW_MS_MAX, limits.CLOCK_SKEW_MS_MAX + 1];
   for (const [i, skew] of skews.flatMap((ms) => [ms, -ms]).entries()) {
@@ -109,7 +109,7 @@ Deno.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is silent, by a m
   }
 });
 
-Deno.test("RUN_MODELS_MAX: so many models are named, and one more is summed with the rest", async () => {
+Deno.test("RUN_MODELS_MAX: the maximum of models is named, and one more is merged with the remainder", async () => {
   await using h = await Harness.open();
   const call = (n: number) => {
     const model = `model ${String(n).padStart(3, "0")}`;
@@ -126,7 +126,7 @@ Deno.test("RUN_MODELS_MAX: so many models are named, and one more is summed with
   assertEquals(usage.input_tokens, most.length + 1);
 });
 
-Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 when asked for, and the rest by the cursor", async () => {
+Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 on request, and further pages by cursor", async () => {
   await using h = await Harness.open();
   const { default: usual, max } = limits.EVENTS_PER_PAGE;
   assertEquals([usual, max], [50, 1_000]);
@@ -138,8 +138,8 @@ Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 when asked for, and the 
   assertEquals((await h.get(RUN)).json.events.length, usual);
   const page = (await h.get(`${RUN}?events_limit=${max}`)).json;
   assertEquals(page.events.length, max);
-  const rest = (await h.get(`${RUN}?events_limit=1&events_cursor=${page.events_cursor}`)).json;
-  assertEquals([rest.events.length, rest.events_cursor], [1, null]);
+  const remainder = (await h.get(`${RUN}?events_limit=1&events_cursor=${page.events_cursor}`)).json;
+  assertEquals([remainder.events.length, remainder.events_cursor], [1, null]);
   for (const limit of [0, max + 1]) {
     const refused = await h.get(`${RUN}?events_limit=${limit}`);
     const { error, field } = refused.json;
@@ -147,9 +147,9 @@ Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 when asked for, and the 
   }
 });
 
-Deno.test("EVENTS_PAGE_BYTES_MAX: a page of large events ends early and the cursor brings all, once", async () => {
+Deno.test("EVENTS_PAGE_BYTES_MAX: a page of large events ends early, and the cursor returns all events once", async () => {
   await using h = await Harness.open();
-  // Three bytes a character: a limit in characters would let three times as much through.
+  // Three bytes per character: a limit in characters would allow three times as much.
   const large = "€".repeat((limits.EVENT_BYTES_MAX - 1_000) / 3);
   const count = Math.ceil(3 * limits.EVENTS_PAGE_BYTES_MAX / limits.EVENT_BYTES_MAX);
   for (let n = 1; n <= count; n++) {
@@ -171,7 +171,7 @@ Deno.test("EVENTS_PAGE_BYTES_MAX: a page of large events ends early and the curs
   assertEquals(seen, events(1, count).map(({ id }) => id));
 });
 
-Deno.test("STORAGE_DEADLINE_MS: a store that says nothing is 503 with Retry-After after the deadline", async () => {
+Deno.test("STORAGE_DEADLINE_MS: a store that does not answer is 503 with Retry-After after the deadline", async () => {
   const { promise: silence, resolve: speak } = Promise.withResolvers<Deno.KvCommitResult>();
   const operation = new Proxy({} as Deno.AtomicOperation, {
     get: (_, name) => name === "commit" ? () => silence : () => operation,

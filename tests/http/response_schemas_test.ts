@@ -1,4 +1,4 @@
-/** Every read of runs of every shape answers what the document says, and nothing besides. */
+/** Every read of every shape of run matches the OpenAPI document exactly. */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
@@ -18,23 +18,27 @@ const DAY_MS = 86_400_000;
 const document = describedApi();
 const judge = judgeBy(closed(document));
 
-/** Where the document has what a read answers. */
+/** Path of a read's response schema in the document. */
 function at(template: string, status: number, type: string): string[] {
   return ["paths", template, "get", "responses", String(status), "content", type];
 }
 
-/** Reads and fails unless the answer is what the document says. */
+/** Reads and fails unless the response matches the document. */
 async function read(h: Harness, template: string, path: string, key = h.key) {
   const answer = await h.get(path, { key });
   const { status, headers } = answer;
-  const told = document.paths[template]?.get?.responses[status];
-  assert(told !== undefined, `${path}: ${status} ${answer.text}`);
+  const described = document.paths[template]?.get?.responses[status];
+  assert(described !== undefined, `${path}: ${status} ${answer.text}`);
   const type = headers.get("content-type")?.split(";")[0] ?? "";
-  const place = told.$ref === undefined
+  const position = described.$ref === undefined
     ? at(template, status, type)
-    : ["components", "responses", schemaName(told.$ref), "content", type];
+    : ["components", "responses", schemaName(described.$ref), "content", type];
   const value = type === "application/json" ? answer.json : answer.text;
-  assertEquals(judge([...place, "schema"], value), null, `${path} ${answer.text.slice(0, 2_000)}`);
+  assertEquals(
+    judge([...position, "schema"], value),
+    null,
+    `${path} ${answer.text.slice(0, 2_000)}`,
+  );
   return answer;
 }
 
@@ -64,7 +68,7 @@ async function readRuns(h: Harness, names: ReadonlyMap<string, string>, t: Deno.
   }
 }
 
-/** Reads everything that sums runs up or lists them, and what a team sets. */
+/** Reads everything that aggregates or lists runs, and the team's settings. */
 async function readLists(h: Harness): Promise<void> {
   await readPages(h, "/v1/runs", "limit=7");
   await readPages(h, "/v1/runs", "limit=3&has=orphan");
@@ -102,7 +106,7 @@ async function readChanges(h: Harness): Promise<number> {
   }
 }
 
-/** Exports are lines, which the document describes one by one. */
+/** Exports are lines, which the document describes individually. */
 async function readExports(h: Harness): Promise<void> {
   const { text } = await read(h, "/v1/runs.ndjson", "/v1/runs.ndjson");
   const lines = text.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -129,12 +133,12 @@ async function readAll(h: Harness, names: ReadonlyMap<string, string>, t: Deno.T
   await t.step("exports", () => readExports(h));
 }
 
-Deno.test("each read of a run of each shape answers what the document says", async (t) => {
+Deno.test("each read of each shape of run matches the OpenAPI document", async (t) => {
   await using h = await openWithOperator({ tier: "team" });
   const old = await storeShapes(h, 1);
   await t.step("as it was stored", (t) => readAll(h, old, t));
 
-  await t.step("priced anew", async (t) => {
+  await t.step("repriced", async (t) => {
     await putPrice(h, { tiers: [{ ...TIER, above_input_tokens: 500 }] });
     await putPrice(h, { provider: "in-house", effective_from: "2026-01-01T00:00:00Z", note: "x" });
     await reprice(h, { dry_run: true });
@@ -165,17 +169,17 @@ Deno.test("each read of a run of each shape answers what the document says", asy
     assertEquals((await h.get(`/v1/runs/${late}`)).json.payload, "partly_removed");
     const beat = [...old].find(([, name]) => name === "a heartbeat that fails")?.[0];
     assertEquals((await h.get(`/v1/runs/${beat}`)).json.payload, "removed");
-    const left = [...old].filter(([, name]) => !SWEPT.includes(name)).slice(2);
-    await readAll(h, new Map([...left, ...now]), t);
+    const remaining = [...old].filter(([, name]) => !SWEPT.includes(name)).slice(2);
+    await readAll(h, new Map([...remaining, ...now]), t);
   });
 });
 
 const TIER = { input_usd_per_million: 1, output_usd_per_million: 2 };
 
-/** Shapes that go as a whole: they never had an opening. */
+/** Shapes without an opening, which expire completely. */
 const SWEPT = ["without an opening", "a finish alone", "a score alone"];
 
-Deno.test("a live stream's events have the data that the document says", async () => {
+Deno.test("a live stream's events match the OpenAPI document", async () => {
   await using h = await openWithOperator();
   await using listener = await Listener.open(h.url, h.key);
   await h.post("/v1/runs", { id: runId(1), agent: "a", started_at: "2026-11-21T12:00:00Z" });
@@ -184,8 +188,8 @@ Deno.test("a live stream's events have the data that the document says", async (
   await h.worker.idle();
   const parts = [...at("/v1/live", 200, "text/event-stream"), "x-parts"];
   for (const event of LIVE_EVENTS) {
-    const told = await listener.next();
-    assertEquals(told?.event, event);
-    assertEquals(judge([...parts, event], told?.data), null);
+    const reported = await listener.next();
+    assertEquals(reported?.event, event);
+    assertEquals(judge([...parts, event], reported?.data), null);
   }
 });

@@ -1,4 +1,7 @@
-/** Long answers: sent in parts, whole for whoever reads, and counted for whoever does not. */
+/**
+ * Long responses: sent in parts, complete for a client that reads, and counted for one that does
+ * not.
+ */
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
@@ -7,7 +10,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 
-/** Stores a run whose record takes so many bytes, none of which can be compressed much. */
+/** Stores a run whose record has this many bytes, nearly incompressible. */
 async function storeLong(h: Harness, bytes: number, key = h.key): Promise<void> {
   const text = crypto.getRandomValues(new Uint8Array(1_024)).toHex().repeat(bytes / 2_048);
   await h.post("/v1/runs", aRun(1), { key });
@@ -16,8 +19,8 @@ async function storeLong(h: Harness, bytes: number, key = h.key): Promise<void> 
   await h.worker.idle();
 }
 
-/** Bytes of answers on their way. */
-function held(h: Harness): number {
+/** Bytes of responses in flight. */
+function heldBytes(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "answers")?.bytes ?? 0;
 }
 
@@ -29,7 +32,7 @@ async function until(isSo: () => boolean, what: () => string): Promise<void> {
   }
 }
 
-Deno.test("long answers: the same bytes with their length and tag, whole or compressed, or none", async () => {
+Deno.test("long responses: the same bytes with length and tag, complete or compressed, or none", async () => {
   await using h = await Harness.open();
   await storeLong(h, 409_600);
   const plain = await h.get(RUN);
@@ -43,8 +46,8 @@ Deno.test("long answers: the same bytes with their length and tag, whole or comp
   const packed = await fetch(path, { headers: { ...headers } });
   assertEquals(packed.headers.get("etag"), `W/${plain.headers.get("etag")}`);
   assertEquals(await packed.text(), plain.text);
-  const known = { "If-None-Match": plain.headers.get("etag") ?? "" };
-  assertEquals((await h.get(RUN, { headers: known })).status, 304);
+  const conditional = { "If-None-Match": plain.headers.get("etag") ?? "" };
+  assertEquals((await h.get(RUN, { headers: conditional })).status, 304);
   const head = await h.request("HEAD", RUN);
   assertEquals([head.status, head.text, head.headers.get("etag")], [
     200,
@@ -56,11 +59,11 @@ Deno.test("long answers: the same bytes with their length and tag, whole or comp
   await h.worker.idle();
   const page = await reader.get("/dashboard/runs");
   assert(page.text.length > 16_384 && page.text.endsWith("</html>\n"), String(page.text.length));
-  assertEquals(held(h), 0);
+  assertEquals(heldBytes(h), 0);
 });
 
-Deno.test("H10: what is not read is counted; its team is refused more, others are answered", async () => {
-  // Two answers fill a team's part of all.
+Deno.test("H10: unread bytes are counted; their team is refused more, others are answered", async () => {
+  // Two responses fill a team's share.
   const memory = new Memory(60);
   assert(Math.floor(memory.bytesMax("answers") / 4 / 512_000) === 2);
   await using h = await Harness.open({ tier: "enterprise", memory });
@@ -69,7 +72,7 @@ Deno.test("H10: what is not read is counted; its team is refused more, others ar
   await storeLong(h, 512_000, other.key);
   const { hostname, port } = new URL(h.url);
   const request = `GET ${RUN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n\r\n`;
-  // The kernel's buffers take some answers; the one after them stays with the service.
+  // The kernel's buffers hold some responses; the next one stays in the service.
   const sockets = await Promise.all([1, 2].map(async () => {
     const socket = await Deno.connect({ hostname, port: Number(port) });
     for (let n = 0; n < 100; n++) await socket.write(new TextEncoder().encode(request));
@@ -79,14 +82,14 @@ Deno.test("H10: what is not read is counted; its team is refused more, others ar
   await until(() => {
     same = h.log.length === answered ? same + 1 : 0;
     answered = h.log.length;
-    return same > 40 && held(h) > 1_024_000;
-  }, () => `${held(h)} bytes are held`);
+    return same > 40 && heldBytes(h) > 1_024_000;
+  }, () => `${heldBytes(h)} bytes are held`);
   const own = await h.get(RUN);
   assertEquals([own.status, own.json.error], [503, "overloaded"]);
   assertEquals((await h.get("/v1/usage")).status, 200);
   const theirs = await h.get(RUN, { key: other.key });
   assertEquals([theirs.status, theirs.json.output.text.length], [200, 512_000]);
   for (const socket of sockets) socket.close();
-  await until(() => held(h) === 0, () => `${held(h)} bytes are still held`);
+  await until(() => heldBytes(h) === 0, () => `${heldBytes(h)} bytes are still held`);
   assertEquals((await h.get(RUN)).status, 200);
 });

@@ -1,4 +1,7 @@
-/** Too many requests at once: refused before anything of them is read (decision 2, decision 42). */
+/**
+ * Too many concurrent requests are refused before anything of them is read (decision 2, decision
+ * 42).
+ */
 import { assert, assertEquals } from "@std/assert";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { aRun } from "../support/builders/requests.ts";
@@ -6,7 +9,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const REQUESTS_MAX = 500;
 
-Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits again when they are done", async () => {
+Deno.test("request 501 in progress is 503 after a moment, and is accepted when others finish", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;
@@ -18,7 +21,7 @@ Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits 
     },
   };
   await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-  // A team alone has no more than 400 of them.
+  // One team may have at most 400 of them.
   const { key: other } = await h.addTeam("enterprise");
   const under = Array.from(
     { length: REQUESTS_MAX },
@@ -30,9 +33,9 @@ Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits 
   assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
   const seconds = Number(refused.headers.get("retry-after"));
   assert(seconds >= 1 && seconds <= 5);
-  // It was held, so that it does not come back at once.
+  // The refusal is delayed, so that the client does not retry immediately.
   assert(performance.now() - startMs >= 240);
-  // Whether the process lives is told all the same.
+  // The liveness probe still answers.
   assertEquals((await h.get("/healthz", { key: null })).status, 200);
   gate.resolve();
   const statuses = new Set((await Promise.all(under)).map(({ status }) => status));
@@ -40,7 +43,7 @@ Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits 
   assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
 });
 
-Deno.test("beyond 400 requests of one team at work its next is 503, and other teams are served", async () => {
+Deno.test("request 401 of one team in progress is 503, and other teams are served", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;
@@ -62,7 +65,7 @@ Deno.test("beyond 400 requests of one team at work its next is 503, and other te
   assertEquals(new Set((await Promise.all(under)).map(({ status }) => status)), new Set([409]));
 });
 
-Deno.test("requests whose bodies never come take no room from others", async () => {
+Deno.test("requests whose bodies never arrive take no capacity from others", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   const { hostname, port } = new URL(h.url);
   const head = `POST /v1/runs HTTP/1.1\r\nHost: ${hostname}:${port}\r\n` +

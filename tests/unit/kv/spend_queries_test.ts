@@ -1,4 +1,4 @@
-/** Questions about spend: few at once, in turns, and ended by their deadline or with their client. */
+/** Spend queries: limited concurrency, fair turns, and ended by deadline or disconnect. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -18,7 +18,7 @@ const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 const DAY = "2026-11-21";
 const QUERY = { from: DAY, to: DAY, groupBy: "customer", filters: {} } as const;
 
-/** Stores roll-ups of so many customers on one day. */
+/** Stores roll-ups of many customers on one day. */
 async function fill(store: Store, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, n): RollupRow => {
     const group = { kind: "customer" as const, value: `customer-${n}` };
@@ -33,8 +33,8 @@ async function fill(store: Store, count: number): Promise<void> {
   }
 }
 
-/** Asks what customers cost; each batch of rows is noted. */
-function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
+/** Queries spend by customer, recording each batch of rows. */
+function querySpend(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
   const spend = createSpendStore(store);
   return spend.ask(TEAM, () =>
     spendOf(QUERY, async function* (kind) {
@@ -45,29 +45,32 @@ function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend
     }));
 }
 
-Deno.test("a question about spend is counted row by row, and ends with its client", async () => {
+Deno.test("a spend query is charged row by row, and ends when its client disconnects", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 3_000);
-  const whole = new ReadScope(new AbortController().signal);
+  const complete = new ReadScope(new AbortController().signal);
   let read = 0;
-  const answer = await readScopes.run(whole, () => ask(temp.store, (rows) => read += rows));
+  const answer = await readScopes.run(
+    complete,
+    () => querySpend(temp.store, (rows) => read += rows),
+  );
   assert(answer.ok);
-  assertEquals([answer.value.totals.runs, read, whole.rows], [3_000, 3_000, 3_000]);
-  assert(whole.bytes > 3_000 * 100);
+  assertEquals([answer.value.totals.runs, read, complete.rows], [3_000, 3_000, 3_000]);
+  assert(complete.bytes > 3_000 * 100);
   const client = new AbortController();
   const scope = new ReadScope(client.signal);
   read = 0;
-  const gone = new Error("the client is gone");
-  const asked = readScopes.run(scope, () =>
-    ask(temp.store, (rows) => {
+  const deleted = new Error("the client is gone");
+  const running = readScopes.run(scope, () =>
+    querySpend(temp.store, (rows) => {
       read += rows;
-      client.abort(gone);
+      client.abort(deleted);
     }));
-  assertEquals(await assertRejects(() => asked), gone);
+  assertEquals(await assertRejects(() => running), deleted);
   assertEquals([read, scope.rows], [500, 500]);
 });
 
-Deno.test("a question about spend that takes too long is refused with what to do, and reads no more", async () => {
+Deno.test("a spend query that takes too long is refused with advice, and reads no more", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 2_000);
   const questions = new SpendQuestions(temp.store.deadlines, undefined, 0);
@@ -76,7 +79,7 @@ Deno.test("a question about spend that takes too long is refused with what to do
   const answer = await questions.run(TEAM.id, async () => {
     for await (const rows of spend.rows(TEAM, "customer", DAY, DAY)) {
       read += rows.length;
-      // The deadline has passed when the next batch is asked for.
+      // The deadline has passed when the next batch is requested.
       await new Promise((resolve) => setTimeout(resolve));
     }
     return { ok: true, value: read };
@@ -86,12 +89,12 @@ Deno.test("a question about spend that takes too long is refused with what to do
   assert(read <= 500, `${read} rows`);
 });
 
-Deno.test("one question of a team and two in all are answered at once; teams take turns", async () => {
+Deno.test("one query per team and two in total run concurrently; teams take turns", async () => {
   using deadlines = new Deadlines(1_000, TIMERS);
   const questions = new SpendQuestions(deadlines);
   const running: string[] = [];
   const order: string[] = [];
-  const asked = ["a", "a", "a", "b", "c"].map((team, n) => {
+  const requests = ["a", "a", "a", "b", "c"].map((team, n) => {
     const name = `${team}${n}`;
     return questions.run(team as TeamId, async () => {
       running.push(name);
@@ -103,6 +106,6 @@ Deno.test("one question of a team and two in all are answered at once; teams tak
       return { ok: true, value: name };
     });
   });
-  await Promise.all(asked);
+  await Promise.all(requests);
   assertEquals(order, ["a0", "b3", "a1", "c4", "a2"]);
 });

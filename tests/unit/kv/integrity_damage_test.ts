@@ -1,4 +1,4 @@
-/** No damage to a ledger that the audit does not find. */
+/** Verify finds every kind of damage to a ledger. */
 import { assert } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type EventLedger, PACKED_ID_BYTES } from "../../../domain/runs/ledger.ts";
@@ -43,7 +43,7 @@ async function changedLedger(
   return { sets: [{ key, value: { ...ledger, ...change(ledger) } }] };
 }
 
-/** Each kind of damage, and words of a difference that tells of it. */
+/** Each kind of damage, and text of the difference that reports it. */
 const DAMAGES: Damages = {
   "the cost of a roll-up is changed": {
     says: "roll-up customer",
@@ -60,15 +60,15 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: write({ ...row, group: { kind: "agent", value: "x" } }) }] };
     },
   },
-  "a roll-up is gone": {
+  "a roll-up is missing": {
     says: "roll-up model_cell",
     make: async (h) => ({ deletes: [(await aRollup(h, "model_cell")).key] }),
   },
-  "a roll-up is no roll-up": {
+  "a roll-up is not a roll-up": {
     says: "roll-up total",
     make: async (h) => ({ sets: [{ key: (await aRollup(h, "total")).key, value: 1 }] }),
   },
-  "there is a roll-up too many": {
+  "there is an extra roll-up": {
     says: "roll-up total 2020-01-01",
     async make(h) {
       const { row, write } = await aRollup(h, "total");
@@ -76,7 +76,7 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: write(row) }] };
     },
   },
-  "a summary is gone": {
+  "a summary is missing": {
     says: `summary of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.summary(h.team.id, RUN)] }),
   },
@@ -92,7 +92,7 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value }] };
     },
   },
-  "a run is gone from the feed": {
+  "a run is missing from the feed": {
     says: "rows of the feed",
     async make(h) {
       const [row] = await Array.fromAsync(h.store.reader.list({ prefix: keys.changes(h.team.id) }));
@@ -100,7 +100,7 @@ const DAMAGES: Damages = {
       return { deletes: [row.key] };
     },
   },
-  "a run stands in the feed twice": {
+  "a run is in the feed twice": {
     says: "rows of the feed",
     make: (h) => Promise.resolve({ sets: [{ key: keys.change(h.team.id, 99, RUN), value: true }] }),
   },
@@ -119,7 +119,7 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: new Deno.KvU64(value + 1n) }] };
     },
   },
-  "usage of a month is gone": {
+  "usage of a month is missing": {
     says: "usage of 2026-12",
     make: (h) => Promise.resolve({ deletes: [keys.usage(h.team.id, "2026-12")] }),
   },
@@ -130,7 +130,7 @@ const DAMAGES: Damages = {
       return Promise.resolve({ sets: [{ key, value: new Deno.KvU64(1n) }] });
     },
   },
-  "a batch is gone": {
+  "a batch is missing": {
     says: `batch 1 of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.batch(h.team.id, RUN, 1)] }),
   },
@@ -160,11 +160,11 @@ const DAMAGES: Damages = {
         prices: { ...prices, by: prices.by.map(() => -1) },
       })),
   },
-  "an event is gone": {
+  "an event is missing": {
     says: `event totals of ${RUN}`,
     make: (h) => changedBatch(h, ({ events, prices }) => ({ events: events.slice(0, 2), prices })),
   },
-  "tokens of an event are others": {
+  "tokens of an event are changed": {
     says: `event totals of ${RUN}`,
     make: (h) =>
       changedBatch(h, ({ events, prices }) => ({
@@ -180,23 +180,23 @@ const DAMAGES: Damages = {
     make: (h) =>
       changedLedger(h, ({ tail }) => ({ tail: { ...tail, ids: tail.ids.slice(PACKED_ID_BYTES) } })),
   },
-  "a ledger counts an event for a month too many": {
+  "a ledger counts an event for an extra month": {
     says: `ledger of ${RUN}`,
     make: (h) => changedLedger(h, () => ({ months: { "2020-01": 1 } })),
   },
-  "a ledger is told a later first arrival": {
+  "a ledger has a later first arrival": {
     says: `ledger of ${RUN}`,
     make: (h) => changedLedger(h, ({ firstAt }) => ({ firstAt: (firstAt ?? 0) + 1 })),
   },
-  "a ledger is gone": {
+  "a ledger is missing": {
     says: `batch 0 of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.ledger(h.team.id, RUN)] }),
   },
-  "a close is gone": {
+  "a close is missing": {
     says: `summary of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.closing(h.team.id, RUN)] }),
   },
-  "an opening is gone": {
+  "an opening is missing": {
     says: `summary of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.opening(h.team.id, RUN)] }),
   },
@@ -210,7 +210,7 @@ const DAMAGES: Damages = {
       return { sets: [...blobWrite(h.team.id, RUN, key, text).sets] };
     },
   },
-  "a piece of a large value is gone": {
+  "a piece of a large value is missing": {
     says: `parts of ${RUN}`,
     async make(h) {
       const prefix = keys.chunks(h.team.id, RUN);
@@ -219,11 +219,11 @@ const DAMAGES: Damages = {
       return { deletes: [chunk.key] };
     },
   },
-  "the count of agents is another": {
+  "the count of agents is wrong": {
     says: "count of agents",
     make: (h) => Promise.resolve({ sets: [{ key: keys.agentCount(h.team.id), value: 4 }] }),
   },
-  "a run is not filed by its age": {
+  "a run has no expiry entry": {
     says: `index payload ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
@@ -240,7 +240,7 @@ const DAMAGES: Damages = {
       return { deletes: [own] };
     },
   },
-  "a row of the index tells of another run than its own": {
+  "an index row describes another run": {
     says: `for ${RUN}`,
     async make(h) {
       const prefix = ["run_by", h.team.id];
@@ -250,7 +250,7 @@ const DAMAGES: Damages = {
       return { sets: [{ key: own.key, value: own.value.map((byte) => byte ^ 1) }] };
     },
   },
-  "the index has a row of a status that a run has no more": {
+  "the index has a row of an outdated status": {
     says: "rows of the index",
     make: (h) => {
       const key = keys.runBy(h.team.id, "status", "running", NOON, RUN);
@@ -266,19 +266,19 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
     },
   },
-  "lists show another end than a run has": {
+  "lists show a wrong end of a run": {
     says: `summary of ${RUN}`,
     async make(h) {
       const key = keys.summary(h.team.id, RUN);
       const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
       assert(summary.shown !== undefined);
-      const shown = { ...summary.shown, finishedAt: NOON - 1 };
-      return { sets: [{ key, value: encodeSums({ ...summary, shown }) }] };
+      const displayed = { ...summary.shown, finishedAt: NOON - 1 };
+      return { sets: [{ key, value: encodeSums({ ...summary, shown: displayed }) }] };
     },
   },
 };
 
-Deno.test("audit: every kind of damage is found, in the team that has it", async (t) => {
+Deno.test("verify: every kind of damage is found, in the affected team", async (t) => {
   await using h = await Harness.open();
   await fill(h);
   await assertAllFound(h, t, DAMAGES);

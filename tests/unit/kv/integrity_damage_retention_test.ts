@@ -1,4 +1,4 @@
-/** No damage to what is left of runs that are gone, or partly gone, that the audit does not find. */
+/** Verify finds every kind of damage to the remains of expired, partly expired and deleted runs. */
 import { assert, assertEquals } from "@std/assert";
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
@@ -18,13 +18,13 @@ import {
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { aCall, fill } from "../../support/builders/ledger_of_everything.ts";
 
-/** A run whose events all went, one that is deleted, and one that went as a whole. */
+/** A run whose events all expired, a deleted run, and a completely expired run. */
 const DELETED = runId(80) as RunId, GONE = runId(81) as RunId;
 
-/** When the deleted one was. */
+/** Time of the deletion. */
 const DELETED_AT = NOON + 8 * DAY_MS;
 
-/** Fills a ledger of everything, lets payloads and a run go by age, and deletes one. */
+/** Fills a ledger with every kind of data, expires payloads and a run, and deletes one. */
 async function age(h: Harness): Promise<void> {
   h.nowMs = NOON - 40 * DAY_MS;
   for (const id of [GONE, DELETED]) {
@@ -48,7 +48,7 @@ async function firstOf(h: Harness, prefix: Deno.KvKey): Promise<Deno.KvEntry<Uin
   return row;
 }
 
-/** A gone run's share of a kind of roll-ups, changed. */
+/** An expired run's share of a kind of roll-ups, changed. */
 async function removedRollup(
   h: Harness,
   kind: "total" | "model",
@@ -70,29 +70,29 @@ async function changedTotals(
 }
 
 const DAMAGES: Damages = {
-  "what gone runs cost is a picodollar more": {
+  "the cost of expired runs is a picodollar more": {
     says: "roll-up total 2026-10-12",
     make: (h) => removedRollup(h, "total", ({ cost }) => ({ cost: `${BigInt(cost ?? 0) + 1n}` })),
   },
-  "gone runs are one more": {
+  "expired runs are one more": {
     says: "roll-up model 2026-10-12",
     make: (h) => removedRollup(h, "model", ({ runs }) => ({ runs: Number(runs) + 1 })),
   },
-  "what gone runs came to is gone": {
+  "the totals of expired runs are missing": {
     says: "roll-up cell 2026-10-12",
     async make(h) {
       const { key } = await firstOf(h, keys.removedRollups(h.team.id, "cell"));
       return { deletes: [key] };
     },
   },
-  "gone runs of a day without any": {
+  "expired runs of a day without any": {
     says: "roll-up total 2020-01-01",
     async make(h) {
       const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, "total"));
       return { sets: [{ key: key.with(3, "2020-01-01"), value }] };
     },
   },
-  "usage of what is gone is one less": {
+  "usage of expired runs is one less": {
     says: "usage of 2026-11",
     async make(h) {
       const key = keys.removedUsage(h.team.id, "2026-11");
@@ -100,11 +100,11 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: new Deno.KvU64(value - 1n) }] };
     },
   },
-  "usage of what is gone is gone": {
+  "usage of expired runs is missing": {
     says: "usage of 2026-10",
     make: (h) => Promise.resolve({ deletes: [keys.removedUsage(h.team.id, "2026-10")] }),
   },
-  "runs of an agent that are gone are one more": {
+  "expired runs of an agent are one more": {
     says: "activity of agent old",
     async make(h) {
       const key = keys.removedAgent(h.team.id, "old");
@@ -112,11 +112,11 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: { ...activity, runs: activity.runs + 1 } }] };
     },
   },
-  "runs of an agent that are gone are forgotten": {
+  "expired runs of an agent are missing": {
     says: "activity of agent old",
     make: (h) => Promise.resolve({ deletes: [keys.removedAgent(h.team.id, "old")] }),
   },
-  "what removed events cost is a picodollar more": {
+  "the cost of removed events is a picodollar more": {
     says: `event totals of ${RUN}`,
     make: (h) =>
       changedTotals(h, ({ cost, models }) => ({
@@ -128,11 +128,11 @@ const DAMAGES: Damages = {
     says: `event totals of ${RUN}`,
     make: (h) => changedTotals(h, ({ events }) => ({ events: events - 1 })),
   },
-  "what removed events came to is gone": {
+  "the totals of removed events are missing": {
     says: `event totals of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.removedTotals(h.team.id, RUN)] }),
   },
-  "a ledger takes a removed batch for stored": {
+  "a ledger counts a removed batch as stored": {
     says: `batch 2 of ${RUN}`,
     async make(h) {
       const key = keys.ledger(h.team.id, RUN);
@@ -140,21 +140,21 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: { ...ledger, removed: ledger.removed - 1 } }] };
     },
   },
-  "a stripped run is not filed by its age": {
+  "a stripped run has no expiry entry": {
     says: `index record ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
         deletes: [keys.expiry(h.team.id, { horizon: "record", since: NOON }, RUN)],
       }),
   },
-  "a deleted id would be refused for ever": {
+  "a deleted id would be refused forever": {
     says: `index of deleted ${DELETED}`,
     make: (h) => {
       const filing = { horizon: "tombstone", since: DELETED_AT } as const;
       return Promise.resolve({ deletes: [keys.expiry(h.team.id, filing, DELETED)] });
     },
   },
-  "a deleted run would take events again": {
+  "a deleted run would accept events again": {
     says: `tombstone of ${DELETED}`,
     make: (h) => Promise.resolve({ deletes: [keys.ledger(h.team.id, DELETED)] }),
   },
@@ -174,7 +174,7 @@ const DAMAGES: Damages = {
   },
 };
 
-Deno.test("audit: every kind of damage to what is left of gone runs is found", async (t) => {
+Deno.test("verify: every kind of damage to the remains of expired runs is found", async (t) => {
   await using h = await Harness.open({ tier: "free" });
   await age(h);
   await assertAllFound(h, t, DAMAGES);
