@@ -105,7 +105,7 @@ const open = definedFields({
   customer_id: label,
   feature: label,
   metadata,
-  goal: rarely(fc.constantFrom<unknown>("to sum up", "to sum up", "💡".repeat(16_385), ["x"])),
+  goal: rarely(fc.constantFrom<unknown>("to do this", "to do this", "💡".repeat(16_385), ["x"])),
   statuss: unknown,
 }).map((fields): Request => ({ call: "open", fields }));
 
