@@ -1,7 +1,7 @@
 /**
  * A request with two faults gets the error of the earlier check (decisions, section 2).
  *
- * Each test breaks two neighbours of the order at once. Then it repairs the first, so that the
+ * Each test violates two adjacent checks together. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
  */
 import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
