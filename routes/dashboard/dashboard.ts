@@ -1,6 +1,6 @@
 /** The dashboard: its routes, and the guards for page requests. */
 import { answerText, fail } from "../http/answer.ts";
-import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
+import type { Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { authorize } from "../http/authorize.ts";
 import { requireHost } from "../http/host.ts";

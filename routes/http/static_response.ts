@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { takesGzip } from "./compress.ts";
 import type { Handler, HandlerDeps } from "./admission.ts";
-import type { Handle, RequestContext } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import { isKnown, tagOf } from "./etag.ts";
 
 const deflated = promisify(gzip);
