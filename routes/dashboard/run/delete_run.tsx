@@ -6,7 +6,7 @@ import { deleteNamedRun } from "../../api/deletions/deletions.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
-import { DELETED } from "../../../domain/runs/decide.ts";
+import { DELETED } from "../components/done_notice.tsx";
 import type { LoadedRun } from "./load.ts";
 import { renderRunNotFound } from "./not_found.tsx";
 import { countedText } from "../components/format.ts";

@@ -39,7 +39,7 @@ export async function restoreDrill(): Promise<string> {
     assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
 
     const restored = await runOk("restore", backup, `--kv=${path}`);
-    assertStringIncludes(restored, `moved what was there to ${path}.before-restore-`);
+    assertStringIncludes(restored, `moved the previous file to ${path}.before-restore-`);
     const restoredScripts = load.scripts.map(({ calls, ...script }) => ({
       ...script,
       // The backup has every write acknowledged before it, and none attempted after it.
