@@ -22,7 +22,7 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { count, idOf, instantField, jobId, jobState } from "../../openapi/fields.ts";
-import { RUN } from "../runs/endpoints.ts";
+import { RUN } from "../runs/describe_answers.ts";
 
 /** Milliseconds to wait for a customer's deletion: most finish in time. */
 const WAIT_MS = 5_000;

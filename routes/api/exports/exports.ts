@@ -21,7 +21,7 @@ import { z } from "zod";
 import { endpoints } from "../../openapi/describe.ts";
 import { count } from "../../openapi/fields.ts";
 import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
-import { RUN } from "../runs/endpoints.ts";
+import { RUN } from "../runs/describe_answers.ts";
 
 /** Runs read per page. */
 const RUNS_PER_PART = 100;

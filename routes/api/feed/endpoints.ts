@@ -13,7 +13,8 @@ import {
 } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
-import { ROW, RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
+import { ROW } from "../runs/describe_answers.ts";
+import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
 
 const at = cursor.describe("Position of the change in the feed.");
 

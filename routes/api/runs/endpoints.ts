@@ -11,10 +11,7 @@ import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
 import { bodyDescription, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { eventItem } from "./describe_events.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
-import { addedScore, batchReceipt, finishRecord, openedRun } from "./describe_answers.ts";
-
-/** The run of the examples. */
-export const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
+import { addedScore, batchReceipt, finishRecord, openedRun, RUN } from "./describe_answers.ts";
 const EVENT = "evt_eu_019aa6b2c8b87e1f8a9b0c1d2e3f0001";
 const SCORE = "scr_eu_019aa6b2d1f07e1f8a9b0c1d2e3f0001";
 

@@ -19,36 +19,7 @@ import {
   runStatus,
   slug,
 } from "../../openapi/fields.ts";
-import { runAnswer } from "./describe_answers.ts";
-import { RUN } from "./endpoints.ts";
-
-/** Row of the examples. */
-export const ROW = {
-  id: RUN,
-  kind: "run",
-  agent: "researcher",
-  status: "success",
-  started_at: "2026-11-21T12:00:00.000Z",
-  finished_at: "2026-11-21T12:00:09.000Z",
-  received_at: "2026-11-21T12:00:00.215Z",
-  duration_ms: 9000,
-  flags: [],
-  has: [],
-  customer_id: "acme",
-  feature: null,
-  cost_usd: 0.0013,
-  cost: { state: "final", revision: 1, unpriced_models: [], flags: [] },
-  usage: {
-    events: 1,
-    llm_calls: 1,
-    tool_calls: 0,
-    logs: 0,
-    errors: 0,
-    input_tokens: 900,
-    output_tokens: 80,
-    cached_input_tokens: 0,
-  },
-};
+import { ROW, runAnswer } from "./describe_answers.ts";
 
 /** A run in lists. */
 export const runRow = runAnswer.pick({

@@ -6,9 +6,7 @@ import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
-import { runAnswer, runCost } from "./describe_answers.ts";
-import { ROW } from "./endpoints_list.ts";
-import { RUN } from "./endpoints.ts";
+import { COST, EVENT, RECORD, RUN, runAnswer, runCost } from "./describe_answers.ts";
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
 
@@ -22,53 +20,6 @@ const waiting = {
     .describe("Delays the response until the run is closed and fully processed."),
   timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
     .describe("Seconds to wait at most; then the current record is returned."),
-};
-
-const EVENT = {
-  id: "evt_eu_019aa6b2c8b87e1f8a9b0c1d2e3f0001",
-  type: "llm_call",
-  ts: "2026-11-21T12:00:04.000Z",
-  received_at: "2026-11-21T12:00:04.310Z",
-  data: { provider: "anthropic", model: "claude-haiku-4-5", input_tokens: 900, output_tokens: 80 },
-  cost_usd: 0.0013,
-  priced_by: "default/anthropic/claude-haiku-4-5",
-};
-
-const COST = { state: "final", revision: 1, unpriced_models: [], flags: [] };
-
-const RECORD = {
-  id: RUN,
-  kind: "run",
-  agent: "researcher",
-  status: "success",
-  started_at: "2026-11-21T12:00:00.000Z",
-  finished_at: "2026-11-21T12:00:09.000Z",
-  received_at: "2026-11-21T12:00:00.215Z",
-  updated_at: "2026-11-21T12:00:09.120Z",
-  duration_ms: 9000,
-  flags: [],
-  customer_id: "acme",
-  feature: null,
-  metadata: { env: "prod" },
-  goal: null,
-  output: { answer: 42 },
-  note: null,
-  cost_usd: 0.0013,
-  cost: COST,
-  cost_with_children_usd: 0.0013,
-  usage: ROW.usage,
-  scores: [{ name: "quality", value: 0.9, source: "self" }],
-  events: [EVENT],
-  events_cursor: null,
-  checks: [],
-  judge_results: [],
-  links: { parent: null, children: [] },
-  processing: [
-    { stage: "cost", state: "done", attempts: 1, at: "2026-11-21T12:00:09.131Z" },
-    { stage: "checks", state: "skipped", attempts: 0, at: "2026-11-21T12:00:09.131Z" },
-    { stage: "alerts", state: "skipped", attempts: 0, at: "2026-11-21T12:00:09.131Z" },
-    { stage: "judge", state: "skipped", attempts: 0, at: "2026-11-21T12:00:09.131Z" },
-  ],
 };
 
 const COST_EXPLAINED = {
