@@ -54,7 +54,7 @@ Deno.test("every setting has a row in the README", () => {
 });
 
 Deno.test("every limit's value is in the table of limits", () => {
-  const table = plain(read("docs/API.md").split("\n## Limits")[1] ?? "");
+  const table = plain(read("docs/LIMITS.md").split("\n## All limits")[1] ?? "");
   const numbers = Object.entries(limits).flatMap(([name, limit]): [string, number][] =>
     typeof limit === "number" ? [[name, limit]] : Object.values(limit).map((part) => [name, part])
   );
