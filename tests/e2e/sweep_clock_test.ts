@@ -8,7 +8,7 @@ import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { DAY_MS, RetentionHarness } from "../support/harness/retention_harness.ts";
 import { aRunNow } from "../support/builders/old_ledger.ts";
-import { run } from "../support/builders/pipeline.ts";
+import { run } from "../support/builders/stored_runs.ts";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 

@@ -43,8 +43,8 @@ class Scenario {
   readonly names = new Map<string, string>();
 
   /** Replaces example ids in a text by the actual ids. */
-  told(text: string): string {
-    return [...this.names].reduce((told, [shown, real]) => told.replaceAll(shown, real), text);
+  withRealNames(text: string): string {
+    return [...this.names].reduce((result, [shown, real]) => result.replaceAll(shown, real), text);
   }
 }
 
@@ -61,7 +61,7 @@ async function send(
   }
   story.sent.add(operation.id);
   const { headers = {}, body } = example;
-  const answer = await h.request(method, story.told(urlOf(operation)), {
+  const answer = await h.request(method, story.withRealNames(urlOf(operation)), {
     key: keyFor(operation, key),
     headers,
     ...(body === undefined ? {} : { body }),
@@ -196,7 +196,7 @@ Deno.test("a repeated example is answered as its retry class says", async (t) =>
       const story = new Scenario();
       const first = await send(h, key, operation, story);
       const { body } = withId(operation.example, first);
-      const again = await h.request(operation.method, story.told(urlOf(operation)), {
+      const again = await h.request(operation.method, story.withRealNames(urlOf(operation)), {
         key: keyFor(operation, key),
         ...(body === undefined ? {} : { body }),
       });

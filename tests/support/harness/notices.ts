@@ -16,15 +16,15 @@ import { TempStore } from "./temp_store.ts";
 export const MONTH = "2026-11";
 
 /** A team on the free plan with an owner, a mail server, and any number of jobs. */
-export class Bench implements AsyncDisposable {
+export class NoticesHarness implements AsyncDisposable {
   nowMs = NOON;
   readonly log: string[] = [];
   team!: Team;
   #temp!: TempStore;
   sink!: SmtpSink;
 
-  static async open(login?: { user: string; pass: string }): Promise<Bench> {
-    const bench = new Bench();
+  static async open(login?: { user: string; pass: string }): Promise<NoticesHarness> {
+    const bench = new NoticesHarness();
     bench.#temp = await TempStore.open();
     bench.sink = await SmtpSink.start(login === undefined ? {} : { login });
     const team = await insertTeam(bench.#temp.store, "free", "Ships");

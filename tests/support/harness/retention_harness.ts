@@ -24,7 +24,7 @@ import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { NOON } from "./harness.ts";
-import { aCall, projectAll, runsOf } from "../builders/pipeline.ts";
+import { aCall, processAll, runsOf } from "../builders/stored_runs.ts";
 import { noise } from "./temp_store.ts";
 
 export const HOUR_MS = 3_600_000;
@@ -58,7 +58,7 @@ export class RetentionHarness {
 
   /** Aggregates changed runs. */
   settle(): Promise<void> {
-    return projectAll(this.store, this.pipeline);
+    return processAll(this.store, this.pipeline);
   }
 
   /** Sweeps all teams, or only reports what that would remove. */
@@ -150,4 +150,4 @@ export async function contentsOf(
 }
 
 /** Key families with numbers that users see long after a run's removal. */
-export const FIGURES = ["rollup", "usage", "agent", "agent_activity", "agent_count"];
+export const SUM_ROWS = ["rollup", "usage", "agent", "agent_activity", "agent_count"];

@@ -7,8 +7,8 @@ import { JobTurns } from "../../../kv/job_turns.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { begun } from "../../support/builders/jobs.ts";
-import { TEAM } from "../../support/builders/pipeline.ts";
+import { startedJob } from "../../support/builders/jobs.ts";
+import { TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [A, B] = ["a", "b"].map((id) => ({ ...TEAM, id: id as TeamId })) as [
@@ -38,7 +38,7 @@ Deno.test("jobs: a team that constantly creates jobs does not starve another's",
   };
   await sendRequest();
   assertEquals((await temp.keysBelow(keys.activeDeletionsOf(A.id))).length, ACTIVE_JOBS_MAX);
-  const { job } = begun(await deletions.deleteCustomer(B, "acme", "key"));
+  const { job } = startedJob(await deletions.deleteCustomer(B, "acme", "key"));
   let steps = 0;
   while ((await deletions.get(B, job.id))?.state !== "done") {
     await sendRequest();

@@ -12,13 +12,13 @@ import {
   aLargeCall,
   contentsOf,
   DAY_MS,
-  FIGURES,
   HOUR_MS,
   RetentionHarness,
+  SUM_ROWS,
 } from "../../support/harness/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, dumpOf, run } from "../../support/builders/pipeline.ts";
+import { aCall, dumpOf, run } from "../../support/builders/stored_runs.ts";
 import { RunModel, TeamModel } from "../../support/oracles/retention_model.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { noise, TempStore } from "../../support/harness/temp_store.ts";
@@ -226,11 +226,11 @@ async function sweepAround(
   archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
   const expected = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
     .reduce(addSwept, EMPTY_SWEEP);
-  const [before, figures] = [await dumpOf(temp.store), await contentsOf(temp.store, FIGURES)];
+  const [before, sums] = [await dumpOf(temp.store), await contentsOf(temp.store, SUM_ROWS)];
   assertEquals(await archive.sweep(true), expected, "what a dry run counts");
   assertEquals(await dumpOf(temp.store), before, "a dry run changed something");
   assertEquals(await archive.sweep(), expected, "what the sweep counts");
-  assertEquals(await contentsOf(temp.store, FIGURES), figures, "a figure changed");
+  assertEquals(await contentsOf(temp.store, SUM_ROWS), sums, "a sum changed");
   assertEquals(await archive.sweep(), EMPTY_SWEEP, "a second sweep found something");
   for (const life of lives) await life.compare();
   await assertClean(temp.store);

@@ -61,22 +61,24 @@ Deno.test("daily spend: days and groups add up to the total, and each group's da
     groupBy: fc.constantFrom(...GROUPINGS),
     filters: fc.constantFrom({}, { agent: "name-1" }, { model: "name-2" }),
   });
-  await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, asked) => {
-    const complete = { ...RANGE, ...asked };
-    const answer = await daily(complete, runs);
-    const plain = await spendOf(complete, readerOf(runs));
-    assert(plain.ok);
-    assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
-    assertEquals(answer.days, DAYS);
-    assertEquals(sum(answer.dayTotals), answer.totals.cost);
-    const apart = answer.daily.filter(({ group }) => group !== null);
-    assert(apart.length <= DAILY_GROUPS_MAX);
-    for (const { group, costs } of apart) assertEquals(sum(costs), group?.measures.cost);
-    if (answer.daily.length === 0) return;
-    for (const day of DAYS.keys()) {
-      assertEquals(sum(answer.daily.map(({ costs }) => costs[day] ?? 0n)), answer.dayTotals[day]);
-    }
-  }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, requested) => {
+      const complete = { ...RANGE, ...requested };
+      const answer = await daily(complete, runs);
+      const plain = await spendOf(complete, readerOf(runs));
+      assert(plain.ok);
+      assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
+      assertEquals(answer.days, DAYS);
+      assertEquals(sum(answer.dayTotals), answer.totals.cost);
+      const apart = answer.daily.filter(({ group }) => group !== null);
+      assert(apart.length <= DAILY_GROUPS_MAX);
+      for (const { group, costs } of apart) assertEquals(sum(costs), group?.measures.cost);
+      if (answer.daily.length === 0) return;
+      for (const day of DAYS.keys()) {
+        assertEquals(sum(answer.daily.map(({ costs }) => costs[day] ?? 0n)), answer.dayTotals[day]);
+      }
+    }),
+  );
 });
 
 Deno.test("daily spend: cost without a model is a group day by day", async () => {

@@ -144,8 +144,8 @@ function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery)
 Deno.test("spend: any query equals adding up its runs one by one", async () => {
   const question = fc.record({ groupBy: fc.constantFrom(...GROUPINGS), filters });
   await fc.assert(
-    fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, asked) => {
-      const query = { ...RANGE, ...asked };
+    fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, requested) => {
+      const query = { ...RANGE, ...requested };
       const { totals, groups } = await spend(query, reader(rowsOf(runs)));
       const expected = oracle(runs, query);
       const named = groups.filter(({ runsKnown, measures }) => runsKnown && !isEmpty(measures));

@@ -35,7 +35,7 @@ export function runsOf(store: Store, card: RateCard = CARD): RunStore {
 }
 
 /** Creates the processing store without any stage after the cost. */
-export function pipelineOf(store: Store) {
+export function processingStoreOf(store: Store) {
   return processingOf(store, () => NOON);
 }
 
@@ -76,7 +76,7 @@ export function finish(runs: RunStore, n: number, team = TEAM) {
 }
 
 /** Processes the pending runs of both lanes until none is left. */
-export async function projectAll(store: Store, pipeline = pipelineOf(store)): Promise<void> {
+export async function processAll(store: Store, pipeline = processingStoreOf(store)): Promise<void> {
   for (const lane of ["closed", "open"] as const) {
     for (;;) {
       const rows = await pipeline.takePending(lane, 10);
