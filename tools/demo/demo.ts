@@ -6,6 +6,7 @@ import {
   CONNECTION_OPTIONS,
   connectionOf,
   createClient,
+  Tally,
 } from "../client.ts";
 import { type DemoRun, demoRuns, STORIES } from "./runs.ts";
 import { createProgress, type Io, processIo, runCommand, UsageError } from "../command.ts";
@@ -58,7 +59,7 @@ function seedOf(text: string): number {
 
 /** Sends runs concurrently, and the requests of each run in order; counts the server's answers. */
 async function deliver(client: Client, runs: readonly DemoRun[], io: Io) {
-  const counts = { requests: 0, accepted: 0, duplicates: 0, replays: 0 };
+  const tally = new Tally();
   using progress = createProgress(io.screen, "runs", runs.length);
   // A generator ends when one of its readers throws, and then the others have nothing left to send.
   const queue = (function* () {
@@ -66,19 +67,13 @@ async function deliver(client: Client, runs: readonly DemoRun[], io: Io) {
   })();
   const work = async () => {
     for (const run of queue) {
-      for (const { path, body } of run.calls) {
-        const answer = await client.post(path, body);
-        counts.requests++;
-        counts.accepted += Number(answer.body.accepted ?? 0);
-        counts.duplicates += Number(answer.body.duplicates ?? 0);
-        if (answer.replayed) counts.replays++;
-      }
+      for (const call of run.calls) await tally.send(client, call);
       progress.step();
     }
   };
   const workers = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
-  return counts;
+  return tally;
 }
 
 /** Shows the last run of each scenario. */

@@ -7,7 +7,7 @@
 import { EVENTS_PER_BATCH_MAX } from "../../domain/core/limits.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
 import { formatInstant, parseInstant } from "../../domain/core/time.ts";
-import type { ClientJson } from "../client.ts";
+import type { ClientCall, ClientJson } from "../client.ts";
 import { Random } from "../random.ts";
 import { CUSTOMERS, type Ending, nightly, research, triage, watch, type Work } from "./agents.ts";
 
@@ -44,12 +44,6 @@ const FIRST_TRIAGES: Readonly<Record<number, readonly [Ending, DemoScenario | nu
   5: ["cancelled", null],
 };
 
-/** A request of a run. */
-export interface DemoCall {
-  readonly path: string;
-  readonly body: ClientJson;
-}
-
 /** A run and its requests, in the order in which they are sent. */
 export interface DemoRun {
   readonly id: string;
@@ -59,7 +53,7 @@ export interface DemoRun {
   readonly startMs: number;
   /** Unix milliseconds; null if the run never ends. */
   readonly endMs: number | null;
-  readonly calls: readonly DemoCall[];
+  readonly calls: readonly ClientCall[];
 }
 
 /**
@@ -171,11 +165,11 @@ function beats(
  * events.
  */
 function delivered(
-  open: DemoCall,
-  batches: readonly DemoCall[],
-  finish: DemoCall,
+  open: ClientCall,
+  batches: readonly ClientCall[],
+  finish: ClientCall,
   story: DemoScenario | null,
-): DemoCall[] {
+): ClientCall[] {
   if (story === "out of order") return [finish, ...batches.slice(1), open, ...batches.slice(0, 1)];
   const calls = [open, ...batches, finish];
   return story === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
@@ -196,7 +190,7 @@ function upTo(run: DemoRun, nowMs: number): DemoRun | null {
   return { ...run, endMs: null, story: run.endMs === null ? run.story : "running", calls };
 }
 
-function callsUpTo({ path, body }: DemoCall, nowMs: number): DemoCall[] {
+function callsUpTo({ path, body }: ClientCall, nowMs: number): ClientCall[] {
   const isPast = (instant: unknown) => (parseInstant(String(instant)) ?? Infinity) <= nowMs;
   if (!Array.isArray(body.events)) {
     return isPast(body.finished_at ?? body.started_at) ? [{ path, body }] : [];
