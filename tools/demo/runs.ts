@@ -96,7 +96,7 @@ function runsOfDay(seed: number, dayMs: number, region: Region): DemoRun[] {
     add(research(random, parent.startMs + afterMs, task));
   }
   const isUnpriced = weekday === 5;
-  const notes = { ending: "success", rounds: random.int(8, 16), isUnpriced } as const;
+  const notes = { ending: "success", rounds: random.int(16, 24), isUnpriced } as const;
   add(research(random, officeHour(), notes), isUnpriced ? "unknown model" : null);
   for (let n = 4; n < (LOAD.research[weekday] ?? 0); n++) {
     const task = { ending: anyEnding(random), rounds: random.int(6, 30) };

@@ -72,7 +72,11 @@ export function importTraj(args: readonly string[], io: Io): Promise<number> {
     const model = values.model === undefined ? null : modelNamed(values.model);
     const sources = await Promise.all(positionals.map((path) => readSource(path, model)));
     const imports: Import[] = [];
-    for (const source of sources) imports.push(await planned(client, source, values.agent));
+    for (const source of sources) {
+      // Copies of a file are one run, which ends at the date of the first.
+      const { dateMs } = sources.find(({ digest }) => digest === source.digest) ?? source;
+      imports.push(await planned(client, { ...source, dateMs }, values.agent));
+    }
     await sendAll(client, imports, io);
     const reports = await Promise.all(imports.map((file) => report(client, file)));
     reports.flatMap(({ lines }) => lines).forEach((line) => io.out(line));
