@@ -131,7 +131,7 @@ class Tally implements Disposable {
     );
     this.total = addSwept(this.total, counts);
     const { events: _, ...runs } = counts;
-    this.#counter.add(Object.values(runs).reduce((sum, count) => sum + count, 0));
+    this.#counter.step(Object.values(runs).reduce((sum, count) => sum + count, 0));
   }
 
   lines(): string[] {
