@@ -15,7 +15,7 @@ import {
   laterRun,
   takeAgentRun,
 } from "../../domain/agents/activity.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";
@@ -95,7 +95,7 @@ export class ActivityCache {
   /** Creates an empty cache. */
   constructor(store: Store) {
     this.#store = store;
-    this.#teams = new ByteCache({
+    this.#teams = createByteCache({
       memory: store.memory,
       share: "agents",
       part: ACTIVITIES_PART,
@@ -179,7 +179,7 @@ export class ActivityCache {
     changed: ReadonlyMap<string, AgentActivity>,
   ): void {
     // A team that exceeds its share loses all its cached rows.
-    const rows = known.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known;
+    const rows = known.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known;
     for (const [slug, activity] of changed) rows.set(slug, activity);
     this.#teams.set(team, { version, rows });
   }

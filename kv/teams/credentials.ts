@@ -22,7 +22,7 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { rotatedCredentials, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
@@ -50,7 +50,7 @@ export { ensureFirstTeam, insertTeam, setTeamRate } from "./first_team.ts";
  * Then the credential is read again in the queue of its team: it has worked before, so it does not
  * wait behind secrets that never did.
  */
-const CACHE = { ttl: 5_000, ttlResolution: 0, noDeleteOnStaleGet: true } as const;
+const CACHE = { ttl: 5_000, noDeleteOnStaleGet: true } as const;
 
 /** Fraction of the memory share for credentials; the rest is for their last uses. */
 const CACHE_PART = 1 / 2;
@@ -111,14 +111,15 @@ class Credentials implements CredentialStore {
     this.#operatorHash = operatorKey === null ? null : hashOf(operatorKey);
     this.#uses = new LastUses(store);
     this.#lookups = new SecretLookups(store);
-    this.#cache = new ByteCache({
+    this.#cache = createByteCache({
       memory: store.memory,
       share: "credentials",
       part: CACHE_PART,
       bytesOf: ({ principal: { team } }, secret) =>
         CREDENTIAL_BYTES + BYTES_PER_CHAR *
           (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
-    }, CACHE);
+      ...CACHE,
+    });
   }
 
   /** Synchronous on a cache hit: it runs for every request. */
@@ -134,7 +135,7 @@ class Credentials implements CredentialStore {
     }
     if (secret.startsWith("opk_")) return this.#findOperator(secret);
     const hash = hashOf(secret);
-    const line = this.#cache.peekStale(secret)?.principal.team.id ?? from();
+    const line = this.#cache.peek(secret, { allowStale: true })?.principal.team.id ?? from();
     return this.#lookups.find(hash, line, () => this.#lookUp(secret, hash));
   }
 
