@@ -18,7 +18,7 @@ import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { Reads } from "./base/reads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
-import { createWriter, type Writer } from "./writer/writer.ts";
+import { GroupWriter, type Writer } from "./writer/writer.ts";
 import type { Write } from "./writer/write.ts";
 
 export { newRowName } from "./base/names.ts";
@@ -61,7 +61,7 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
   const { deadlines } = deps;
   return {
     ...deps,
-    writer: createWriter({ kv, ...deps }),
+    writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
     reads: new Reads(deadlines),
   };

@@ -13,7 +13,7 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
 import { WorkerSignal } from "../writer/signal.ts";
-import { createWriter, type Writer } from "../writer/writer.ts";
+import { GroupWriter, type Writer } from "../writer/writer.ts";
 
 /** Leases of one instance, at most one in flight per bucket; requests never wait for a lease. */
 export class RateSlices {
@@ -35,7 +35,7 @@ export class RateSlices {
   constructor(store: Store, timers: Timers, epochMs: number) {
     this.#store = store;
     // A separate writer: a lease that conflicts must not delay other writes in the same commit.
-    this.#writer = createWriter({
+    this.#writer = new GroupWriter({
       kv: store.reader,
       reader: store.reader,
       limits: store.limits,
