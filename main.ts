@@ -56,7 +56,7 @@ const service = createService({
   log: log.write,
   draining: () => shutdown.begun(),
 });
-const first = await ensureFirstTeam(store, service.credentials, environment, config)
+const first = await ensureFirstTeam(store, environment, config)
   .catch(refuseStore);
 service.start();
 const server = await listen();

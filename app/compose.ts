@@ -35,7 +35,7 @@ import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { KnownAgents } from "../kv/agents/known_agents.ts";
-import { createNoticeStore } from "../kv/teams/notices.ts";
+import { createNoticeStore } from "../kv/teams/usage.ts";
 import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";

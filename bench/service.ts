@@ -66,7 +66,7 @@ export async function createTeams(store: Store, count: number): Promise<void> {
   const credentials = createCredentialStore(store, environment, options);
   const tier = await firstTeamOf(store) ? null : "enterprise";
   const first = { region: REGION, key: keyOf(1), tier } as const;
-  await ensureFirstTeam(store, credentials, environment, first);
+  await ensureFirstTeam(store, environment, first);
   for (let n = 2; n <= count; n++) {
     const team = await insertTeam(store, "enterprise");
     secret = Uint8Array.fromHex(hexOf(n));
