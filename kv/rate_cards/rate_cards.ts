@@ -23,8 +23,7 @@ import { inTime } from "../base/deadline.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import type { Store } from "../store.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
-import { readRates, versionOf } from "./rate_rows.ts";
-import { RateWriter } from "./rate_writer.ts";
+import { createRateWriter, readRates, versionOf } from "./own_rates.ts";
 
 /** Cache lifetime of a card: half of the time in which another process must notice a change. */
 const CACHE_MS = 5_000;
@@ -58,7 +57,7 @@ export function createRateCardStore(
   store: Store,
   environment: Pick<Environment, "now">,
 ): RateCardStore {
-  const writer = new RateWriter(store, environment);
+  const writer = createRateWriter(store, environment);
   const { memory } = store;
   const cards = createByteCache<TeamId, LoadedCard>({
     memory,

@@ -19,7 +19,7 @@ import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
 import { nextSweepClock } from "../../domain/retention/sweep.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { getAll, getEntry, getValue, type Store } from "../store.ts";
+import { getEntry, getValue, type Store } from "../store.ts";
 import type { KvSet, Write } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
 
@@ -120,15 +120,6 @@ export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCr
   const { value, versionstamp } = await getEntry(store, key);
   if (versionstamp === null) return null;
   return { key, stored: value as StoredCredential, version: versionstamp };
-}
-
-/** Reads credentials by the hashes of their secrets, in the same order. */
-export async function readByHash(
-  store: Store,
-  hashes: readonly Uint8Array[],
-): Promise<StoredCredential[]> {
-  const entries = await getAll(store, hashes.map((hash) => keys.credential(hash)));
-  return entries.map(({ value }) => value as StoredCredential);
 }
 
 /** Reads the team of a credential. */

@@ -15,7 +15,7 @@ import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { listRows, type Store } from "../store.ts";
+import { getAll, listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import {
   credentialEntry,
@@ -25,10 +25,10 @@ import {
   markEnded,
   newCredential,
   publicRecord,
-  readByHash,
   readCredential,
   readSecret,
   readTeam,
+  type StoredCredential,
 } from "./credential_rows.ts";
 import { LastUses, type Use } from "./last_uses.ts";
 import { SecretLookups } from "./secret_lookups.ts";
@@ -204,7 +204,8 @@ export function createCredentialStore(
     const max = agent === null ? limit : SCANNED_MAX;
     const range = keys.teamCredentialsAfter(team, after);
     const rows = await listRows<Uint8Array>(store, range, { limit: max + 1 });
-    const scanned = await readByHash(store, rows.slice(0, max).map(({ value }) => value));
+    const entries = await getAll(store, rows.slice(0, max).map(({ value }) => keys.credential(value)));
+    const scanned = entries.map(({ value }) => value as StoredCredential);
     const matching = scanned.filter(({ grant }) =>
       agent === null || (grant.kind === "ping_token" && grant.agent === agent)
     );

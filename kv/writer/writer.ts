@@ -49,7 +49,7 @@ interface Pending {
 export interface WriterDeps {
   /** Handle for commits. */
   readonly kv: Deno.Kv;
-  /** Handle for reads; it sees the commits of `kv`. */
+  /** Handle for reads; on a separate handle, reads never queue behind commits. */
   readonly reader: Deno.Kv;
   /** Limits of one commit. */
   readonly limits: BackEnd;
@@ -59,7 +59,7 @@ export interface WriterDeps {
   readonly workerSignal: WorkerSignal;
   /** Returns whether the ledger's files are in place; called before callers get a response. */
   readonly inPlace: () => boolean;
-  /** Bounds the bytes of queued writes. */
+  /** Memory budget of caches and queues. */
   readonly memory: Memory;
 }
 
