@@ -66,8 +66,7 @@ export async function getMany(
 
 /** Reads the entry at a key. */
 export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>> {
-  const [entry] = await getMany(store, [key]);
-  return entry ?? { key, value: null, versionstamp: null };
+  return (await getMany(store, [key]))[0]!;
 }
 
 /** Reads the value at a key; null if there is none. */

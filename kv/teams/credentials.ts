@@ -204,7 +204,10 @@ export function createCredentialStore(
     const max = agent === null ? limit : SCANNED_MAX;
     const range = keys.teamCredentialsAfter(team, after);
     const rows = await listRows<Uint8Array>(store, range, { limit: max + 1 });
-    const entries = await getAll(store, rows.slice(0, max).map(({ value }) => keys.credential(value)));
+    const entries = await getAll(
+      store,
+      rows.slice(0, max).map(({ value }) => keys.credential(value)),
+    );
     const scanned = entries.map(({ value }) => value as StoredCredential);
     const matching = scanned.filter(({ grant }) =>
       agent === null || (grant.kind === "ping_token" && grant.agent === agent)
