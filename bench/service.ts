@@ -61,7 +61,7 @@ export async function createTeams(store: Store, count: number): Promise<Team> {
   const options = { region: REGION, refusedSecret: null } as const;
   const credentials = createCredentialStore(store, environment, options);
   const first = { region: REGION, key: keyOf(1), tier: "enterprise" } as const;
-  const { team: firstTeam } = await ensureFirstTeam(store, credentials, environment, first);
+  const { team: firstTeam } = await ensureFirstTeam(store, environment, first);
   for (let n = 2; n <= count; n++) {
     const team = await insertTeam(store, "enterprise");
     secret = Uint8Array.fromHex(hexOf(n));

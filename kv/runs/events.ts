@@ -24,7 +24,7 @@ import type { EventId, RunId } from "../../domain/core/ids.ts";
 import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { addToRow, type DirectoryRow, readOpenRow, type RunAt } from "./directory.ts";
 import { pendingName } from "../writer/pending_mark.ts";
@@ -61,7 +61,7 @@ function noEvents(): LiveLedger {
 
 /** Creates the operation of {@link RunStore} that stores events. */
 export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "append"> {
-  const live = new ByteCache<string, LiveLedger>({
+  const live = createByteCache<string, LiveLedger>({
     memory: store.memory,
     share: "ledgers",
     bytesOf: (ledger, name) => name.length * BYTES_PER_CHAR + bytesOf(ledger),

@@ -186,7 +186,7 @@ class RunWriter {
       if (!decision.opening && !decision.closing) return decision.outcome;
       const added = agent === null || newAgent === null || agent.rows.used !== null
         ? {}
-        : useAgent(team, newAgent, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
+        : useAgent(team, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
       if ("code" in added) return { kind: "refused", problem: added };
       const { write, staged } = partsWrite(call, decision, opening);
       await stage(this.#store, team.id, staged);

@@ -8,7 +8,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { keyText } from "../writer/group.ts";
@@ -46,7 +46,7 @@ export class RollupCache {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#teams = new ByteCache({
+    this.#teams = createByteCache({
       memory: store.memory,
       share: "rollup_teams",
       part: TEAMS_PART,
@@ -131,7 +131,7 @@ export class RollupCache {
     state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
     // A team whose rows exceed half of its limit loses all of them.
-    const rows = current.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : current.rows;
+    const rows = current.rows.bytes > this.#teams.maxEntrySize / 2 ? newRows() : current.rows;
     for (const [name, row] of after) rows.set(name, row);
     const now = { ...state, rows };
     this.#teams.set(team, now);

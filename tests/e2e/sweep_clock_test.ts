@@ -40,7 +40,7 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
         refusedSecret: null,
       });
       const settings = { region: "eu", key: KEY, tier: "free" } as const;
-      const { team } = await ensureFirstTeam(store, credentials, environment, settings);
+      const { team } = await ensureFirstTeam(store, environment, settings);
       const archive = new RetentionHarness(store);
       archive.nowMs = thenMs;
       await archive.sweeps.startClock(thenMs);

@@ -47,7 +47,7 @@ async function fill(store: Store): Promise<Team> {
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
   const environment = { now: () => Date.now(), random };
   const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
-  const { team } = await ensureFirstTeam(store, credentials, environment, {
+  const { team } = await ensureFirstTeam(store, environment, {
     region,
     key: KEY,
     tier: "free",

@@ -7,7 +7,7 @@ import {
   type NoticeStore,
 } from "../../../domain/teams/quota_notice.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
-import { createNoticeStore } from "../../../kv/teams/notices.ts";
+import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
@@ -140,7 +140,7 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
   const start = async (ownerEmail: string | null) => {
     const options = { region, key: KEY, tier: null, ownerEmail } as const;
-    const { team } = await ensureFirstTeam(store, credentials, environment, options);
+    const { team } = await ensureFirstTeam(store, environment, options);
     assertEquals(await createNoticeStore(store).team(team.id), team);
     return team.ownerEmail;
   };
@@ -151,6 +151,6 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   await using other = await TempStore.open();
   const fresh = createCredentialStore(other.store, environment, { region, refusedSecret: null });
   const options = { region, key: KEY, tier: null, ownerEmail: "c@example.org" } as const;
-  const { team } = await ensureFirstTeam(other.store, fresh, environment, options);
+  const { team } = await ensureFirstTeam(other.store, environment, options);
   assertEquals(team.ownerEmail, "c@example.org");
 });
