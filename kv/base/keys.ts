@@ -27,6 +27,9 @@ export type RunIndexKind =
   | "cost"
   | "has";
 
+/** Types of jobs that teams request. */
+export type JobType = "deletion" | "reprice";
+
 /** Version of the stored format; incremented when earlier versions could not read the rows. */
 export const LEDGER_FORMAT = 1;
 
@@ -214,14 +217,15 @@ export const keys = {
   /** A removed run whose events are still being removed. */
   purge: (team: TeamId, run: RunId): Deno.KvKey => ["purge", team, run],
   purgesOf: (team: TeamId): Deno.KvKey => ["purge", team],
-  /** Changes with every new customer deletion of a team; also the prefix of all its deletions. */
-  deletions: (team: TeamId): Deno.KvKey => ["deletion", team],
-  /** A customer deletion job. */
-  deletion: (team: TeamId, id: string): Deno.KvKey => ["deletion", team, id],
-  /** All active deletion jobs. */
-  activeDeletions: (): Deno.KvKey => ["active_deletion"],
-  activeDeletionsOf: (team: TeamId): Deno.KvKey => ["active_deletion", team],
-  activeDeletion: (team: TeamId, id: string): Deno.KvKey => ["active_deletion", team, id],
+  /** Changes with every new job of a team; also the prefix of all its jobs. */
+  jobs: (type: JobType, team: TeamId): Deno.KvKey => [type, team],
+  job: (type: JobType, team: TeamId, id: string): Deno.KvKey => [type, team, id],
+  /** All active jobs, or those of a team. */
+  activeJobs: (type: JobType, ...team: readonly TeamId[]): Deno.KvKey => [
+    `active_${type}`,
+    ...team,
+  ],
+  activeJob: (type: JobType, team: TeamId, id: string): Deno.KvKey => [`active_${type}`, team, id],
   /** Number of items of one type that a deletion job has deleted. A sum counter. */
   deletionCount: (team: TeamId, id: string, what: string): Deno.KvKey => [
     "deletion_count",
@@ -237,12 +241,6 @@ export const keys = {
   sweeps: (): Deno.KvKey => ["sweep"],
   /** The report of a night's sweep, `YYYY-MM-DD`. */
   sweep: (night: string): Deno.KvKey => ["sweep", night],
-  /** All repricing jobs of a team. */
-  repriceJobs: (team: TeamId): Deno.KvKey => ["reprice", team],
-  repriceJob: (team: TeamId, id: string): Deno.KvKey => ["reprice", team, id],
-  /** All active repricing jobs. */
-  activeReprices: (): Deno.KvKey => ["active_reprice"],
-  activeReprice: (team: TeamId, id: string): Deno.KvKey => ["active_reprice", team, id],
   /** Events counted in a month, `YYYY-MM`. A sum counter: never check it. */
   usage: (team: TeamId, month: string): Deno.KvKey => ["usage", team, month],
   notices: (team: TeamId, month: string): Deno.KvKey => ["notice", team, month],
