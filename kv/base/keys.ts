@@ -26,6 +26,9 @@ export type RunIndexKind =
   | "cost"
   | "has";
 
+/** Types of jobs that teams request. */
+export type JobType = "deletion" | "reprice";
+
 /** Version of the stored format; incremented when earlier versions could not read the rows. */
 export const LEDGER_FORMAT = 1;
 
@@ -182,14 +185,15 @@ export const keys = {
   /** A removed run whose events are still being removed. */
   purge: (team: TeamId, run: RunId) => ["purge", team, run],
   purgesOf: (team: TeamId) => ["purge", team],
-  /** Changes with every new customer deletion of a team; also the prefix of all its deletions. */
-  deletions: (team: TeamId) => ["deletion", team],
-  /** A customer deletion job. */
-  deletion: (team: TeamId, id: string) => ["deletion", team, id],
-  /** All active deletion jobs. */
-  activeDeletions: () => ["active_deletion"],
-  activeDeletionsOf: (team: TeamId) => ["active_deletion", team],
-  activeDeletion: (team: TeamId, id: string) => ["active_deletion", team, id],
+  /** Changes with every new job of a team; also the prefix of all its jobs. */
+  jobs: (type: JobType, team: TeamId) => [type, team],
+  job: (type: JobType, team: TeamId, id: string) => [type, team, id],
+  /** All active jobs, or those of a team. */
+  activeJobs: (type: JobType, ...team: readonly TeamId[]) => [
+    `active_${type}`,
+    ...team,
+  ],
+  activeJob: (type: JobType, team: TeamId, id: string) => [`active_${type}`, team, id],
   /** Number of items of one type that a deletion job has deleted. A sum counter. */
   deletionCount: (team: TeamId, id: string, what: string) => ["deletion_count", team, id, what],
   /** Prefix of everything stored for a run's events. */
@@ -200,12 +204,6 @@ export const keys = {
   sweeps: () => ["sweep"],
   /** The report of a night's sweep, `YYYY-MM-DD`. */
   sweep: (night: string) => ["sweep", night],
-  /** All repricing jobs of a team. */
-  repriceJobs: (team: TeamId) => ["reprice", team],
-  repriceJob: (team: TeamId, id: string) => ["reprice", team, id],
-  /** All active repricing jobs. */
-  activeReprices: () => ["active_reprice"],
-  activeReprice: (team: TeamId, id: string) => ["active_reprice", team, id],
   /** Events counted in a month, `YYYY-MM`. A sum counter: never check it. */
   usage: (team: TeamId, month: string) => ["usage", team, month],
   notices: (team: TeamId, month: string) => ["notice", team, month],

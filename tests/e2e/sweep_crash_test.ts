@@ -115,7 +115,7 @@ Deno.test("after kill -9 the next process completes a sweep and a customer's del
       await assertExact(store);
       assertEquals((await new RetentionHarness(store).sweeps.reports(9)).length, 1, `${sweptMs}`);
       const [job] = await Array.fromAsync(
-        store.reader.list<CustomerDeletion>({ prefix: keys.deletions(team.id) }),
+        store.reader.list<CustomerDeletion>({ prefix: keys.jobs("deletion", team.id) }),
       );
       assert(job !== undefined && job.value.state === "running", "the kill came too late");
       return job.value.id;

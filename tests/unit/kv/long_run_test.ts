@@ -272,7 +272,10 @@ Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wr
   const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
   assert(value !== null);
   const audit = async () => {
-    const result = await verifyLedger(run, value, new Map(Object.entries(value.months)));
+    const result = await verifyLedger(
+      { ...run, ledger: value },
+      new Map(Object.entries(value.months)),
+    );
     return result.map(({ what }) => what);
   };
   assertEquals(await audit(), []);

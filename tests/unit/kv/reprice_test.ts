@@ -126,7 +126,7 @@ Deno.test("a job interrupted between any two steps resumes and gives the same re
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
   const heads = await readHeads(temp.store, TEAM.id, RUNS.map((_, n) => run(n)));
   assertEquals(heads.map(({ summary }) => summary?.revision), RUNS.map(() => 2));
-  assertEquals(await temp.keysBelow(keys.activeReprices()), []);
+  assertEquals(await temp.keysBelow(keys.activeJobs("reprice")), []);
 });
 
 Deno.test("two processes on one job count every call once", async () => {
