@@ -9,7 +9,7 @@ import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
-import type { PageQuery } from "../../domain/core/page.ts";
+import type { PageBounds } from "../../domain/core/query.ts";
 import {
   changedTeam,
   isTeamId,
@@ -130,7 +130,7 @@ async function readTeamEntry(store: Store, id: string): Promise<Deno.KvEntry<Tea
   return entry.versionstamp === null ? null : entry as Deno.KvEntry<Team>;
 }
 
-async function readPage(store: Store, { after, limit }: PageQuery<string>): Promise<TeamPage> {
+async function readPage(store: Store, { after, limit }: PageBounds<string>): Promise<TeamPage> {
   const rows = await listRows<Team>(store, keys.teamsAfter(after), { limit: limit + 1 });
   const teams = rows.slice(0, limit).map(({ value }) => value);
   return { teams, next: rows.length > limit ? teams.at(-1)?.id ?? null : null };

@@ -1,5 +1,5 @@
 /** Guard of query parameters: reads refuse unknown and empty ones before accessing the store (R11, R20). */
-import { queryProblem } from "../../domain/core/query_names.ts";
+import { queryProblem } from "../../domain/core/query.ts";
 import { fail } from "./answer.ts";
 import type { Guard } from "./context.ts";
 import { queryOf } from "./query.ts";
