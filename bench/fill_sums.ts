@@ -1,6 +1,7 @@
 /** Stores roll-ups for the runs of `fill_runs.ts`, which the pages about spend and agents read. */
+import { EMPTY_MEASURES } from "../domain/runs/contribution.ts";
 import type { TeamId } from "../domain/core/ids.ts";
-import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
+import { type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
 import { dayOf } from "../domain/core/time.ts";
 import { keys } from "../kv/base/keys.ts";
 import { encodeRollup, rollupKey } from "../kv/spend/rollups.ts";

@@ -4,9 +4,11 @@
  *
  * @module
  */
+import { addTo, type Sums } from "../core/sums.ts";
+import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
 import type { Parsed } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
-import { addTo, EMPTY_MEASURES, type RollupKind, type RollupRow, type Sums } from "./rollup.ts";
+import type { RollupKind, RollupRow } from "./rollup.ts";
 import {
   modelId,
   type ReadRows,
@@ -74,7 +76,7 @@ class DaySums implements RowWatcher {
   readonly #plan: SpendPlan;
   #groups: Costs = new Map();
   #whole: Costs = new Map();
-  #days = new Map<string, Sums>();
+  #days = new Map<string, Sums<Measures>>();
 
   constructor(query: SpendQuery) {
     this.#query = query;

@@ -3,22 +3,12 @@
  *
  * @module
  */
+import { addCounts, addTo, isZero, subtractCounts, type Sums } from "../core/sums.ts";
+import { EMPTY_MEASURES, type Measures, type ModelName } from "../runs/contribution.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { firstOf } from "./first_of.ts";
-import {
-  addMeasures,
-  addTo,
-  countsOf,
-  EMPTY_MEASURES,
-  isEmpty,
-  NO_RUNS,
-  type RollupKind,
-  type RollupRow,
-  subtractMeasures,
-  type Sums,
-} from "./rollup.ts";
-import type { Measures, ModelName } from "../runs/contribution.ts";
+import { countsOf, NO_RUNS, type RollupKind, type RollupRow } from "./rollup.ts";
 import {
   daysOf,
   type Grouping,
@@ -146,7 +136,7 @@ async function spendByModel(
     const models = await reader.groups(kind, "model");
     const after = await reader.total(whole);
     if (before === null || models === null || after === null) return TOO_MANY_ROWS;
-    if (reading === READINGS_MAX || isEmpty(subtractMeasures(after, before))) {
+    if (reading === READINGS_MAX || isZero(subtractCounts(after, before))) {
       return { ok: true, value: withUnattributed(models, after) };
     }
     before = after;
@@ -155,9 +145,9 @@ async function spendByModel(
 
 function withUnattributed(models: readonly SpendGroup[], whole: Measures): Spend {
   const attributed = sumOf(models);
-  const rest = { ...atLeastNothing(subtractMeasures(whole, attributed)), ...NO_RUNS };
-  const totals = { ...addMeasures(attributed, rest), ...countsOf(whole) };
-  if (isEmpty(rest)) return { totals, groups: bySize(models) };
+  const rest = { ...atLeastNothing(subtractCounts(whole, attributed)), ...NO_RUNS };
+  const totals = { ...addCounts(attributed, rest), ...countsOf(whole) };
+  if (isZero(rest)) return { totals, groups: bySize(models) };
   const group = {
     key: UNATTRIBUTED,
     model: null,
@@ -179,7 +169,7 @@ function atLeastNothing(measures: Measures): Measures {
 
 /** A group being accumulated. */
 interface OpenGroup extends SpendGroup {
-  readonly measures: Sums;
+  readonly measures: Sums<Measures>;
 }
 
 /** Accumulates rows as they are read. It holds only the groups, within a size limit. */
@@ -217,7 +207,7 @@ class RowReader {
         bytes += ROW_BYTES;
       }
     }
-    return [...groups.values()].filter(({ measures }) => !isEmpty(measures));
+    return [...groups.values()].filter(({ measures }) => !isZero(measures));
   }
 
   /** Returns the total of a kind's rows; null if there are too many. */

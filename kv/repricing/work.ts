@@ -6,10 +6,10 @@
  *
  * @module
  */
+import { addCounts } from "../../domain/core/sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
-import { addRepriced } from "../../domain/repricing/reprice.ts";
 import { addToBreakdown } from "../../domain/repricing/breakdown.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import {
@@ -160,7 +160,7 @@ function addStep(
   draft.job = {
     ...job,
     cursor,
-    sum: addRepriced(job.sum, sum),
+    sum: addCounts(job.sum, sum),
     shares: addToBreakdown(job.shares, agent, day, sum),
   };
 }

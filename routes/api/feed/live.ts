@@ -7,11 +7,10 @@ import type { ChangePage } from "../../../domain/feed/changes.ts";
 import { type LiveFilters, readLiveFilters } from "../../../domain/feed/live.ts";
 import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../../../domain/core/limits.ts";
-import { answerText, fail } from "../../http/answer.ts";
+import { answerText, emptyStream, fail } from "../../http/answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
 import { paced } from "../../http/rate.ts";
 import { isStillLive } from "../../http/credential.ts";
-import { emptyStream } from "../../http/head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "../../http/query.ts";
 
