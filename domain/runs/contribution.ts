@@ -3,43 +3,45 @@
  *
  * @module
  */
-import type { Picodollars } from "../pricing/money.ts";
 import type { RunStatus } from "./run.ts";
 import type { ModelUsage } from "./model_usage.ts";
 
-/** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
-export interface Measures {
+/** Measures that are all 0, the start of every accumulation. */
+export const EMPTY_MEASURES = {
   /** Number of runs. */
-  readonly runs: number;
+  runs: 0,
   /** Number of runs that ended in `success`. */
-  readonly succeeded: number;
+  succeeded: 0,
   /** Number of runs that ended in `failed`. */
-  readonly failed: number;
+  failed: 0,
   /** Number of runs that ended in `timeout`. */
-  readonly timedOut: number;
+  timedOut: 0,
   /** Number of runs that have not ended. All other runs ended in `cancelled`. */
-  readonly running: number;
+  running: 0,
   /** Number of events. */
-  readonly events: number;
+  events: 0,
   /** Number of model calls. */
-  readonly calls: number;
+  calls: 0,
   /** Input tokens. */
-  readonly inputTokens: bigint;
+  inputTokens: 0n,
   /** Output tokens. */
-  readonly outputTokens: bigint;
+  outputTokens: 0n,
   /** Cached input tokens. */
-  readonly cachedInputTokens: bigint;
+  cachedInputTokens: 0n,
   /** Cost in picodollars. */
-  readonly cost: Picodollars;
+  cost: 0n,
   /** Number of calls to models without a price. */
-  readonly unpricedCalls: number;
+  unpricedCalls: 0,
   /** Input tokens of unpriced calls. */
-  readonly unpricedInputTokens: bigint;
+  unpricedInputTokens: 0n,
   /** Output tokens of unpriced calls. */
-  readonly unpricedOutputTokens: bigint;
+  unpricedOutputTokens: 0n,
   /** Cached input tokens of unpriced calls. */
-  readonly unpricedCachedInputTokens: bigint;
-}
+  unpricedCachedInputTokens: 0n,
+};
+
+/** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
+export type Measures = Readonly<typeof EMPTY_MEASURES>;
 
 /** Labels that runs are grouped by. A null agent, customer or feature is `(unattributed)`. */
 export interface RunLabels {

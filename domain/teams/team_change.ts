@@ -8,7 +8,7 @@ import { type OwnLimits, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
 import type { Team } from "./team.ts";
 import type { TeamId } from "../core/ids.ts";
 import type { CredentialRecord } from "./credentials.ts";
-import type { PageQuery } from "../core/page.ts";
+import type { PageBounds } from "../core/query.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import {
   EMAIL_CHARS_MAX,
@@ -105,7 +105,7 @@ export interface TeamStore {
   /** Reads a team; null if there is none. */
   get(id: string): Promise<Team | null>;
   /** Lists a page of teams. */
-  page(query: PageQuery<string>): Promise<TeamPage>;
+  page(query: PageBounds<string>): Promise<TeamPage>;
   /** Changes a team or returns the refusal; null if there is no such team. */
   change(id: string, change: TeamChange): Promise<Parsed<Team> | null>;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { addCounts } from "../../domain/core/sums.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   addAgentRun,
@@ -10,7 +11,7 @@ import {
   agentRunOf,
   joinActivities,
 } from "../../domain/agents/activity.ts";
-import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { VerifiedRun } from "./run.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
@@ -95,7 +96,7 @@ export class TeamSums {
   #addRow(row: RollupRow): void {
     const name = keyText(rollupKey(this.#team, row));
     const previous = this.#rows.get(name)?.measures;
-    const measures = previous === undefined ? row.measures : addMeasures(previous, row.measures);
+    const measures = previous === undefined ? row.measures : addCounts(previous, row.measures);
     this.#rows.set(name, { ...row, measures });
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { addRepriced } from "../../domain/repricing/reprice.ts";
+import { addCounts } from "../../domain/core/sums.ts";
 import { addToBreakdown } from "../../domain/repricing/breakdown.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import {
@@ -55,7 +55,7 @@ export function addStep(
   draft.job = {
     ...job,
     cursor,
-    sum: addRepriced(job.sum, sum),
+    sum: addCounts(job.sum, sum),
     shares: addToBreakdown(job.shares, agent, day, sum),
   };
 }

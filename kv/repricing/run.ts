@@ -6,11 +6,11 @@
  *
  * @module
  */
+import { addCounts } from "../../domain/core/sums.ts";
 import { storedCall } from "../../domain/runs/event.ts";
 import type { Priceable } from "../../domain/pricing/price_events.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import {
-  addRepriced,
   NO_CALLS,
   repriceBatch,
   repriceHeartbeat,
@@ -67,7 +67,7 @@ export async function repriceStep(target: RepriceTarget, fromBatch: number): Pro
     agent,
     checks: [...heartbeat.checks, ...events.checks],
     sets: [...heartbeat.sets, ...events.sets],
-    sum: addRepriced(heartbeat.sum, events.sum),
+    sum: addCounts(heartbeat.sum, events.sum),
     nextBatch: events.nextBatch,
   };
 }
@@ -104,7 +104,7 @@ async function eventsStep(
   );
   for await (const batch of readBatches(run, numbers)) {
     const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
-    sum = addRepriced(sum, repriced.sum);
+    sum = addCounts(sum, repriced.sum);
     totals = repriced.totals;
     if (repriced.prices !== null) {
       const key = keys.prices(team, id, next);

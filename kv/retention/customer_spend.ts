@@ -6,16 +6,10 @@
  *
  * @module
  */
+import { addCounts, isZero, subtractCounts } from "../../domain/core/sums.ts";
+import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import {
-  addMeasures,
-  EMPTY_MEASURES,
-  isEmpty,
-  mergeRows,
-  type RollupGroup,
-  type RollupRow,
-  subtractMeasures,
-} from "../../domain/spend/rollup.ts";
+import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keys } from "../base/keys.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../base/index_parts.ts";
@@ -131,14 +125,14 @@ async function isAllOf(
   const key = keys.removedRollup(team, "customer", day, customerPart(customer));
   const stored = await getValue<Uint8Array>(store, key);
   if (stored === null) return false;
-  return isEmpty(addMeasures(decodeRollup(day, stored).measures, difference.measures));
+  return isZero(addCounts(decodeRollup(day, stored).measures, difference.measures));
 }
 
 /**
  * Returns the differences that subtract a row from itself and from every total that includes it.
  */
 function takenFrom({ day, group, measures }: RollupRow): RollupRow[] {
-  const minus = subtractMeasures(EMPTY_MEASURES, measures);
+  const minus = subtractCounts(EMPTY_MEASURES, measures);
   return partsOf(group).map((part) => ({ day, group: part, measures: minus }));
 }
 

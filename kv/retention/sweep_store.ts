@@ -3,11 +3,11 @@
  *
  * @module
  */
+import { addCounts } from "../../domain/core/sums.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
-  addSwept,
   EMPTY_SWEEP,
   type SweepCounts,
   type SweepReport,
@@ -136,7 +136,7 @@ async function step(
     return { counts: { ...EMPTY_SWEEP, released }, next: { after: last } };
   }
   let counts = EMPTY_SWEEP;
-  const onCounts = (added: SweepCounts) => void (counts = addSwept(counts, added));
+  const onCounts = (added: SweepCounts) => void (counts = addCounts(counts, added));
   const work = dryRun ? wouldSweep : sweep;
   const failed = await leaveFaulty(due, (runs) => work(on, runs, onCounts));
   if (!dryRun) await purgeAll(store, team.id);

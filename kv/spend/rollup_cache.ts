@@ -6,8 +6,9 @@
  *
  * @module
  */
+import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
+import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { SizedMap } from "../base/sized_map.ts";
@@ -98,8 +99,8 @@ export class RollupCache {
     const after = new Map<string, RollupRow | null>();
     for (const { key, name, row } of keyed) {
       const before = current.rows.get(name)?.measures;
-      const measures = before === undefined ? row.measures : addMeasures(before, row.measures);
-      const empty = isEmpty(measures);
+      const measures = before === undefined ? row.measures : addCounts(before, row.measures);
+      const empty = isZero(measures);
       if (empty) deletes.push(key);
       else sets.push({ key, value: encodeRollup({ ...row, measures }) });
       after.set(name, empty ? null : { ...row, measures });

@@ -11,7 +11,7 @@ import type { Region, TeamId } from "../../domain/core/ids.ts";
 import type { Rate } from "../../domain/core/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { type AuditEntry, differenceOf, SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
-import type { PageQuery } from "../../domain/core/page.ts";
+import type { PageBounds } from "../../domain/core/query.ts";
 import {
   changedTeam,
   isTeamId,
@@ -124,7 +124,7 @@ async function readTeamEntry(store: Store, id: string): Promise<Deno.KvEntry<Tea
   return entry.versionstamp === null ? null : entry as Deno.KvEntry<Team>;
 }
 
-async function readPage(store: Store, { after, limit }: PageQuery<string>): Promise<TeamPage> {
+async function readPage(store: Store, { after, limit }: PageBounds<string>): Promise<TeamPage> {
   const rows = await listRows<Team>(store, keys.teamsAfter(after), { limit: limit + 1 });
   const teams = rows.slice(0, limit).map(({ value }) => value);
   return { teams, next: rows.length > limit ? teams.at(-1)?.id ?? null : null };

@@ -2,12 +2,11 @@
 import { answerText, fail } from "../http/answer.ts";
 import type { Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
-import { authorize } from "../http/authorize.ts";
-import { requireHost } from "../http/host.ts";
+import { authorize } from "../http/access.ts";
+import { requireHost, requireSameOrigin } from "../http/target.ts";
 import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
-import { requireSameOrigin } from "../http/same_origin.ts";
-import { sessionAuth } from "../http/session.ts";
+import { sessionAuth } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage } from "./layout/problem.tsx";

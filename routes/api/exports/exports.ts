@@ -2,15 +2,14 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. Each page is read when the
  * client has received the previous one, so an export of any length keeps one page in memory.
  */
-import { type Handler, type HandlerDeps, OVERLOADED } from "../../http/admission.ts";
+import type { Handler, HandlerDeps } from "../../http/admission.ts";
+import { answerText, emptyStream, fail, OVERLOADED } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { answerStream, fail } from "../../http/answer.ts";
 import { EXPORT_COLUMNS, EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
 import { isStillLive } from "../../http/credential.ts";
-import { emptyStream } from "../../http/head.ts";
 import { paced } from "../../http/rate.ts";
 import { BrokenOff } from "../../http/paced_streams.ts";
 import { logFailure } from "../../http/dispatch.ts";
@@ -59,7 +58,7 @@ export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive
     const body = c.req.method === "HEAD" ? emptyStream() : startExport(deps, c, parts);
     if (body === null) return fail(c, OVERLOADED);
     const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
-    return answerStream(c, body, form.type, {
+    return answerText(c, 200, body, form.type, {
       "Content-Disposition": `attachment; filename="${name}"`,
       "Cache-Control": "no-store",
     });

@@ -3,7 +3,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
+import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
@@ -62,17 +62,14 @@ export function parseChangeCursor(text: string): number | null {
 }
 
 function parseChangesQuery(text: string): Parsed<ChangesQuery> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const limit = parseInteger(parameters.value, "limit", CHANGES_PER_PAGE);
-  if (!limit.ok) return limit;
-  const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
-  const wait = parseInteger(parameters.value, "wait", bounds);
-  if (!wait.ok) return wait;
-  const cursor = parameters.value.get("after");
-  const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
-  if (after === null) return { ok: false, problem: UNKNOWN_CURSOR };
-  return { ok: true, value: { after, limit: limit.value, waitSeconds: wait.value } };
+  return readQuery(text, (query) => {
+    const limit = query.integer("limit", CHANGES_PER_PAGE);
+    const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
+    const waitSeconds = query.integer("wait", bounds);
+    const cursor = query.text("after");
+    const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
+    return { after: after ?? refuseQuery(UNKNOWN_CURSOR), limit, waitSeconds };
+  });
 }
 
 function pageJson({ changes, next, hasMore }: ChangePage): RawJson {

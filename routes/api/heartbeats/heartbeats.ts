@@ -25,7 +25,7 @@ import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/
 import { conflictProblem } from "../runs/runs.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { readPing } from "../../../domain/ingest/ping.ts";
-import { prefersJson } from "../../http/accept.ts";
+import { prefersJson } from "../../http/compress.ts";
 import { queryOf } from "../../http/query.ts";
 
 export const sendHeartbeat: Handler = async (c, deps) => {

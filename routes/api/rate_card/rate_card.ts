@@ -8,17 +8,16 @@ import {
   type DefaultRates,
   findProvider,
 } from "../../../domain/pricing/default_rates.ts";
-import { notFound, type Parsed, refuse } from "../../../domain/core/errors.ts";
+import { notFound, type Parsed } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { parseBounds } from "../../../domain/core/page.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { readQuery, refuseParameter, refuseQuery } from "../../../domain/core/query.ts";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../../domain/pricing/rate_fields.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { isText } from "../../../domain/core/rules.ts";
-import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
@@ -127,19 +126,13 @@ interface RateListQuery {
 }
 
 /** Parses the query of a list. */
-export function parseListQuery(query: string): Parsed<RateListQuery> {
-  const parameters = parseQuery(query);
-  if (!parameters.ok) return parameters;
-  const values = parameters.value;
-  const source = values.get("source");
-  if (source !== undefined && source !== "own" && source !== "default") {
-    return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
-  }
-  const page = parseBounds(values, RATES_PER_PAGE, decodeCursor);
-  if (!page.ok) return page;
-  const { limit, after } = page.value;
-  const accepts = filterOf(values.get("provider"), values.get("model"));
-  return { ok: true, value: { limit, after: after ?? "", source, accepts } };
+export function parseListQuery(text: string): Parsed<RateListQuery> {
+  return readQuery(text, (query) => {
+    const source = query.choice("source", ["own", "default"]);
+    const { limit, after } = query.page(decodeCursor, RATES_PER_PAGE);
+    const accepts = filterOf(query.text("provider"), query.text("model"));
+    return { limit, after: after ?? "", source, accepts };
+  });
 }
 
 /** Creates a filter by provider, under any of its names, and by text in the model. */
@@ -164,20 +157,16 @@ export interface MatchQuery {
 }
 
 /** Parses the query of a match. */
-export function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery> {
-  const parameters = parseQuery(query);
-  if (!parameters.ok) return parameters;
-  const provider = parameters.value.get("provider") ?? null;
-  const model = parameters.value.get("model");
-  if (model === undefined) return { ok: false, problem: missing("model", "model", "a model") };
-  for (const [field, value] of [["provider", provider ?? ""], ["model", model]] as const) {
-    if (isText(value, LABEL_CHARS_MAX)) continue;
-    const message = `"${field}" must be well-formed text of at most ${LABEL_CHARS_MAX} characters`;
-    return refuse("invalid_field", message, field);
-  }
-  const instant = parameters.value.get("at");
-  const at = instant === undefined ? nowMs : parseInstant(instant);
-  if (at !== null) return { ok: true, value: { provider, model, at } };
-  const message = '"at" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z';
-  return refuse("invalid_field", message, "at");
+export function parseMatchQuery(text: string, nowMs: number): Parsed<MatchQuery> {
+  return readQuery(text, (query) => {
+    const provider = query.text("provider") ?? null;
+    const model = query.text("model") ?? refuseQuery(missing("model", "model", "a model"));
+    for (const [field, value] of [["provider", provider ?? ""], ["model", model]] as const) {
+      if (isText(value, LABEL_CHARS_MAX)) continue;
+      const message =
+        `"${field}" must be well-formed text of at most ${LABEL_CHARS_MAX} characters`;
+      refuseParameter(field, message);
+    }
+    return { provider, model, at: query.instant("at") ?? nowMs };
+  });
 }

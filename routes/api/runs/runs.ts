@@ -8,7 +8,7 @@ import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseInteger, parsePlace, parseQuery } from "../../../domain/core/query.ts";
+import { type PageBounds, readQuery } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -88,18 +88,12 @@ export function answerPage(
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** A requested page of events. */
-export interface EventsPage {
-  /** Position after which the page starts; null for the first page. */
-  readonly after: EventPosition | null;
-  readonly limit: number;
-}
+export type EventsPage = PageBounds<EventPosition>;
 
 /** Parses the requested page of events. */
-export function parseEventsPage(query: string): Parsed<EventsPage> {
-  const parameters = parseQuery(query);
-  if (!parameters.ok) return parameters;
-  const limit = parseInteger(parameters.value, "events_limit", EVENTS_PER_PAGE);
-  if (!limit.ok) return limit;
-  const after = parsePlace(parameters.value, "events_cursor", parseCursor);
-  return after.ok ? { ok: true, value: { after: after.value, limit: limit.value } } : after;
+export function parseEventsPage(text: string): Parsed<EventsPage> {
+  return readQuery(text, (query) => ({
+    limit: query.integer("events_limit", EVENTS_PER_PAGE),
+    after: query.place("events_cursor", parseCursor),
+  }));
 }

@@ -13,7 +13,7 @@ import {
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
-import { staticResponse } from "../../http/static_response.ts";
+import { staticResponse } from "../../http/compress.ts";
 import { z } from "zod";
 import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
 import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";

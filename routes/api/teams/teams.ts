@@ -4,7 +4,7 @@ import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { notFound } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { parsePage } from "../../../domain/core/page.ts";
+import { parsePage } from "../../../domain/core/query.ts";
 import {
   isTeamId,
   newTeamBody,

@@ -65,9 +65,7 @@ async function readDetails(
     readDays(spend, team, [agent], now),
     runList.page(team, all, null, RUNS_SHOWN),
     readFailures(runList, team, all, FAILURES_SHOWN),
-    canAdmin
-      ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null, sent: new Map() })
-      : null,
+    canAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
   ]);
   return { days: days.get(agent), latest: latest.rows, failures, tokens };
 }

@@ -1,4 +1,5 @@
 /** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
+import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { teamKey } from "../../http/access.ts";
@@ -77,12 +78,12 @@ interface KeyListProps {
 }
 
 function KeyList(
-  { page: { records, next }, query: { agent, limit, sent }, now, mine }: KeyListProps,
+  { page: { records, next }, query: { agent, limit }, now, mine }: KeyListProps,
 ) {
   const nextPath = next === null ? null : KEYS_PATH +
     queryText([
       ["agent", agent],
-      ["limit", sent.has("limit") ? limit : null],
+      ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
       ["cursor", encodeCursor(next)],
     ]);
   return (

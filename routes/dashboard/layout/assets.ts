@@ -2,17 +2,17 @@
  * Static files that pages load: styles, scripts, icon. File names contain a hash of the content, so
  * files never change.
  */
-import { createHash } from "node:crypto";
 import pico from "@picocss/pico/css/pico.min.css" with { type: "text" };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
-import { fail } from "../../http/answer.ts";
-import type { Handle } from "../../http/context.ts";
-import { StaticBytes } from "../../http/static_response.ts";
 import script from "../assets/dashboard.js" with { type: "text" };
 import folding from "../assets/style/folding.css" with { type: "text" };
 import layout from "../assets/style/layout.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
+import { createHash } from "node:crypto";
+import { fail } from "../../http/answer.ts";
+import type { Handle } from "../../http/context.ts";
+import { StaticBytes } from "../../http/compress.ts";
 import { DASHBOARD_PATH } from "./paths.ts";
 
 export interface Assets {

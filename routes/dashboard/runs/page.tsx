@@ -1,17 +1,17 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
+import runsStyle from "../assets/style/runs.css" with { type: "text" };
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListPage } from "../../../domain/runs/list.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
-import { isSessionStillLive } from "../../http/session.ts";
+import { isSessionStillLive } from "../../http/credential.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
-import runsStyle from "../assets/style/runs.css" with { type: "text" };
 import { type DashboardPage, get } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";

@@ -8,10 +8,8 @@ import {
 } from "../../../domain/teams/credentials.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
-import { atFixedTime } from "../../http/credential.ts";
-import { networkOfRequest } from "../../http/address.ts";
+import { atFixedTime, cookieOf, networkOfRequest, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
-import { cookieOf, tokenOf } from "../../http/session.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
 import { type DashboardPage, post } from "../layout/page.ts";

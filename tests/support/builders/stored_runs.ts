@@ -1,4 +1,5 @@
 /** Runs written directly to a store, and the check that the roll-ups equal their total. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { processingOf, runStoreOf } from "../harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -8,12 +9,7 @@ import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
-import {
-  addMeasures,
-  contributionsOf,
-  groupName,
-  type RollupRow,
-} from "../../../domain/spend/rollup.ts";
+import { contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { isCurrent, summarize } from "../../../domain/runs/summary.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
@@ -117,7 +113,7 @@ export async function assertRollupsAddUp(store: Store): Promise<void> {
     for (const row of contribution === null ? [] : contributionsOf(contribution)) {
       const name = nameOf(team, row);
       const total = sums.get(name);
-      sums.set(name, total === undefined ? row.measures : addMeasures(total, row.measures));
+      sums.set(name, total === undefined ? row.measures : addCounts(total, row.measures));
     }
   }
   assertEquals(await storedRows(store), new Map([...sums].sort(byName)));

@@ -1,15 +1,11 @@
 /** An aging ledger: a clock that the test moves, and every job on its runs, step by step. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { createHash } from "node:crypto";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../../domain/retention/deletion.ts";
 import { RETENTION_CLASSES } from "../../../domain/retention/retention.ts";
-import {
-  addSwept,
-  EMPTY_SWEEP,
-  type SweepCounts,
-  type SweepStore,
-} from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP, type SweepCounts, type SweepStore } from "../../../domain/retention/sweep.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
@@ -70,7 +66,7 @@ export class RetentionHarness {
         let from: object | null = null;
         do {
           const step = await this.sweeps.step(team, horizon, this.nowMs, from, dryRun);
-          counts = addSwept(counts, step.counts);
+          counts = addCounts(counts, step.counts);
           from = step.next;
         } while (from !== null);
       }

@@ -1,10 +1,10 @@
 /** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
-  addSwept,
   EMPTY_SWEEP,
   type ReadReport,
   SWEEP_SILENCE_MS,
@@ -306,7 +306,7 @@ Deno.test("sweep job: it resumes when the store works again, and a failed night 
   await done;
   await job.stop();
   const [finished] = await store.reports();
-  assertEquals(finished?.counts, addSwept(counts, { ...EMPTY_SWEEP, payloads: 8 }));
+  assertEquals(finished?.counts, addCounts(counts, { ...EMPTY_SWEEP, payloads: 8 }));
   assert((finished?.finishedAt ?? 0) - NOON <= 2 * 60_000 + 15_000);
 });
 

@@ -1,11 +1,12 @@
 /** Repricing jobs step by step: interrupted, duplicated, concurrent, and over damaged runs. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { addRepriced, NO_CALLS } from "../../../domain/repricing/reprice.ts";
+import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
@@ -84,7 +85,7 @@ async function toTheEnd(reprices: RepriceStore): Promise<void> {
 function resultOf(job: RepriceJob | null) {
   const { state, runs, changed, failed, sum, shares } = job ?? {};
   for (const parts of [shares?.agents, shares?.days]) {
-    assertEquals(parts?.reduce((all, part) => addRepriced(all, part.sum), NO_CALLS), sum);
+    assertEquals(parts?.reduce((all, part) => addCounts(all, part.sum), NO_CALLS), sum);
   }
   return { state, runs, changed, failed, sum };
 }

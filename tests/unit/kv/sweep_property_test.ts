@@ -1,4 +1,5 @@
 /** Whatever is stored and whenever a sweep runs, it removes exactly the expired data. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -6,7 +7,7 @@ import type { EventId } from "../../../domain/core/ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { hasPayload } from "../../../domain/retention/retention.ts";
-import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import {
   aLargeCall,
@@ -225,7 +226,7 @@ async function sweepAround(
     .filter((at) => at >= archive.nowMs);
   archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
   const expected = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
-    .reduce(addSwept, EMPTY_SWEEP);
+    .reduce(addCounts, EMPTY_SWEEP);
   const [before, sums] = [await dumpOf(temp.store), await contentsOf(temp.store, SUM_ROWS)];
   assertEquals(await archive.sweep(true), expected, "what a dry run counts");
   assertEquals(await dumpOf(temp.store), before, "a dry run changed something");

@@ -1,7 +1,8 @@
 /** The sweep, case by case. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
@@ -28,7 +29,7 @@ Deno.test("sweep: two processes at full speed do the work once", async () => {
   await using other = await openOldLedger(temp.path);
   const all = [one.archive, new RetentionHarness(one.archive.store), other.archive];
   const counts = await Promise.all(all.map((each) => each.sweep()));
-  assertEquals(counts.reduce(addSwept), OLD_SWEPT);
+  assertEquals(counts.reduce(addCounts), OLD_SWEPT);
   await assertClean(temp.store);
 });
 

@@ -1,14 +1,9 @@
+import { addCounts } from "../../../../domain/core/sums.ts";
+import { type Contribution, EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { DAILY_GROUPS_MAX, type DailySpend, dailySpendOf } from "../../../../domain/spend/daily.ts";
-import {
-  addMeasures,
-  contributionsOf,
-  EMPTY_MEASURES,
-  groupName,
-  type RollupRow,
-} from "../../../../domain/spend/rollup.ts";
-import type { Contribution } from "../../../../domain/runs/contribution.ts";
+import { contributionsOf, groupName, type RollupRow } from "../../../../domain/spend/rollup.ts";
 import { type ReadRows, spendOf } from "../../../../domain/spend/spend.ts";
 import { GROUPINGS, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
 import { aContribution, LINE } from "../../../support/builders/spend.ts";
@@ -22,7 +17,7 @@ function readerOf(runs: readonly Contribution[]): ReadRows {
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
     const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
+    rows.set(name, { ...row, measures: addCounts(current, row.measures) });
   }
   const sorted = [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : 1);
   return async function* (kind) {
