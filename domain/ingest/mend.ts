@@ -9,7 +9,6 @@
 import { LABEL_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import {
   afterSpace,
-  charCount,
   endOfValue,
   isKey,
   isObject,
@@ -18,7 +17,7 @@ import {
 } from "../core/raw_json.ts";
 import type { Losses } from "../core/losses.ts";
 import { isPathPart, isScore, isScoreName } from "../core/rules.ts";
-import { ownText } from "../core/text.ts";
+import { cutText, ownText } from "../core/text.ts";
 
 /** The supported fields of a body. */
 export type MutableFields = Record<string, unknown>;
@@ -43,23 +42,6 @@ export function orEmptyObject(value: unknown): unknown {
 /** Repairs `metadata`. */
 export function mendMetadata(fields: MutableFields): void {
   fields.metadata = orEmptyObject(fields.metadata);
-}
-
-/**
- * Returns the first characters of a text, at most `charsMax`.
- *
- * @param text well-formed
- */
-export function cutText(text: string, charsMax: number): string {
-  if (text.length <= charsMax) return text;
-  // No character takes more than two UTF-16 units.
-  const start = text.slice(0, 2 * charsMax);
-  if (start.length === text.length && charCount(text) <= charsMax) return text;
-  let end = 0;
-  for (let chars = 0; chars < charsMax; chars++) {
-    end += (start.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
-  }
-  return text.slice(0, end);
 }
 
 /** Repairs `customer_id` and other labels. */

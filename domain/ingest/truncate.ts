@@ -12,6 +12,7 @@ import {
 import { COUNT_FIELDS, USAGE_FIELDS } from "../pricing/usage_fields.ts";
 import { type RawJson, rawOf, utf8Bytes, writeObject } from "../core/raw_json.ts";
 import { type JsonSlice, type Key, walkParts } from "../core/json_bytes.ts";
+import { cutText } from "../core/text.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
 import type { CutEvent } from "../core/body.ts";
 
@@ -66,7 +67,7 @@ function truncatedForm(
   beginning: string,
   members: Iterable<readonly [string, string]>,
 ): RawJson {
-  const preview = Array.from(beginning).slice(0, PREVIEW_CHARS_MAX).join("").toWellFormed();
+  const preview = cutText(beginning, PREVIEW_CHARS_MAX).toWellFormed();
   return writeObject([
     ["truncated", "true"],
     ["bytes", String(bytes)],

@@ -7,11 +7,10 @@ import { getMany, newRowName, type Store } from "../store.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/pricing/rate_body.ts";
+import { isSameRate, rateCapRefusal, type RateSpec, rowFields } from "../../domain/pricing/rate_body.ts";
 import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts";
 import { keys } from "../base/keys.ts";
 import { nameOf, readRates } from "./rate_rows.ts";
-import { rowFields } from "../../domain/pricing/rate_fields.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
@@ -98,12 +97,7 @@ export class RateWriter {
 }
 
 function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
-  const { provider, model, from, rates, tiers, batchPercent } = spec;
-  const id = `rate_${newRowName()}`;
-  const row: RateRow = {
-    ...{ id, source: "own", provider, model, from, rates, tiers },
-    ...batchPercent === undefined ? {} : { batchPercent },
-  };
+  const row: RateRow = { id: `rate_${newRowName()}`, source: "own", ...spec };
   return { row, createdAt: nowMs, createdBy: by, ...(note === undefined ? {} : { note }) };
 }
 
