@@ -3,12 +3,11 @@
  *
  * @module
  */
-import type { Picodollars } from "../pricing/money.ts";
 import type { RunStatus } from "./run.ts";
-import type { ModelUsage } from "./model_usage.ts";
+import type { CallTotals, ModelUsage } from "./model_usage.ts";
 
 /** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
-export interface Measures {
+export interface Measures extends CallTotals {
   /** Number of runs. */
   readonly runs: number;
   /** Number of runs that ended in `success`. */
@@ -21,16 +20,6 @@ export interface Measures {
   readonly running: number;
   /** Number of events. */
   readonly events: number;
-  /** Number of model calls. */
-  readonly calls: number;
-  /** Input tokens. */
-  readonly inputTokens: bigint;
-  /** Output tokens. */
-  readonly outputTokens: bigint;
-  /** Cached input tokens. */
-  readonly cachedInputTokens: bigint;
-  /** Cost in picodollars. */
-  readonly cost: Picodollars;
   /** Number of calls to models without a price. */
   readonly unpricedCalls: number;
   /** Input tokens of unpriced calls. */
@@ -53,20 +42,8 @@ export interface RunLabels {
   readonly status: RunStatus;
 }
 
-/** A model as named in its calls. */
-export interface ModelName {
-  /** Provider, if named. */
-  readonly provider: string | null;
-  /** Model. */
-  readonly model: string;
-}
-
 /** Totals of one run. The cost may be stated by the client. */
-export interface RunSums extends
-  Pick<
-    Measures,
-    "events" | "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cost"
-  > {
+export interface RunSums extends CallTotals, Pick<Measures, "events"> {
   /** Labels the run is grouped by. */
   readonly labels: RunLabels;
   /** Calls with tokens, by model. */

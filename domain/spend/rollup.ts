@@ -6,9 +6,9 @@
  *
  * @module
  */
-import type { ModelUsage } from "../runs/model_usage.ts";
+import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
 import type { RunStatus } from "../runs/run.ts";
-import type { Contribution, Measures, ModelName, RunLabels } from "../runs/contribution.ts";
+import type { Contribution, Measures, RunLabels } from "../runs/contribution.ts";
 import type { Team } from "../teams/team.ts";
 import type { Parsed } from "../core/errors.ts";
 

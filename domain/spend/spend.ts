@@ -18,7 +18,8 @@ import {
   subtractMeasures,
   type Sums,
 } from "./rollup.ts";
-import type { Measures, ModelName } from "../runs/contribution.ts";
+import type { Measures } from "../runs/contribution.ts";
+import type { ModelName } from "../runs/model_usage.ts";
 import {
   daysOf,
   type Grouping,

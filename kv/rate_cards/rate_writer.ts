@@ -7,7 +7,12 @@ import { getMany, newRowName, type Store } from "../store.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { isSameRate, rateCapRefusal, type RateSpec, rowFields } from "../../domain/pricing/rate_body.ts";
+import {
+  isSameRate,
+  rateCapRefusal,
+  type RateSpec,
+  rowFields,
+} from "../../domain/pricing/rate_body.ts";
 import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts";
 import { keys } from "../base/keys.ts";
 import { nameOf, readRates } from "./rate_rows.ts";

@@ -11,7 +11,8 @@ import {
   type RollupKind,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
-import type { Contribution, Measures, ModelName } from "../../../../domain/runs/contribution.ts";
+import type { Contribution, Measures } from "../../../../domain/runs/contribution.ts";
+import type { ModelName } from "../../../../domain/runs/model_usage.ts";
 import { firstOf } from "../../../../domain/spend/first_of.ts";
 import type { RunStatus } from "../../../../domain/runs/run.ts";
 import {
