@@ -10,9 +10,10 @@ import { type EventId, judgeId } from "../core/ids.ts";
 import { EVENT_TYPE_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
 import { isObject } from "../core/raw_json.ts";
-import { isName } from "../core/rules.ts";
-import { count, fastInstant, id, label, object } from "./fields.ts";
-import { keepIf, type MutableFields, orEmptyObject } from "./mend.ts";
+import { isAbsentOrCount, isName } from "../core/rules.ts";
+import { fieldsOf } from "../core/validate.ts";
+import { count, fastInstant, id, label, object } from "./form.ts";
+import { type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
 
 /**
  * An item of the `events` array. `external_id` is mapped to `id` before.
@@ -43,11 +44,14 @@ export const llmCallData = z.object({
   reasoning_tokens: count,
 });
 
+/** Names of an event's fields. */
+export const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
+
 /** Repairs an event. */
 export function mendEvent(item: Readonly<MutableFields>, losses: Losses): MutableFields {
   const { type, ts, turn, data } = item;
   const fields: MutableFields = { id: idOf(item), type, ts, data: orEmptyObject(data), turn };
-  keepIf(fields, losses, "turn", (turn) => Number.isSafeInteger(turn) && Number(turn) >= 1);
+  removeInvalid(fields, losses, eventBody, ["turn"]);
   return fields;
 }
 
@@ -63,7 +67,7 @@ export function fastEvent(item: JsonFields): z.output<typeof eventBody> | null {
   const id = idOf(item);
   const ts = fastInstant(item.ts);
   const isPlain = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
-    isObject(data) && turn === undefined;
+    isObject(data) && turn !== 0 && isAbsentOrCount(turn);
   return isPlain ? { id: id as EventId, type, ts, data, turn } : null;
 }
 

@@ -22,19 +22,16 @@ import {
   isAbsentOrLabel,
   isAbsentOrObject,
   label,
-  object,
-  runId,
-} from "./fields.ts";
-import {
-  formOf,
   metadataOf,
-  outputOf,
+  object,
   type ParseContext,
-  readForm,
+  readerOf,
+  runId,
   traceOf,
   withStatus,
 } from "./form.ts";
-import { mendLabels, mendMetadata, type MutableFields } from "./mend.ts";
+import { mendLabels, type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
+import { outputOf } from "./truncate.ts";
 
 const COST = `a number from 0 to ${COST_USD_MAX}`;
 
@@ -65,7 +62,7 @@ export const heartbeatBody = z.object({
   output: optional(anyJson()),
 });
 
-const FORM = formOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
+const read = readerOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
 
 /** A heartbeat whose id may not be generated yet. */
 export type HeartbeatBody = Omit<HeartbeatRequest, "id"> & { readonly id: RunId | undefined };
@@ -80,7 +77,7 @@ export function parseHeartbeat(
   context: ParseContext,
   losses: Losses,
 ): Parsed<CheckedRequest<HeartbeatBody>> {
-  const parsed = readForm(FORM, withStatus(body, context, "failed", "fail"), losses);
+  const parsed = read(withStatus(body, context, "failed", "fail"), losses);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
   const trace = traceOf(context, losses);
@@ -116,8 +113,9 @@ export function parseHeartbeat(
  * @internal
  */
 export function mendHeartbeat(fields: MutableFields, text: string, losses: Losses): void {
-  mendLabels(fields, text, losses, ["feature", "model", "provider"]);
-  mendMetadata(fields);
+  mendLabels(fields, text, losses, ["customer_id", "feature", "model", "provider"]);
+  removeInvalid(fields, losses, heartbeatBody, ["customer_id"]);
+  fields.metadata = orEmptyObject(fields.metadata);
 }
 
 /**

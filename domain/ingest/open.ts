@@ -10,9 +10,8 @@ import { agentSlug, customer, instant, optional, text } from "../core/fields.ts"
 import { judgeId, type RunId } from "../core/ids.ts";
 import { GOAL_CHARS_MAX, IDLE_TIMEOUT_SECONDS } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isAgent } from "../core/rules.ts";
+import { isAgent, isText } from "../core/rules.ts";
 import type { OpenRequest } from "../runs/decide.ts";
-import { FINISH_STATUSES } from "../runs/run.ts";
 import {
   fastInstant,
   finishStatus,
@@ -21,11 +20,14 @@ import {
   isAbsentOrLabel,
   isAbsentOrObject,
   label,
+  metadataOf,
   object,
+  type ParseContext,
+  readerOf,
   runId,
-} from "./fields.ts";
-import { formOf, metadataOf, type ParseContext, readForm, traceOf } from "./form.ts";
-import { keepIf, mendLabels, mendMetadata, mendText, type MutableFields } from "./mend.ts";
+  traceOf,
+} from "./form.ts";
+import { mendLabels, mendText, type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
 
 const IDLE_TIMEOUT = `an integer from ${IDLE_TIMEOUT_SECONDS.min} to ${IDLE_TIMEOUT_SECONDS.max}`;
 
@@ -53,22 +55,12 @@ export const openBody = z.object({
 
 type OpenBody = z.output<typeof openBody>;
 
-/** Fields that the fast path leaves to the schema. */
-const RARE_FIELDS = {
-  parent_run_id: undefined,
-  goal: undefined,
-  idle_timeout_seconds: undefined,
-  idle_timeout_status: undefined,
-} as const;
-
-const RARE_NAMES = Object.keys(RARE_FIELDS);
-
-const FORM = formOf(fastOpen, mendOpen, openBody);
+const read = readerOf(fastOpen, mendOpen, openBody);
 
 /** Parses a `POST /v1/runs`. Its fields are stored in this order. */
 export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequest<OpenRequest>> {
   const losses = new Losses();
-  const parsed = readForm(FORM, body, losses);
+  const parsed = read(body, losses);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
   const trace = traceOf(context, losses);
@@ -96,40 +88,43 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequ
  * @internal
  */
 export function mendOpen(fields: MutableFields, text: string, losses: Losses): void {
-  mendLabels(fields, text, losses, ["feature"]);
+  mendLabels(fields, text, losses, ["customer_id", "feature"]);
+  removeInvalid(fields, losses, openBody, ["customer_id"]);
   mendText(fields, text, losses, "goal", GOAL_CHARS_MAX);
-  mendMetadata(fields);
-  keepIf(fields, losses, "parent_run_id", isRunId);
-  keepIf(fields, losses, "idle_timeout_seconds", isIdleTimeout);
-  keepIf(fields, losses, "idle_timeout_status", isFinishStatus);
+  fields.metadata = orEmptyObject(fields.metadata);
+  const others = ["parent_run_id", "idle_timeout_seconds", "idle_timeout_status"];
+  removeInvalid(fields, losses, openBody, others);
 }
 
 /**
- * Validates a `POST /v1/runs` without the schema; null if it has rare fields or the schema must
+ * Validates a `POST /v1/runs` without the schema; null if it has an idle timeout or the schema must
  * decide.
  *
  * @internal
  */
 export function fastOpen(body: JsonFields): OpenBody | null {
-  const { id, agent, started_at, customer_id, feature, metadata } = body;
-  const startedAt = fastInstant(started_at);
-  const isPlain = RARE_NAMES.every((name) => body[name] === undefined) &&
-    isRunId(id) && isAgent(agent) && startedAt !== null && isAbsentOrCustomer(customer_id) &&
-    isAbsentOrLabel(feature) && isAbsentOrObject(metadata);
-  return isPlain
-    ? { id, agent, started_at: startedAt, customer_id, feature, metadata, ...RARE_FIELDS }
-    : null;
+  const { id, agent, customer_id, feature, metadata, parent_run_id, goal } = body;
+  const { idle_timeout_seconds, idle_timeout_status } = body;
+  const started_at = fastInstant(body.started_at);
+  const isPlain = isRunId(id) && isAgent(agent) && started_at !== null &&
+    isAbsentOrCustomer(customer_id) && isAbsentOrLabel(feature) && isAbsentOrObject(metadata) &&
+    (parent_run_id === undefined || isRunId(parent_run_id)) &&
+    (goal === undefined || isText(goal, GOAL_CHARS_MAX)) &&
+    idle_timeout_seconds === undefined && idle_timeout_status === undefined;
+  return !isPlain ? null : {
+    id,
+    agent,
+    started_at,
+    customer_id,
+    feature,
+    metadata,
+    parent_run_id,
+    goal,
+    idle_timeout_seconds,
+    idle_timeout_status,
+  };
 }
 
 function isRunId(value: unknown): value is RunId {
   return judgeId("run", value) === "valid";
-}
-
-function isIdleTimeout(value: unknown): boolean {
-  const { min, max } = IDLE_TIMEOUT_SECONDS;
-  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-}
-
-function isFinishStatus(value: unknown): boolean {
-  return FINISH_STATUSES.some((status) => status === value);
 }

@@ -13,7 +13,7 @@ import { Losses } from "../core/losses.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { check, fieldsOf } from "../core/validate.ts";
 import type { ScoreRequest } from "../runs/scores.ts";
-import { id } from "./fields.ts";
+import { id } from "./form.ts";
 
 /** Source of a score sent without one. */
 const DEFAULT_SCORE_SOURCE = "api";

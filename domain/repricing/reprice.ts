@@ -21,8 +21,8 @@ import {
 import type { RateCard, RateMatch } from "../pricing/rates.ts";
 import {
   heartbeatPrice,
+  heartbeatUsage,
   priceReported,
-  reportedBy,
   reportedCall,
   type ReportedPrice,
   type RunParts,
@@ -128,7 +128,7 @@ export function repriceHeartbeat(
   repriced: ReportedPrice | null | undefined,
   card: RateCard,
 ): RepricedHeartbeat {
-  const call = parts.opening?.kind === "heartbeat" ? reportedCall(reportedBy(parts)) : null;
+  const call = reportedCall(heartbeatUsage(parts));
   if (call === null || !isMeant(spec, call.provider, call.model)) {
     return { sum: NO_CALLS, price: undefined };
   }

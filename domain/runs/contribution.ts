@@ -4,7 +4,7 @@
  * @module
  */
 import type { RunStatus } from "./run.ts";
-import type { ModelUsage } from "./model_usage.ts";
+import type { CallTotals, ModelUsage } from "./model_usage.ts";
 
 /** Measures that are all 0, the start of every accumulation. */
 export const EMPTY_MEASURES = {
@@ -55,20 +55,8 @@ export interface RunLabels {
   readonly status: RunStatus;
 }
 
-/** A model as named in its calls. */
-export interface ModelName {
-  /** Provider, if named. */
-  readonly provider: string | null;
-  /** Model. */
-  readonly model: string;
-}
-
 /** Totals of one run. The cost may be stated by the client. */
-export interface RunSums extends
-  Pick<
-    Measures,
-    "events" | "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cost"
-  > {
+export interface RunSums extends CallTotals, Pick<Measures, "events"> {
   /** Labels the run is grouped by. */
   readonly labels: RunLabels;
   /** Calls with tokens, by model. */

@@ -16,15 +16,7 @@ export const UNATTRIBUTED = "(unattributed)";
 export type Label = keyof RunLabels;
 
 /** Filters. Null selects runs without the label; an absent filter selects everything. */
-export interface SpendFilters {
-  /** Agent's slug. */
-  readonly agent?: string | null;
-  /** Customer. */
-  readonly customer?: string | null;
-  /** Feature. */
-  readonly feature?: string | null;
-  /** Status. */
-  readonly status?: RunStatus;
+export interface SpendFilters extends Partial<RunLabels> {
   /** Provider of the model. */
   readonly provider?: string | null;
   /** Model. */

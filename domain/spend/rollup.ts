@@ -6,13 +6,12 @@
  *
  * @module
  */
-import type { ModelUsage } from "../runs/model_usage.ts";
+import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
 import type { RunStatus } from "../runs/run.ts";
 import {
   type Contribution,
   EMPTY_MEASURES,
   type Measures,
-  type ModelName,
   type RunLabels,
 } from "../runs/contribution.ts";
 import { addCounts, isZero, subtractCounts } from "../core/sums.ts";

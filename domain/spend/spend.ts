@@ -4,11 +4,12 @@
  * @module
  */
 import { addCounts, addTo, isZero, subtractCounts, type Sums } from "../core/sums.ts";
-import { EMPTY_MEASURES, type Measures, type ModelName } from "../runs/contribution.ts";
+import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { firstOf } from "./first_of.ts";
 import { countsOf, NO_RUNS, type RollupKind, type RollupRow } from "./rollup.ts";
+import type { ModelName } from "../runs/model_usage.ts";
 import {
   daysOf,
   type Grouping,

@@ -5,7 +5,7 @@
  */
 import type { Parsed } from "../core/errors.ts";
 import { type Query, readQuery, refuseParameter } from "../core/query.ts";
-import type { ModelName } from "../runs/contribution.ts";
+import type { ModelName } from "../runs/model_usage.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
 import { dayOf, parseInstant } from "../core/time.ts";

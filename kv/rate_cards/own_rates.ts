@@ -6,9 +6,13 @@
 import { createHash } from "node:crypto";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/pricing/rate_body.ts";
+import {
+  isSameRate,
+  rateCapRefusal,
+  type RateSpec,
+  rowFields,
+} from "../../domain/pricing/rate_body.ts";
 import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts";
-import { rowFields } from "../../domain/pricing/rate_fields.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
@@ -125,12 +129,7 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
 }
 
 function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
-  const { provider, model, from, rates, tiers, batchPercent } = spec;
-  const id = `rate_${newRowName()}`;
-  const row: RateRow = {
-    ...{ id, source: "own", provider, model, from, rates, tiers },
-    ...batchPercent === undefined ? {} : { batchPercent },
-  };
+  const row: RateRow = { id: `rate_${newRowName()}`, source: "own", ...spec };
   return { row, createdAt: nowMs, createdBy: by, ...(note === undefined ? {} : { note }) };
 }
 

@@ -14,7 +14,6 @@ import {
   NAMES_BYTES_MAX,
   type RateCardStore,
 } from "../../domain/pricing/rate_card.ts";
-import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";
@@ -74,7 +73,7 @@ export function createRateCardStore(
   const loading = new Map<TeamId, Promise<LoadedCard>>();
   // Nearly all teams have no own rows and share one card.
   const namesBytesMax = memory.bytesMax("rate_cards") * NAMES_PART;
-  const unchanged = createRateCard([], DEFAULT_RATES, namesBytesMax);
+  const unchanged = createRateCard([], namesBytesMax);
   memory.register("rate_cards", () => unchanged.namesBytes);
 
   /** Reads cards of one team sequentially, so that frequent changes cause one read at a time. */

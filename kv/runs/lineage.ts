@@ -6,7 +6,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { LineageStore, RunLineage } from "../../domain/runs/lineage.ts";
+import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";

@@ -6,8 +6,8 @@
 import type { Team } from "../../domain/teams/team.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { DELETED } from "../../domain/runs/decide.ts";
-import type { AddedScore } from "../../domain/runs/added_scores.ts";
 import {
+  type AddedScore,
   decideScore,
   inOrder,
   type ScoreOutcome,

@@ -13,8 +13,7 @@ import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { readQuery, refuseParameter, refuseQuery } from "../../../domain/core/query.ts";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
-import { parseRate } from "../../../domain/pricing/rate_body.ts";
-import { rowFields } from "../../../domain/pricing/rate_fields.ts";
+import { parseRate, rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
@@ -146,7 +145,7 @@ function filterOf(provider: string | undefined, model: string | undefined) {
 }
 
 function providerOf(name: string): string {
-  return findProvider(DEFAULT_RATES, name) ?? name.toLowerCase();
+  return findProvider(name) ?? name.toLowerCase();
 }
 
 /** The call to find a price for. */

@@ -5,7 +5,7 @@ import { exactCount } from "../../../domain/core/exact_number.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import type { RunLineage } from "../../../domain/runs/lineage.ts";
+import type { RunLineage } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { StageProgress } from "../../../domain/runs/stages.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";

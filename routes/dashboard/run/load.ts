@@ -4,11 +4,10 @@ import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_c
 import { storedFacts } from "../../../domain/runs/event.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import type { EventPosition, PositionedEvent, RunPage } from "../../../domain/runs/event_page.ts";
-import type { RunLineage } from "../../../domain/runs/lineage.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import { reportedBy } from "../../../domain/runs/run.ts";
-import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
+import { isStated } from "../../../domain/runs/run.ts";
+import type { RunLineage, RunListRow, RunTrait } from "../../../domain/runs/list.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
@@ -81,7 +80,7 @@ export async function loadRun(
     calls: new Map(calls.flatMap((call) => call.eventId === null ? [] : [[call.eventId, call]])),
     ownCall: calls.find(({ eventId }) => eventId === null) ?? null,
     traits: traitsOf(page, run.cost.unpricedModels),
-    isStated: page.parts.opening?.kind === "heartbeat" && reportedBy(page.parts).cost !== undefined,
+    isStated: isStated(page.parts),
     end,
     isLive: run.status === "running" || run.cost.state === "pending",
     isAdmin: mayAdmin(principal),

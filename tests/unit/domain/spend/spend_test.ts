@@ -3,7 +3,6 @@ import {
   type Contribution,
   EMPTY_MEASURES,
   type Measures,
-  type ModelName,
 } from "../../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
@@ -15,6 +14,7 @@ import {
   type RollupKind,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
+import type { ModelName } from "../../../../domain/runs/model_usage.ts";
 import { firstOf } from "../../../../domain/spend/first_of.ts";
 import type { RunStatus } from "../../../../domain/runs/run.ts";
 import {
