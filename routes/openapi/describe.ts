@@ -4,9 +4,9 @@
  *
  * To add an endpoint:
  *
- * 1. Add an {@link Endpoint} to the list of its resource (`routes/api/<resource>/`). A new list is added to
- *    `routes/api/endpoints.ts`. Scope, credentials, rate headers and the errors of guards are derived from
- *    `method`, `path` and `access`.
+ * 1. Add an {@link Endpoint} under its id to the table of its resource (`routes/api/<resource>/`). A new
+ *    table is added to `routes/api/endpoints.ts`. Scope, credentials, rate headers and the errors of guards
+ *    are derived from `route` and `access`.
  * 2. `body` is the schema that the handler validates the body with. Bounds and patterns that other code
  *    enforces are added to that schema with `.meta({…})`. `bodyDescription` names the schema and adds a note
  *    for each field.
@@ -70,8 +70,7 @@ export interface Example {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  readonly status: number;
-  /** JSON as a value; anything else as text. */
+  /** First of the endpoint's responses: JSON as a value; anything else as text. */
   readonly answer: unknown;
   /** True for an endless stream: a test compares its beginning. */
   readonly endless?: boolean;
@@ -105,18 +104,27 @@ export interface Endpoint extends RouteRule {
   readonly example: Example;
 }
 
-/** An endpoint in the list of its resource. A GET is a `read` unless declared otherwise. */
+/** An endpoint in the table of its resource. A GET is a `read` unless declared otherwise. */
 type EndpointSpec =
-  & Omit<Endpoint, "tag" | "errors" | "method" | "idempotency">
+  & Omit<Endpoint, "id" | "tag" | "errors" | "method" | "path" | "idempotency">
   & { readonly errors?: readonly ErrorCode[] }
   & (
-    | { readonly method: "GET"; readonly idempotency?: Idempotency }
-    | { readonly method: Exclude<Endpoint["method"], "GET">; readonly idempotency: Idempotency }
+    | { readonly route: `GET ${string}`; readonly idempotency?: Idempotency }
+    | {
+      readonly route: `${Exclude<Endpoint["method"], "GET">} ${string}`;
+      readonly idempotency: Idempotency;
+    }
   );
 
-/** Completes the endpoints of a resource. */
-export function endpoints(tag: Tag, specs: readonly EndpointSpec[]): readonly Endpoint[] {
-  return specs.map((spec) => ({ errors: [], idempotency: "read", ...spec, tag }));
+/** Completes the endpoints of a resource, declared by their ids. */
+export function endpoints(
+  tag: Tag,
+  specs: Readonly<Record<string, EndpointSpec>>,
+): readonly Endpoint[] {
+  return Object.entries(specs).map(([id, { route, ...spec }]) => {
+    const [method, path] = route.split(" ") as [Endpoint["method"], string];
+    return { errors: [], idempotency: "read", ...spec, id, method, path, tag };
+  });
 }
 
 /** Resources, in the order of the document. */

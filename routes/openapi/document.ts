@@ -202,7 +202,7 @@ function answersPart({ access, answers, example, links }: Endpoint, parts: Parts
   const { book } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
-    const sample = status === example.status ? { example: example.answer } : {};
+    const sample = answer === answers[0] ? { example: example.answer } : {};
     const alternatives = Object.entries(also)
       .map(([name, alternative]) => [name, { schema: book.write(alternative) }]);
     const content = schema === undefined ? {} : {

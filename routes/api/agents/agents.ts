@@ -141,13 +141,11 @@ const pathFields = {
 };
 
 /** Agent endpoints. */
-export const AGENT_ENDPOINTS = endpoints("Agents", [
-  {
-    method: "GET",
-    path: "/v1/agents",
+export const AGENT_ENDPOINTS = endpoints("Agents", {
+  listAgents: {
+    route: "GET /v1/agents",
     access: teamKey("read"),
     handler: listAgents,
-    id: "listAgents",
     summary: "List agents",
     description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
       "shortly after its response.",
@@ -167,17 +165,14 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
       z.object({ agents: z.array(agent), cursor: nextCursor }).meta({ id: "AgentPage" }),
     ),
     example: {
-      status: 200,
       answer: { agents: [AGENT], cursor: null },
       needs: ["openRun", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/agents/:slug",
+  getAgent: {
+    route: "GET /v1/agents/:slug",
     access: teamKey("read"),
     handler: getAgent,
-    id: "getAgent",
     summary: "Read an agent",
     description: "Returns an agent. An unknown slug and another team's both return 404.",
     pathFields,
@@ -186,17 +181,14 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
     errors: ["not_found"],
     example: {
       path: { slug: "researcher" },
-      status: 200,
       answer: AGENT,
       needs: ["openRun", "finishRun"],
     },
   },
-  {
-    method: "PATCH",
-    path: "/v1/agents/:slug",
+  changeAgent: {
+    route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
     handler: changeAgent,
-    id: "changeAgent",
     summary: "Change an agent",
     description:
       "Fields that are not sent keep their values. The slug that clients send never changes, so " +
@@ -214,9 +206,8 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
     example: {
       path: { slug: "researcher" },
       body: { name: "Researcher", notes: "Ask Ada." },
-      status: 200,
       answer: { ...AGENT, name: "Researcher", notes: "Ask Ada." },
       needs: ["openRun", "finishRun"],
     },
   },
-]);
+});

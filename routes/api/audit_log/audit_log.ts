@@ -74,13 +74,11 @@ const entry = z.object({
 }).meta({ id: "AuditEntry" });
 
 /** Audit log endpoint. */
-export const AUDIT_ENDPOINTS = endpoints("Audit log", [
-  {
-    method: "GET",
-    path: "/v1/audit",
+export const AUDIT_ENDPOINTS = endpoints("Audit log", {
+  listAudit: {
+    route: "GET /v1/audit",
     access: teamKeyOrOperator("admin"),
     handler: listAudit,
-    id: "listAudit",
     summary: "Read the audit log",
     description:
       "Lists changes of credentials, the team and its rate card, repricing jobs and deletions, " +
@@ -98,7 +96,6 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", [
       z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
     ),
     example: {
-      status: 200,
       answer: {
         entries: [{
           at: "2026-11-21T12:00:00.000Z",
@@ -113,4 +110,4 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", [
       needs: ["createKey"],
     },
   },
-]);
+});

@@ -139,13 +139,11 @@ const JOB = {
 };
 
 /** Deletion endpoints. */
-export const DELETION_ENDPOINTS = endpoints("Deletions", [
-  {
-    method: "DELETE",
-    path: "/v1/runs/:id",
+export const DELETION_ENDPOINTS = endpoints("Deletions", {
+  deleteRun: {
+    route: "DELETE /v1/runs/:id",
     access: teamKey("admin"),
     handler: deleteRun,
-    id: "deleteRun",
     summary: "Delete a run",
     description:
       "Deletes a run with all its data and its share of the spend. Its events still count towards " +
@@ -162,7 +160,6 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     idempotency: "target",
     example: {
       path: { id: RUN },
-      status: 200,
       answer: {
         id: RUN,
         deleted_at: "2026-11-21T12:00:00.000Z",
@@ -174,12 +171,10 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
       needs: ["openRun"],
     },
   },
-  {
-    method: "DELETE",
-    path: "/v1/customers/:customer_id",
+  deleteCustomer: {
+    route: "DELETE /v1/customers/:customer_id",
     access: teamKey("admin"),
     handler: deleteCustomer,
-    id: "deleteCustomer",
     summary: "Delete a customer's runs",
     description:
       "Deletes all runs of a customer, and the spend that remains of its expired runs. " +
@@ -207,22 +202,19 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     idempotency: "target",
     example: {
       path: { customer_id: "acme" },
-      status: 200,
       answer: JOB,
       needs: ["openRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/deletions/:id",
+  getDeletion: {
+    route: "GET /v1/deletions/:id",
     access: teamKey("admin"),
     handler: getDeletion,
-    id: "getDeletion",
     summary: "Read a customer's deletion",
     description: "Returns the progress and the result of a deletion, for 30 days.",
     pathFields: { id: jobId.describe("The id in the response to the call that started it.") },
     answers: ok("The current state of the job.", job),
     errors: ["not_found"],
-    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["deleteCustomer"] },
+    example: { path: { id: JOB.id }, answer: JOB, needs: ["deleteCustomer"] },
   },
-]);
+});

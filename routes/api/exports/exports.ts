@@ -137,13 +137,11 @@ const SHARED =
   "concurrently. ";
 
 /** Export endpoints. */
-export const EXPORT_ENDPOINTS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/runs.ndjson",
+export const EXPORT_ENDPOINTS = endpoints("Runs", {
+  exportRuns: {
+    route: "GET /v1/runs.ndjson",
     access: teamKey("read"),
     handler: exportRuns("ndjson"),
-    id: "exportRuns",
     summary: "Export runs as NDJSON",
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
@@ -158,17 +156,14 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      status: 200,
       answer: `{"id":"${RUN}","kind":"run","agent":"researcher",…`,
       needs: NEEDS,
     },
   },
-  {
-    method: "GET",
-    path: "/v1/runs.csv",
+  exportRunsAsCsv: {
+    route: "GET /v1/runs.csv",
     access: teamKey("read"),
     handler: exportRuns("csv"),
-    id: "exportRunsAsCsv",
     summary: "Export runs as CSV",
     description: SHARED +
       "CSV as in RFC 4180, with the column names on the first line. Client-supplied text that a " +
@@ -185,9 +180,8 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      status: 200,
       answer: `id,kind,agent,status,started_at,…`,
       needs: NEEDS,
     },
   },
-]);
+});

@@ -41,13 +41,11 @@ const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
 /** Feed endpoints. */
-export const FEED_ENDPOINTS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/changes",
+export const FEED_ENDPOINTS = endpoints("Runs", {
+  listChanges: {
+    route: "GET /v1/changes",
     access: teamKey("read"),
     handler: listChanges,
-    id: "listChanges",
     summary: "Follow changes",
     description:
       "Returns every run once, at its latest change, in change order. A client that continues with " +
@@ -64,7 +62,6 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { limit: "10" },
-      status: 200,
       answer: {
         changes: [{
           cursor: "YzM",
@@ -76,12 +73,10 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/live",
+  followLive: {
+    route: "GET /v1/live",
     access: teamKey("read"),
     handler: followLive,
-    id: "followLive",
     summary: "Stream changes live",
     description: `Server-sent events: ${EVENTS}. Each has the run as in lists in \`data\` and a ` +
       "cursor of the feed in `id`. If one change causes several events, only the last has the " +
@@ -118,9 +113,8 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { status: "failed" },
-      status: 200,
       answer: "retry: 2000\nid: YzA\n\n",
       endless: true,
     },
   },
-]);
+});

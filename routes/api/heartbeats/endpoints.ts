@@ -70,13 +70,11 @@ const pingQuery = {
 };
 
 /** Endpoints that record a complete run in one call, as JSON or from a shell. */
-export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
-  {
-    method: "POST",
-    path: "/v1/heartbeats",
+export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
+  sendHeartbeat: {
+    route: "POST /v1/heartbeats",
     access: KEY_OR_TOKEN,
     handler: sendHeartbeat,
-    id: "sendHeartbeat",
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
       "`id` closes it. The first close wins, and nothing reopens a run. Returns 409 when the `id` " +
@@ -115,7 +113,6 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
         input_tokens: 1200,
         output_tokens: 340,
       },
-      status: 202,
       answer: {
         id: RUN,
         agent: "nightly",
@@ -128,12 +125,10 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
       },
     },
   },
-  {
-    method: "GET",
-    path: "/v1/ping",
+  ping: {
+    route: "GET /v1/ping",
     access: KEY_OR_TOKEN,
     handler: ping,
-    id: "ping",
     summary: "Record a complete run from a shell",
     description: "Sends a heartbeat as query parameters. The response is JSON if `Accept` lists " +
       "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
@@ -157,6 +152,6 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     errorsAsText: true,
     idempotency: "id",
-    example: { query: { agent: "nightly", exit_code: "0" }, status: 200, answer: "OK\n" },
+    example: { query: { agent: "nightly", exit_code: "0" }, answer: "OK\n" },
   },
-]);
+});

@@ -181,13 +181,11 @@ const SUCCESSOR = {
 };
 
 /** Credential endpoints. */
-export const KEY_ENDPOINTS = endpoints("Credentials", [
-  {
-    method: "POST",
-    path: "/v1/keys",
+export const KEY_ENDPOINTS = endpoints("Credentials", {
+  createKey: {
+    route: "POST /v1/keys",
     access: teamKey("admin"),
     handler: createKey,
-    id: "createKey",
     summary: "Create a credential",
     description:
       "Creates a team key with scopes (only `ingest` by default), or a ping token for one " +
@@ -199,16 +197,13 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     idempotency: "none",
     example: {
       body: { kind: "ping_token", name: "backup host", agent: "nightly" },
-      status: 201,
       answer: { ...KEY, secret: "ping_eu_6b1f0c9d2e8a47f3b5d09c7e1a2f4d68" },
     },
   },
-  {
-    method: "GET",
-    path: "/v1/keys",
+  listKeys: {
+    route: "GET /v1/keys",
     access: teamKey("admin"),
     handler: listKeys,
-    id: "listKeys",
     summary: "List credentials",
     description:
       "Oldest first, including revoked and replaced credentials, without secrets. With " +
@@ -225,18 +220,15 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     ),
     example: {
       query: { agent: "nightly" },
-      status: 200,
       answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },
       needs: ["createKey"],
     },
   },
-  {
-    method: "POST",
-    path: "/v1/keys/:id/rotate",
+  rotateKey: {
+    route: "POST /v1/keys/:id/rotate",
     access: teamKey("admin"),
     mayLackBody: true,
     handler: rotateKey,
-    id: "rotateKey",
     summary: "Rotate a credential",
     description:
       "Creates a credential with the same name and scopes or agent. It works immediately, and the " +
@@ -255,17 +247,14 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     example: {
       path: { id: KEY.id },
       body: { overlap_hours: 48 },
-      status: 201,
       answer: SUCCESSOR,
       needs: ["createKey"],
     },
   },
-  {
-    method: "DELETE",
-    path: "/v1/keys/:id",
+  revokeKey: {
+    route: "DELETE /v1/keys/:id",
     access: teamKey("admin"),
     handler: revokeKey,
-    id: "revokeKey",
     summary: "Revoke a credential",
     description: "The credential stops working immediately in this process and within 10 seconds " +
       "in others. A repeat changes nothing.",
@@ -275,9 +264,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     idempotency: "target",
     example: {
       path: { id: KEY.id },
-      status: 200,
       answer: { ...KEY, revoked_at: "2026-11-21T12:00:00.000Z" },
       needs: ["createKey"],
     },
   },
-]);
+});

@@ -125,13 +125,11 @@ const OWN_ROW = {
 };
 
 /** Rate card endpoints. */
-export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
-  {
-    method: "GET",
-    path: "/v1/rate-card",
+export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
+  listRates: {
+    route: "GET /v1/rate-card",
     access: teamKey("admin"),
     handler: listRates,
-    id: "listRates",
     summary: "List prices",
     description: "Returns all of the team's own rows, and one page of the default rows.",
     query: {
@@ -145,7 +143,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     answers: tagged("The rate card.", card),
     example: {
       query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
-      status: 200,
       answer: {
         own: [],
         default: [ROW],
@@ -154,12 +151,10 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
       },
     },
   },
-  {
-    method: "PUT",
-    path: "/v1/rate-card",
+  putRate: {
+    route: "PUT /v1/rate-card",
     access: teamKey("admin"),
     handler: putRate,
-    id: "putRate",
     summary: "Set a price",
     description:
       "`provider`, `model` and `effective_from` identify the row. Returns 202 when the " +
@@ -178,16 +173,13 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
         output_usd_per_million: 4,
         note: "contract of November",
       },
-      status: 202,
       answer: OWN_ROW,
     },
   },
-  {
-    method: "GET",
-    path: "/v1/rate-card/match",
+  matchRate: {
+    route: "GET /v1/rate-card/match",
     access: teamKey("admin"),
     handler: matchRate,
-    id: "matchRate",
     summary: "Find the price of a call",
     description: "Returns the row that would price a call, and how its model's name was matched.",
     query: {
@@ -200,7 +192,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     errors: ["missing_field"],
     example: {
       query: { provider: "anthropic", model: "claude-haiku-4-5" },
-      status: 200,
       answer: {
         provider: "anthropic",
         model: "claude-haiku-4-5",
@@ -210,12 +201,10 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
       },
     },
   },
-  {
-    method: "DELETE",
-    path: "/v1/rate-card/:id",
+  deleteRate: {
+    route: "DELETE /v1/rate-card/:id",
     access: teamKey("admin"),
     handler: deleteRate,
-    id: "deleteRate",
     summary: "Delete a price",
     description:
       "Deletes an own row; calls that it priced keep their price. Any other id returns " +
@@ -224,6 +213,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
-    example: { path: { id: OWN_ROW.id }, status: 200, answer: OWN_ROW, needs: ["putRate"] },
+    example: { path: { id: OWN_ROW.id }, answer: OWN_ROW, needs: ["putRate"] },
   },
-]);
+});

@@ -89,13 +89,11 @@ const report = z.object({
 }).meta({ id: "RefusalReport" });
 
 /** Endpoint of refused calls. */
-export const REFUSAL_ENDPOINTS = endpoints("Refusals", [
-  {
-    method: "GET",
-    path: "/v1/refusals",
+export const REFUSAL_ENDPOINTS = endpoints("Refusals", {
+  listRefusals: {
+    route: "GET /v1/refusals",
     access: teamKey("read"),
     handler: listRefusals,
-    id: "listRefusals",
     summary: "List rejected requests",
     description:
       "Requests with a valid credential of the team that were answered with 4xx, except reads that " +
@@ -108,7 +106,6 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", [
     answers: ok("Counts by hour, and the latest refused calls.", report),
     example: {
       query: { hours: "24" },
-      status: 200,
       answer: {
         from: "2026-11-20T13:00:00.000Z",
         to: "2026-11-21T12:00:00.000Z",
@@ -118,4 +115,4 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", [
       },
     },
   },
-]);
+});

@@ -126,13 +126,11 @@ const JOB = {
 };
 
 /** Repricing endpoints. */
-export const REPRICE_ENDPOINTS = endpoints("Rate card", [
-  {
-    method: "POST",
-    path: "/v1/rate-card/reprice",
+export const REPRICE_ENDPOINTS = endpoints("Rate card", {
+  startReprice: {
+    route: "POST /v1/rate-card/reprice",
     access: teamKey("admin"),
     handler: startReprice,
-    id: "startReprice",
     summary: "Reprice stored calls",
     description: "Applies the current rate card to each call of the model, and to each heartbeat " +
       "priced by its tokens. Starts a job and waits up to 2 seconds for its completion. Returns " +
@@ -151,33 +149,28 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     idempotency: "content",
     example: {
       body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
-      status: 202,
       answer: JOB,
       needs: ["openRun", "appendEvents", "finishRun", "putRate"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/rate-card/reprice",
+  listReprices: {
+    route: "GET /v1/rate-card/reprice",
     access: teamKey("admin"),
     handler: listReprices,
-    id: "listReprices",
     summary: "List repricing jobs",
     description: "Newest first; the last 100 completed jobs are kept.",
     answers: ok("The team's jobs.", z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" })),
-    example: { status: 200, answer: { jobs: [JOB] }, needs: ["startReprice"] },
+    example: { answer: { jobs: [JOB] }, needs: ["startReprice"] },
   },
-  {
-    method: "GET",
-    path: "/v1/rate-card/reprice/:id",
+  getReprice: {
+    route: "GET /v1/rate-card/reprice/:id",
     access: teamKey("admin"),
     handler: getReprice,
-    id: "getReprice",
     summary: "Read a repricing job",
     description: "Returns the progress of the job, and its result.",
     pathFields: { id: jobId.describe("The job's id.") },
     answers: ok("The current state of the job.", job),
     errors: ["not_found"],
-    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["startReprice"] },
+    example: { path: { id: JOB.id }, answer: JOB, needs: ["startReprice"] },
   },
-]);
+});

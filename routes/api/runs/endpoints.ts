@@ -21,13 +21,11 @@ const eventsBody = z.object({ events: z.array(eventItem).max(EVENTS_PER_BATCH_MA
   .meta({ id: "EventBatch" });
 
 /** Endpoints that open a run, append events, finish it, and add scores. */
-export const RUN_ENDPOINTS = endpoints("Runs", [
-  {
-    method: "POST",
-    path: "/v1/runs",
+export const RUN_ENDPOINTS = endpoints("Runs", {
+  openRun: {
+    route: "POST /v1/runs",
     access: teamKey("ingest"),
     handler: openRun,
-    id: "openRun",
     summary: "Open a run",
     description: "Clients may send the run's events and finish without waiting for the response; " +
       "they may arrive first. Returns 200 with the current status when the run is stored with the " +
@@ -58,7 +56,6 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
         customer_id: "acme",
         metadata: { env: "prod" },
       },
-      status: 202,
       answer: {
         id: RUN,
         agent: "researcher",
@@ -68,13 +65,11 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
       },
     },
   },
-  {
-    method: "POST",
-    path: "/v1/runs/:id/events",
+  appendEvents: {
+    route: "POST /v1/runs/:id/events",
     access: teamKey("ingest"),
     bodyShape: "events",
     handler: appendEvents,
-    id: "appendEvents",
     summary: "Append events",
     description:
       "Stores a batch atomically: one invalid event rejects the batch. The run need not be open yet " +
@@ -105,16 +100,13 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
           },
         }],
       },
-      status: 202,
       answer: { accepted: 1, duplicates: 0 },
     },
   },
-  {
-    method: "POST",
-    path: "/v1/runs/:id/finish",
+  finishRun: {
+    route: "POST /v1/runs/:id/finish",
     access: teamKey("ingest"),
     handler: finishRun,
-    id: "finishRun",
     summary: "Finish a run",
     description:
       "The first finish wins: every later one returns the record of the first, whatever " +
@@ -141,7 +133,6 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
         output: { answer: 42 },
         scores: { quality: 0.9 },
       },
-      status: 202,
       answer: {
         id: RUN,
         status: "success",
@@ -153,12 +144,10 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
       needs: ["openRun"],
     },
   },
-  {
-    method: "POST",
-    path: "/v1/runs/:id/scores",
+  addScore: {
+    route: "POST /v1/runs/:id/scores",
     access: teamKey("ingest"),
     handler: addScore,
-    id: "addScore",
     summary: "Add a score",
     description:
       "Adds a score at any time: the run may be open, closed, or not stored yet. Returns " +
@@ -176,7 +165,6 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
     example: {
       path: { id: RUN },
       body: { id: SCORE, name: "helpful", value: true, source: "review" },
-      status: 202,
       answer: {
         id: SCORE,
         run_id: RUN,
@@ -187,4 +175,4 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
       },
     },
   },
-]);
+});

@@ -86,13 +86,11 @@ export const RUN_FILTERS = {
 };
 
 /** Endpoint of the run list. */
-export const RUN_LISTS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/runs",
+export const RUN_LISTS = endpoints("Runs", {
+  listRuns: {
+    route: "GET /v1/runs",
     access: teamKey("read"),
     handler: listRuns,
-    id: "listRuns",
     summary: "List runs",
     description:
       "A run must match all filters. Partial ids and `(unattributed)` are not indexed: " +
@@ -108,7 +106,6 @@ export const RUN_LISTS = endpoints("Runs", [
     answers: ok("A page of runs.", page),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
-      status: 200,
       answer: {
         runs: [ROW],
         cursor: null,
@@ -118,4 +115,4 @@ export const RUN_LISTS = endpoints("Runs", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-]);
+});

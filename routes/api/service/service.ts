@@ -86,39 +86,33 @@ const notModified: AnswerDescription = {
 };
 
 /** Health, metrics and documentation endpoints. */
-export const SERVICE_ENDPOINTS = endpoints("Service", [
-  {
-    method: "GET",
-    path: "/healthz",
+export const SERVICE_ENDPOINTS = endpoints("Service", {
+  getHealth: {
+    route: "GET /healthz",
     access: null,
     mayLackHost: true,
     handler: getHealth,
-    id: "getHealth",
     summary: "Check liveness",
     description: "Returns 200 while the process is running.",
     answers: ok("Running.", z.object({ status: z.literal("ok") }).meta({ id: "Health" })),
-    example: { status: 200, answer: { status: "ok" } },
+    example: { answer: { status: "ok" } },
   },
-  {
-    method: "GET",
-    path: "/readyz",
+  getReadiness: {
+    route: "GET /readyz",
     access: null,
     mayLackHost: true,
     handler: getReadiness,
-    id: "getReadiness",
     summary: "Check readiness",
     description: "Returns 200 while the store responds and the process is not shutting down.",
     answers: ok("Ready.", z.object({ status: z.literal("ready") }).meta({ id: "Readiness" })),
     errors: ["storage_unavailable", "shutting_down"],
-    example: { status: 200, answer: { status: "ready" } },
+    example: { answer: { status: "ready" } },
   },
-  {
-    method: "GET",
-    path: "/metrics",
+  getMetrics: {
+    route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
     handler: getMetrics,
-    id: "getMetrics",
     summary: "Read metrics for Prometheus",
     description:
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
@@ -131,14 +125,12 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
       type: "text/plain",
     }],
     errors: ["storage_unavailable"],
-    example: { status: 200, answer: "# HELP runledger_http_requests_total …" },
+    example: { answer: "# HELP runledger_http_requests_total …" },
   },
-  {
-    method: "GET",
-    path: "/openapi.json",
+  getDescription: {
+    route: "GET /openapi.json",
     access: null,
     handler: getDescription,
-    id: "getDescription",
     summary: "Read the OpenAPI document",
     description: "This API as an OpenAPI 3.1 document, generated from the schemas that validate " +
       "requests.",
@@ -152,14 +144,12 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
       },
       notModified,
     ],
-    example: { status: 200, answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
+    example: { answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
   },
-  {
-    method: "GET",
-    path: "/docs",
+  getDocs: {
+    route: "GET /docs",
     access: null,
     handler: getDocs,
-    id: "getDocs",
     summary: "Read the documentation page",
     description: "This API as an HTML page without scripts or external resources.",
     headers: ifNoneMatch,
@@ -173,6 +163,6 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
       },
       notModified,
     ],
-    example: { status: 200, answer: "<!DOCTYPE html>…" },
+    example: { answer: "<!DOCTYPE html>…" },
   },
-]);
+});

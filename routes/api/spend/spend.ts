@@ -187,13 +187,11 @@ const SUMS = {
 };
 
 /** Spend and usage endpoints. */
-export const SPEND_ENDPOINTS = endpoints("Spend", [
-  {
-    method: "GET",
-    path: "/v1/spend",
+export const SPEND_ENDPOINTS = endpoints("Spend", {
+  getSpend: {
+    route: "GET /v1/spend",
     access: teamKey("read"),
     handler: getSpend,
-    id: "getSpend",
     summary: "Aggregate spend",
     description:
       "Aggregates the cost of runs by day, agent, model or another attribute. A run must " +
@@ -211,7 +209,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     answers: ok("The current aggregates.", spend),
     example: {
       query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
-      status: 200,
       answer: {
         from: "2026-11-01",
         to: "2026-11-30",
@@ -223,12 +220,10 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/spend/unpriced",
+  getUnpriced: {
+    route: "GET /v1/spend/unpriced",
     access: teamKey("read"),
     handler: getUnpriced,
-    id: "getUnpriced",
     summary: "List models without a price",
     description:
       "Models with the most tokens first, each with an estimated cost at the rates of the " +
@@ -237,7 +232,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     answers: ok("The models.", unpriced),
     example: {
       query: { from: "2026-11-01", to: "2026-11-30" },
-      status: 200,
       answer: {
         from: "2026-11-01",
         to: "2026-11-30",
@@ -247,12 +241,10 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       },
     },
   },
-  {
-    method: "GET",
-    path: "/v1/usage",
+  getUsage: {
+    route: "GET /v1/usage",
     access: teamKey("read"),
     handler: getUsage,
-    id: "getUsage",
     summary: "Read monthly usage",
     description: "Returns how many of the plan's events the team has used. The quota is not " +
       "enforced: events beyond it are neither refused nor charged.",
@@ -265,7 +257,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     answers: tagged("Usage of the month.", usage),
     example: {
       query: { month: "2026-11" },
-      status: 200,
       answer: {
         month: "2026-11",
         used: 3,
@@ -280,4 +271,4 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-]);
+});

@@ -125,13 +125,11 @@ const page = { limit: limitOf(ADMIN_PER_PAGE, "teams"), cursor: cursorOf("cursor
 const SECRET_ONCE = "Created. The secret is returned only once.";
 
 /** Team endpoints for the operator. */
-export const TEAM_ENDPOINTS = endpoints("Teams", [
-  {
-    method: "POST",
-    path: "/v1/teams",
+export const TEAM_ENDPOINTS = endpoints("Teams", {
+  createTeam: {
+    route: "POST /v1/teams",
     access: OPERATOR_ONLY,
     handler: createTeam,
-    id: "createTeam",
     summary: "Create a team",
     description: "Creates a team and its first key, which has every scope.",
     body: bodyDescription(newTeamBody, "TeamRequest", {
@@ -145,16 +143,13 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     idempotency: "none",
     example: {
       body: { name: "Acme", tier: "team", owner_email: "owner@example.com" },
-      status: 201,
       answer: { ...TEAM, key: KEY },
     },
   },
-  {
-    method: "POST",
-    path: "/v1/teams/:id/keys",
+  createTeamKey: {
+    route: "POST /v1/teams/:id/keys",
     access: OPERATOR_ONLY,
     handler: createTeamKey,
-    id: "createTeamKey",
     summary: "Create a credential for a team",
     description: "Restores access for a team that lost all its keys.",
     pathFields,
@@ -165,17 +160,14 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     example: {
       path: { id: TEAM.id },
       body: { kind: "api_key", name: "way back", scopes: ["admin"] },
-      status: 201,
       answer: { ...KEY, name: "way back", scopes: ["admin"] },
       needs: ["createTeam"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/teams",
+  listTeams: {
+    route: "GET /v1/teams",
     access: OPERATOR_ONLY,
     handler: listTeams,
-    id: "listTeams",
     summary: "List teams",
     description: "Lists all teams, ordered by id.",
     query: page,
@@ -183,27 +175,23 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
       "A page of teams.",
       z.object({ teams: z.array(team), cursor: nextCursor }).meta({ id: "TeamPage" }),
     ),
-    example: { status: 200, answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
+    example: { answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
   },
-  {
-    method: "GET",
-    path: "/v1/teams/:id",
+  getTeam: {
+    route: "GET /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: getTeam,
-    id: "getTeam",
     summary: "Read a team",
     description: "Returns the team's settings, but none of its data.",
     pathFields,
     answers: ok("The team.", team),
     errors: ["not_found"],
-    example: { path: { id: TEAM.id }, status: 200, answer: TEAM, needs: ["createTeam"] },
+    example: { path: { id: TEAM.id }, answer: TEAM, needs: ["createTeam"] },
   },
-  {
-    method: "PATCH",
-    path: "/v1/teams/:id",
+  changeTeam: {
+    route: "PATCH /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: changeTeam,
-    id: "changeTeam",
     summary: "Change a team",
     description:
       "Fields that are not sent keep their values. The change takes effect immediately in " +
@@ -225,9 +213,8 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     example: {
       path: { id: TEAM.id },
       body: { name: "Acme Ltd", rate: { sustained: 50, burst: 100 } },
-      status: 200,
       answer: { ...TEAM, name: "Acme Ltd", rate: { sustained: 50, burst: 100 } },
       needs: ["createTeam"],
     },
   },
-]);
+});
