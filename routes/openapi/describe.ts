@@ -159,18 +159,23 @@ export function bodyDescription<T>(
   return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
 }
 
+/** Type of a body, such as a `Wire`. */
+interface Body {
+  readonly schema: z.ZodType;
+}
+
 /** The single 200 response of an operation. */
-export function ok(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+export function ok(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [{ status: 200, description, schema }];
 }
 
 /** The single 201 response of an operation that returns a secret. */
-export function created(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+export function created(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
 }
 
 /** Responses of a conditional read, which takes the header `ifNoneMatch`. */
-export function tagged(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+export function tagged(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [
     { status: 200, description, schema, headers: ["ETag"] },
     {
@@ -186,7 +191,7 @@ export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runled
 
 /** Responses of an idempotent write: 202 for the first, 200 for every repeat. */
 export function written(
-  schema: z.ZodType,
+  { schema }: Body,
   headers: readonly HeaderName[] = [],
 ): readonly AnswerDescription[] {
   return [

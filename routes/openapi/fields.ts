@@ -14,12 +14,6 @@ export function idOf(prefix: string) {
 /** An id minted by the server, such as a job's. */
 export const jobId = z.string().meta({ pattern: "^[0-9A-HJKMNP-TV-Z]{26}$" });
 
-/** An instant in responses. */
-export const instantField = z.string().meta({
-  format: "date-time",
-  pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
-});
-
 /** An instant in requests: RFC 3339 with any offset. */
 export const sentInstantField = z.string().meta({ format: "date-time" });
 

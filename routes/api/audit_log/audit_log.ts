@@ -1,49 +1,27 @@
 /** `GET /v1/audit`: the audit log of a team. */
 import type { Handler } from "../../http/admission.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import {
   AUDIT_ACTIONS,
   type AuditPlace,
   parseAuditQuery,
   type ReadAuditEntry,
 } from "../../../domain/teams/audit_log.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
-import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import {
-  anyObject,
-  cursorOf,
-  instantField,
-  jobId,
-  limitOf,
-  nextCursor,
-  sentInstantField,
-} from "../../openapi/fields.ts";
+import { cursorOf, jobId, limitOf, sentInstantField } from "../../openapi/fields.ts";
+import { anyObject, instant, object, oneOf, page, text, wire } from "../../openapi/wire.ts";
 
 const listAudit: Handler = async (c, { auditLog }) => {
   const query = parseAuditQuery(queryOf(c), parseAuditCursor);
   if (!query.ok) return fail(c, query.problem);
   const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
   const cursor = next === null ? null : auditCursor(next);
-  return answer(c, 200, rawOf({ entries: entries.map(entryFields), cursor }));
+  return answer(c, 200, auditPage.write({ items: entries, cursor }));
 };
-
-function entryFields(entry: ReadAuditEntry) {
-  const { at, team, actor, actorName, action, target, details } = entry;
-  return {
-    at: formatInstant(at),
-    team,
-    actor: { id: actor, name: actorName },
-    action,
-    target,
-    details,
-  };
-}
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -57,21 +35,24 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
   return at === undefined || name === undefined ? null : { at: Number(at), name };
 }
 
-const actor = z.object({
-  id: z.string().describe(
+const actor = object<ReadAuditEntry>("AuditActor", {
+  id: text(
+    ({ actor }) => actor,
     "Id of a credential; `operator`, or `settings` for changes at service start.",
   ),
-  name: z.string().nullable().describe("The credential's name."),
-}).meta({ id: "AuditActor" });
+  name: text.orNull(({ actorName }) => actorName, "The credential's name."),
+});
 
-const entry = z.object({
-  at: instantField,
-  team: jobId,
-  actor,
-  action: z.enum(AUDIT_ACTIONS),
-  target: z.string().describe("Id of the changed resource."),
-  details: anyObject.describe("The changed values; never a secret."),
-}).meta({ id: "AuditEntry" });
+const entry = object<ReadAuditEntry>("AuditEntry", {
+  at: instant(({ at }) => at),
+  team: wire(jobId)(({ team }) => team),
+  actor: actor((entry) => entry),
+  action: oneOf(AUDIT_ACTIONS)(({ action }) => action),
+  target: text(({ target }) => target, "Id of the changed resource."),
+  details: anyObject(({ details }) => details, "The changed values; never a secret."),
+});
+
+const auditPage = page("AuditPage", "entries", entry);
 
 /** Audit log endpoint. */
 export const AUDIT_ENDPOINTS = endpoints("Audit log", {
@@ -91,10 +72,7 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
       limit: limitOf(ADMIN_PER_PAGE, "entries"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok(
-      "A page of entries.",
-      z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
-    ),
+    answers: ok("A page of entries.", auditPage),
     example: {
       answer: {
         entries: [{

@@ -8,7 +8,13 @@ import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerStream, fail } from "../../http/answer.ts";
-import { EXPORT_COLUMNS, EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
+import {
+  EXPORT_COLUMNS,
+  EXPORT_FORMS,
+  exportEnd,
+  type ExportForm,
+  type ExportFormat,
+} from "./formats.ts";
 import { isStillLive } from "../../http/credential.ts";
 import { emptyStream } from "../../http/head.ts";
 import { paced } from "../../http/rate.ts";
@@ -19,9 +25,9 @@ import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { endpoints } from "../../openapi/describe.ts";
-import { count } from "../../openapi/fields.ts";
-import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
-import { RUN } from "../runs/describe_answers.ts";
+import { RUN_FILTERS } from "../runs/endpoints_list.ts";
+import { exportedRun } from "../runs/run_json.ts";
+import { RUN } from "../runs/examples.ts";
 
 /** Runs read per page. */
 const RUNS_PER_PART = 100;
@@ -111,16 +117,6 @@ async function* partsOf(
   yield encoder.encode(form.tail(runs));
 }
 
-const exportedRun = runRow.extend({
-  cost_usd: z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" })
-    .describe("Dollars as decimal text, exact to the picodollar."),
-}).meta({ id: "ExportedRun" });
-
-const exportEnd = z.object({
-  end: z.literal(true),
-  runs: count.describe("Number of lines before this one."),
-}).meta({ id: "ExportEnd" });
-
 const tableRow = z.object(
   Object.fromEntries(EXPORT_COLUMNS.map((column) => [column, z.string()])),
 ).meta({
@@ -150,7 +146,7 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       description: "One JSON object per line.",
       schema: z.string(),
       type: "application/x-ndjson",
-      parts: { line: exportedRun, last_line: exportEnd },
+      parts: { line: exportedRun.schema, last_line: exportEnd.schema },
       headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],

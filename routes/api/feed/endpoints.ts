@@ -1,5 +1,5 @@
 /** Endpoints that follow runs as they change. */
-import { listChanges } from "./changes.ts";
+import { changePage, listChanges, skippedChanges } from "./changes.ts";
 import { followLive } from "./live.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
@@ -12,29 +12,10 @@ import {
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
-import { ROW } from "../runs/describe_answers.ts";
-import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
-
-const at = cursor.describe("Position of the change in the feed.");
-
-const deleted = z.object({ id: idOf("run"), deleted_at: instantField }).meta({ id: "RunDeletion" });
-
-const change = z.union([
-  z.object({ cursor: at, run: runRow }).meta({ id: "ChangedRun" }),
-  z.object({ cursor: at, deleted }).meta({ id: "GoneRun" }),
-]).meta({ id: "Change", description: "The current state of a run, or its deletion." });
-
-const skipped = z.object({
-  after: cursor.describe("The omitted changes follow this position in the feed."),
-  up_to: cursor.describe("Position of the last omitted change."),
-}).meta({ id: "SkippedChanges" });
-
-const page = z.object({
-  changes: z.array(change).describe("In change order."),
-  next_cursor: cursor.describe("Value of `after` for the next page."),
-  has_more: z.boolean().describe("True if there were more changes at the time of reading."),
-}).meta({ id: "ChangePage" });
+import { cursor, limitOf } from "../../openapi/fields.ts";
+import { ROW } from "../runs/examples.ts";
+import { RUN_FILTERS } from "../runs/endpoints_list.ts";
+import { runRow } from "../runs/run_json.ts";
 
 const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 
@@ -58,7 +39,7 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
         .describe("Seconds to wait for a change if there is none yet."),
     },
-    answers: ok("A page of the feed.", page),
+    answers: ok("A page of the feed.", changePage),
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { limit: "10" },
@@ -106,8 +87,8 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
       schema: z.string(),
       type: "text/event-stream",
       parts: {
-        ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow])),
-        "changes.skipped": skipped,
+        ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow.schema])),
+        "changes.skipped": skippedChanges.schema,
       },
     }],
     errors: ["rate_limit", "overloaded"],

@@ -9,18 +9,28 @@ import {
 } from "../../../domain/teams/credentials.ts";
 import { notFound } from "../../../domain/core/errors.ts";
 import { judgeId } from "../../../domain/core/ids.ts";
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { keyBody, parseKey } from "../../../domain/teams/new_key.ts";
 import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { parseRotation, rotateBody } from "../../../domain/teams/rotation.ts";
-import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, idOf, instantField, limitOf, nextCursor, slug } from "../../openapi/fields.ts";
+import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
+import {
+  type Fields,
+  id,
+  instant,
+  list,
+  object,
+  oneOf,
+  page,
+  text,
+  wire,
+} from "../../openapi/wire.ts";
 
 const createKey: Handler = (c, deps) => answerNewKey(deps, c, c.get("principal").team);
 
@@ -33,8 +43,8 @@ export async function answerNewKey(
   const spec = parseKey(c.get("body"));
   if (!spec.ok) return fail(c, spec.problem);
   const { credentialId } = c.get("principal");
-  const credential = await credentials.create(team, spec.value, credentialId);
-  return answerSecret(c, rawOf(newKeyFields(credential)));
+  const { record, secret } = await credentials.create(team, spec.value, credentialId);
+  return answerSecret(c, newKey.write({ ...record, secret }));
 }
 
 /** Answers with a secret, which no proxy may cache. */
@@ -46,14 +56,8 @@ const listKeys: Handler = async (c, { credentials }) => {
   const query = parseKeysQuery(queryOf(c), keyIdOf);
   if (!query.ok) return fail(c, query.problem);
   const { records, next } = await credentials.list(c.get("principal").team, query.value);
-  const json = rawOf({
-    keys: records.map(({ lastUsedAt, ...record }) => ({
-      ...keyFields(record),
-      last_used_at: formatInstantOrNull(lastUsedAt),
-    })),
-    cursor: next === null ? null : encodeCursor(next),
-  });
-  return answer(c, 200, json);
+  const cursor = next === null ? null : encodeCursor(next);
+  return answer(c, 200, keyPage.write({ items: records, cursor }));
 };
 
 const rotateKey: Handler = async (c, { credentials }) => {
@@ -66,14 +70,15 @@ const rotateKey: Handler = async (c, { credentials }) => {
     : null;
   if (rotated === null) return fail(c, NO_SUCH_KEY);
   if (!rotated.ok) return fail(c, rotated.problem);
-  return answerSecret(c, rawOf(newKeyFields(rotated.value)));
+  const { record, secret } = rotated.value;
+  return answerSecret(c, newKey.write({ ...record, secret }));
 };
 
 const revokeKey: Handler = async (c, { credentials }) => {
   const { team, credentialId } = c.get("principal");
   const id = c.req.param("id") ?? "";
   const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
-  return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, rawOf(keyFields(record)));
+  return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, key.write(record));
 };
 
 /** Returns whether a text is a key's id. Any other text may exceed the store's key length. */
@@ -89,31 +94,6 @@ export function keyIdOf(cursor: string): string | null {
 
 /** Identical for an unknown key and another team's. */
 export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
-
-/** Wire fields of a new credential, with its secret. */
-export function newKeyFields(
-  { record, secret }: { readonly record: CredentialRecord; readonly secret: string },
-) {
-  return { ...keyFields(record), secret };
-}
-
-/** Wire fields of a credential, without its secret. */
-function keyFields(record: CredentialRecord) {
-  const { id, name, grant, createdAt, revokedAt, endsAt, replacedBy, replaces } = record;
-  return {
-    id,
-    kind: grant.kind,
-    name,
-    ...(grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent }),
-    created_at: formatInstant(createdAt),
-    revoked_at: formatInstantOrNull(revokedAt),
-    ends_at: formatInstantOrNull(endsAt),
-    replaced_by: replacedBy ?? null,
-    replaces: replaces ?? null,
-  };
-}
-
-const CREDENTIAL_KINDS = ["api_key", "ping_token"] as const;
 
 const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
 
@@ -133,33 +113,49 @@ export const newCredentialBody = z.discriminatedUnion("kind", [
   },
 });
 
-const credential = {
-  id: idOf("key"),
-  kind: z.enum(CREDENTIAL_KINDS),
-  name: z.string(),
-  scopes: z.array(z.enum(SCOPES)).optional().describe("Team keys only."),
-  agent: z.string().optional().describe("Ping tokens only."),
-  created_at: instantField,
-  revoked_at: instantField.nullable().describe("Null unless revoked."),
-  ends_at: instantField.nullable().describe("When a rotated credential stops working; else null."),
-  replaced_by: idOf("key").nullable(),
-  replaces: idOf("key").nullable(),
+const FIELDS: Fields<CredentialRecord> = {
+  id: id("key")(({ id }) => id),
+  kind: oneOf(["api_key", "ping_token"])(({ grant }) => grant.kind),
+  name: text(({ name }) => name),
+  scopes: list(oneOf(SCOPES)).optional(
+    ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
+    "Team keys only.",
+  ),
+  agent: text.optional(
+    ({ grant }) => grant.kind === "ping_token" ? grant.agent : undefined,
+    "Ping tokens only.",
+  ),
+  created_at: instant(({ createdAt }) => createdAt),
+  revoked_at: instant.orNull(({ revokedAt }) => revokedAt, "Null unless revoked."),
+  ends_at: instant.orNull(
+    ({ endsAt }) => endsAt,
+    "When a rotated credential stops working; else null.",
+  ),
+  replaced_by: id("key").orNull(({ replacedBy }) => replacedBy),
+  replaces: id("key").orNull(({ replaces }) => replaces),
 };
 
-const key = z.object(credential).meta({ id: "Credential" });
+const key = object("Credential", FIELDS);
 
-const listedKey = z.object({
-  ...credential,
-  last_used_at: instantField.nullable()
-    .describe("Exact in the process that served the request, up to an hour old in others."),
-}).meta({ id: "ListedCredential" });
+const keyPage = page(
+  "CredentialPage",
+  "keys",
+  object<CredentialRecord & { readonly lastUsedAt: number | null }>("ListedCredential", {
+    ...FIELDS,
+    last_used_at: instant.orNull(
+      ({ lastUsedAt }) => lastUsedAt,
+      "Exact in the process that served the request, up to an hour old in others.",
+    ),
+  }),
+);
 
-/** Schema of a created credential. */
-export const newKey = z.object({
-  ...credential,
-  secret: z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" })
-    .describe("Returned only once."),
-}).meta({ id: "NewCredential" });
+const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
+
+/** A new credential with its secret. */
+export const newKey = object<CredentialRecord & { readonly secret: string }>("NewCredential", {
+  ...FIELDS,
+  secret: wire(secret)(({ secret }) => secret, "Returned only once."),
+});
 
 const KEY = {
   id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
@@ -213,11 +209,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       limit: limitOf(ADMIN_PER_PAGE, "credentials"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok(
-      "A page of credentials.",
-      z.object({ keys: z.array(listedKey), cursor: nextCursor })
-        .meta({ id: "CredentialPage" }),
-    ),
+    answers: ok("A page of credentials.", keyPage),
     example: {
       query: { agent: "nightly" },
       answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },

@@ -1,70 +1,12 @@
 /** Endpoints of `/v1/rate-card`. */
-import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
+import { card, deleteRate, listRates, match, matchRate, ownRow, putRate } from "./rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
 import { bodyDescription, endpoints, ok, tagged, written } from "../../openapi/describe.ts";
-import {
-  count,
-  cursorOf,
-  dollarsField,
-  ifNoneMatch,
-  instantField,
-  limitOf,
-  matchStep,
-  nextCursor,
-  sentInstantField,
-} from "../../openapi/fields.ts";
+import { cursorOf, ifNoneMatch, limitOf, sentInstantField } from "../../openapi/fields.ts";
 import { NOTES } from "../../openapi/json_schema.ts";
-
-const rates = {
-  input_usd_per_million: dollarsField,
-  output_usd_per_million: dollarsField,
-  cached_input_usd_per_million: dollarsField.nullable().describe("Null: the input rate applies."),
-  cache_write_usd_per_million: dollarsField.nullable().describe("Null: the input rate applies."),
-};
-
-const rowFields = {
-  id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
-  source: z.enum(["own", "default"]),
-  provider: z.string().nullable().describe("Null: matches any provider."),
-  model: z.string(),
-  effective_from: instantField.nullable().describe("Null: always in effect."),
-  ...rates,
-  tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
-    .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
-  batch_percent: z.number().meta({ type: "integer", minimum: 0, maximum: 100 }).nullable()
-    .describe("Percentage of all these rates for batch calls; null: no batch rate."),
-};
-
-const row = z.object(rowFields).meta({ id: "RateRow" });
-
-const ownRow = z.object({
-  ...rowFields,
-  created_at: instantField,
-  created_by: z.string().describe("Id of the credential that wrote the row."),
-  note: z.string().nullable(),
-}).meta({ id: "OwnRateRow" });
-
-const card = z.object({
-  own: z.array(ownRow).describe("All of the team's own rows that match."),
-  default: z.array(row).describe("One page of default rows, ordered by id."),
-  cursor: nextCursor,
-  default_source: z.object({ name: z.string(), version: z.string() }).meta({
-    id: "RateCardSource",
-  }),
-}).meta({ id: "RateCard" });
-
-const match = z.object({
-  provider: z.string().nullable(),
-  model: z.string(),
-  at: instantField,
-  matched_by: matchStep.nullable().describe(
-    "Lookup step that matched; null for a model without a price.",
-  ),
-  row: row.nullable(),
-}).meta({ id: "RateMatch" });
 
 const RATE_NOTES = {
   input_usd_per_million: "Dollars per million tokens, at most 6 decimals.",

@@ -1,5 +1,5 @@
 /** Endpoint of `GET /v1/runs`. */
-import { listRuns } from "./run_list.ts";
+import { listRuns, runPage } from "./run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -10,50 +10,8 @@ import {
   RUNS_WINDOW_HOURS,
 } from "../../../domain/runs/list_query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import {
-  cursorOf,
-  dayOrInstant,
-  instantField,
-  limitOf,
-  nextCursor,
-  runStatus,
-  slug,
-} from "../../openapi/fields.ts";
-import { ROW, runAnswer } from "./describe_answers.ts";
-
-/** A run in lists. */
-export const runRow = runAnswer.pick({
-  id: true,
-  kind: true,
-  agent: true,
-  status: true,
-  started_at: true,
-  finished_at: true,
-  received_at: true,
-  duration_ms: true,
-  flags: true,
-  customer_id: true,
-  feature: true,
-  cost_usd: true,
-  cost: true,
-  usage: true,
-}).extend({
-  has: z.array(z.enum(RUN_TRAITS)).describe("Values of the parameter `has` that apply to the run."),
-}).meta({ id: "RunRow" });
-
-const window = z.object({
-  from: instantField.nullable(),
-  to: instantField.nullable().describe("Exclusive."),
-  defaulted: z.boolean().describe("True if the default window was applied."),
-}).meta({ id: "RunWindow" });
-
-const page = z.object({
-  runs: z.array(runRow).describe("Newest first, by start and then id."),
-  cursor: nextCursor,
-  window: window.describe("Range of `started_at` that was searched; a null bound is open."),
-  searched_to: instantField.nullable()
-    .describe("Start time that the search reached, if the page ended before it was full."),
-}).meta({ id: "RunPage" });
+import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
+import { ROW } from "./examples.ts";
 
 const label = (whose: string) =>
   z.string().max(LABEL_CHARS_MAX).optional()
@@ -103,7 +61,7 @@ export const RUN_LISTS = endpoints("Runs", {
       limit: limitOf(RUNS_PER_PAGE, "runs"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok("A page of runs.", page),
+    answers: ok("A page of runs.", runPage),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
       answer: {

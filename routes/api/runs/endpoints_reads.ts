@@ -1,12 +1,13 @@
 /** Endpoints that read a run. */
-import { getRunCost } from "./run_cost.ts";
+import { getRunCost, runCost } from "./run_cost.ts";
 import { getRun } from "./when_final.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
-import { COST, EVENT, RECORD, RUN, runAnswer, runCost } from "./describe_answers.ts";
+import { COST, EVENT, RECORD, RUN } from "./examples.ts";
+import { runAnswer } from "./run_json.ts";
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
 

@@ -2,7 +2,6 @@
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { answer, answerText, fail } from "../../http/answer.ts";
 import {
   gauge,
@@ -16,17 +15,24 @@ import { monthOf } from "../../../domain/core/time.ts";
 import { staticResponse } from "../../http/static_response.ts";
 import { z } from "zod";
 import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
-import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
+import { ifNoneMatch } from "../../openapi/fields.ts";
+import { anyObject, object, wire } from "../../openapi/wire.ts";
+
+const health = statusOnly("Health", "ok");
+
+const readiness = statusOnly("Readiness", "ready");
+
+function statusOnly(id: string, status: string) {
+  return object(id, { status: wire(z.literal(status))(() => status) });
+}
 
 /** Liveness probe. */
-const getHealth: Handler = (c) => {
-  return answer(c, 200, rawOf({ status: "ok" }));
-};
+const getHealth: Handler = (c) => answer(c, 200, health.write(null));
 
 /** Readiness probe: the store responds, and the process is not shutting down. */
 const getReadiness: Handler = async (c, { ready, draining }) => {
   if (draining()) return fail(c, SHUTTING_DOWN);
-  if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));
+  if (await ready()) return answer(c, 200, readiness.write(null));
   return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
 };
 
@@ -94,7 +100,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     handler: getHealth,
     summary: "Check liveness",
     description: "Returns 200 while the process is running.",
-    answers: ok("Running.", z.object({ status: z.literal("ok") }).meta({ id: "Health" })),
+    answers: ok("Running.", health),
     example: { answer: { status: "ok" } },
   },
   getReadiness: {
@@ -104,7 +110,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     handler: getReadiness,
     summary: "Check readiness",
     description: "Returns 200 while the store responds and the process is not shutting down.",
-    answers: ok("Ready.", z.object({ status: z.literal("ready") }).meta({ id: "Readiness" })),
+    answers: ok("Ready.", readiness),
     errors: ["storage_unavailable", "shutting_down"],
     example: { answer: { status: "ready" } },
   },
@@ -139,7 +145,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       {
         status: 200,
         description: "The document.",
-        schema: anyObject,
+        schema: anyObject.schema,
         headers: ["ETag", "Cache-Control"],
       },
       notModified,
