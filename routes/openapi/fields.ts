@@ -27,26 +27,14 @@ export const dayOrInstant = z.union([sentInstantField, day])
 /** A month in UTC. */
 export const month = z.string().meta({ pattern: "^(19[7-9][0-9]|20[0-9]{2})-(0[1-9]|1[0-2])$" });
 
-/** A non-negative integer. */
-export const count = z.number().meta({ type: "integer", minimum: 0 });
-
 /** A non-negative integer in requests. */
 export const sentCountField = z.int().min(0);
-
-/** An amount in US dollars. */
-export const dollarsField = z.number().meta({ minimum: 0 });
-
-/** State of a job. */
-export const jobState = z.enum(["waiting", "running", "done"]);
 
 /** Status of a run in reads. */
 export const runStatus = z.enum(["running", ...FINISH_STATUSES]);
 
 /** Status of a run in heartbeats. */
 export const heartbeatStatus = z.enum(HEARTBEAT_STATUSES);
-
-/** Any JSON object. */
-export const anyObject = z.custom<object>().meta({ type: "object" });
 
 /** Any JSON value. */
 export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
@@ -86,9 +74,3 @@ export const traceparent = {
   traceparent: z.string().optional()
     .describe("W3C Trace Context: links a run that this call opens to the caller's trace."),
 };
-
-/** Cursor of the next page. */
-export const nextCursor = cursor.nullable()
-  .describe(
-    "Value for the parameter of the same name to get the next page; null on the last page.",
-  );

@@ -19,9 +19,14 @@ export interface Field<Source> {
 /** Fields by name, in the order of the object. */
 export type Fields<Source> = Readonly<Record<string, Field<Source>>>;
 
-/** Declares a field whose value `read` returns. */
+/** Keys of the properties that have values of a type. */
+type KeyOf<Source, Value> = {
+  [Key in keyof Source]-?: Source[Key] extends Value ? Key : never;
+}[keyof Source];
+
+/** Declares a field with the value of a property, or the one that a function returns. */
 type Declare<Value> = <Source>(
-  read: (source: Source) => Value,
+  from: KeyOf<Source, Value> | ((source: Source) => Value),
   description?: string,
 ) => Field<Source>;
 
@@ -46,10 +51,10 @@ export function wire<Value>(
 ): Wire<Value> {
   const declare =
     (type: () => z.ZodType, absent?: RawJson): Declare<Value | null | undefined> =>
-    (read, description) => ({
+    (from, description) => ({
       schema: description === undefined ? type() : type().describe(description),
       write: (source) => {
-        const value = read(source);
+        const value = typeof from === "function" ? from(source) : source[from] as Value;
         if (value === undefined) return absent;
         return value === null ? NULL : write(value);
       },
@@ -91,7 +96,7 @@ interface Page<Value> {
 export function page<Value>(id: string, items: string, item: Wire<Value>): Wire<Page<Value>> {
   return object(id, {
     [items]: list(item)((page: Page<Value>) => page.items),
-    cursor: nextCursor((page) => page.cursor),
+    cursor: nextCursor("cursor"),
   });
 }
 
@@ -144,10 +149,9 @@ export const sentJson: Wire<RawJson> = wire(anyValue, (json) => json);
 /** State of a job. */
 export const jobState = oneOf(["waiting", "running", "done"]);
 
-const NEXT_CURSOR =
-  "Value for the parameter of the same name to get the next page; null on the last page.";
-
-/** Declares the cursor of the next page. */
-export function nextCursor<Source>(read: (source: Source) => string | null): Field<Source> {
-  return wire<string>(cursor).orNull(read, NEXT_CURSOR);
-}
+/** Cursor of the next page. */
+export const nextCursor = wire(
+  cursor.nullable().describe(
+    "Value for the parameter of the same name to get the next page; null on the last page.",
+  ),
+);

@@ -72,9 +72,9 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
 }
 
 const agent = object<AgentRecord>("Agent", {
-  agent: text(({ agent }) => agent, "The slug."),
+  agent: text("agent", "The slug."),
   name: text(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
-  first_seen: instant(({ firstSeen }) => firstSeen, "Arrival of the call that created it."),
+  first_seen: instant("firstSeen", "Arrival of the call that created it."),
   last_seen: instant.orNull(
     ({ activity }) => activity?.lastSeen,
     "Latest arrival of a run's opening or close.",
@@ -92,8 +92,8 @@ const agent = object<AgentRecord>("Agent", {
   ),
   last_status: wire(runStatus).orNull(({ activity }) => activity?.lastRun?.status),
   last_started_at: instant.orNull(({ activity }) => activity?.lastRun?.startedAt),
-  notes: text.orNull(({ notes }) => notes),
-  archived: boolean(({ archived }) => archived),
+  notes: text.orNull("notes"),
+  archived: boolean("archived"),
 });
 
 const agentPage = page("AgentPage", "agents", agent);

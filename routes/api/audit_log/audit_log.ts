@@ -36,20 +36,17 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
 }
 
 const actor = object<ReadAuditEntry>("AuditActor", {
-  id: text(
-    ({ actor }) => actor,
-    "Id of a credential; `operator`, or `settings` for changes at service start.",
-  ),
-  name: text.orNull(({ actorName }) => actorName, "The credential's name."),
+  id: text("actor", "Id of a credential; `operator`, or `settings` for changes at service start."),
+  name: text.orNull("actorName", "The credential's name."),
 });
 
 const entry = object<ReadAuditEntry>("AuditEntry", {
-  at: instant(({ at }) => at),
-  team: wire(jobId)(({ team }) => team),
+  at: instant("at"),
+  team: wire(jobId)("team"),
   actor: actor((entry) => entry),
-  action: oneOf(AUDIT_ACTIONS)(({ action }) => action),
-  target: text(({ target }) => target, "Id of the changed resource."),
-  details: anyObject(({ details }) => details, "The changed values; never a secret."),
+  action: oneOf(AUDIT_ACTIONS)("action"),
+  target: text("target", "Id of the changed resource."),
+  details: anyObject("details", "The changed values; never a secret."),
 });
 
 const auditPage = page("AuditPage", "entries", entry);

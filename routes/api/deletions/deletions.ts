@@ -76,12 +76,12 @@ const NO_SUCH_DELETION = notFound(
 );
 
 const deletedRun = object<RunDeletion>("DeletedRun", {
-  id: id("run")(({ run }) => run),
-  deleted_at: instant(({ deletedAt }) => deletedAt),
+  id: id("run")("run"),
+  deleted_at: instant("deletedAt"),
   // A receipt of a call always names its credential.
   deleted_by: text(({ by }) => by as string, "Id of the credential that deleted the run."),
   runs: count(() => 1),
-  events: count(({ events }) => events),
+  events: count("events"),
   id_refused_until: instant(
     ({ deletedAt }) => deletedAt + TOMBSTONE_DAYS * DAY_MS,
     "Until then, writes with this id return 409.",
@@ -89,19 +89,19 @@ const deletedRun = object<RunDeletion>("DeletedRun", {
 });
 
 const customerDeletion = object<CustomerDeletion>("CustomerDeletion", {
-  id: wire(jobId)(({ id }) => id),
-  customer_id: text(({ customer }) => customer),
+  id: wire(jobId)("id"),
+  customer_id: text("customer"),
   state: jobState(
-    ({ state }) => state,
+    "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
-  runs: count(({ runs }) => runs, "Deleted runs; 0 until the job is `done`."),
-  runs_failed: count(({ failed }) => failed, "Runs that could not be read; they are not deleted."),
-  events: count(({ events }) => events, "Deleted events; 0 until the job is `done`."),
-  spend_days: count(({ days }) => days, "Deleted days of spend that remained of expired runs."),
-  created_at: instant(({ createdAt }) => createdAt),
-  created_by: text(({ createdBy }) => createdBy),
-  finished_at: instant.orNull(({ finishedAt }) => finishedAt),
+  runs: count("runs", "Deleted runs; 0 until the job is `done`."),
+  runs_failed: count("failed", "Runs that could not be read; they are not deleted."),
+  events: count("events", "Deleted events; 0 until the job is `done`."),
+  spend_days: count("days", "Deleted days of spend that remained of expired runs."),
+  created_at: instant("createdAt"),
+  created_by: text("createdBy"),
+  finished_at: instant.orNull("finishedAt"),
 });
 
 const JOB = {

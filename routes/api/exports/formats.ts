@@ -63,9 +63,9 @@ const COLUMNS: readonly Column[] = [
 export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** Last line of NDJSON. */
-export const exportEnd = object<number>("ExportEnd", {
-  end: wire(z.literal(true))(() => true),
-  runs: count((runs) => runs, "Number of lines before this one."),
+export const exportEnd = object<{ readonly runs: number }>("ExportEnd", {
+  end: wire(z.literal(true))(() => true as const),
+  runs: count("runs", "Number of lines before this one."),
 });
 
 /** Writers by format. */
@@ -74,7 +74,7 @@ export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
     type: "application/x-ndjson",
     head: "",
     line: (run) => `${exportedRun.write(run)}\n`,
-    tail: (runs) => `${exportEnd.write(runs)}\n`,
+    tail: (runs) => `${exportEnd.write({ runs })}\n`,
   },
   csv: {
     type: "text/csv; charset=utf-8; header=present",

@@ -85,15 +85,15 @@ const AT = "Position of the change in the feed.";
 type Kind<Name extends RunChange["kind"]> = Extract<RunChange, { readonly kind: Name }>;
 
 const changed = object<Kind<"changed">>("ChangedRun", {
-  cursor: at(({ number }) => number, AT),
-  run: runRow(({ row }) => row),
+  cursor: at("number", AT),
+  run: runRow("row"),
 });
 
 const deleted = object<Kind<"deleted">>("GoneRun", {
-  cursor: at(({ number }) => number, AT),
+  cursor: at("number", AT),
   deleted: object<Kind<"deleted">>("RunDeletion", {
-    id: id("run")(({ run }) => run),
-    deleted_at: instant(({ deletedAt }) => deletedAt),
+    id: id("run")("run"),
+    deleted_at: instant("deletedAt"),
   })((change) => change),
 });
 
@@ -105,19 +105,16 @@ const change = wire<RunChange>(
 
 /** Response of `GET /v1/changes`. */
 export const changePage = object<ChangePage>("ChangePage", {
-  changes: list(change)(({ changes }) => changes, "In change order."),
-  next_cursor: at(({ next }) => next, "Value of `after` for the next page."),
-  has_more: boolean(
-    ({ hasMore }) => hasMore,
-    "True if there were more changes at the time of reading.",
-  ),
+  changes: list(change)("changes", "In change order."),
+  next_cursor: at("next", "Value of `after` for the next page."),
+  has_more: boolean("hasMore", "True if there were more changes at the time of reading."),
 });
 
 /** Changes that a live stream leaves out. */
 export const skippedChanges = object<{ readonly after: number; readonly upTo: number }>(
   "SkippedChanges",
   {
-    after: at(({ after }) => after, "The omitted changes follow this position in the feed."),
-    up_to: at(({ upTo }) => upTo, "Position of the last omitted change."),
+    after: at("after", "The omitted changes follow this position in the feed."),
+    up_to: at("upTo", "Position of the last omitted change."),
   },
 );

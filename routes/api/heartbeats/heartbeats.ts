@@ -142,7 +142,7 @@ const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
 const status = wire<string>(heartbeatStatus);
 
 const heartbeat = object<HeartbeatResult>("Heartbeat", {
-  id: id("run")(({ id }) => id),
+  id: id("run")("id"),
   agent: text(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
   started_at: instant(({ opening }) => opening.startedAt),
@@ -156,7 +156,7 @@ const heartbeat = object<HeartbeatResult>("Heartbeat", {
 });
 
 const pinged = object<HeartbeatResult>("Ping", {
-  id: id("run")(({ id }) => id),
+  id: id("run")("id"),
   agent: text(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
   received_at: instant(receivedAtOf),

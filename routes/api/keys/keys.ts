@@ -114,9 +114,9 @@ export const newCredentialBody = z.discriminatedUnion("kind", [
 });
 
 const FIELDS: Fields<CredentialRecord> = {
-  id: id("key")(({ id }) => id),
+  id: id("key")("id"),
   kind: oneOf(["api_key", "ping_token"])(({ grant }) => grant.kind),
-  name: text(({ name }) => name),
+  name: text("name"),
   scopes: list(oneOf(SCOPES)).optional(
     ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
     "Team keys only.",
@@ -125,14 +125,11 @@ const FIELDS: Fields<CredentialRecord> = {
     ({ grant }) => grant.kind === "ping_token" ? grant.agent : undefined,
     "Ping tokens only.",
   ),
-  created_at: instant(({ createdAt }) => createdAt),
-  revoked_at: instant.orNull(({ revokedAt }) => revokedAt, "Null unless revoked."),
-  ends_at: instant.orNull(
-    ({ endsAt }) => endsAt,
-    "When a rotated credential stops working; else null.",
-  ),
-  replaced_by: id("key").orNull(({ replacedBy }) => replacedBy),
-  replaces: id("key").orNull(({ replaces }) => replaces),
+  created_at: instant("createdAt"),
+  revoked_at: instant.orNull("revokedAt", "Null unless revoked."),
+  ends_at: instant.orNull("endsAt", "When a rotated credential stops working; else null."),
+  replaced_by: id("key").orNull("replacedBy"),
+  replaces: id("key").orNull("replaces"),
 };
 
 const key = object("Credential", FIELDS);
@@ -143,7 +140,7 @@ const keyPage = page(
   object<CredentialRecord & { readonly lastUsedAt: number | null }>("ListedCredential", {
     ...FIELDS,
     last_used_at: instant.orNull(
-      ({ lastUsedAt }) => lastUsedAt,
+      "lastUsedAt",
       "Exact in the process that served the request, up to an hour old in others.",
     ),
   }),
@@ -154,7 +151,7 @@ const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" })
 /** A new credential with its secret. */
 export const newKey = object<CredentialRecord & { readonly secret: string }>("NewCredential", {
   ...FIELDS,
-  secret: wire(secret)(({ secret }) => secret, "Returned only once."),
+  secret: wire(secret)("secret", "Returned only once."),
 });
 
 const KEY = {

@@ -141,9 +141,9 @@ const SOURCE = /^(?<name>.+)@(?<version>.*)$/.exec(DEFAULT_RATES.generatedFrom)?
 
 /** A page of the card. */
 export const card = object<RatePage>("RateCard", {
-  own: list(ownRow)(({ own }) => own, "All of the team's own rows that match."),
-  default: list(row)(({ defaults }) => defaults, "One page of default rows, ordered by id."),
-  cursor: nextCursor(({ cursor }) => cursor),
+  own: list(ownRow)("own", "All of the team's own rows that match."),
+  default: list(row)("defaults", "One page of default rows, ordered by id."),
+  cursor: nextCursor("cursor"),
   default_source: object("RateCardSource", {
     name: text(() => SOURCE?.name ?? ""),
     version: text(() => SOURCE?.version ?? ""),
@@ -152,9 +152,9 @@ export const card = object<RatePage>("RateCard", {
 
 /** The price of a call. */
 export const match = object<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
-  provider: text.orNull(({ provider }) => provider),
-  model: text(({ model }) => model),
-  at: instant(({ at }) => at),
+  provider: text.orNull("provider"),
+  model: text("model"),
+  at: instant("at"),
   matched_by: wire(matchStep).orNull(
     ({ found }) => found?.match,
     "Lookup step that matched; null for a model without a price.",

@@ -41,49 +41,46 @@ const listRefusals: Handler = async (c, { refusals, environment }) => {
 };
 
 const KIND: Fields<RefusalKind> = {
-  code: oneOf<string>(Object.keys(ERRORS) as [ErrorCode])(({ code }) => code),
-  field: textTo(REFUSAL_CHARS_MAX.field).orNull(({ field }) => field, "The invalid field."),
+  code: oneOf<string>(Object.keys(ERRORS) as [ErrorCode])("code"),
+  field: textTo(REFUSAL_CHARS_MAX.field).orNull("field", "The invalid field."),
   agent: textTo(AGENT_CHARS_MAX).orNull(
-    ({ agent }) => agent,
+    "agent",
     "The agent, if the ping token, the ping or the body names one.",
   ),
-  user_agent: textTo(REFUSAL_CHARS_MAX.userAgent).orNull(
-    ({ userAgent }) => userAgent,
-    "The client's `User-Agent`.",
-  ),
+  user_agent: textTo(REFUSAL_CHARS_MAX.userAgent).orNull("userAgent", "The client's `User-Agent`."),
 };
 
 const group = object<RefusalOfHour>("RefusalGroup", {
-  hour: instant(({ hour }) => hour),
+  hour: instant("hour"),
   ...KIND,
-  count: count(({ count }) => count),
+  count: count("count"),
 });
 
 const refusal = object<Refusal>("Refusal", {
-  at: instant(({ at }) => at),
+  at: instant("at"),
   ...KIND,
-  message: textTo(REFUSAL_CHARS_MAX.message)(({ message }) => message),
-  request_id: text(({ requestId }) => requestId),
-  route: text(({ route }) => route, "Method and path, without ids."),
+  message: textTo(REFUSAL_CHARS_MAX.message)("message"),
+  request_id: text("requestId"),
+  route: text("route", "Method and path, without ids."),
 });
 
 const report = object<RefusalReport & { readonly from: number; readonly to: number }>(
   "RefusalReport",
   {
-    from: instant(({ from }) => from, "Start of the first hour."),
-    to: instant(({ to }) => to, "Time of the report."),
+    from: instant("from", "Start of the first hour."),
+    to: instant("to", "Time of the report."),
     count: count(
       ({ groups }) => groups.reduce((sum, { count }) => sum + count, 0),
       "Number of refused calls in the range.",
     ),
     groups: list(group)(
-      ({ groups }) => groups,
+      "groups",
       "Latest hour first, most frequent first within an hour. Beyond " +
         `${REFUSAL_LIMITS.kindsPerHour} combinations in an hour, only the code is kept; the other ` +
         "fields are `(other)`.",
     ),
     latest: list(refusal)(
-      ({ latest }) => latest,
+      "latest",
       `Up to ${REFUSAL_LIMITS.latest} refused calls of the last ${REFUSAL_LIMITS.days} days, newest first.`,
     ),
   },

@@ -56,27 +56,24 @@ export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids
 
 const listReprices: Handler = async (c, { reprices }) => {
   const jobs = await reprices.list(c.get("principal").team);
-  return answer(c, 200, repriceJobs.write(jobs));
+  return answer(c, 200, repriceJobs.write({ jobs }));
 };
 
 const repriceJob = object<RepriceJob>("RepriceJob", {
-  id: wire(jobId)(({ id }) => id),
+  id: wire(jobId)("id"),
   model: text(({ spec }) => spec.model),
   provider: text.orNull(({ spec }) => spec.provider),
   from: instant.orNull(({ spec }) => spec.from),
   to: instant.orNull(({ spec }) => spec.to),
-  dry_run: boolean(({ dryRun }) => dryRun),
+  dry_run: boolean("dryRun"),
   state: jobState(
-    ({ state }) => state,
+    "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
-  progress: wire(z.number().meta({ minimum: 0, maximum: 1 }))(({ progress }) => progress),
-  runs: count(({ runs }) => runs, "Runs with matching calls processed so far."),
-  runs_changed: count(({ changed }) => changed),
-  runs_failed: count(
-    ({ failed }) => failed,
-    "Runs that could not be read; their cost is unchanged.",
-  ),
+  progress: wire(z.number().meta({ minimum: 0, maximum: 1 }))("progress"),
+  runs: count("runs", "Runs with matching calls processed so far."),
+  runs_changed: count("changed"),
+  runs_failed: count("failed", "Runs that could not be read; their cost is unchanged."),
   llm_calls: count(({ sum }) => sum.calls, "Repriced calls."),
   old_cost_usd: dollars(({ sum }) => sum.before),
   new_cost_usd: dollars(({ sum }) => sum.after),
@@ -84,13 +81,13 @@ const repriceJob = object<RepriceJob>("RepriceJob", {
     ({ sum }) => sum.after - sum.before,
     "May be negative.",
   ),
-  created_at: instant(({ createdAt }) => createdAt),
-  created_by: text(({ createdBy }) => createdBy),
-  finished_at: instant.orNull(({ finishedAt }) => finishedAt),
+  created_at: instant("createdAt"),
+  created_by: text("createdBy"),
+  finished_at: instant.orNull("finishedAt"),
 });
 
-const repriceJobs = object<readonly RepriceJob[]>("RepriceJobs", {
-  jobs: list(repriceJob)((jobs) => jobs),
+const repriceJobs = object<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
+  jobs: list(repriceJob)("jobs"),
 });
 
 const JOB = {

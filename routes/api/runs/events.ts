@@ -30,9 +30,9 @@ export const appendEvents: Handler = async (c, { runs, environment }) => {
 export const batchReceipt = object<{ readonly accepted: number; readonly duplicates: number }>(
   "BatchReceipt",
   {
-    accepted: count(({ accepted }) => accepted, "New events that were stored."),
+    accepted: count("accepted", "New events that were stored."),
     duplicates: count(
-      ({ duplicates }) => duplicates,
+      "duplicates",
       "Events that were already stored or occurred twice in the batch.",
     ),
   },

@@ -37,15 +37,15 @@ const scores = wire<readonly Score[]>(
 
 /** Stored finish, which is the same for the first write and every retry (decision 22). */
 export const finishRecord = object<Closing & { readonly id: RunId }>("FinishRecord", {
-  id: id("run")(({ id }) => id),
-  status: oneOf(FINISH_STATUSES)(({ status }) => status),
-  finished_at: instant(({ finishedAt }) => finishedAt),
-  received_at: instant(({ receivedAt }) => receivedAt),
+  id: id("run")("id"),
+  status: oneOf(FINISH_STATUSES)("status"),
+  finished_at: instant("finishedAt"),
+  received_at: instant("receivedAt"),
   output: sentJson(
     ({ output }) => output ?? rawOf(null),
     "Any JSON value, as sent; null if none was sent.",
   ),
-  scores: scores.orNull(({ scores }) => scores),
+  scores: scores.orNull("scores"),
 });
 
 export const addScore: Handler = async (c, { scores, environment }) => {
@@ -78,10 +78,10 @@ export const addScore: Handler = async (c, { scores, environment }) => {
 
 /** Response of `POST /v1/runs/{id}/scores`. */
 export const addedScore = object<AddedScore & { readonly run: RunId }>("AddedScore", {
-  id: id("scr")(({ id }) => id),
-  run_id: id("run")(({ run }) => run),
-  name: text(({ name }) => name),
-  value: scoreValue(({ value }) => value),
-  source: text(({ source }) => source),
-  received_at: instant(({ receivedAt }) => receivedAt, "Arrival of the first call."),
+  id: id("scr")("id"),
+  run_id: id("run")("run"),
+  name: text("name"),
+  value: scoreValue("value"),
+  source: text("source"),
+  received_at: instant("receivedAt", "Arrival of the first call."),
 });

@@ -31,31 +31,25 @@ export const getRunCost = answerPage((id, page, { isFirst }) =>
 );
 
 const line = object<CostLine>("PricedTokens", {
-  kind: oneOf(["input", "cached_input", "cache_write", "output"])(({ kind }) => kind),
-  tokens: count(({ tokens }) => tokens),
+  kind: oneOf(["input", "cached_input", "cache_write", "output"])("kind"),
+  tokens: count("tokens"),
   usd_per_million: wire(dollars.schema)(({ rate }) => usdPerMillion(rate)),
-  cost_usd: dollars(({ cost }) => cost),
+  cost_usd: dollars("cost"),
 });
 
 const pricingRow = object<RateRow>("PricingRow", {
-  id: text(({ id }) => id),
-  source: oneOf(["own", "default"])(({ source }) => source),
-  effective_from: instant.orNull(({ from }) => from),
+  id: text("id"),
+  source: oneOf(["own", "default"])("source"),
+  effective_from: instant.orNull("from"),
 });
 
 const pricedCall = object<ExplainedCall>("PricedCall", {
-  event_id: id("evt").orNull(
-    ({ eventId }) => eventId,
-    "Null for the cost that a heartbeat reports.",
-  ),
-  ts: instant(({ ts }) => ts),
-  provider: text.orNull(({ provider }) => provider),
-  model: text.orNull(({ model }) => model),
-  cost_usd: dollars(({ cost }) => cost),
-  stated: boolean(
-    ({ stated }) => stated,
-    "True if the client sent this cost, so that no rate was applied.",
-  ),
+  event_id: id("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
+  ts: instant("ts"),
+  provider: text.orNull("provider"),
+  model: text.orNull("model"),
+  cost_usd: dollars("cost"),
+  stated: boolean("stated", "True if the client sent this cost, so that no rate was applied."),
   match: oneOf(MATCH_STEPS).orNull(
     ({ pricedBy }) => pricedBy?.match,
     "Lookup step that matched the row.",
@@ -65,22 +59,19 @@ const pricedCall = object<ExplainedCall>("PricedCall", {
     ({ pricedBy }) => pricedBy?.isBatch === true,
     "True if priced at the row's batch rates.",
   ),
-  tier_above_input_tokens: count.orNull(({ tierAboveInputTokens }) => tierAboveInputTokens),
-  lines: list(line)(({ lines }) => lines, "Tokens times rate, for each kind with tokens."),
-  unpriced: boolean(({ unpriced }) => unpriced),
-  flags: list(oneOf(["cached_exceeds_input", "covered_by_stated_cost"]))(({ flags }) => flags),
+  tier_above_input_tokens: count.orNull("tierAboveInputTokens"),
+  lines: list(line)("lines", "Tokens times rate, for each kind with tokens."),
+  unpriced: boolean("unpriced"),
+  flags: list(oneOf(["cached_exceeds_input", "covered_by_stated_cost"]))("flags"),
 });
 
 const modelCost = object<ModelCost>("ModelCost", {
-  provider: text.orNull(({ provider }) => provider),
-  model: text.orNull(({ model }) => model, "Null for cost that belongs to no model."),
-  priced: boolean(
-    ({ priced }) => priced,
-    "True if the rate card had a price or the client stated the cost.",
-  ),
-  llm_calls: count(({ calls }) => calls),
+  provider: text.orNull("provider"),
+  model: text.orNull("model", "Null for cost that belongs to no model."),
+  priced: boolean("priced", "True if the rate card had a price or the client stated the cost."),
+  llm_calls: count("calls"),
   ...TOKENS,
-  cost_usd: dollars(({ cost }) => cost),
+  cost_usd: dollars("cost"),
 });
 
 /** A run with one page of its calls. */
@@ -92,13 +83,13 @@ interface CostView extends RunRecord {
 /** Response of `GET /v1/runs/{id}/cost`. */
 export const runCost = object<CostView>("RunCost", {
   id: COMMON.id,
-  kind: oneOf(RUN_KINDS)(({ kind }) => kind),
+  kind: oneOf(RUN_KINDS)("kind"),
   cost_usd: dollars(({ cost }) => cost.amount),
   cost: COMMON.cost,
   by_model: list(modelCost)(
     ({ page }) => costByModel(page),
     "Totals of the complete run, on every page.",
   ),
-  calls: list(pricedCall)(({ calls }) => calls, "Calls among the events of this page."),
-  events_cursor: eventsCursor(({ page }) => page),
+  calls: list(pricedCall)("calls", "Calls among the events of this page."),
+  events_cursor: eventsCursor(({ page }) => page.next),
 });

@@ -32,58 +32,52 @@ import {
 
 const costState = object<RunRecord["cost"]>("RunCostState", {
   state: oneOf(["pending", "final"])(
-    ({ state }) => state,
+    "state",
     "`final` once the run is closed and its full cost is included in the spend.",
   ),
-  revision: count(
-    ({ revision }) => revision,
-    "0 until the cost is first final; increases with each later change.",
-  ),
-  unpriced_models: list(text)(({ unpricedModels }) => unpricedModels),
-  flags: list(oneOf(["cached_exceeds_input"]))(({ flags }) => flags),
+  revision: count("revision", "0 until the cost is first final; increases with each later change."),
+  unpriced_models: list(text)("unpricedModels"),
+  flags: list(oneOf(["cached_exceeds_input"]))("flags"),
 });
 
 /** Tokens of model calls. */
 export const TOKENS: Fields<
   Pick<RunRecord["usage"], "inputTokens" | "outputTokens" | "cachedInputTokens">
 > = {
-  input_tokens: count(({ inputTokens }) => inputTokens),
-  output_tokens: count(({ outputTokens }) => outputTokens),
-  cached_input_tokens: count(({ cachedInputTokens }) => cachedInputTokens),
+  input_tokens: count("inputTokens"),
+  output_tokens: count("outputTokens"),
+  cached_input_tokens: count("cachedInputTokens"),
 };
 
 const usage = object<RunRecord["usage"]>("RunUsage", {
-  events: count(({ events }) => events),
-  llm_calls: count(({ llmCalls }) => llmCalls),
-  tool_calls: count(({ toolCalls }) => toolCalls),
-  logs: count(({ logs }) => logs),
-  errors: count(({ errors }) => errors),
+  events: count("events"),
+  llm_calls: count("llmCalls"),
+  tool_calls: count("toolCalls"),
+  logs: count("logs"),
+  errors: count("errors"),
   ...TOKENS,
-  input_tokens: count(({ inputTokens }) => inputTokens, "Including cached tokens."),
+  input_tokens: count("inputTokens", "Including cached tokens."),
 });
 
 /** Fields of records and of rows in lists. */
 export const COMMON = {
-  id: id("run")(({ id }) => id),
-  kind: oneOf(RUN_KINDS)(({ kind }) => kind, "Kind of the call that opened the run."),
-  agent: text.orNull(({ agent }) => agent, "Null while the opening has not arrived."),
-  status: wire(runStatus)(({ status }) => status),
-  started_at: instant.orNull(
-    ({ startedAt }) => startedAt,
-    "Null while the opening has not arrived.",
-  ),
-  finished_at: instant.orNull(({ finishedAt }) => finishedAt, "Null while open."),
-  received_at: instant.orNull(({ receivedAt }) => receivedAt, "Arrival of the opening."),
-  duration_ms: integer.orNull(({ durationMs }) => durationMs, "Null while open."),
+  id: id("run")("id"),
+  kind: oneOf(RUN_KINDS)("kind", "Kind of the call that opened the run."),
+  agent: text.orNull("agent", "Null while the opening has not arrived."),
+  status: wire(runStatus)("status"),
+  started_at: instant.orNull("startedAt", "Null while the opening has not arrived."),
+  finished_at: instant.orNull("finishedAt", "Null while open."),
+  received_at: instant.orNull("receivedAt", "Arrival of the opening."),
+  duration_ms: integer.orNull("durationMs", "Null while open."),
   flags: list(oneOf(RUN_FLAGS))(
-    ({ flags }) => flags,
+    "flags",
     "Anomalies of the run, and data that was lost from its calls.",
   ),
-  customer_id: text.orNull(({ customerId }) => customerId),
-  feature: text.orNull(({ feature }) => feature),
+  customer_id: text.orNull("customerId"),
+  feature: text.orNull("feature"),
   cost_usd: dollars(({ cost }) => cost.amount, "Cost of everything stored so far."),
-  cost: costState(({ cost }) => cost),
-  usage: usage(({ usage }) => usage),
+  cost: costState("cost"),
+  usage: usage("usage"),
 } satisfies Fields<Pick<RunRecord, keyof RunRecord & keyof RunListRow>>;
 
 const { duration_ms, flags, customer_id, feature, cost_usd, cost, usage: used, ...HEAD } = COMMON;
@@ -92,10 +86,7 @@ const ROW: Fields<RunListRow> = {
   ...HEAD,
   duration_ms,
   flags,
-  has: list(oneOf(RUN_TRAITS))(
-    ({ has }) => has,
-    "Values of the parameter `has` that apply to the run.",
-  ),
+  has: list(oneOf(RUN_TRAITS))("has", "Values of the parameter `has` that apply to the run."),
   customer_id,
   feature,
   cost_usd,
@@ -118,14 +109,14 @@ export const exportedRun = object<RunListRow>("ExportedRun", {
 });
 
 const event = object<PagedEvent>("Event", {
-  id: id("evt")(({ id }) => id),
-  type: text(({ type }) => type),
-  ts: instant(({ ts }) => ts),
-  received_at: instant(({ receivedAt }) => receivedAt),
-  turn: wire(z.number().meta({ type: "integer", minimum: 1 })).optional(({ turn }) => turn),
-  data: wire(anyObject.schema, sentJson.write)(({ data }) => data, "As sent."),
+  id: id("evt")("id"),
+  type: text("type"),
+  ts: instant("ts"),
+  received_at: instant("receivedAt"),
+  turn: wire(z.number().meta({ type: "integer", minimum: 1 })).optional("turn"),
+  data: wire(anyObject.schema, sentJson.write)("data", "As sent."),
   unreadable: list(text).optional(
-    ({ unreadable }) => unreadable,
+    "unreadable",
     "Names of numeric fields in `data` that could not be read. Absent if there are none.",
   ),
   cost_usd: dollars.optional(
@@ -139,11 +130,11 @@ const event = object<PagedEvent>("Event", {
 });
 
 const stage = object<StageProgress>("Stage", {
-  stage: oneOf(STAGES)(({ stage }) => stage),
-  state: oneOf(["pending", "done", "skipped", "retrying", "dead"])(({ state }) => state),
-  attempts: count(({ attempts }) => attempts),
-  at: instant(({ at }) => at),
-  error: text.optional(({ error }) => error),
+  stage: oneOf(STAGES)("stage"),
+  state: oneOf(["pending", "done", "skipped", "retrying", "dead"])("state"),
+  attempts: count("attempts"),
+  at: instant("at"),
+  error: text.optional("error"),
 });
 
 /** A number or a boolean. */
@@ -153,21 +144,21 @@ export const scoreValue = wire(z.union([z.number(), z.boolean()]));
 type AnyScore = Pick<AddedScore, "name" | "value" | "source"> & Partial<AddedScore>;
 
 const score = object<AnyScore>("Score", {
-  name: text(({ name }) => name),
-  value: scoreValue(({ value }) => value),
-  source: text(
-    ({ source }) => source,
-    "`self` for scores of the finish, `event` for scores sent as events.",
-  ),
+  name: text("name"),
+  value: scoreValue("value"),
+  source: text("source", "`self` for scores of the finish, `event` for scores sent as events."),
   id: id("(scr|evt)").optional(
-    ({ id }) => id,
+    "id",
     "Id of an added score, or of its event; absent for scores of the finish.",
   ),
-  received_at: instant.optional(
-    ({ receivedAt }) => receivedAt,
-    "Absent for scores of the finish.",
-  ),
+  received_at: instant.optional("receivedAt", "Absent for scores of the finish."),
 });
+
+/** Cursor of the next page of events. */
+export const eventsCursor = wire<EventPosition | null>(
+  nextCursor.schema,
+  (next) => rawOf(next && cursorText(next)),
+);
 
 /** A run with one page of its events and its lineage. */
 interface RunView extends RunRecord {
@@ -203,10 +194,7 @@ const links = object<RunView>("Links", {
 /** Response of `GET /v1/runs/{id}`. */
 export const runAnswer = object<RunView>("Run", {
   ...HEAD,
-  updated_at: instant(
-    ({ updatedAt }) => updatedAt,
-    "Arrival of the latest call that changed the run.",
-  ),
+  updated_at: instant("updatedAt", "Arrival of the latest call that changed the run."),
   duration_ms,
   clock_skew_ms: integer.optional(
     ({ clockSkewMs }) => clockSkewMs ?? undefined,
@@ -215,13 +203,13 @@ export const runAnswer = object<RunView>("Run", {
   flags,
   customer_id,
   feature,
-  metadata: wire<Metadata>(anyObject.schema, writeMetadata).orNull(({ metadata }) => metadata),
+  metadata: wire<Metadata>(anyObject.schema, writeMetadata).orNull("metadata"),
   goal: text.orNull(({ opening }) => opening?.goal),
   output: sentJson(
     ({ output }) => output ?? rawOf(null),
     "Any JSON value, as sent; null if none was sent.",
   ),
-  note: text.orNull(({ note }) => note, "The note of a ping."),
+  note: text.orNull("note", "The note of a ping."),
   payload: oneOf(["partly_removed", "removed"]).optional(
     ({ payload }) => payload === "whole" ? undefined : payload,
     "Present only if some of the payload has expired.",
@@ -238,26 +226,15 @@ export const runAnswer = object<RunView>("Run", {
     "Scores of the finish, then added scores.",
   ),
   events: list(event)(({ page }) => page.events, "One page, ordered by `ts`, then by arrival."),
-  events_cursor: eventsCursor(({ page }) => page),
+  events_cursor: eventsCursor(({ page }) => page.next),
   checks: list(anyObject)(() => []),
   judge_results: list(anyObject)(() => []),
   links: links((run) => run),
-  processing: list(stage)(
-    ({ processing }) => processing,
-    "Processing stages after the close; empty while open.",
-  ),
+  processing: list(stage)("processing", "Processing stages after the close; empty while open."),
 });
 
 function selfScore([name, value]: Score): AnyScore {
   return { name, value, source: "self" };
-}
-
-/** Declares the cursor of the next page of events. */
-export function eventsCursor<Source>(pageOf: (source: Source) => RunPage) {
-  return nextCursor<Source>((source) => {
-    const { next } = pageOf(source);
-    return next === null ? null : cursorText(next);
-  });
 }
 
 /** Encodes a position as an opaque `events_cursor`. */

@@ -28,19 +28,16 @@ interface RunPage extends RunListPage {
 const window = object<RunPage>("RunWindow", {
   from: instant.orNull(({ query }) => query.from),
   to: instant.orNull(({ query }) => query.to, "Exclusive."),
-  defaulted: boolean(
-    ({ isWindowDefault }) => isWindowDefault,
-    "True if the default window was applied.",
-  ),
+  defaulted: boolean("isWindowDefault", "True if the default window was applied."),
 });
 
 /** Response of `GET /v1/runs`. */
 export const runPage = object<RunPage>("RunPage", {
-  runs: list(runRow)(({ rows }) => rows, "Newest first, by start and then id."),
-  cursor: nextCursor(({ cursor }) => cursor),
+  runs: list(runRow)("rows", "Newest first, by start and then id."),
+  cursor: nextCursor("cursor"),
   window: window((page) => page, "Range of `started_at` that was searched; a null bound is open."),
   searched_to: instant.orNull(
-    ({ searchedTo }) => searchedTo,
+    "searchedTo",
     "Start time that the search reached, if the page ended before it was full.",
   ),
 });

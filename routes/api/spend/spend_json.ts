@@ -24,10 +24,10 @@ import {
 import { TOKENS } from "../runs/run_json.ts";
 
 const unpricedSums = object<Measures>("UnpricedSums", {
-  llm_calls: count(({ unpricedCalls }) => unpricedCalls),
-  input_tokens: count(({ unpricedInputTokens }) => unpricedInputTokens),
-  output_tokens: count(({ unpricedOutputTokens }) => unpricedOutputTokens),
-  cached_input_tokens: count(({ unpricedCachedInputTokens }) => unpricedCachedInputTokens),
+  llm_calls: count("unpricedCalls"),
+  input_tokens: count("unpricedInputTokens"),
+  output_tokens: count("unpricedOutputTokens"),
+  cached_input_tokens: count("unpricedCachedInputTokens"),
 });
 
 /** Aggregates; counts of runs are null where they are unknown. */
@@ -41,10 +41,10 @@ const SUMS: Fields<Sums> = {
     "Null where unknown, as in the group `(unattributed)` by model.",
   ),
   successful_runs: count.orNull(({ succeeded, runsKnown }) => runsKnown ? succeeded : null),
-  cost_usd: dollars(({ cost }) => cost),
+  cost_usd: dollars("cost"),
   cost_per_successful_run: dollars.orNull((sums) => sums.runsKnown ? costPerSuccess(sums) : null),
-  events: count(({ events }) => events),
-  llm_calls: count(({ calls }) => calls),
+  events: count("events"),
+  llm_calls: count("calls"),
   ...TOKENS,
   unpriced: unpricedSums((sums) => sums, "Calls and tokens without a price."),
 };
@@ -54,7 +54,7 @@ type Group = Sums & Pick<SpendGroup, "key" | "folded"> & { readonly model?: Spen
 
 const spendGroup = object<Group>("SpendGroup", {
   key: text.orNull(
-    ({ key }) => key,
+    "key",
     "Value of the group; `(unattributed)` for runs without one, `(other)` for the rest.",
   ),
   provider: nameOf("provider"),
@@ -103,39 +103,36 @@ export const spendAnswer = object<Spend & { readonly query: SpendQuery }>("Spend
 });
 
 const source = object<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
-  provider: text.orNull(({ provider }) => provider),
-  model: text(({ model }) => model),
-  row: text(({ id }) => id),
+  provider: text.orNull("provider"),
+  model: text("model"),
+  row: text("id"),
 }, "The priced model and its row of the rate card.");
 
 const estimate = object<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
-  cost_usd: dollars(({ cost }) => cost),
-  priced_as: source(({ row }) => row),
+  cost_usd: dollars("cost"),
+  priced_as: source("row"),
   is_estimate: wire(z.literal(true))(() => true),
 });
 
 const unpricedModel = object<EstimatedModel>("UnpricedModel", {
   provider: text.orNull(({ name }) => name.provider),
   model: text(({ name }) => name.model),
-  llm_calls: count(({ calls }) => calls),
+  llm_calls: count("calls"),
   ...TOKENS,
-  first_seen: day(({ firstSeen }) => firstSeen, "First day within the range."),
-  last_seen: day(({ lastSeen }) => lastSeen, "Last day within the range."),
-  estimate: estimate.orNull(
-    ({ estimate }) => estimate,
-    "Estimated cost at the rates of the nearest priced model.",
-  ),
+  first_seen: day("firstSeen", "First day within the range."),
+  last_seen: day("lastSeen", "Last day within the range."),
+  estimate: estimate.orNull("estimate", "Estimated cost at the rates of the nearest priced model."),
 });
 
 const unpricedModels = list(unpricedModel);
 
 /** The models without a price. */
 export const unpricedAnswer = object<SpendQuery & Unpriced>("UnpricedModels", {
-  from: day(({ from }) => from),
-  to: day(({ to }) => to),
+  from: day("from"),
+  to: day("to"),
   models: wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedModels.write)(
-    ({ models }) => models,
+    "models",
   ),
-  models_left_out: count(({ leftOut }) => leftOut),
-  estimate_total_usd: dollars(({ estimateTotal }) => estimateTotal),
+  models_left_out: count("leftOut"),
+  estimate_total_usd: dollars("estimateTotal"),
 });

@@ -78,19 +78,19 @@ const STATE = "`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.";
 const notice = object<Notice>("QuotaNotice", {
   threshold: wire(z.number())(({ percent }) => percent / 100),
   // Null unless a mail server is known to have accepted it.
-  sent_at: instant.orNull(({ sentAt }) => sentAt),
+  sent_at: instant.orNull("sentAt"),
 });
 
 const monthUsage = object<UsageView["months"][number]>("MonthUsage", {
-  month: wire(month)(({ month }) => month),
-  used: count(({ used }) => used),
-  state: state(({ state }) => state, STATE),
+  month: wire(month)("month"),
+  used: count("used"),
+  state: state("state", STATE),
 });
 
 /** Usage of a month. */
 export const usageAnswer = object<UsageView>("Usage", {
-  month: wire(month)(({ month }) => month),
-  used: count(({ used }) => used, "Events counted in the month, by time of arrival."),
+  month: wire(month)("month"),
+  used: count("used", "Events counted in the month, by time of arrival."),
   included: count.orNull(
     ({ included }) => included === Infinity ? null : included,
     "Events included in the plan; null without a limit.",
@@ -98,12 +98,12 @@ export const usageAnswer = object<UsageView>("Usage", {
   ratio: wire(z.number().meta({ minimum: 0 })).orNull(({ used, included }) =>
     included === Infinity ? null : used / included
   ),
-  state: state(({ state }) => state, STATE),
+  state: state("state", STATE),
   projected: count(
-    ({ projected }) => projected,
+    "projected",
     "Projection for the full month: `used` divided by the elapsed share of it.",
   ),
-  resets_at: instant(({ resetsAt }) => resetsAt),
-  notices: list(notice)(({ notices }) => notices),
-  months: list(monthUsage)(({ months }) => months),
+  resets_at: instant("resetsAt"),
+  notices: list(notice)("notices"),
+  months: list(monthUsage)("months"),
 });
