@@ -7,9 +7,9 @@
  * 1. Add an {@link Endpoint} under its id to the table of its resource (`routes/api/<resource>/`). A new
  *    table is added to `routes/api/endpoints.ts`. Scope, credentials, rate headers and the errors of guards
  *    are derived from `route` and `access`.
- * 2. `body` is the schema that the handler validates the body with. Bounds and patterns that other code
- *    enforces are added to that schema with `.meta({…})`. `bodyDescription` names the schema and adds a note
- *    for each field.
+ * 2. `body` is the schema that the handler validates the body with, under a name: `.meta({ id: … })`. Fields
+ *    are described where they are declared; bounds and patterns that other code enforces are added there
+ *    with `.meta({…})`.
  * 3. `pathFields`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
  *    domain's constants. An optional parameter is `.optional()` or has a `.default(…)`.
  * 4. `answers` are the successful responses, each with a Zod schema (see `fields.ts`); `written(…)` returns
@@ -26,11 +26,9 @@
  */
 import type { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
-import type { Schema } from "../../domain/core/validate.ts";
 import type { Handler } from "../http/admission.ts";
 import type { RouteRule } from "../http/context.ts";
 import type { HeaderName } from "./headers.ts";
-import { NOTES, PARTS } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
 export type FieldDescriptions = Readonly<Record<string, z.ZodType>>;
@@ -144,20 +142,6 @@ export const TAGS = {
 
 /** One of {@link TAGS}. */
 type Tag = keyof typeof TAGS;
-
-/**
- * Names a body's schema and adds notes to its fields.
- *
- * @param parts names of the nested objects, by field
- */
-export function bodyDescription<T>(
-  schema: Schema<T>,
-  id: string,
-  notes: { readonly [name in keyof T]?: string },
-  parts: { readonly [name in keyof T]?: string } = {},
-) {
-  return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
-}
 
 /** Type of a body, such as a `Wire`. */
 interface Body {

@@ -9,8 +9,7 @@ import {
 } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import { answerHeaders, HEADERS } from "./headers.ts";
-import { SchemaBook } from "./json_schema.ts";
-import type { JsonSchema } from "./shared.ts";
+import { type JsonSchema, SchemaBook } from "./json_schema.ts";
 
 /** Version of the contract; breaking changes raise the major version. */
 const VERSION = "1.0.0";

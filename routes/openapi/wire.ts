@@ -4,10 +4,12 @@
  */
 import { z } from "zod";
 import { exactCount } from "../../domain/core/exact_number.ts";
+import { anyJson } from "../../domain/core/fields.ts";
 import { type RawJson, rawOf, writeObject } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
+import { object as jsonObject } from "../../domain/ingest/fields.ts";
 import { dollars as exactDollars, type Picodollars } from "../../domain/pricing/money.ts";
-import { anyValue, cursor, idOf } from "./fields.ts";
+import { cursor, idOf } from "./fields.ts";
 
 /** A field of an object that is written from a `Source`. */
 export interface Field<Source> {
@@ -100,9 +102,12 @@ export function page<Value>(id: string, items: string, item: Wire<Value>): Wire<
   });
 }
 
-/** One of `words`. */
-export function oneOf<Word extends string>(words: readonly [Word, ...Word[]]): Wire<Word> {
-  return wire(z.enum(words));
+/** One of `words`, which the document stores under a name. */
+export function oneOf<Word extends string>(
+  id: string,
+  words: readonly [Word, ...Word[]],
+): Wire<Word> {
+  return wire(z.enum(words).meta({ id }));
 }
 
 /** An id with a prefix and a region. */
@@ -141,13 +146,13 @@ export const instant: Wire<number> = wire(
 export const day: Wire<string> = wire(z.string().meta({ format: "date" }));
 
 /** Any JSON object. */
-export const anyObject: Wire<object> = wire(z.custom<object>().meta({ type: "object" }));
+export const anyObject: Wire<object> = wire<object>(jsonObject);
 
 /** JSON as sent. */
-export const sentJson: Wire<RawJson> = wire(anyValue, (json) => json);
+export const sentJson: Wire<RawJson> = wire(anyJson, (json) => json);
 
 /** State of a job. */
-export const jobState = oneOf(["waiting", "running", "done"]);
+export const jobState = oneOf("JobState", ["waiting", "running", "done"]);
 
 /** Cursor of the next page. */
 export const nextCursor = wire(

@@ -17,7 +17,7 @@ import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { lastPartOf, queryOf } from "../../http/query.ts";
 import { z } from "zod";
-import { bodyDescription, endpoints, ok, tagged } from "../../openapi/describe.ts";
+import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import { boolean, count, id, instant, object, page, text, wire } from "../../openapi/wire.ts";
 
@@ -129,7 +129,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
       "shortly after its response.",
     query: {
-      sort: z.enum(AGENT_SORTS).default(AGENT_SORTS[0])
+      sort: z.enum(AGENT_SORTS).meta({ id: "AgentSort" }).default(AGENT_SORTS[0])
         .describe(
           "`last_seen`: most recently seen first; `agent`: by slug. A very large number of agents " +
             "can only be listed by slug.",
@@ -171,11 +171,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
       "renaming loses no history. An archived agent does not count against the plan's agent limit. " +
       "It is restored when it opens a run, if the limit allows it.",
     pathFields,
-    body: bodyDescription(agentPatchBody, "AgentChange", {
-      name: "Display name; empty to use the slug.",
-      notes: "Free text; empty to remove it.",
-      archived: "True to archive the agent, false to restore it.",
-    }),
+    body: agentPatchBody.meta({ id: "AgentChange" }),
     answers: ok("The updated agent.", agent),
     errors: ["agent_cap_reached", "not_found"],
     idempotency: "content",

@@ -10,9 +10,10 @@ import {
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
+import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, jobId, limitOf, sentInstantField } from "../../openapi/fields.ts";
+import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
 import { anyObject, instant, object, oneOf, page, text, wire } from "../../openapi/wire.ts";
 
 const listAudit: Handler = async (c, { auditLog }) => {
@@ -44,7 +45,7 @@ const entry = object<ReadAuditEntry>("AuditEntry", {
   at: instant("at"),
   team: wire(jobId)("team"),
   actor: actor((entry) => entry),
-  action: oneOf(AUDIT_ACTIONS)("action"),
+  action: oneOf("AuditAction", AUDIT_ACTIONS)("action"),
   target: text("target", "Id of the changed resource."),
   details: anyObject("details", "The changed values; never a secret."),
 });
@@ -63,8 +64,8 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
       "newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
       "as the team exists.",
     query: {
-      from: sentInstantField.optional().describe("Start of the range, inclusive."),
-      to: sentInstantField.optional()
+      from: instantText.optional().describe("Start of the range, inclusive."),
+      to: instantText.optional()
         .describe("End of the range, exclusive; not before `from`."),
       limit: limitOf(ADMIN_PER_PAGE, "entries"),
       cursor: cursorOf("cursor"),

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
+import { instantText } from "../../../domain/core/fields.ts";
 import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { Losses } from "../../../domain/core/losses.ts";
@@ -9,6 +10,7 @@ import { parseQuery } from "../../../domain/core/query.ts";
 import {
   type HeartbeatBody,
   heartbeatBody,
+  heartbeatStatus,
   parseHeartbeat,
 } from "../../../domain/ingest/heartbeat.ts";
 import { readPing } from "../../../domain/ingest/ping.ts";
@@ -30,15 +32,8 @@ import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { bodyDescription, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
-import {
-  heartbeatStatus,
-  idOf,
-  sentCountField,
-  sentInstantField,
-  slug,
-  traceparent,
-} from "../../openapi/fields.ts";
+import { endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
+import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts";
 import { dollars, id, instant, integer, object, text, wire } from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
 
@@ -183,8 +178,8 @@ const pingQuery = {
       "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`.",
     ),
   id: idOf("run").optional().describe("A new id when absent; required for safe retries."),
-  started_at: sentInstantField.optional().describe("Time of arrival by default."),
-  finished_at: sentInstantField.optional().describe("Time of arrival by default."),
+  started_at: instantText.optional().describe("Time of arrival by default."),
+  finished_at: instantText.optional().describe("Time of arrival by default."),
   duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
   cost_usd: z.number().min(0).max(COST_USD_MAX).optional()
     .describe("Takes precedence over the price of the tokens, even if 0."),
@@ -211,25 +206,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       "is stored with another `agent` or, if one was sent, another `started_at`. Counts as one " +
       "event.",
     headers: traceparent,
-    body: bodyDescription(heartbeatBody, "HeartbeatRequest", {
-      id: "A new id when absent; required for safe retries.",
-      agent: "The agent's slug; an unknown agent is created.",
-      status: "`ok` by default.",
-      started_at: "Time of arrival by default.",
-      finished_at: "Time of arrival by default.",
-      cost_usd: "Takes precedence over the price of the tokens, even if 0.",
-      model: "Model that the tokens are priced by.",
-      provider: "Provider of `model`.",
-      input_tokens: "Including cached tokens.",
-      cached_input_tokens: "Tokens read from a cache.",
-      duration_ms: "Takes precedence over `started_at` and `finished_at`.",
-      metadata: "Flat labels; the plan limits how many are kept.",
-      customer_id: "The customer that the run is for.",
-      feature: "A label to filter by.",
-      output:
-        "Any JSON value, stored exactly as sent, except that `[]` becomes `{}`. A value above " +
-        "512 KiB or deeper than 64 levels is replaced with `truncated`, `bytes` and `preview`.",
-    }),
+    body: heartbeatBody.meta({ id: "HeartbeatRequest" }),
     answers: written(heartbeat, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     links: ["getRun", "getRunCost", "finishRun", "addScore"],

@@ -18,7 +18,7 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
+import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
 import {
   type Fields,
@@ -95,15 +95,15 @@ export function keyIdOf(cursor: string): string | null {
 /** Identical for an unknown key and another team's. */
 export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
 
-const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
+const [keyRequest, tokenRequest] = keyBody.options;
 
-const { options } = keyBody as unknown as z.ZodDiscriminatedUnion<[z.ZodObject, z.ZodObject]>;
+const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
 
 /** Schema of the body of a new credential; each kind has its own name. */
 export const newCredentialBody = z.discriminatedUnion("kind", [
-  options[0].meta({ id: BODIES.api_key }),
-  options[1].meta({ id: BODIES.ping_token }),
-] as never).meta({
+  keyRequest.meta({ id: BODIES.api_key }),
+  tokenRequest.meta({ id: BODIES.ping_token }),
+]).meta({
   id: "CredentialRequest",
   discriminator: {
     propertyName: "kind",
@@ -115,9 +115,9 @@ export const newCredentialBody = z.discriminatedUnion("kind", [
 
 const FIELDS: Fields<CredentialRecord> = {
   id: id("key")("id"),
-  kind: oneOf(["api_key", "ping_token"])(({ grant }) => grant.kind),
+  kind: oneOf("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
   name: text("name"),
-  scopes: list(oneOf(SCOPES)).optional(
+  scopes: list(oneOf("Scope", SCOPES)).optional(
     ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
     "Team keys only.",
   ),
@@ -225,11 +225,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       "`credential_ended`, which names the successor; if the response was lost, rotate the " +
       "successor. A credential that rotates itself needs an overlap.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
-    body: bodyDescription(rotateBody, "RotateRequest", {
-      overlap_hours:
-        "Hours for which the old secret keeps working; 24 when absent. At least 1 when a " +
-        "credential rotates itself.",
-    }),
+    body: rotateBody.meta({ id: "RotateRequest" }),
     answers: created("The new credential.", newKey),
     errors: ["not_found", "credential_ended"],
     idempotency: "target",

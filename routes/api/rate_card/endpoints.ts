@@ -2,41 +2,18 @@
 import { card, deleteRate, listRates, match, matchRate, ownRow, putRate } from "./rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
+import { instantText } from "../../../domain/core/fields.ts";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
-import { bodyDescription, endpoints, ok, tagged, written } from "../../openapi/describe.ts";
-import { cursorOf, ifNoneMatch, limitOf, sentInstantField } from "../../openapi/fields.ts";
-import { NOTES } from "../../openapi/json_schema.ts";
+import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
+import { cursorOf, ifNoneMatch, limitOf, rateSource } from "../../openapi/fields.ts";
 
-const RATE_NOTES = {
-  input_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
-  output_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
-  cached_input_usd_per_million:
-    "Dollars per million tokens, at most 6 decimals; the input rate when absent.",
-  cache_write_usd_per_million:
-    "Dollars per million tokens, at most 6 decimals; the input rate when absent.",
-};
+const tier = tierBody.meta({ id: "RateTierRequest" });
 
-const tier = bodyDescription(tierBody, "RateTierRequest", {
-  above_input_tokens:
-    "Calls with more input tokens are priced at these rates; must increase from tier to tier.",
-  ...RATE_NOTES,
-});
-
-const putBody = (rateBody as unknown as z.ZodObject)
-  .extend({ tiers: z.array(tier).max(RATE_TIERS_MAX).nullish() })
-  .meta({
-    id: "RateRequest",
-    [NOTES]: {
-      provider: "Matches any provider when absent.",
-      model: "The name that calls use, case-insensitive.",
-      effective_from: "Always in effect when absent.",
-      ...RATE_NOTES,
-      batch_percent: "Percentage of all rates for batch calls; no batch rate when absent.",
-      note: "A reason or reference for the price.",
-      tiers: "Rates of calls with more input tokens.",
-    },
-  });
+const putBody = rateBody.extend({
+  tiers: z.array(tier).max(RATE_TIERS_MAX).nullish()
+    .describe("Rates of calls with more input tokens."),
+}).meta({ id: "RateRequest" });
 
 const ROW = {
   id: "default/anthropic/claude-haiku-4-5",
@@ -77,7 +54,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     query: {
       provider: z.string().optional().describe("Rows of this provider, by any of its names."),
       model: z.string().optional().describe("Rows whose model contains this text."),
-      source: z.enum(["own", "default"]).optional().describe("Rows of this source only."),
+      source: rateSource.optional().describe("Rows of this source only."),
       limit: limitOf(RATES_PER_PAGE, "default rows"),
       cursor: cursorOf("cursor"),
     },
@@ -128,7 +105,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
       model: z.string().max(LABEL_CHARS_MAX).describe("The model, as the call names it."),
       provider: z.string().max(LABEL_CHARS_MAX).optional()
         .describe("The provider, as the call names it."),
-      at: sentInstantField.optional().describe("Time of the call; now when absent."),
+      at: instantText.optional().describe("Time of the call; now when absent."),
     },
     answers: ok("The matching row, or null.", match),
     errors: ["missing_field"],

@@ -19,7 +19,7 @@ import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
-import { matchStep } from "../../openapi/fields.ts";
+import { matchStep, rateSource } from "../../openapi/fields.ts";
 import {
   count,
   dollars,
@@ -106,7 +106,7 @@ const tier = z.object({ above_input_tokens: count.schema, ...rates }).meta({ id:
 
 const FIELDS = {
   id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
-  source: z.enum(["own", "default"]),
+  source: rateSource,
   provider: z.string().nullable().describe("Null: matches any provider."),
   model: z.string(),
   effective_from: instant.schema.nullable().describe("Null: always in effect."),

@@ -41,7 +41,7 @@ const listRefusals: Handler = async (c, { refusals, environment }) => {
 };
 
 const KIND: Fields<RefusalKind> = {
-  code: oneOf<string>(Object.keys(ERRORS) as [ErrorCode])("code"),
+  code: oneOf<string>("ErrorCode", Object.keys(ERRORS) as [ErrorCode])("code"),
   field: textTo(REFUSAL_CHARS_MAX.field).orNull("field", "The invalid field."),
   agent: textTo(AGENT_CHARS_MAX).orNull(
     "agent",

@@ -9,7 +9,7 @@ import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/rep
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { bodyDescription, endpoints, ok, written } from "../../openapi/describe.ts";
+import { endpoints, ok, written } from "../../openapi/describe.ts";
 import { jobId } from "../../openapi/fields.ts";
 import {
   boolean,
@@ -122,13 +122,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
       "priced by its tokens. Starts a job and waits up to 2 seconds for its completion. Returns " +
       `200 when the same job is already in progress, and 429 when ${ACTIVE_JOBS_MAX} other jobs ` +
       "of the team are.",
-    body: bodyDescription(repriceBody, "RepriceRequest", {
-      model: "The model, as the calls named it.",
-      provider: "The provider, as the calls named it; any provider when absent.",
-      from: "Runs that started at this time or later.",
-      to: "Runs that started before this time; must be later than `from`.",
-      dry_run: "`true` calculates the changes without applying them.",
-    }),
+    body: repriceBody.meta({ id: "RepriceRequest" }),
     answers: written(repriceJob),
     errors: ["missing_field"],
     links: ["getReprice"],

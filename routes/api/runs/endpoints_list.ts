@@ -3,7 +3,6 @@ import { listRuns, runPage } from "./run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { RUN_KINDS, RUN_TRAITS } from "../../../domain/runs/list.ts";
 import {
   RUN_SEARCH_CHARS_MAX,
   RUNS_PER_PAGE,
@@ -12,6 +11,7 @@ import {
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import { ROW } from "./examples.ts";
+import { runKind, runTrait } from "./run_json.ts";
 
 const label = (whose: string) =>
   z.string().max(LABEL_CHARS_MAX).optional()
@@ -28,8 +28,8 @@ export const RUN_FILTERS = {
     "Provider of that model; only with `model`.",
   ),
   status: runStatus.optional().describe("Runs of this status."),
-  kind: z.enum(RUN_KINDS).optional().describe("Kind of the call that opened the run."),
-  has: z.enum(RUN_TRAITS).optional().describe(
+  kind: runKind.schema.optional().describe("Kind of the call that opened the run."),
+  has: runTrait.schema.optional().describe(
     "`unpriced`: called a model without a price; `late`: received events after its close; " +
       "`orphan`: has no opening yet; `failed_check`: failed a check.",
   ),

@@ -4,13 +4,14 @@ import type { Handler } from "../../http/admission.ts";
 import { parseContext } from "../../http/context.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
+import { finishStatus } from "../../../domain/ingest/fields.ts";
 import { parseFinish } from "../../../domain/ingest/finish.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseScore } from "../../../domain/ingest/score.ts";
 import type { AddedScore } from "../../../domain/runs/added_scores.ts";
-import { type Closing, FINISH_STATUSES, type Score } from "../../../domain/runs/run.ts";
+import type { Closing, Score } from "../../../domain/runs/run.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
-import { id, instant, object, oneOf, sentJson, text, wire } from "../../openapi/wire.ts";
+import { id, instant, object, sentJson, text, wire } from "../../openapi/wire.ts";
 import { scoreValue } from "./run_json.ts";
 import { conflictProblem } from "./runs.ts";
 
@@ -38,7 +39,7 @@ const scores = wire<readonly Score[]>(
 /** Stored finish, which is the same for the first write and every retry (decision 22). */
 export const finishRecord = object<Closing & { readonly id: RunId }>("FinishRecord", {
   id: id("run")("id"),
-  status: oneOf(FINISH_STATUSES)("status"),
+  status: wire(finishStatus)("status"),
   finished_at: instant("finishedAt"),
   received_at: instant("receivedAt"),
   output: sentJson(

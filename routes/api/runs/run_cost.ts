@@ -1,7 +1,7 @@
 /** `GET /v1/runs/{id}/cost`: the calls of a run, with the rates that priced them. */
 import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
-import { MATCH_STEPS, type RateRow } from "../../../domain/pricing/rates.ts";
+import type { RateRow } from "../../../domain/pricing/rates.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
 import {
   costByModel,
@@ -9,8 +9,8 @@ import {
   type ExplainedCall,
   type ModelCost,
 } from "../../../domain/runs/explain_cost.ts";
-import { RUN_KINDS } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { matchStep, rateSource } from "../../openapi/fields.ts";
 import {
   boolean,
   count,
@@ -23,7 +23,7 @@ import {
   text,
   wire,
 } from "../../openapi/wire.ts";
-import { COMMON, eventsCursor, TOKENS } from "./run_json.ts";
+import { COMMON, eventsCursor, runKind, TOKENS } from "./run_json.ts";
 import { answerPage } from "./runs.ts";
 
 export const getRunCost = answerPage((id, page, { isFirst }) =>
@@ -31,7 +31,7 @@ export const getRunCost = answerPage((id, page, { isFirst }) =>
 );
 
 const line = object<CostLine>("PricedTokens", {
-  kind: oneOf(["input", "cached_input", "cache_write", "output"])("kind"),
+  kind: oneOf("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
   tokens: count("tokens"),
   usd_per_million: wire(dollars.schema)(({ rate }) => usdPerMillion(rate)),
   cost_usd: dollars("cost"),
@@ -39,7 +39,7 @@ const line = object<CostLine>("PricedTokens", {
 
 const pricingRow = object<RateRow>("PricingRow", {
   id: text("id"),
-  source: oneOf(["own", "default"])("source"),
+  source: wire(rateSource)("source"),
   effective_from: instant.orNull("from"),
 });
 
@@ -50,7 +50,7 @@ const pricedCall = object<ExplainedCall>("PricedCall", {
   model: text.orNull("model"),
   cost_usd: dollars("cost"),
   stated: boolean("stated", "True if the client sent this cost, so that no rate was applied."),
-  match: oneOf(MATCH_STEPS).orNull(
+  match: wire(matchStep).orNull(
     ({ pricedBy }) => pricedBy?.match,
     "Lookup step that matched the row.",
   ),
@@ -62,7 +62,7 @@ const pricedCall = object<ExplainedCall>("PricedCall", {
   tier_above_input_tokens: count.orNull("tierAboveInputTokens"),
   lines: list(line)("lines", "Tokens times rate, for each kind with tokens."),
   unpriced: boolean("unpriced"),
-  flags: list(oneOf(["cached_exceeds_input", "covered_by_stated_cost"]))("flags"),
+  flags: list(oneOf("CallFlag", ["cached_exceeds_input", "covered_by_stated_cost"]))("flags"),
 });
 
 const modelCost = object<ModelCost>("ModelCost", {
@@ -83,7 +83,7 @@ interface CostView extends RunRecord {
 /** Response of `GET /v1/runs/{id}/cost`. */
 export const runCost = object<CostView>("RunCost", {
   id: COMMON.id,
-  kind: oneOf(RUN_KINDS)("kind"),
+  kind: runKind("kind"),
   cost_usd: dollars(({ cost }) => cost.amount),
   cost: COMMON.cost,
   by_model: list(modelCost)(

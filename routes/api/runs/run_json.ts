@@ -30,14 +30,18 @@ import {
   wire,
 } from "../../openapi/wire.ts";
 
+export const runKind = oneOf("RunKind", RUN_KINDS);
+
+export const runTrait = oneOf("RunTrait", RUN_TRAITS);
+
 const costState = object<RunRecord["cost"]>("RunCostState", {
-  state: oneOf(["pending", "final"])(
+  state: oneOf("CostState", ["pending", "final"])(
     "state",
     "`final` once the run is closed and its full cost is included in the spend.",
   ),
   revision: count("revision", "0 until the cost is first final; increases with each later change."),
   unpriced_models: list(text)("unpricedModels"),
-  flags: list(oneOf(["cached_exceeds_input"]))("flags"),
+  flags: list(oneOf("CostFlag", ["cached_exceeds_input"]))("flags"),
 });
 
 /** Tokens of model calls. */
@@ -62,14 +66,14 @@ const usage = object<RunRecord["usage"]>("RunUsage", {
 /** Fields of records and of rows in lists. */
 export const COMMON = {
   id: id("run")("id"),
-  kind: oneOf(RUN_KINDS)("kind", "Kind of the call that opened the run."),
+  kind: runKind("kind", "Kind of the call that opened the run."),
   agent: text.orNull("agent", "Null while the opening has not arrived."),
   status: wire(runStatus)("status"),
   started_at: instant.orNull("startedAt", "Null while the opening has not arrived."),
   finished_at: instant.orNull("finishedAt", "Null while open."),
   received_at: instant.orNull("receivedAt", "Arrival of the opening."),
   duration_ms: integer.orNull("durationMs", "Null while open."),
-  flags: list(oneOf(RUN_FLAGS))(
+  flags: list(oneOf("RunFlag", RUN_FLAGS))(
     "flags",
     "Anomalies of the run, and data that was lost from its calls.",
   ),
@@ -86,7 +90,7 @@ const ROW: Fields<RunListRow> = {
   ...HEAD,
   duration_ms,
   flags,
-  has: list(oneOf(RUN_TRAITS))("has", "Values of the parameter `has` that apply to the run."),
+  has: list(runTrait)("has", "Values of the parameter `has` that apply to the run."),
   customer_id,
   feature,
   cost_usd,
@@ -130,8 +134,8 @@ const event = object<PagedEvent>("Event", {
 });
 
 const stage = object<StageProgress>("Stage", {
-  stage: oneOf(STAGES)("stage"),
-  state: oneOf(["pending", "done", "skipped", "retrying", "dead"])("state"),
+  stage: oneOf("StageName", STAGES)("stage"),
+  state: oneOf("StageState", ["pending", "done", "skipped", "retrying", "dead"])("state"),
   attempts: count("attempts"),
   at: instant("at"),
   error: text.optional("error"),
@@ -210,7 +214,7 @@ export const runAnswer = object<RunView>("Run", {
     "Any JSON value, as sent; null if none was sent.",
   ),
   note: text.orNull("note", "The note of a ping."),
-  payload: oneOf(["partly_removed", "removed"]).optional(
+  payload: oneOf("PayloadState", ["partly_removed", "removed"]).optional(
     ({ payload }) => payload === "whole" ? undefined : payload,
     "Present only if some of the payload has expired.",
   ),

@@ -5,7 +5,6 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { type ReadRows, spendOf } from "../../../domain/spend/spend.ts";
 import {
-  GROUPINGS,
   parseSpendQuery,
   parseUnpricedQuery,
   SPEND_DAYS_DEFAULT,
@@ -15,7 +14,7 @@ import {
 import { type Unpriced, unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
-import { spendAnswer, unpricedAnswer } from "./spend_json.ts";
+import { grouping, spendAnswer, unpricedAnswer } from "./spend_json.ts";
 import { getUsage, usageAnswer } from "../teams/usage.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
@@ -104,7 +103,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       "to the totals.",
     query: {
       ...range,
-      group_by: z.enum(GROUPINGS).default("day"),
+      group_by: grouping.schema.default("day"),
       agent: slug().optional().describe("Runs of this agent."),
       customer_id: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this customer."),
       feature: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this feature."),

@@ -23,6 +23,9 @@ import {
 } from "../../openapi/wire.ts";
 import { TOKENS } from "../runs/run_json.ts";
 
+/** Attribute to group by. */
+export const grouping = oneOf("SpendGrouping", GROUPINGS);
+
 const unpricedSums = object<Measures>("UnpricedSums", {
   llm_calls: count("unpricedCalls"),
   input_tokens: count("unpricedInputTokens"),
@@ -88,7 +91,7 @@ const filters = wire<SpendQuery["filters"]>(
 export const spendAnswer = object<Spend & { readonly query: SpendQuery }>("Spend", {
   from: day(({ query }) => query.from),
   to: day(({ query }) => query.to),
-  group_by: oneOf(GROUPINGS)(({ query }) => query.groupBy),
+  group_by: grouping(({ query }) => query.groupBy),
   filters: filters(({ query }) => query.filters),
   totals: object("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
   groups: list(spendGroup)(({ query, groups }) =>

@@ -14,6 +14,7 @@ import {
   teamChangeBody,
   teamFields,
   type TeamStore,
+  tier,
 } from "../../../domain/teams/team_change.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
@@ -21,8 +22,7 @@ import { answerNewKey, answerSecret, newCredentialBody, newKey } from "../keys/k
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { TIER_NAMES } from "../../../domain/teams/plans.ts";
-import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
+import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
 import { instant, page, wire } from "../../openapi/wire.ts";
 
@@ -83,7 +83,7 @@ const limits = z.object({
 const fields = {
   id: jobId.describe("Random; reveals nothing about other teams."),
   name: z.string(),
-  tier: z.enum(TIER_NAMES),
+  tier,
   owner_email: z.string().nullable(),
   rate: rate.nullable().describe("Null: the plan's rate applies."),
   limits: limits.nullable()
@@ -144,11 +144,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     handler: createTeam,
     summary: "Create a team",
     description: "Creates a team and its first key, which has every scope.",
-    body: bodyDescription(newTeamBody, "TeamRequest", {
-      name: "Display name.",
-      tier: "The plan.",
-      owner_email: "Address for quota notices.",
-    }),
+    body: newTeamBody.meta({ id: "TeamRequest" }),
     answers: created(SECRET_ONCE, newTeam),
     errors: ["missing_field"],
     links: ["getTeam", "changeTeam", "createTeamKey"],
@@ -207,15 +203,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
       "this process and within 10 seconds in others. Every call of a suspended team is refused; " +
       "its data is kept.",
     pathFields,
-    body: bodyDescription(teamChangeBody, "TeamChange", {
-      name: "Display name.",
-      tier: "The plan; a team that leaves enterprise loses its `limits`.",
-      owner_email: "Null to send no notices.",
-      rate: "Overrides the plan's rate; null restores it.",
-      limits: "Enterprise only; replaces all limits together. Null restores the plan's limits. " +
-        "`payload_days` must not exceed `record_days`.",
-      suspended: "True to refuse every call of the team.",
-    }, { rate: "TeamRateChange", limits: "TeamLimitsChange" }),
+    body: teamChangeBody.meta({ id: "TeamChange" }),
     answers: ok("The updated team.", team),
     errors: ["not_found"],
     idempotency: "content",

@@ -71,7 +71,7 @@ export const getUsage: Handler = async (c, { usage, environment }) => {
   return answerTagged(c, usageAnswer.write(view));
 };
 
-const state = oneOf(["normal", "heads_up", "over"]);
+const state = oneOf("QuotaState", ["normal", "heads_up", "over"]);
 
 const STATE = "`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.";
 
