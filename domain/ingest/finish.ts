@@ -6,19 +6,21 @@
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { anyJson, instant, optional } from "../core/fields.ts";
+import { optional } from "../core/fields.ts";
 import { SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
 import { isScores } from "../core/rules.ts";
 import type { FinishRequest } from "../runs/decide.ts";
 import { FINISH_STATUSES, type Score } from "../runs/run.ts";
 import {
+  clientInstant,
   fastInstant,
   fastWord,
   finishStatus,
   isAbsentOrObject,
   metadataOf,
   object,
+  output,
   type ParseContext,
   readerOf,
   withStatus,
@@ -32,11 +34,12 @@ import { outputOf } from "./truncate.ts";
  * @internal
  */
 export const finishBody = z.object({
-  status: finishStatus,
-  finished_at: instant(),
-  output: optional(anyJson()),
-  scores: optional(scores()),
-  metadata: optional(object),
+  status: finishStatus.describe("Outcome of the run."),
+  finished_at: clientInstant,
+  output,
+  scores: optional(scores()).describe("Numbers or booleans by name; other values are dropped."),
+  metadata: optional(object)
+    .describe("Merged with the run's metadata; keys sent here take precedence."),
 });
 
 const read = readerOf(fastFinish, mendFinish, finishBody);
@@ -92,6 +95,7 @@ function scores() {
     `whose names have 1 to ${SCORE_NAME_CHARS_MAX} characters`;
   return z.custom<Record<string, number | boolean>>(isScores, expected)
     .meta({
+      id: "ScoreValues",
       type: "object",
       maxProperties: SCORES_MAX,
       propertyNames: { minLength: 1, maxLength: SCORE_NAME_CHARS_MAX },

@@ -9,7 +9,7 @@
 import { z } from "zod";
 import type { Body, JsonFields, JsonObject } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { oneOf, optional, text } from "../core/fields.ts";
+import { anyJson, customer, instant, oneOf, optional, text } from "../core/fields.ts";
 import { type IdPrefix, judgeId, type RunId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
@@ -54,14 +54,43 @@ export const count = optional(
  * @internal
  */
 export const object = z
-  .custom<JsonObject>(isObject, "an object").meta({ type: "object" });
+  .custom<JsonObject>(isObject, "an object").meta({
+    id: "JsonObject",
+    type: "object",
+    description: "Any JSON object.",
+    additionalProperties: true,
+  });
+
+/**
+ * The customer of a run, or none.
+ *
+ * @internal
+ */
+export const customerId = optional(customer()).describe("The customer that the run is for.");
+
+/**
+ * An instant by the client's clock.
+ *
+ * @internal
+ */
+export const clientInstant = instant().describe("Time by the client's clock.");
+
+/**
+ * Any output of a run, or none.
+ *
+ * @internal
+ */
+export const output = anyJson.optional().transform((value) => value ?? undefined).describe(
+  "Any JSON value, stored exactly as sent, except that `[]` becomes `{}`. A value above " +
+    "512 KiB or deeper than 64 levels is replaced with `truncated`, `bytes` and `preview`.",
+);
 
 /**
  * A status that a finish may have.
  *
  * @internal
  */
-export const finishStatus = oneOf(FINISH_STATUSES);
+export const finishStatus = oneOf("FinishStatus", FINISH_STATUSES);
 
 /**
  * Schema of an id. `problemOf` repeats its check to word the problem.

@@ -47,25 +47,32 @@ const rate = z.number(RATE).refine((value) => ratePerToken(value) !== null, RATE
   .meta({ minimum: 0, maximum: RATE_USD_PER_MILLION_MAX })
   .transform((value) => ratePerToken(value) ?? 0);
 
+const PER_MILLION = `Dollars per million tokens, at most ${RATE_DECIMALS_MAX} decimals`;
+const inputRateOr = optional(rate).describe(`${PER_MILLION}; the input rate when absent.`);
+
 const rateFields = {
-  input_usd_per_million: rate,
-  output_usd_per_million: rate,
-  cached_input_usd_per_million: optional(rate),
-  cache_write_usd_per_million: optional(rate),
+  input_usd_per_million: rate.describe(`${PER_MILLION}.`),
+  output_usd_per_million: rate.describe(`${PER_MILLION}.`),
+  cached_input_usd_per_million: inputRateOr,
+  cache_write_usd_per_million: inputRateOr,
 };
 const tierFields = {
   above_input_tokens: z.number(THRESHOLD)
     .refine((value) => isCount(value) && value >= 1, THRESHOLD)
-    .meta({ type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    .meta({ type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+    .describe(
+      "Calls with more input tokens are priced at these rates; must increase from tier to tier.",
+    ),
   ...rateFields,
 };
 const bodyFields = {
-  provider: optional(label),
-  model: label,
-  effective_from: optional(instant()),
+  provider: optional(label).describe("Matches any provider when absent."),
+  model: label.describe("The name that calls use, case-insensitive."),
+  effective_from: optional(instant()).describe("Always in effect when absent."),
   ...rateFields,
-  batch_percent: optional(z.int(PERCENT).min(0, PERCENT).max(100, PERCENT)),
-  note: optional(text(RATE_NOTE_CHARS_MAX)),
+  batch_percent: optional(z.int(PERCENT).min(0, PERCENT).max(100, PERCENT))
+    .describe("Percentage of all rates for batch calls; no batch rate when absent."),
+  note: optional(text(RATE_NOTE_CHARS_MAX)).describe("A reason or reference for the price."),
   tiers: optional(
     z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS)
       .meta({ type: "array", maxItems: RATE_TIERS_MAX, items: { type: "object" } }),
