@@ -118,7 +118,6 @@ export function DaysChart({ days }: DaysProps) {
         }))}
         ends={[days[0]?.day ?? "", "today"]}
         top={formatCount(most)}
-        usual={null}
       />
       <p class="below-chart">
         {Object.entries(STATUS_LABELS).map(([status, label]) => (

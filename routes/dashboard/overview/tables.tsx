@@ -20,12 +20,12 @@ export function FailuresTable({ failures, span, nowMs }: Overview) {
         ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
         : (
           <>
-            <RunsTable
-              label="Latest failures"
-              caption="The runs that failed or timed out last."
-              runs={failures}
-              nowMs={nowMs}
-            />
+            {runsTable(
+              "Latest failures",
+              "The runs that failed or timed out last.",
+              failures,
+              nowMs,
+            )}
             <p>
               <a href={allOf("failed")}>All that failed</a> ·{" "}
               <a href={allOf("timeout")}>all that timed out</a>
@@ -46,19 +46,12 @@ export function SlowestTable({ slowest: { runs, compared, isAll }, nowMs }: Over
     <Section title="Slowest today">
       {runs.length === 0
         ? <p>No run of today has ended.</p>
-        : <RunsTable label="Slowest today" caption={caption} runs={runs} nowMs={nowMs} />}
+        : runsTable("Slowest today", caption, runs, nowMs)}
     </Section>
   );
 }
 
-interface RunsTableProps {
-  readonly label: string;
-  readonly caption: string;
-  readonly runs: readonly RunListRow[];
-  readonly nowMs: number;
-}
-
-function RunsTable({ label, caption, runs, nowMs }: RunsTableProps) {
+function runsTable(label: string, caption: string, runs: readonly RunListRow[], nowMs: number) {
   const columns: readonly Column<RunListRow>[] = [
     {
       head: "Started",

@@ -102,7 +102,6 @@ function HoursChart({ report, hours, nowMs }: ReportProps) {
         }))}
         ends={[hourText(first), "now"]}
         top={formatCount(Math.max(...counts))}
-        usual={null}
       />
       <p class="below-chart">
         <Swatch of="failed" /> rejected requests; hours are UTC

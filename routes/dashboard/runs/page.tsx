@@ -69,7 +69,7 @@ function showRuns(deps: HandlerDeps): Handle {
     }
     const { id } = c.get("principal").team;
     const seen = isLive(filters) ? tailCursorOf(filters) : null;
-    const show = () => showList(deps, c, filters, request.value, seen);
+    const show = async () => showList(c, await loadList(deps, c, filters, request.value, seen));
     // Without a free slot the page polls instead.
     if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
     return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
@@ -79,14 +79,7 @@ function showRuns(deps: HandlerDeps): Handle {
   };
 }
 
-async function showList(
-  deps: AppDeps,
-  c: RequestContext,
-  filters: RunListQuery,
-  request: RunsRequest,
-  seen: TailCursor | null,
-): Promise<Response> {
-  const content = await loadList(deps, c, filters, request, seen);
+function showList(c: RequestContext, content: ListContent): Response {
   return showPage(c, {
     title: "Runs",
     aside: <Tools {...content} />,
@@ -97,7 +90,7 @@ async function showList(
         <List {...content} />
       </>
     ),
-    ...(isLive(filters) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
+    ...(isLive(content.filters) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
   });
 }
 
