@@ -15,18 +15,11 @@ import type { Handle } from "../../http/context.ts";
 import { StaticBytes } from "../../http/compress.ts";
 import { DASHBOARD_PATH } from "./paths.ts";
 
-export interface Assets {
-  /** Returns the path of a file; an empty string for an unknown name. */
-  readonly pathOf: (name: string) => string;
-  /** Responds with a file. */
-  readonly send: Handle;
-}
-
 const CSS = "text/css; charset=UTF-8";
 const JAVASCRIPT = "text/javascript; charset=UTF-8";
 
 /** Builds the files; `styles` are the pages' style sheets, in cascade order. */
-export function createAssets(styles: Iterable<string>): Assets {
+export function createAssets(styles: Iterable<string>) {
   const files = [
     ["pico.css", pico, CSS],
     ["dashboard.css", [layout, status, ...styles, folding].join("\n"), CSS],
@@ -51,5 +44,7 @@ export function createAssets(styles: Iterable<string>): Assets {
       "Cache-Control": "public, max-age=31536000, immutable",
     });
   };
-  return { pathOf: (name) => paths.get(name) ?? "", send };
+  /** Returns the path of a file; an empty string for an unknown name. */
+  const pathOf = (name: string) => paths.get(name) ?? "";
+  return { pathOf, send };
 }
