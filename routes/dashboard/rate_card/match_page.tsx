@@ -1,7 +1,7 @@
 /** `/dashboard/rate-card/match`: the row that prices a model. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";
@@ -12,8 +12,8 @@ import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
 import { LabeledInput } from "../components/form_fields.tsx";
-import { MATCH, NEW_RATE } from "./paths.ts";
-import { editPath, RateTable } from "./rate_table.tsx";
+import { editPath, MATCH, NEW_RATE } from "./paths.ts";
+import { RateTable } from "./rate_table.tsx";
 
 /** Shows the row that prices a call. */
 export function showMatch({ rateCards, environment }: AppDeps): Handle {
@@ -46,18 +46,15 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
   };
 }
 
-interface FormProps {
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly problem: Problem | null;
-}
-
 const FIELDS = [
   ["model", "Model, as a call names it", { required: true, placeholder: "" }],
   ["provider", "Provider, if it names one", { placeholder: "" }],
   ["at", "At this instant (empty: now)", { placeholder: "2026-01-31T12:00:00Z" }],
 ] as const;
 
-function Form({ parameters, problem }: FormProps) {
+function Form(
+  { parameters, problem }: { readonly parameters: Parameters; readonly problem: Problem | null },
+) {
   return (
     <form method="get" action={MATCH} class="filters">
       {FIELDS.map(([name, label, attributes]) => (
@@ -78,12 +75,12 @@ const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
   dots_to_dashes: "its name with dots as dashes",
 };
 
-interface MatchProps {
-  readonly query: MatchQuery;
-  readonly rate: RateMatch | null;
-}
-
-function Match({ query: { provider, model, at }, rate }: MatchProps) {
+function Match(
+  { query: { provider, model, at }, rate }: {
+    readonly query: MatchQuery;
+    readonly rate: RateMatch | null;
+  },
+) {
   const name = provider === null ? model : `${model} of ${provider}`;
   if (rate === null) {
     return (
@@ -107,7 +104,6 @@ function Match({ query: { provider, model, at }, rate }: MatchProps) {
       </p>
       <RateTable
         label="The row that prices it"
-        lastName="What to do"
         rows={[{
           row,
           last: <a href={editPath(row)}>{row.source === "own" ? "Change" : "Put an own price"}</a>,

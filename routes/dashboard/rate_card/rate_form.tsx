@@ -7,6 +7,7 @@ import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { parseReprice } from "../../../domain/repricing/body.ts";
+import type { ModelName } from "../../../domain/runs/contribution.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
@@ -15,33 +16,27 @@ import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
+import type { Texts } from "../components/texts.ts";
 import {
   atField,
   rateBodyOf,
-  type RateValues,
+  type RateTexts,
   readRateForm,
-  TIER_FIELDS,
-  tierField,
-  tiersIn,
-  valuesOf,
-} from "./rate_form_values.ts";
-import { MATCH, repricePath } from "./paths.ts";
-
-/** The calls that a price is added for, by the model they name. */
-interface TargetCalls {
-  readonly model: string;
-  readonly provider: string | null;
-}
+  textsOfRow,
+  tierPrefix,
+} from "./rate_values.ts";
+import { jobPath, MATCH, repricePath } from "./paths.ts";
 
 /** The content of the form. */
-interface RateForm {
-  readonly values: RateValues;
-  /** Null if the price is not for particular calls. */
-  readonly target: TargetCalls | null;
+interface RateForm extends RateTexts {
+  /** The calls that a price is added for, by the model they name; null for no particular calls. */
+  readonly target: ModelName | null;
   /** The row that prefills the fields. */
   readonly from: RateRow | null;
   readonly problem: Problem | null;
 }
+
+const EMPTY: RateForm = { row: {}, tiers: [], target: null, from: null, problem: null };
 
 /** Shows the form, prefilled from a row or from the nearest priced model. */
 export function showRateForm({ rateCards }: AppDeps): Handle {
@@ -49,54 +44,45 @@ export function showRateForm({ rateCards }: AppDeps): Handle {
     const parsed = parseQuery(queryOf(c));
     if (!parsed.ok) return fail(c, parsed.problem);
     const parameters = parsed.value;
-    const model = parameters.get("model");
-    const provider = parameters.get("provider") ?? null;
+    const { team } = c.get("principal");
+    const own = (await rateCards.rows(team)).map(({ row }) => row);
     const id = parameters.get("row");
-    const own = (await rateCards.rows(c.get("principal").team)).map(({ row }) => row);
-    const rows = [...own, ...DEFAULT_RATES.rows];
-    const row = rows.find((candidate) => candidate.id === id);
-    if (row !== undefined) return showForm(c, { ...EMPTY, values: valuesOf(row) });
+    const row = [...own, ...DEFAULT_RATES.rows].find((candidate) => candidate.id === id);
+    if (row !== undefined) return showForm(c, { ...EMPTY, ...textsOfRow(row) });
+    const model = parameters.get("model");
     if (model === undefined) return showForm(c, EMPTY);
-    const models = await rateCards.models(c.get("principal").team);
-    const near = models.nearest(provider, model);
-    const values = { ...(near === null ? {} : valuesOf(near)), provider: provider ?? "", model };
-    return showForm(c, {
-      values: { ...values, effective_from: "" },
-      target: { model, provider },
-      from: near,
-      problem: null,
-    });
+    const provider = parameters.get("provider") ?? null;
+    const from = (await rateCards.models(team)).nearest(provider, model);
+    const { row: nearest, tiers } = from === null ? EMPTY : textsOfRow(from);
+    const texts = { ...nearest, provider: provider ?? "", model, effective_from: "" };
+    return showForm(c, { ...EMPTY, row: texts, tiers, target: { model, provider }, from });
   };
 }
-
-const EMPTY: RateForm = { values: {}, target: null, from: null, problem: null };
 
 /** Stores a price, and starts a dry run if the form requests one. */
 export function submitRate(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
-    const values = readRateForm(form);
+    const texts = readRateForm(form);
     const target = targetOf(form);
-    const refused = (problem: Problem) => showForm(c, { values, target, from: null, problem });
-    const spec = parseRate(rateBodyOf(values));
+    const refused = (problem: Problem) => showForm(c, { ...EMPTY, ...texts, target, problem });
+    const spec = parseRate(rateBodyOf(texts));
     if (!spec.ok) return refused(spec.problem);
-    const { team, credentialId } = c.get("principal");
-    const outcome = await deps.rateCards.put(team, spec.value, credentialId);
+    const principal = c.get("principal");
+    const outcome = await deps.rateCards.put(principal.team, spec.value, principal.credentialId);
     if (outcome.kind === "refused") return refused(outcome.problem);
     const calls = target ?? { model: spec.value.model, provider: null };
-    if (form.get("then") !== "dry-run") return seeOther(repricePath(calls, "stored"));
-    const { provider, model } = calls;
-    const value = { model, ...(provider === null ? {} : { provider }), dry_run: true };
-    const request = parseReprice(bodyOf(value));
-    if (!request.ok) return seeOther(repricePath(calls, "stored"));
-    const started = await beginReprice(deps, c.get("principal"), request.value);
+    const stored = seeOther(repricePath(calls, "stored"));
+    if (form.get("then") !== "dry-run") return stored;
+    const request = parseReprice(bodyOf({ ...calls, dry_run: true }));
+    if (!request.ok) return stored;
+    const started = await beginReprice(deps, principal, request.value);
     // The price is stored anyway; submitting the repricing form shows the problem.
-    if (started.kind === "refused") return seeOther(repricePath(calls, "stored"));
-    return seeOther(`${RATE_CARD_PATH}/reprice/${started.job.id}?done=stored`);
+    return started.kind === "refused" ? stored : seeOther(`${jobPath(started.job.id)}?done=stored`);
   };
 }
 
-function targetOf(form: URLSearchParams): TargetCalls | null {
+function targetOf(form: URLSearchParams): ModelName | null {
   const model = form.get("calls_model") ?? "";
   return model === "" ? null : { model, provider: form.get("calls_provider") || null };
 }
@@ -112,7 +98,7 @@ function showForm(c: RequestContext, form: RateForm): Response {
   });
 }
 
-function Form({ values, target, from, problem }: RateForm) {
+function Form({ row, tiers, target, from, problem }: RateForm) {
   return (
     <form method="post" action={RATE_CARD_PATH} class="rate-form">
       {from === null ? null : (
@@ -124,7 +110,8 @@ function Form({ values, target, from, problem }: RateForm) {
       )}
       {problem === null ? null : (
         <p role="alert" class="notice bad">
-          Nothing was stored. {isShownAtField(problem) ? "One field is wrong." : problem.message}
+          Nothing was stored.{" "}
+          {problem.field === undefined ? problem.message : "One field is wrong."}
         </p>
       )}
       {target === null ? null : (
@@ -135,14 +122,14 @@ function Form({ values, target, from, problem }: RateForm) {
       )}
       <fieldset>
         <legend>Which calls</legend>
-        <RateInputs fields={CALL_FIELDS} {...{ values, problem }} />
+        <RateInputs fields={CALL_FIELDS} texts={row} problem={problem} />
       </fieldset>
       <fieldset>
         <legend>Dollars per million tokens</legend>
-        <RateInputs fields={[...priceFields(""), BATCH_FIELD]} {...{ values, problem }} />
+        <RateInputs fields={[...priceFields(true), BATCH_FIELD]} texts={row} problem={problem} />
       </fieldset>
-      <Tiers {...{ values, problem }} />
-      <RateInputs fields={[NOTE_FIELD]} {...{ values, problem }} />
+      <Tiers tiers={tiers} problem={problem} />
+      <RateInputs fields={[NOTE_FIELD]} texts={row} problem={problem} />
       <div class="actions">
         <button type="submit" name="then" value="dry-run">Store, and see what it changes</button>
         <button type="submit" class="secondary outline">Only store</button>
@@ -153,19 +140,6 @@ function Form({ values, target, from, problem }: RateForm) {
       </p>
     </form>
   );
-}
-
-/** Returns whether the form has the field that a problem names. */
-function isShownAtField({ field }: Problem): boolean {
-  return FIELD_NAMES.test(field ?? "");
-}
-
-const FIELD_NAMES =
-  /^(tiers\[\d+\]\.\w+|provider|model|effective_from|note|batch_percent|\w+_usd_per_million)$/;
-
-interface RateFieldsProps {
-  readonly values: RateValues;
-  readonly problem: Problem | null;
 }
 
 interface RateField {
@@ -209,35 +183,37 @@ const NOTE_FIELD: RateField = {
   hint: "The source of the price, for later.",
 };
 
-/** The price fields of a row or, with a prefix, of a tier, where they are optional. */
-function priceFields(prefix: string): RateField[] {
-  const attributes = { inputmode: "decimal", required: prefix === "" };
+const LIMIT_FIELD: RateField = {
+  name: "above_input_tokens",
+  label: "More input tokens than",
+  attributes: { inputmode: "numeric" },
+};
+
+function priceFields(required: boolean): RateField[] {
+  const attributes = { inputmode: "decimal", required };
   const optional = { attributes: { inputmode: "decimal" }, hint: "Empty: as input." };
   return [
-    { name: `${prefix}input_usd_per_million`, label: "Input", attributes },
-    { name: `${prefix}output_usd_per_million`, label: "Output", attributes },
-    { name: `${prefix}cached_input_usd_per_million`, label: "Cached input", ...optional },
-    { name: `${prefix}cache_write_usd_per_million`, label: "Cache write", ...optional },
+    { name: "input_usd_per_million", label: "Input", attributes },
+    { name: "output_usd_per_million", label: "Output", attributes },
+    { name: "cached_input_usd_per_million", label: "Cached input", ...optional },
+    { name: "cache_write_usd_per_million", label: "Cache write", ...optional },
   ];
 }
 
-function tierLimitField(tier: number): RateField {
-  return {
-    name: tierField(tier, TIER_FIELDS[0]),
-    label: "More input tokens than",
-    attributes: { inputmode: "numeric" },
-  };
+interface RateInputsProps extends Pick<RateForm, "problem"> {
+  readonly fields: readonly RateField[];
+  readonly texts: Texts;
+  /** Begins the names of the fields. */
+  readonly prefix?: string;
 }
 
-function RateInputs(
-  { fields, values, problem }: RateFieldsProps & { readonly fields: readonly RateField[] },
-) {
+function RateInputs({ fields, texts, problem, prefix = "" }: RateInputsProps) {
   return (
     <>
       {fields.map(({ name, attributes, ...field }) => (
         <LabeledInput
-          name={name}
-          value={values[name] ?? ""}
+          name={prefix + name}
+          value={texts[name] ?? ""}
           attributes={{ autocomplete: "off", ...attributes }}
           problem={problem}
           {...field}
@@ -247,23 +223,22 @@ function RateInputs(
   );
 }
 
-/** Shows the tiers of a row, plus two empty ones. */
-function Tiers({ values, problem }: RateFieldsProps) {
-  const used = tiersIn(values);
-  const count = Math.min(RATE_TIERS_MAX, used + 2);
+/** Shows the tiers of a row, plus two empty ones; their prices are optional. */
+function Tiers({ tiers, problem }: Pick<RateForm, "tiers" | "problem">) {
   return (
-    <details class="more" open={used > 0}>
+    <details class="more" open={tiers.length > 0}>
       <summary>Other prices for long calls (tiers)</summary>
       <p class="soft">
         A call with more input tokens than a tier says costs the tier's prices, for all its tokens.
         From the smallest to the largest; a tier that is left empty does not count.
       </p>
-      {Array.from({ length: count }, (_, tier) => (
+      {[...tiers, {}, {}].slice(0, RATE_TIERS_MAX).map((texts, tier) => (
         <fieldset>
           <legend>Tier {tier + 1}</legend>
           <RateInputs
-            fields={[tierLimitField(tier), ...priceFields(tierField(tier, ""))]}
-            {...{ values, problem }}
+            fields={[LIMIT_FIELD, ...priceFields(false)]}
+            prefix={tierPrefix(tier)}
+            {...{ texts, problem }}
           />
         </fieldset>
       ))}
