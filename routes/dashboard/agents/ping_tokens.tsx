@@ -1,7 +1,7 @@
 /** The ping tokens of an agent. */
 import type { KeyPage } from "../../../domain/teams/key_list.ts";
 import { KEYS_PATH, queryText } from "../layout/paths.ts";
-import { KeyTable } from "../keys/key_table.tsx";
+import { KeyTable } from "../keys/labels.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 
 interface PingTokensProps {

@@ -14,7 +14,7 @@ import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage } from "../components/elements.tsx";
 import { Field } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
-import { Actor } from "../keys/actor.tsx";
+import { Actor } from "../keys/labels.tsx";
 import { actionText, Details, Target } from "./labels.tsx";
 
 const DAY_MS = 86_400_000;

@@ -2,6 +2,8 @@
 import type { Child } from "hono/jsx";
 import type { CredentialRecord } from "../../../domain/teams/credentials.ts";
 import type { RequestContext } from "../../http/context.ts";
+import type { View } from "../layout/page.ts";
+import { agentPath, KEYS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { Copyable, InlineNotice } from "../components/elements.tsx";
@@ -13,9 +15,7 @@ export interface NewSecret {
   readonly secret: string;
 }
 
-/** The other content of the page. */
-interface SecretView {
-  readonly title: string;
+interface SecretView extends Pick<View, "title"> {
   /** The link to the next page. */
   readonly next: Child;
   /** A notice about the replaced secret. */
@@ -50,10 +50,7 @@ export function showSecret(c: RequestContext, created: NewSecret, view: SecretVi
 }
 
 /** Builds command lines for a shell or a crontab that run unchanged. */
-function linesOf(
-  { record: { grant }, secret }: NewSecret,
-  origin: string,
-): { readonly title: string; readonly text: string }[] {
+function linesOf({ record: { grant }, secret }: NewSecret, origin: string) {
   if (grant.kind === "ping_token") return pingLines(secret, origin);
   const use = 'curl -sS -u "$RUNLEDGER_KEY:"';
   const line = grant.scopes.includes("ingest")
@@ -75,4 +72,16 @@ function pingLines(secret: string, origin: string) {
     },
     { title: "Try it", text: `RUNLEDGER_TOKEN=${secret}\n${ping("")}` },
   ];
+}
+
+/** Links to the page to open after a secret. */
+export function backFrom({ record: { grant } }: NewSecret) {
+  const [to, name] = grant.kind === "ping_token"
+    ? [agentPath(grant.agent), "to the agent"]
+    : [KEYS_PATH, "to all keys"];
+  return (
+    <>
+      I have copied it: <a href={to}>{name}</a>
+    </>
+  );
 }

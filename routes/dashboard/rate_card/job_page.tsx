@@ -10,7 +10,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Actor, actorNames } from "../keys/actor.tsx";
+import { Actor, actorNames } from "../keys/labels.tsx";
 import { Ago, InlineNotice, Money } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";

@@ -16,7 +16,7 @@ import spend from "../assets/style/spend.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { type ActorNames, actorNames } from "../keys/actor.tsx";
+import { type ActorNames, actorNames } from "../keys/labels.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { Choices } from "../components/choices.tsx";

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
-import { Actor, type ActorNames } from "../keys/actor.tsx";
+import { Actor, type ActorNames } from "../keys/labels.tsx";
 import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { type Column, Table } from "../components/table.tsx";

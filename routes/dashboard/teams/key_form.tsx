@@ -2,7 +2,7 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { Scopes } from "../keys/form.tsx";
+import { Scopes } from "../keys/new_key.tsx";
 import { Field, FormProblem } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
