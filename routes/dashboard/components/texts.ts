@@ -16,7 +16,9 @@ export function textsOf(names: readonly string[], values: object): Texts {
 export function valuesIn(
   texts: Texts,
   convert: (text: string, name: string) => unknown,
+  names: readonly string[] = Object.keys(texts),
 ): Record<string, unknown> {
-  const filled = Object.entries(texts).filter(([, text]) => text !== "");
+  const filled = names.map((name) => [name, texts[name] ?? ""] as const)
+    .filter(([, text]) => text !== "");
   return Object.fromEntries(filled.map(([name, text]) => [name, convert(text, name)]));
 }

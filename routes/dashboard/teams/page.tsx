@@ -16,8 +16,13 @@ import { type Column, Table } from "../components/table.tsx";
 import { TeamState } from "./details.tsx";
 import { showNewTeam, submitNewTeam } from "./new_team_page.tsx";
 import { teamPath } from "./paths.ts";
-import { backToTeam, submitSuspension, submitTeamChange, submitTeamKey } from "./submit.tsx";
-import { showTeam } from "./team_page.tsx";
+import {
+  backToTeam,
+  showTeam,
+  submitSuspension,
+  submitTeamChange,
+  submitTeamKey,
+} from "./team_page.tsx";
 
 /** The list of teams, the page of each, and the forms that change them. */
 export const teamsPage: DashboardPage = {
