@@ -4,8 +4,8 @@ import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
-import { type DailySpend, dailySpendOf } from "../../../domain/spend/daily.ts";
+import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
+import { dailySpendOf } from "../../../domain/spend/daily.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import {
   parseSpendQuery,
@@ -22,9 +22,9 @@ import { Copyable, Empty, Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import { Tile } from "../components/tile.tsx";
 import { SpendChart } from "./chart.tsx";
-import { Filters, Groupings, Periods } from "./controls.tsx";
+import { Controls } from "./controls.tsx";
 import { sendSpendCsv } from "./csv.ts";
-import { queryWith, runsOfGroupPath, type SpendPageQuery, spendQueryText } from "./paths.ts";
+import { queryWith, runsOfGroupPath, type SpendAnswer, spendQueryText } from "./paths.ts";
 import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
@@ -57,9 +57,7 @@ function showSpend(deps: AppDeps): Handle {
       aside: <a href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>,
       body: (
         <>
-          <Periods parameters={parameters} query={query.value} nowMs={nowMs} />
-          <Groupings parameters={parameters} query={query.value} />
-          <Filters parameters={parameters} query={query.value} problem={null} />
+          <Controls parameters={parameters} query={query.value} problem={null} nowMs={nowMs} />
           {spend.value.totals.runs === 0 ? <NoRuns c={c} query={query.value} /> : (
             <Answer
               parameters={parameters}
@@ -88,7 +86,7 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
 /** Shows the form again with the submitted values and the error. */
 function showRefused(
   c: RequestContext,
-  parameters: SpendPageQuery,
+  parameters: Parameters,
   nowMs: number,
   problem: Problem,
 ): Response {
@@ -96,36 +94,25 @@ function showRefused(
   return showPage(c, {
     title: "Spend",
     problem,
-    body: (
-      <>
-        <Periods parameters={parameters} query={null} nowMs={nowMs} />
-        <Filters parameters={parameters} query={null} problem={problem} />
-      </>
-    ),
+    body: <Controls parameters={parameters} query={null} problem={problem} nowMs={nowMs} />,
   });
 }
 
-interface AnswerProps {
-  readonly parameters: SpendPageQuery;
-  readonly query: SpendQuery;
-  readonly spend: DailySpend;
-}
-
-function Answer({ parameters, query, spend, banner }: AnswerProps & { readonly banner: Child }) {
+function Answer({ banner, ...answer }: SpendAnswer & { readonly banner: Child }) {
   return (
     <>
-      <Headline query={query} spend={spend} />
+      <Headline {...answer} />
       {banner}
-      <Tiles parameters={parameters} query={query} spend={spend} />
-      <SpendChart query={query} spend={spend} />
-      <GroupTable parameters={parameters} query={query} spend={spend} />
-      <DayTable spend={spend} />
+      <Tiles {...answer} />
+      <SpendChart {...answer} />
+      <GroupTable {...answer} />
+      <DayTable {...answer} />
     </>
   );
 }
 
 /** Shows the total in one sentence. */
-function Headline({ query, spend: { totals, daily } }: Pick<AnswerProps, "query" | "spend">) {
+function Headline({ query, spend: { totals, daily } }: SpendAnswer) {
   const named = daily.filter(({ group }) => group !== null).slice(0, 3);
   return (
     <p class="headline">
@@ -148,9 +135,10 @@ function Headline({ query, spend: { totals, daily } }: Pick<AnswerProps, "query"
   );
 }
 
-function Tiles({ parameters, query, spend: { totals } }: AnswerProps) {
+function Tiles(answer: SpendAnswer) {
+  const { totals } = answer.spend;
   const perSuccess = costPerSuccess(totals);
-  const runs = runsOfGroupPath(parameters, query, null);
+  const runs = runsOfGroupPath(answer, null);
   return (
     <div class="tiles">
       <Tile name="Cost " value={<Money of={totals.cost} />}>
