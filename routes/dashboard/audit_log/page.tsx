@@ -128,26 +128,32 @@ function columnsFor(now: number, isOperator: boolean): readonly Column<ReadAudit
   ];
 }
 
-const ACTIONS: Readonly<Record<AuditAction, string>> = {
-  "agent.changed": "changed an agent",
-  "credential.created": "created a key",
-  "credential.rotated": "rotated a key",
-  "credential.revoked": "revoked a key",
-  "customer.deleted": "deleted a customer",
-  "rate.put": "set a price",
-  "rate.deleted": "deleted a price",
-  "reprice.started": "repriced calls",
-  "run.deleted": "deleted a run",
-  "team.created": "created the team",
-  "team.changed": "changed the team",
-  "team.suspended": "suspended the team",
-  "team.resumed": "resumed the team",
+/** Labels of actions, and the pages of their targets. */
+const ACTIONS: Readonly<
+  Record<AuditAction, readonly [label: string, pageOf?: (target: string) => string]>
+> = {
+  "agent.changed": ["changed an agent", agentPath],
+  "credential.created": ["created a key", keyPath],
+  "credential.rotated": ["rotated a key", keyPath],
+  "credential.revoked": ["revoked a key", keyPath],
+  "customer.deleted": [
+    "deleted a customer",
+    (target) => RUNS_PATH + queryText([["customer_id", target]]),
+  ],
+  "rate.put": ["set a price", () => RATE_CARD_PATH],
+  "rate.deleted": ["deleted a price", () => RATE_CARD_PATH],
+  "reprice.started": ["repriced calls", jobPath],
+  "run.deleted": ["deleted a run"],
+  "team.created": ["created the team", () => TEAM_PATH],
+  "team.changed": ["changed the team", () => TEAM_PATH],
+  "team.suspended": ["suspended the team", () => TEAM_PATH],
+  "team.resumed": ["resumed the team", () => TEAM_PATH],
 };
 
 /** Names an action. */
 function actionText({ action, details }: ReadAuditEntry): string {
   if (action === "reprice.started" && details.dry_run === true) return "previewed new prices";
-  return ACTIONS[action];
+  return ACTIONS[action][0];
 }
 
 /** The target of an action, linked if it has a page. The operator only has pages of teams. */
@@ -158,7 +164,7 @@ function Target(
   const { target, action, details: { name } } = entry;
   const full = action.startsWith("credential.") && typeof name === "string" ? name : target;
   const text = full.length > TARGET_CHARS ? `${full.slice(0, TARGET_CHARS)}…` : full;
-  const to = PAGES[action.split(".", 1).join()]?.(target);
+  const to = ACTIONS[action][1]?.(target);
   return to === undefined
     ? <span title={target}>{text}</span>
     : <a href={to} title={target}>{text}</a>;
@@ -166,16 +172,6 @@ function Target(
 
 /** Characters of a target that are enough to recognise it. */
 const TARGET_CHARS = 60;
-
-/** Pages of targets, by the object of the action; a deleted run has none. */
-const PAGES: Readonly<Record<string, (target: string) => string>> = {
-  agent: agentPath,
-  credential: keyPath,
-  customer: (target) => RUNS_PATH + queryText([["customer_id", target]]),
-  rate: () => RATE_CARD_PATH,
-  reprice: jobPath,
-  team: () => TEAM_PATH,
-};
 
 /** The details of an entry, one line each; long ones are folded. */
 function Details({ of }: { readonly of: ReadAuditEntry["details"] }) {
