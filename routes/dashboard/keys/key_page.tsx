@@ -23,7 +23,7 @@ import { showFormOnProblem } from "../components/form_page.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
-import { backFrom, showSecret } from "./secret.tsx";
+import { nextAfter, showSecret } from "./secret.tsx";
 
 interface KeyProps {
   readonly record: ListedCredential;
@@ -83,8 +83,8 @@ export function submitRotateKey({ credentials, environment }: AppDeps): Handle {
     const old = await credentials.read(team, record.id);
     return showSecret(c, rotated.value, {
       title: `${kindLabel(rotated.value.record)} rotated`,
-      next: backFrom(rotated.value),
-      children: old === null ? null : <OldSecret of={old} now={environment.now()} />,
+      next: nextAfter(rotated.value),
+      notice: old === null ? null : <OldSecret of={old} now={environment.now()} />,
     });
   };
 }

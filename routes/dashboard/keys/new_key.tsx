@@ -12,7 +12,7 @@ import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { showFormOnProblem } from "../components/form_page.ts";
 import { newKeyPath } from "./paths.ts";
 import { kindLabel, SCOPE_LABELS } from "./labels.tsx";
-import { backFrom, showSecret } from "./secret.tsx";
+import { nextAfter, showSecret } from "./secret.tsx";
 
 interface KeyFields {
   readonly kind: "api_key" | "ping_token";
@@ -45,7 +45,7 @@ export function submitNewKey({ credentials }: AppDeps): Handle {
     const { team, credentialId } = c.get("principal");
     const created = await credentials.create(team, spec.value, credentialId);
     const title = `${kindLabel(created.record)} created`;
-    return showSecret(c, created, { title, next: backFrom(created) });
+    return showSecret(c, created, { title, next: nextAfter(created) });
   };
 }
 

@@ -1,4 +1,4 @@
-/** `/dashboard/spend`: the cost of runs, by group and by day. */
+/** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
 import spendStyle from "../assets/style/spend.css" with { type: "text" };
 import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
@@ -6,13 +6,16 @@ import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
 import { dailySpendOf } from "../../../domain/spend/daily.ts";
-import { costPerSuccess } from "../../../domain/spend/spend.ts";
+import { csvLine, textCell } from "../../../domain/core/csv.ts";
+import { dollarsText } from "../../../domain/pricing/money.ts";
+import { costPerSuccess, type SpendGroup, spendOf } from "../../../domain/spend/spend.ts";
 import {
+  type Grouping,
   parseSpendQuery,
   parseUnpricedQuery,
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
-import { fail } from "../../http/answer.ts";
+import { answerText, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -23,7 +26,6 @@ import { compactText, countedText, formatCount, percentText } from "../component
 import { Tile } from "../components/tile.tsx";
 import { SpendChart } from "./chart.tsx";
 import { Controls } from "./controls.tsx";
-import { sendSpendCsv } from "./csv.ts";
 import { queryWith, runsOfGroupPath, type SpendAnswer, spendQueryText } from "./paths.ts";
 import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
@@ -195,4 +197,59 @@ function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: Spen
       <Copyable id="first-cost" text={line} />
     </Empty>
   );
+}
+
+/** Responds with the groups of the page as CSV. */
+function sendSpendCsv({ spend, environment }: AppDeps): Handle {
+  return async (c) => {
+    const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
+    if (!query.ok) return fail(c, query.problem);
+    const { from, to, groupBy } = query.value;
+    const { team } = c.get("principal");
+    const read = rowsOf(spend, team, query.value);
+    const sums = await spend.ask(team, () => spendOf(query.value, read));
+    if (!sums.ok) return fail(c, sums.problem);
+    const columns = columnsFor(groupBy);
+    const lines = sums.value.groups.map((group) =>
+      csvLine(columns.map(([, cell]) => String(cell(group))))
+    );
+    const text = csvLine(columns.map(([name]) => name)) + lines.join("");
+    return answerText(c, 200, text, "text/csv; charset=utf-8; header=present", {
+      "Content-Disposition": `attachment; filename="spend-${groupBy}-${from}-${to}.csv"`,
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+    });
+  };
+}
+
+type CsvColumn = readonly [name: string, cell: (group: SpendGroup) => string | number | bigint];
+
+/** Metric columns; a cell is empty if its value is unknown. */
+const SUM_COLUMNS: readonly CsvColumn[] = [
+  ["groups_folded", ({ folded }) => folded ?? ""],
+  ["cost_usd", ({ measures }) => dollarsText(measures.cost)],
+  ["runs", ({ measures, runsKnown }) => runsKnown ? measures.runs : ""],
+  ["successful_runs", ({ measures, runsKnown }) => runsKnown ? measures.succeeded : ""],
+  ["cost_per_successful_run", ({ measures, runsKnown }) => {
+    const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+    return perSuccess === null ? "" : dollarsText(perSuccess);
+  }],
+  ["events", ({ measures }) => measures.events],
+  ["llm_calls", ({ measures }) => measures.calls],
+  ["input_tokens", ({ measures }) => measures.inputTokens],
+  ["output_tokens", ({ measures }) => measures.outputTokens],
+  ["cached_input_tokens", ({ measures }) => measures.cachedInputTokens],
+  ["unpriced_llm_calls", ({ measures }) => measures.unpricedCalls],
+  ["unpriced_input_tokens", ({ measures }) => measures.unpricedInputTokens],
+  ["unpriced_output_tokens", ({ measures }) => measures.unpricedOutputTokens],
+  ["unpriced_cached_input_tokens", ({ measures }) => measures.unpricedCachedInputTokens],
+];
+
+function columnsFor(groupBy: Grouping): readonly CsvColumn[] {
+  if (groupBy !== "model") return [[groupBy, ({ key }) => textCell(key)], ...SUM_COLUMNS];
+  return [
+    ["provider", ({ model }) => textCell(model?.provider ?? "")],
+    ["model", ({ model, key }) => textCell(model?.model ?? key)],
+    ...SUM_COLUMNS,
+  ];
 }

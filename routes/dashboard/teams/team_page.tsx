@@ -14,7 +14,7 @@ import { bodyOf, ConfirmForm } from "../components/form_fields.tsx";
 import { showFormOnProblem } from "../components/form_page.ts";
 import { readTexts, type Texts } from "../components/texts.ts";
 import { showSecret } from "../keys/secret.tsx";
-import { TeamDetails, TeamPlan } from "./details.tsx";
+import { TeamDetails, TeamPlan } from "../team/page.tsx";
 import {
   changeBody,
   ChangeForm,
@@ -86,18 +86,9 @@ export function submitTeamKey({ teams, credentials, environment }: AppDeps): Han
     const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
     return showSecret(c, created, {
       title: `Key created for ${team.name}`,
-      next: <TeamLink of={team} />,
+      next: [teamPath(team.id), "to the team"],
     });
   };
-}
-
-/** Links to the team from the page of a secret. */
-export function TeamLink({ of: { id } }: { readonly of: Team }) {
-  return (
-    <>
-      I have copied it: <a href={teamPath(id)}>to the team</a>
-    </>
-  );
 }
 
 /** Redirects a reload of a secret's page to its team, because a secret is shown once. */
