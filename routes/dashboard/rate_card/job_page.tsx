@@ -163,20 +163,16 @@ function Breakdown({ shares: { agents, days } }: { readonly shares: RepriceBreak
   return (
     <>
       <h2>By agent</h2>
-      <Table
-        label="Difference by Agent"
-        class="named folding"
-        columns={columnsFor("Agent")}
+      <Shares
+        by="Agent"
         rows={byDifference.map(({ agent, sum }) => ({
           name: agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
           sum,
         }))}
       />
       <h2>By day</h2>
-      <Table
-        label="Difference by Day (UTC)"
-        class="named folding"
-        columns={columnsFor("Day (UTC)")}
+      <Shares
+        by="Day (UTC)"
         rows={days.map(({ from, to, sum }) => ({
           name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
           sum,
@@ -191,14 +187,15 @@ interface Share {
   readonly sum: RepriceSum;
 }
 
-function columnsFor(first: string): readonly Column<Share>[] {
-  return [
-    { head: first, isName: true, cell: ({ name }) => name },
+function Shares({ by, rows }: { readonly by: string; readonly rows: readonly Share[] }) {
+  const columns: readonly Column<Share>[] = [
+    { head: by, isName: true, cell: ({ name }) => name },
     numberColumn("Difference", ({ sum }) => <CostDifference of={sum} />),
     numberColumn("Before", ({ sum }) => <Money of={sum.before} />, "before"),
     numberColumn("After", ({ sum }) => <Money of={sum.after} />, "after"),
     countColumn("Calls", ({ sum }) => sum.calls, "call"),
   ];
+  return <Table label={`Difference by ${by}`} class="named folding" {...{ columns, rows }} />;
 }
 
 /** Labels for job states. */

@@ -1,7 +1,7 @@
 /** `/dashboard/rate-card/match`: the row that prices a model. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";
@@ -11,7 +11,7 @@ import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
-import { LabeledInput } from "../components/form_fields.tsx";
+import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import { editPath, MATCH, NEW_RATE } from "./paths.ts";
 import { RateTable } from "./rate_table.tsx";
 
@@ -29,7 +29,14 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
         problem,
         body: (
           <>
-            <Form parameters={parameters} problem={problem} />
+            <form method="get" action={MATCH} class="filters">
+              <LabeledInputs
+                fields={FIELDS}
+                texts={Object.fromEntries(parameters)}
+                problem={problem}
+              />
+              <button type="submit">Look it up</button>
+            </form>
             {result}
           </>
         ),
@@ -46,27 +53,11 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
   };
 }
 
-const FIELDS = [
+const FIELDS: readonly InputField[] = [
   ["model", "Model, as a call names it", { required: true, placeholder: "" }],
   ["provider", "Provider, if it names one", { placeholder: "" }],
   ["at", "At this instant (empty: now)", { placeholder: "2026-01-31T12:00:00Z" }],
-] as const;
-
-function Form(
-  { parameters, problem }: { readonly parameters: Parameters; readonly problem: Problem | null },
-) {
-  return (
-    <form method="get" action={MATCH} class="filters">
-      {FIELDS.map(([name, label, attributes]) => (
-        <LabeledInput
-          {...{ name, label, attributes, problem }}
-          value={parameters.get(name) ?? ""}
-        />
-      ))}
-      <button type="submit">Look it up</button>
-    </form>
-  );
-}
+];
 
 const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
   exact: "its name as it was sent",

@@ -1,5 +1,4 @@
 /** `/dashboard/rate-card/new`: the form for a price, and its submission. */
-import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
@@ -15,8 +14,8 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
-import type { Texts } from "../components/texts.ts";
+import { bodyOf } from "../components/form_fields.tsx";
+import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import {
   atField,
   rateBodyOf,
@@ -122,14 +121,14 @@ function Form({ row, tiers, target, from, problem }: RateForm) {
       )}
       <fieldset>
         <legend>Which calls</legend>
-        <RateInputs fields={CALL_FIELDS} texts={row} problem={problem} />
+        <LabeledInputs fields={CALL_FIELDS} texts={row} problem={problem} />
       </fieldset>
       <fieldset>
         <legend>Dollars per million tokens</legend>
-        <RateInputs fields={[...priceFields(true), BATCH_FIELD]} texts={row} problem={problem} />
+        <LabeledInputs fields={[...priceFields(true), BATCH_FIELD]} texts={row} problem={problem} />
       </fieldset>
       <Tiers tiers={tiers} problem={problem} />
-      <RateInputs fields={[NOTE_FIELD]} texts={row} problem={problem} />
+      <LabeledInputs fields={[NOTE_FIELD]} texts={row} problem={problem} />
       <div class="actions">
         <button type="submit" name="then" value="dry-run">Store, and see what it changes</button>
         <button type="submit" class="secondary outline">Only store</button>
@@ -142,85 +141,48 @@ function Form({ row, tiers, target, from, problem }: RateForm) {
   );
 }
 
-interface RateField {
-  readonly name: string;
-  readonly label: string;
-  readonly attributes?: Readonly<Record<string, string | boolean>>;
-  readonly hint?: Child;
-}
+const OFF = { autocomplete: "off" };
+const NUMERIC = { ...OFF, inputmode: "numeric" };
+const DECIMAL = { ...OFF, inputmode: "decimal" };
 
-const CALL_FIELDS: readonly RateField[] = [
-  {
-    name: "model",
-    label: "Model",
-    attributes: { required: true },
-    hint: (
-      <>
-        Also read with a provider in front, and with a date or a version at its end:{" "}
-        <a href={MATCH}>which row prices a model</a>
-      </>
-    ),
-  },
-  { name: "provider", label: "Provider", hint: "Empty: any provider." },
-  {
-    name: "effective_from",
-    label: "In force from (UTC)",
-    attributes: { placeholder: "2026-01-31" },
-    hint: "A day, or an instant. Empty: always.",
-  },
+const CALL_FIELDS: readonly InputField[] = [
+  [
+    "model",
+    "Model",
+    { ...OFF, required: true },
+    <>
+      Also read with a provider in front, and with a date or a version at its end:{" "}
+      <a href={MATCH}>which row prices a model</a>
+    </>,
+  ],
+  ["provider", "Provider", OFF, "Empty: any provider."],
+  [
+    "effective_from",
+    "In force from (UTC)",
+    { ...OFF, placeholder: "2026-01-31" },
+    "A day, or an instant. Empty: always.",
+  ],
 ];
 
-const BATCH_FIELD: RateField = {
-  name: "batch_percent",
-  label: "In a batch, percent of these",
-  attributes: { inputmode: "numeric" },
-  hint: "Empty: no batch rate.",
-};
+const BATCH_FIELD: InputField = [
+  "batch_percent",
+  "In a batch, percent of these",
+  NUMERIC,
+  "Empty: no batch rate.",
+];
 
-const NOTE_FIELD: RateField = {
-  name: "note",
-  label: "Note",
-  hint: "The source of the price, for later.",
-};
+const NOTE_FIELD: InputField = ["note", "Note", OFF, "The source of the price, for later."];
 
-const LIMIT_FIELD: RateField = {
-  name: "above_input_tokens",
-  label: "More input tokens than",
-  attributes: { inputmode: "numeric" },
-};
+const LIMIT_FIELD: InputField = ["above_input_tokens", "More input tokens than", NUMERIC];
 
-function priceFields(required: boolean): RateField[] {
-  const attributes = { inputmode: "decimal", required };
-  const optional = { attributes: { inputmode: "decimal" }, hint: "Empty: as input." };
+function priceFields(required: boolean): InputField[] {
+  const hint = "Empty: as input.";
   return [
-    { name: "input_usd_per_million", label: "Input", attributes },
-    { name: "output_usd_per_million", label: "Output", attributes },
-    { name: "cached_input_usd_per_million", label: "Cached input", ...optional },
-    { name: "cache_write_usd_per_million", label: "Cache write", ...optional },
+    ["input_usd_per_million", "Input", { ...DECIMAL, required }],
+    ["output_usd_per_million", "Output", { ...DECIMAL, required }],
+    ["cached_input_usd_per_million", "Cached input", DECIMAL, hint],
+    ["cache_write_usd_per_million", "Cache write", DECIMAL, hint],
   ];
-}
-
-interface RateInputsProps extends Pick<RateForm, "problem"> {
-  readonly fields: readonly RateField[];
-  readonly texts: Texts;
-  /** Begins the names of the fields. */
-  readonly prefix?: string;
-}
-
-function RateInputs({ fields, texts, problem, prefix = "" }: RateInputsProps) {
-  return (
-    <>
-      {fields.map(({ name, attributes, ...field }) => (
-        <LabeledInput
-          name={prefix + name}
-          value={texts[name] ?? ""}
-          attributes={{ autocomplete: "off", ...attributes }}
-          problem={problem}
-          {...field}
-        />
-      ))}
-    </>
-  );
 }
 
 /** Shows the tiers of a row, plus two empty ones; their prices are optional. */
@@ -235,7 +197,7 @@ function Tiers({ tiers, problem }: Pick<RateForm, "tiers" | "problem">) {
       {[...tiers, {}, {}].slice(0, RATE_TIERS_MAX).map((texts, tier) => (
         <fieldset>
           <legend>Tier {tier + 1}</legend>
-          <RateInputs
+          <LabeledInputs
             fields={[LIMIT_FIELD, ...priceFields(false)]}
             prefix={tierPrefix(tier)}
             {...{ texts, problem }}

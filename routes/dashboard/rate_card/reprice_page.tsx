@@ -11,7 +11,8 @@ import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
-import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
+import { bodyOf } from "../components/form_fields.tsx";
+import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CostDifference, JOB_STATE_LABELS, periodText, RATE_STORED } from "./job_page.tsx";
@@ -81,21 +82,19 @@ async function showForm(
 const LABEL_FIELD = { placeholder: "", autocomplete: "off" };
 const RUNS_FIELD = { placeholder: "all of them", autocomplete: "off" };
 
-const FIELDS = [
+const FIELDS: readonly InputField[] = [
   ["model", "Model, as the calls name it", { required: true, ...LABEL_FIELD }],
   ["provider", "Provider (empty: any)", LABEL_FIELD],
   ["from", "Runs from (UTC day)", RUNS_FIELD],
   ["to", "Runs before (UTC day)", RUNS_FIELD],
-] as const;
+];
 
 function Form({ texts, problem }: { readonly texts: Texts; readonly problem: Problem | null }) {
   return (
     <form method="post" action={REPRICE} class="rate-form">
       <fieldset>
         <legend class="hidden">Which calls</legend>
-        {FIELDS.map(([name, label, attributes]) => (
-          <LabeledInput {...{ name, label, attributes, problem }} value={texts[name] ?? ""} />
-        ))}
+        <LabeledInputs fields={FIELDS} texts={texts} problem={problem} />
       </fieldset>
       <div class="actions">
         <button type="submit" name="dry_run" value="true">See what would change</button>
