@@ -16,7 +16,7 @@ import { FAILURES, readFailures } from "../components/failures.ts";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
-import { KeyTable } from "../keys/key_table.tsx";
+import { KeyTable } from "../keys/labels.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 import { AgentDaysTable, DaysChart, STATUS_LABELS } from "./days_chart.tsx";
 import { AgentForm } from "./form.tsx";

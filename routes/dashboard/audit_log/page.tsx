@@ -1,7 +1,12 @@
 /** `/dashboard/audit`: the audit log, newest first. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
 import { parseInstant } from "../../../domain/core/time.ts";
-import { parseAuditQuery, type ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
+import {
+  type AuditAction,
+  type AuditValue,
+  parseAuditQuery,
+  type ReadAuditEntry,
+} from "../../../domain/teams/audit_log.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
@@ -9,13 +14,22 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
-import { AUDIT_LOG_PATH, queryText } from "../layout/paths.ts";
+import {
+  agentPath,
+  AUDIT_LOG_PATH,
+  queryText,
+  RATE_CARD_PATH,
+  RUNS_PATH,
+  TEAM_PATH,
+} from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage } from "../components/elements.tsx";
 import { Field } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
-import { Actor } from "../keys/actor.tsx";
-import { actionText, Details, Target } from "./labels.tsx";
+import { Actor } from "../keys/labels.tsx";
+import { keyPath } from "../keys/paths.ts";
+import { jobPath } from "../rate_card/paths.ts";
+import { teamPath } from "../teams/paths.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -43,28 +57,49 @@ function showAuditLog({ auditLog, environment }: AppDeps): Handle {
       title: "Audit",
       body: (
         <>
-          <Filters from={parameters.get("from") ?? ""} to={parameters.get("to") ?? ""} />
-          {entries.length === 0 ? <NoEntries /> : (
-            <Table
-              label="Changes"
-              class="roomy folding"
-              caption={
-                <caption>
-                  {isOperator
-                    ? "What the operator did, newest first."
-                    : "Newest first; kept for ever."}
-                </caption>
-              }
-              columns={columnsFor(environment.now(), isOperator)}
-              rows={entries}
-            />
-          )}
+          <form class="filters" method="get" action={AUDIT_LOG_PATH}>
+            {DAYS.map(([name, label]) => (
+              <Field
+                name={name}
+                label={label}
+                type="date"
+                value={parameters.get(name)?.slice(0, 10) ?? ""}
+              />
+            ))}
+            <button type="submit" class="secondary">Show</button>
+          </form>
+          {entries.length === 0
+            ? (
+              <Empty title="Nothing changed">
+                <p>
+                  Changes of keys, prices, agents and the team are listed here for ever, with their
+                  actors. <a href={AUDIT_LOG_PATH}>Show all times</a>
+                </p>
+              </Empty>
+            )
+            : (
+              <Table
+                label="Changes"
+                class="roomy folding"
+                caption={
+                  <caption>
+                    {isOperator
+                      ? "What the operator did, newest first."
+                      : "Newest first; kept for ever."}
+                  </caption>
+                }
+                columns={columnsFor(environment.now(), isOperator)}
+                rows={entries}
+              />
+            )}
           <NextPage to={nextPath} />
         </>
       ),
     });
   };
 }
+
+const DAYS = [["from", "From (UTC)"], ["to", "To (day included)"]] as const;
 
 /**
  * Replaces days with the instants that the API takes: `from` becomes the start of its day, `to` the
@@ -80,28 +115,6 @@ function withInstants(parameters: URLSearchParams): string {
   return query.toString();
 }
 
-function Filters({ from, to }: { readonly from: string; readonly to: string }) {
-  return (
-    <form class="filters" method="get" action={AUDIT_LOG_PATH}>
-      <Field name="from" label="From (UTC)" type="date" value={from.slice(0, 10)} />
-      <Field name="to" label="To (day included)" type="date" value={to.slice(0, 10)} />
-      <button type="submit" class="secondary">Show</button>
-    </form>
-  );
-}
-
-function NoEntries() {
-  return (
-    <Empty title="Nothing changed">
-      <p>
-        Changes of keys, prices, agents and the team are listed here for ever, with their actors.
-        {" "}
-        <a href={AUDIT_LOG_PATH}>Show all times</a>
-      </p>
-    </Empty>
-  );
-}
-
 function columnsFor(now: number, isOperator: boolean): readonly Column<ReadAuditEntry>[] {
   return [
     { head: "When", cell: ({ at }) => <Ago at={at} now={now} /> },
@@ -111,6 +124,96 @@ function columnsFor(now: number, isOperator: boolean): readonly Column<ReadAudit
       head: isOperator ? "Team" : "To what",
       cell: (entry) => <Target entry={entry} isOperator={isOperator} />,
     },
-    { head: "Details", class: "whole", cell: (entry) => <Details entry={entry} /> },
+    { head: "Details", class: "whole", cell: ({ details }) => <Details of={details} /> },
   ];
+}
+
+/** Labels of actions, and the pages of their targets. */
+const ACTIONS: Readonly<
+  Record<AuditAction, readonly [label: string, pageOf?: (target: string) => string]>
+> = {
+  "agent.changed": ["changed an agent", agentPath],
+  "credential.created": ["created a key", keyPath],
+  "credential.rotated": ["rotated a key", keyPath],
+  "credential.revoked": ["revoked a key", keyPath],
+  "customer.deleted": [
+    "deleted a customer",
+    (target) => RUNS_PATH + queryText([["customer_id", target]]),
+  ],
+  "rate.put": ["set a price", () => RATE_CARD_PATH],
+  "rate.deleted": ["deleted a price", () => RATE_CARD_PATH],
+  "reprice.started": ["repriced calls", jobPath],
+  "run.deleted": ["deleted a run"],
+  "team.created": ["created the team", () => TEAM_PATH],
+  "team.changed": ["changed the team", () => TEAM_PATH],
+  "team.suspended": ["suspended the team", () => TEAM_PATH],
+  "team.resumed": ["resumed the team", () => TEAM_PATH],
+};
+
+/** Names an action. */
+function actionText({ action, details }: ReadAuditEntry): string {
+  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices";
+  return ACTIONS[action][0];
+}
+
+/** The target of an action, linked if it has a page. The operator only has pages of teams. */
+function Target(
+  { entry, isOperator }: { readonly entry: ReadAuditEntry; readonly isOperator: boolean },
+) {
+  if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
+  const { target, action, details: { name } } = entry;
+  const full = action.startsWith("credential.") && typeof name === "string" ? name : target;
+  const text = full.length > TARGET_CHARS ? `${full.slice(0, TARGET_CHARS)}…` : full;
+  const to = ACTIONS[action][1]?.(target);
+  return to === undefined
+    ? <span title={target}>{text}</span>
+    : <a href={to} title={target}>{text}</a>;
+}
+
+/** Characters of a target that are enough to recognise it. */
+const TARGET_CHARS = 60;
+
+/** The details of an entry, one line each; long ones are folded. */
+function Details({ of }: { readonly of: ReadAuditEntry["details"] }) {
+  const lines = linesOf(of);
+  if (lines.length === 0) return null;
+  const list = <ul class="plain">{lines.map(([name, text]) => <li>{name}: {text}</li>)}</ul>;
+  const chars = lines.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+  return lines.length <= LINES_SHOWN && chars <= CHARS_SHOWN ? list : (
+    <details>
+      <summary>{lines.length} details</summary>
+      {list}
+    </details>
+  );
+}
+
+/** Maximum lines and characters of details shown unfolded. */
+const LINES_SHOWN = 8, CHARS_SHOWN = 300;
+
+function linesOf(details: ReadAuditEntry["details"]): (readonly [string, string])[] {
+  const { before, after, ...rest } = details;
+  const linesFor = (values: ReadAuditEntry["details"]) =>
+    Object.entries(values).map(([name, value]) => [nameText(name), textOf(value)] as const);
+  if (!isFields(before) || !isFields(after)) return linesFor(details);
+  const changes = Object.keys(after).map((name) =>
+    [nameText(name), `${textOf(before[name])} → ${textOf(after[name])}`] as const
+  );
+  return [...linesFor(rest), ...changes];
+}
+
+function nameText(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+function isFields(value: AuditValue | undefined): value is { readonly [name: string]: AuditValue } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: AuditValue | undefined): string {
+  if (value === null || value === undefined) return "none";
+  if (Array.isArray(value)) return value.map(textOf).join(", ");
+  if (!isFields(value)) return String(value);
+  return Object.entries(value)
+    .filter(([, member]) => member !== null && !(Array.isArray(member) && member.length === 0))
+    .map(([name, member]) => `${nameText(name)} ${textOf(member)}`).join(", ");
 }

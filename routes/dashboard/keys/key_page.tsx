@@ -1,21 +1,38 @@
 /** One credential: its details, and the forms that rotate and revoke it. */
 import { agentPath, KEYS_PATH } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/teams/credentials.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import type { RequestContext } from "../../http/context.ts";
-import { showPage } from "../layout/reply.tsx";
+import { parseRotation } from "../../../domain/teams/rotation.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
+import type { View } from "../layout/page.ts";
+import { seeOther } from "../layout/reply.tsx";
 import { Ago, InlineNotice } from "../components/elements.tsx";
-import { ConfirmForm, Field, FormProblem } from "../components/form_fields.tsx";
+import {
+  bodyOf,
+  ConfirmForm,
+  Field,
+  FormProblem,
+  readInteger,
+} from "../components/form_fields.tsx";
+import { showFormOnProblem } from "../components/form_page.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
+import { nextAfter, showSecret } from "./secret.tsx";
 
-interface KeyView {
+interface KeyProps {
   readonly record: ListedCredential;
   readonly now: number;
+  /** Id of the session's own credential. */
+  readonly mine: string;
+}
+
+interface KeyFormProps extends KeyProps {
   /** The confirmation form that is open. */
   readonly confirm: KeyConfirmation | null;
   /** The reason the form was rejected, and the typed hours. */
@@ -24,42 +41,93 @@ interface KeyView {
 }
 
 /** Shows the page of one credential. */
-export function showKey(
-  c: RequestContext,
-  view: KeyView,
-  headers: Record<string, string> = {},
-): Response {
-  const { record, now, confirm, problem } = view;
-  const isMine = record.id === c.get("principal").credentialId;
-  const isOpen = confirm !== null && (isLive(record, now) || problem !== null);
-  return showPage(c, {
+export function keyView(key: KeyFormProps): View {
+  const { record, now, confirm, problem } = key;
+  return {
     title: record.name,
     aside: <a href={KEYS_PATH}>All keys</a>,
-    problem,
     body: (
       <>
-        <KeyDetails of={record} now={now} isMine={isMine} />
-        {!isOpen
-          ? <KeyActions of={record} now={now} />
-          : confirm === "revoke"
-          ? <RevokeForm of={record} isMine={isMine} problem={problem} />
-          : <RotateForm of={record} isMine={isMine} problem={problem} hours={view.hours} />}
+        <KeyDetails {...key} />
+        {confirm !== null && (isLive(record, now) || problem !== null)
+          ? <KeyForm {...key} />
+          : <KeyActions of={record} now={now} />}
       </>
     ),
-  }, headers);
+  };
 }
 
-interface KeyDetailsProps {
-  readonly of: ListedCredential;
-  readonly now: number;
-  readonly isMine: boolean;
+/** Reads a credential of a team; null if it has none with this id. */
+export async function readKey(
+  credentials: AppDeps["credentials"],
+  team: Team,
+  id: string,
+): Promise<ListedCredential | null> {
+  return isKeyId(id) ? await credentials.read(team, id) : null;
 }
 
-function KeyDetails({ of, now, isMine }: KeyDetailsProps) {
+/** Rotates a credential and shows the new secret, or the form again. */
+export function submitRotateKey({ credentials, environment }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId: mine } = c.get("principal");
+    const record = await readKey(credentials, team, c.req.param("id") ?? "");
+    if (record === null) return fail(c, NO_SUCH_KEY);
+    const hours = c.get("form").get("overlap_hours") ?? "";
+    const key = { record, now: environment.now(), mine, confirm: "rotate", hours } as const;
+    showFormOnProblem(c, (problem) => keyView({ ...key, problem }));
+    const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
+    if (!overlap.ok) return fail(c, overlap.problem);
+    const rotated = await credentials.rotate(team, record.id, overlap.value, mine);
+    if (rotated === null) return fail(c, NO_SUCH_KEY);
+    if (!rotated.ok) return fail(c, rotated.problem);
+    const old = await credentials.read(team, record.id);
+    return showSecret(c, rotated.value, {
+      title: `${kindLabel(rotated.value.record)} rotated`,
+      next: nextAfter(rotated.value),
+      notice: old === null ? null : <OldSecret of={old} now={environment.now()} />,
+    });
+  };
+}
+
+function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: number }) {
+  const { endsAt } = of;
+  return (
+    <InlineNotice kind="good">
+      {endsAt !== undefined && isLive(of, now)
+        ? (
+          <p>
+            The old secret works and expires <Ago at={endsAt} now={now} />: exchange it before.
+          </p>
+        )
+        : (
+          <p>
+            The old secret does not work any more: <KeyState of={of} now={now} />.
+          </p>
+        )}
+    </InlineNotice>
+  );
+}
+
+/** Redirects a reload of a secret's page to its key, because a secret is shown once. */
+export function backToKey(): Handle {
+  return (c) => seeOther(keyPath(c.req.param("id") ?? ""));
+}
+
+/** Revokes a credential and redirects to its page. */
+export function submitRevokeKey({ credentials }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId } = c.get("principal");
+    const id = c.req.param("id") ?? "";
+    const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
+    return record === null ? fail(c, NO_SUCH_KEY) : seeOther(keyPath(record.id));
+  };
+}
+
+function KeyDetails({ record: of, now, mine }: KeyProps) {
   const state = (
     <>
       <KeyState of={of} now={now} />
-      {isMine ? " · you are signed in with it" : null}
+      {of.id === mine ? " · you are signed in with it" : null}
     </>
   );
   const created = (
@@ -85,88 +153,61 @@ function KeyDetails({ of, now, isMine }: KeyDetailsProps) {
   );
 }
 
-interface KeyChange {
-  readonly of: ListedCredential;
-  readonly isMine: boolean;
-  readonly problem: Problem | null;
-}
-
-function RevokeForm({ of, isMine, problem }: KeyChange) {
+function KeyForm({ record, mine, confirm, problem, hours }: KeyFormProps) {
+  const { id, name, grant } = record;
+  const isMine = id === mine;
+  const kind = grant.kind === "api_key" ? "API key" : "ping token";
+  const isRevocation = confirm === "revoke";
   return (
-    <KeyForm of={of} does="revoke" problem={problem} submit={`Revoke this ${lowKind(of)}`}>
-      <p>
-        Calls with it are refused at once. This cannot be undone; to change it without a pause,{" "}
-        <a href={keyPath(of.id, "rotate")}>rotate it</a>.
-      </p>
-      {isMine
+    <ConfirmForm
+      action={`${KEYS_PATH}/${id}/${confirm}`}
+      title={`${isRevocation ? "Revoke" : "Rotate"} “${name}”?`}
+      submit={isRevocation ? `Revoke this ${kind}` : "Create a new secret"}
+      submitClass={isRevocation ? "danger" : ""}
+      cancel="Keep it as it is"
+      cancelTo={grant.kind === "ping_token" ? agentPath(grant.agent) : KEYS_PATH}
+    >
+      <FormProblem problem={problem} fields={["overlap_hours"]} />
+      {isRevocation
         ? (
-          <InlineNotice kind="bad">
-            <p>You are signed in with this very key: revoking it signs you out.</p>
-          </InlineNotice>
+          <p>
+            Calls with it are refused at once. This cannot be undone; to change it without a pause,
+            {" "}
+            <a href={keyPath(id, "rotate")}>rotate it</a>.
+          </p>
         )
-        : null}
-    </KeyForm>
-  );
-}
-
-function RotateForm(
-  { of, isMine, problem, hours }: KeyChange & { readonly hours: string | undefined },
-) {
-  return (
-    <KeyForm of={of} does="rotate" problem={problem} submit="Create a new secret">
-      <p>
-        A new {lowKind(of)}{" "}
-        with the same grant replaces it and works at once. The old secret works for the hours that
-        you choose, so that nothing stops while you exchange it.
-      </p>
-      <Field
-        name="overlap_hours"
-        label="Hours until the old secret expires"
-        type="number"
-        min={isMine ? 1 : 0}
-        max={OVERLAP_HOURS.max}
-        value={hours ?? String(OVERLAP_HOURS.default)}
-        problem={problem}
-        hint={isMine
-          ? `1 to ${OVERLAP_HOURS.max}; to end it earlier, revoke it with the new secret.`
-          : `0 revokes it now; at most ${OVERLAP_HOURS.max}.`}
-      />
+        : (
+          <>
+            <p>
+              A new {kind}{" "}
+              with the same grant replaces it and works at once. The old secret works for the hours
+              that you choose, so that nothing stops while you exchange it.
+            </p>
+            <Field
+              name="overlap_hours"
+              label="Hours until the old secret expires"
+              type="number"
+              min={isMine ? 1 : 0}
+              max={OVERLAP_HOURS.max}
+              value={hours ?? String(OVERLAP_HOURS.default)}
+              problem={problem}
+              hint={isMine
+                ? `1 to ${OVERLAP_HOURS.max}; to end it earlier, revoke it with the new secret.`
+                : `0 revokes it now; at most ${OVERLAP_HOURS.max}.`}
+            />
+          </>
+        )}
       {isMine
         ? (
-          <InlineNotice kind="warn">
+          <InlineNotice kind={isRevocation ? "bad" : "warn"}>
             <p>
-              You are signed in with this very key: you are signed out when the old secret expires.
+              You are signed in with this very key: {isRevocation
+                ? "revoking it signs you out."
+                : "you are signed out when the old secret expires."}
             </p>
           </InlineNotice>
         )
         : null}
-    </KeyForm>
-  );
-}
-
-function lowKind(of: ListedCredential): string {
-  const label = kindLabel(of);
-  return of.grant.kind === "api_key" ? label : label.toLowerCase();
-}
-
-interface KeyFormProps extends Pick<KeyChange, "of" | "problem"> {
-  readonly does: KeyConfirmation;
-  readonly submit: string;
-  readonly children?: Child;
-}
-
-function KeyForm({ of, does, submit, problem, children }: KeyFormProps) {
-  return (
-    <ConfirmForm
-      action={`${KEYS_PATH}/${of.id}/${does}`}
-      title={`${does === "rotate" ? "Rotate" : "Revoke"} “${of.name}”?`}
-      submit={submit}
-      submitClass={does === "revoke" ? "danger" : ""}
-      cancel="Keep it as it is"
-      cancelTo={of.grant.kind === "ping_token" ? agentPath(of.grant.agent) : KEYS_PATH}
-    >
-      <FormProblem problem={problem} fields={["overlap_hours"]} />
-      {children}
     </ConfirmForm>
   );
 }

@@ -1,8 +1,12 @@
-/** Labels for credentials: grant, state, last use, actions. */
-import { type CredentialRecord, isLive } from "../../../domain/teams/credentials.ts";
+/** Shows credentials: their table, grant, state, last use and actions; and actors by name. */
+import { type CredentialRecord, isLive, OPERATOR } from "../../../domain/teams/credentials.ts";
+import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { agentPath } from "../layout/paths.ts";
 import { Ago } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 
 /** Scopes of a key with their descriptions. */
@@ -70,12 +74,59 @@ export function KeyActions({ of, now }: KeyProps) {
   );
 }
 
-interface KeyActionProps {
-  readonly of: CredentialRecord;
-  readonly does: KeyConfirmation;
-}
-
-function KeyAction({ of, does }: KeyActionProps) {
+function KeyAction(
+  { of, does }: { readonly of: CredentialRecord; readonly does: KeyConfirmation },
+) {
   const verb = does === "rotate" ? "Rotate" : "Revoke";
   return <a href={keyPath(of.id, does)} aria-label={`${verb} ${of.name}`}>{verb}</a>;
+}
+
+interface KeyTableProps {
+  readonly label: string;
+  readonly records: readonly ListedCredential[];
+  readonly now: number;
+  /** Id of the session's own credential, to list all keys with their grants. */
+  readonly mine?: string;
+}
+
+export function KeyTable({ label, records, now, mine }: KeyTableProps) {
+  const columns: readonly Column<ListedCredential>[] = [
+    {
+      head: "Name",
+      isName: true,
+      cell: ({ id, name }) => [
+        <a href={keyPath(id)}>{name}</a>,
+        id === mine ? <small class="tag">you are signed in with it</small> : null,
+      ],
+    },
+    ...(mine === undefined ? [] : [GRANT]),
+    { head: "State", cell: (of) => <KeyState of={of} now={now} /> },
+    { head: "Created", before: "made", cell: ({ createdAt }) => <Ago at={createdAt} now={now} /> },
+    { head: "Last used", before: "used", cell: (of) => <LastUse of={of} now={now} /> },
+    { head: "Change", cell: (of) => <KeyActions of={of} now={now} /> },
+  ];
+  const caption = mine === undefined ? null : <caption>Oldest first.</caption>;
+  return <Table class="roomy folding" rows={records} {...{ label, caption, columns }} />;
+}
+
+const GRANT: Column<ListedCredential> = { head: "Allows", cell: (of) => <KeyGrant of={of} /> };
+
+/** Credential names by id. */
+export type ActorNames = ReadonlyMap<string, string>;
+
+/** Reads the names of actors; an id that is not a key of the team has none. */
+export async function actorNames(
+  { credentials }: Pick<AppDeps, "credentials">,
+  team: Team,
+  ids: readonly string[],
+): Promise<ActorNames> {
+  const records = await Promise.all([...new Set(ids)].map((id) => credentials.read(team, id)));
+  return new Map(records.flatMap((record) => record === null ? [] : [[record.id, record.name]]));
+}
+
+/** Shows an actor, with a link to the key. */
+export function Actor({ id, name }: { readonly id: string; readonly name: string | null }) {
+  if (id === OPERATOR.credentialId) return <>the operator</>;
+  if (id === SETTINGS_ACTOR) return <>the startup settings</>;
+  return <a href={keyPath(id)} title={id}>{name ?? id}</a>;
 }

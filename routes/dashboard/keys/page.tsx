@@ -5,18 +5,17 @@ import { encodeCursor } from "../../http/cursor.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
-import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
+import { keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
-import { KeyTable } from "./key_table.tsx";
-import { showKey } from "./key_page.tsx";
-import { showNewKey } from "./form.tsx";
+import { KeyTable } from "./labels.tsx";
+import { backToKey, keyView, readKey, submitRevokeKey, submitRotateKey } from "./key_page.tsx";
+import { showNewKey, submitNewKey } from "./new_key.tsx";
 import { newKeyPath } from "./paths.ts";
-import { backToKey, submitNewKey, submitRevokeKey, submitRotateKey } from "./submit.tsx";
 
 /** The list of credentials, the page of each, and the forms that change them. */
 export const keysPage: DashboardPage = {
@@ -41,10 +40,13 @@ function showKeys({ credentials, environment }: AppDeps): Handle {
     const now = environment.now();
     const { id, confirm } = c.req.query();
     if (id !== undefined) {
-      const record = isKeyId(id) ? await credentials.read(team, id) : null;
+      const record = await readKey(credentials, team, id);
       if (record === null) return fail(c, NO_SUCH_KEY);
       const form = confirm === "rotate" || confirm === "revoke" ? confirm : null;
-      return showKey(c, { record, now, confirm: form, problem: null });
+      return showPage(
+        c,
+        keyView({ record, now, mine: credentialId, confirm: form, problem: null }),
+      );
     }
     const query = parseKeysQuery(queryOf(c), keyIdOf);
     if (!query.ok) return fail(c, query.problem);
@@ -52,21 +54,17 @@ function showKeys({ credentials, environment }: AppDeps): Handle {
     const { agent } = query.value;
     return showPage(c, {
       title: "Keys",
-      aside: <NewKeys agent={agent} />,
+      aside: (
+        <span class="actions">
+          <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
+          <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
+            New ping token
+          </a>
+        </span>
+      ),
       body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
     });
   };
-}
-
-function NewKeys({ agent }: { readonly agent: string | null }) {
-  return (
-    <span class="actions">
-      <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
-      <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
-        New ping token
-      </a>
-    </span>
-  );
 }
 
 interface KeyListProps {
@@ -77,9 +75,7 @@ interface KeyListProps {
   readonly mine: string;
 }
 
-function KeyList(
-  { page: { records, next }, query: { agent, limit }, now, mine }: KeyListProps,
-) {
+function KeyList({ page: { records, next }, query: { agent, limit }, now, mine }: KeyListProps) {
   const nextPath = next === null ? null : KEYS_PATH +
     queryText([
       ["agent", agent],
@@ -103,20 +99,16 @@ function KeyList(
           </p>
         )}
       {records.length === 0
-        ? <NoKeys agent={agent} />
-        : <KeyTable label="Keys" caption="Oldest first." {...{ records, now, mine }} withGrant />}
+        ? (
+          <Empty title="No ping token here">
+            <p>
+              <a href={newKeyPath("ping_token", agent)}>Create one</a>, or go on to the next page if
+              there is one.
+            </p>
+          </Empty>
+        )
+        : <KeyTable label="Keys" {...{ records, now, mine }} />}
       <NextPage to={nextPath} />
     </>
-  );
-}
-
-function NoKeys({ agent }: { readonly agent: string | null }) {
-  return (
-    <Empty title="No ping token here">
-      <p>
-        <a href={newKeyPath("ping_token", agent)}>Create one</a>, or go on to the next page if there
-        is one.
-      </p>
-    </Empty>
   );
 }

@@ -2,6 +2,8 @@
 import type { Child } from "hono/jsx";
 import type { CredentialRecord } from "../../../domain/teams/credentials.ts";
 import type { RequestContext } from "../../http/context.ts";
+import type { View } from "../layout/page.ts";
+import { agentPath, KEYS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { Copyable, InlineNotice } from "../components/elements.tsx";
@@ -13,19 +15,17 @@ export interface NewSecret {
   readonly secret: string;
 }
 
-/** The other content of the page. */
-interface SecretView {
-  readonly title: string;
-  /** The link to the next page. */
-  readonly next: Child;
+interface SecretView extends Pick<View, "title"> {
+  /** Path and label of the link to the next page. */
+  readonly next: readonly [path: string, label: string];
   /** A notice about the replaced secret. */
-  readonly children?: Child;
+  readonly notice?: Child;
 }
 
 /** Shows a new secret. No other response contains it. */
 export function showSecret(c: RequestContext, created: NewSecret, view: SecretView): Response {
   const { record, secret } = created;
-  const origin = originOf(c);
+  const { title, next: [path, label], notice = null } = view;
   const body = (
     <>
       <InlineNotice kind="warn">
@@ -34,45 +34,47 @@ export function showSecret(c: RequestContext, created: NewSecret, view: SecretVi
           Only its hash is stored. If you lose it, create another.
         </p>
       </InlineNotice>
-      {view.children ?? null}
+      {notice}
       <h2>{kindLabel(record)} “{record.name}”</h2>
       <Copyable id="secret" text={secret} />
-      {linesOf(created, origin).map(({ title, text }, i) => (
+      {linesOf(created, originOf(c)).map(([title, text], i) => (
         <>
           <h2>{title}</h2>
           <Copyable id={`line-${i}`} text={text} />
         </>
       ))}
-      <p>{view.next}</p>
+      <p>
+        I have copied it: <a href={path}>{label}</a>
+      </p>
     </>
   );
-  return showPage(c, { title: view.title, status: 201, body });
+  return showPage(c, { title, status: 201, body });
 }
 
-/** Builds command lines for a shell or a crontab that run unchanged. */
-function linesOf(
-  { record: { grant }, secret }: NewSecret,
-  origin: string,
-): { readonly title: string; readonly text: string }[] {
-  if (grant.kind === "ping_token") return pingLines(secret, origin);
+/** Builds command lines for a shell or a crontab that run unchanged, with their titles. */
+function linesOf({ record: { grant }, secret }: NewSecret, origin: string) {
+  if (grant.kind === "ping_token") {
+    const token = `RUNLEDGER_TOKEN=${secret}\n`;
+    const ping = (query: string) =>
+      `curl -fsS -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
+    return [
+      [
+        "In a crontab, after the job",
+        `${token}0 3 * * * /path/to/job; ${ping("?exit_code=$?")}`,
+      ],
+      ["Try it", token + ping("")],
+    ] as const;
+  }
   const use = 'curl -sS -u "$RUNLEDGER_KEY:"';
   const line = grant.scopes.includes("ingest")
     ? `${use} ${origin}/v1/heartbeats -d '{"agent":"my-agent","status":"ok"}'`
-    : grant.scopes.includes("read")
-    ? `${use} "${origin}/v1/runs?limit=5"`
-    : `${use} "${origin}/v1/keys?limit=5"`;
-  return [{ title: "Try it", text: `RUNLEDGER_KEY=${secret}\n${line}` }];
+    : `${use} "${origin}/v1/${grant.scopes.includes("read") ? "runs" : "keys"}?limit=5"`;
+  return [["Try it", `RUNLEDGER_KEY=${secret}\n${line}`]] as const;
 }
 
-/** Builds command lines that send the exit code of a job. */
-function pingLines(secret: string, origin: string) {
-  const ping = (query: string) =>
-    `curl -fsS -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
-  return [
-    {
-      title: "In a crontab, after the job",
-      text: `RUNLEDGER_TOKEN=${secret}\n0 3 * * * /path/to/job; ${ping("?exit_code=$?")}`,
-    },
-    { title: "Try it", text: `RUNLEDGER_TOKEN=${secret}\n${ping("")}` },
-  ];
+/** Returns the link to the page to open after a secret. */
+export function nextAfter({ record: { grant } }: NewSecret): SecretView["next"] {
+  return grant.kind === "ping_token"
+    ? [agentPath(grant.agent), "to the agent"]
+    : [KEYS_PATH, "to all keys"];
 }

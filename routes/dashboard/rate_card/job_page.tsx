@@ -1,5 +1,6 @@
 /** `/dashboard/rate-card/reprice/:id`: the progress of a job and the difference in cost. */
 import type { Child } from "hono/jsx";
+import type { JobState } from "../../../domain/core/jobs.ts";
 import { isJobId, type RepriceJob } from "../../../domain/repricing/job.ts";
 import type { RepriceBreakdown } from "../../../domain/repricing/breakdown.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
@@ -9,15 +10,18 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
+import { Actor, actorNames } from "../keys/labels.tsx";
 import { Ago, InlineNotice, Money } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { dayText } from "../spend/labels.ts";
-import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
-import { typedInstant } from "./rate_form_values.ts";
+import { typedInstant } from "./rate_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
+
+/** Confirms that a price was stored. */
+export const RATE_STORED =
+  "The price is stored, and calls that come in from now on cost what it says.";
 
 /** Seconds between reloads of the page while the job runs. */
 const RELOAD_SECONDS = 1;
@@ -28,7 +32,7 @@ export function showJob(deps: AppDeps): Handle {
     const { team } = c.get("principal");
     const job = isJobId(id) ? await deps.reprices.get(team, id) : null;
     if (job === null) return fail(c, NO_SUCH_JOB);
-    const names = await actorNames(deps, team, [job.createdBy]);
+    const creator = (await actorNames(deps, team, [job.createdBy])).get(job.createdBy) ?? null;
     const isDone = job.state === "done";
     const polls = isDone ? {} : {
       "hx-get": jobPath(id),
@@ -45,11 +49,11 @@ export function showJob(deps: AppDeps): Handle {
           {c.req.query("done") === "stored"
             ? (
               <InlineNotice kind="good">
-                <p>The price is stored, and calls that come in from now on cost what it says.</p>
+                <p>{RATE_STORED}</p>
               </InlineNotice>
             )
             : null}
-          <Progress job={job} names={names} now={deps.environment.now()} />
+          <Progress job={job} creator={creator} now={deps.environment.now()} />
           <Tiles job={job} />
           {isDone ? <NextStep job={job} /> : null}
           <Breakdown shares={job.shares} />
@@ -61,18 +65,18 @@ export function showJob(deps: AppDeps): Handle {
 
 interface ProgressProps {
   readonly job: RepriceJob;
-  readonly names: ActorNames;
+  readonly creator: string | null;
   readonly now: number;
 }
 
-function Progress({ job, names, now }: ProgressProps) {
+function Progress({ job, creator, now }: ProgressProps) {
   const percent = Math.floor(job.progress * 100);
   return (
     <>
       <p>
         {job.dryRun ? "Looks at" : "Prices"} stored calls of <b>{modelKey(job.spec)}</b>, runs:{" "}
         {periodText(job)}. Begun <Ago at={job.createdAt} now={now} /> by{" "}
-        <Actor id={job.createdBy} name={names.get(job.createdBy) ?? null} />.
+        <Actor id={job.createdBy} name={creator} />.
       </p>
       <p aria-live="polite">
         <b>{percent}%</b>, {JOB_STATE_LABELS[job.state]}
@@ -159,20 +163,16 @@ function Breakdown({ shares: { agents, days } }: { readonly shares: RepriceBreak
   return (
     <>
       <h2>By agent</h2>
-      <Table
-        label="Difference by Agent"
-        class="named folding"
-        columns={columnsFor("Agent")}
+      <Shares
+        by="Agent"
         rows={byDifference.map(({ agent, sum }) => ({
           name: agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
           sum,
         }))}
       />
       <h2>By day</h2>
-      <Table
-        label="Difference by Day (UTC)"
-        class="named folding"
-        columns={columnsFor("Day (UTC)")}
+      <Shares
+        by="Day (UTC)"
         rows={days.map(({ from, to, sum }) => ({
           name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
           sum,
@@ -187,12 +187,39 @@ interface Share {
   readonly sum: RepriceSum;
 }
 
-function columnsFor(first: string): readonly Column<Share>[] {
-  return [
-    { head: first, isName: true, cell: ({ name }) => name },
+function Shares({ by, rows }: { readonly by: string; readonly rows: readonly Share[] }) {
+  const columns: readonly Column<Share>[] = [
+    { head: by, isName: true, cell: ({ name }) => name },
     numberColumn("Difference", ({ sum }) => <CostDifference of={sum} />),
     numberColumn("Before", ({ sum }) => <Money of={sum.before} />, "before"),
     numberColumn("After", ({ sum }) => <Money of={sum.after} />, "after"),
     countColumn("Calls", ({ sum }) => sum.calls, "call"),
   ];
+  return <Table label={`Difference by ${by}`} class="named folding" {...{ columns, rows }} />;
+}
+
+/** Labels for job states. */
+export const JOB_STATE_LABELS: Readonly<Record<JobState, string>> = {
+  waiting: "waits for recent calls to be aggregated",
+  running: "under way",
+  done: "done",
+};
+
+/** Shows a difference with its sign. */
+export function CostDifference({ of: { before, after } }: { readonly of: RepriceSum }) {
+  const by = after - before;
+  return (
+    <>
+      {by > 0n ? "+" : ""}
+      <Money of={by} />
+    </>
+  );
+}
+
+/** Describes which runs a job visits. */
+export function periodText({ spec: { from, to } }: RepriceJob): string {
+  if (from === null && to === null) return "all";
+  const since = from === null ? "" : `from ${typedInstant(from)}`;
+  const until = to === null ? "" : `before ${typedInstant(to)}`;
+  return [since, until].filter((text) => text !== "").join(" ");
 }

@@ -11,9 +11,9 @@ import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
-import { LabeledInput } from "../components/form_fields.tsx";
-import { MATCH, NEW_RATE } from "./paths.ts";
-import { editPath, RateTable } from "./rate_table.tsx";
+import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
+import { editPath, MATCH, NEW_RATE } from "./paths.ts";
+import { RateTable } from "./rate_table.tsx";
 
 /** Shows the row that prices a call. */
 export function showMatch({ rateCards, environment }: AppDeps): Handle {
@@ -29,7 +29,14 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
         problem,
         body: (
           <>
-            <Form parameters={parameters} problem={problem} />
+            <form method="get" action={MATCH} class="filters">
+              <LabeledInputs
+                fields={FIELDS}
+                texts={Object.fromEntries(parameters)}
+                problem={problem}
+              />
+              <button type="submit">Look it up</button>
+            </form>
             {result}
           </>
         ),
@@ -46,30 +53,11 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
   };
 }
 
-interface FormProps {
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly problem: Problem | null;
-}
-
-const FIELDS = [
+const FIELDS: readonly InputField[] = [
   ["model", "Model, as a call names it", { required: true, placeholder: "" }],
   ["provider", "Provider, if it names one", { placeholder: "" }],
   ["at", "At this instant (empty: now)", { placeholder: "2026-01-31T12:00:00Z" }],
-] as const;
-
-function Form({ parameters, problem }: FormProps) {
-  return (
-    <form method="get" action={MATCH} class="filters">
-      {FIELDS.map(([name, label, attributes]) => (
-        <LabeledInput
-          {...{ name, label, attributes, problem }}
-          value={parameters.get(name) ?? ""}
-        />
-      ))}
-      <button type="submit">Look it up</button>
-    </form>
-  );
-}
+];
 
 const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
   exact: "its name as it was sent",
@@ -78,12 +66,12 @@ const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
   dots_to_dashes: "its name with dots as dashes",
 };
 
-interface MatchProps {
-  readonly query: MatchQuery;
-  readonly rate: RateMatch | null;
-}
-
-function Match({ query: { provider, model, at }, rate }: MatchProps) {
+function Match(
+  { query: { provider, model, at }, rate }: {
+    readonly query: MatchQuery;
+    readonly rate: RateMatch | null;
+  },
+) {
   const name = provider === null ? model : `${model} of ${provider}`;
   if (rate === null) {
     return (
@@ -107,7 +95,6 @@ function Match({ query: { provider, model, at }, rate }: MatchProps) {
       </p>
       <RateTable
         label="The row that prices it"
-        lastName="What to do"
         rows={[{
           row,
           last: <a href={editPath(row)}>{row.source === "own" ? "Change" : "Put an own price"}</a>,

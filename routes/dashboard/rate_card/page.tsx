@@ -1,28 +1,32 @@
 /** `/dashboard/rate-card`: the prices of models. */
-import { parseQuery } from "../../../domain/core/query.ts";
+import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rate_card.ts";
+import {
+  NO_SUCH_ROW,
+  parseListQuery,
+  type RatePage,
+  ratePage,
+} from "../../api/rate_card/rate_card.ts";
 import spend from "../assets/style/spend.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { type ActorNames, actorNames } from "../keys/actor.tsx";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { type ActorNames, actorNames } from "../keys/labels.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { Choices } from "../components/choices.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
-import { askDeleteRate, submitDeleteRate } from "./delete_page.tsx";
 import { showJob } from "./job_page.tsx";
 import { showMatch } from "./match_page.tsx";
-import { MATCH, NEW_RATE, REPRICE } from "./paths.ts";
+import { deletePath, editPath, MATCH, NEW_RATE, REPRICE, repricePath } from "./paths.ts";
 import { showRateForm, submitRate } from "./rate_form.tsx";
 import { showReprices, submitReprice } from "./reprice_page.tsx";
-import { editPath, OwnActions, RateTable } from "./rate_table.tsx";
+import { OwnActions, RateTable } from "./rate_table.tsx";
 
 /** The rate card, its forms, and the pages that reprice calls. */
 export const rateCardPage: DashboardPage = {
@@ -35,8 +39,8 @@ export const rateCardPage: DashboardPage = {
     post(RATE_CARD_PATH, submitRate),
     get(MATCH, showMatch),
     get(NEW_RATE, showRateForm),
-    get(`${RATE_CARD_PATH}/rows/:id/delete`, askDeleteRate),
-    post(`${RATE_CARD_PATH}/rows/:id/delete`, submitDeleteRate),
+    get(`${RATE_CARD_PATH}/rows/:id/delete`, confirmDeletion),
+    post(`${RATE_CARD_PATH}/rows/:id/delete`, submitDeletion),
     get(REPRICE, showReprices),
     post(REPRICE, submitReprice),
     get(`${REPRICE}/:id`, showJob),
@@ -48,8 +52,6 @@ const ROWS_DEFAULT = 50;
 
 /** Maximum own rows listed; a search finds the others. */
 const OWN_SHOWN = 100;
-
-type Parameters = ReadonlyMap<string, string>;
 
 function showRateCard(deps: AppDeps): Handle {
   return async (c) => {
@@ -117,20 +119,16 @@ function Search({ parameters }: { readonly parameters: Parameters }) {
   );
 }
 
-function isFiltered(parameters: Parameters): boolean {
-  return parameters.has("model") || parameters.has("provider");
+interface OwnProps {
+  readonly rates: readonly OwnRate[];
+  /** Number of own rows that are not listed. */
+  readonly more: number;
+  readonly names: ActorNames;
+  readonly parameters: Parameters;
+  readonly now: number;
 }
 
-function Own(
-  { rates, more, names, parameters, now }: {
-    readonly rates: readonly OwnRate[];
-    /** Number of own rows that are not listed. */
-    readonly more: number;
-    readonly names: ActorNames;
-    readonly parameters: Parameters;
-    readonly now: number;
-  },
-) {
+function Own({ rates, more, names, parameters, now }: OwnProps) {
   return (
     <section>
       <h2>Your own rows</h2>
@@ -138,14 +136,13 @@ function Own(
         ? (
           <RateTable
             label="Own rows"
-            lastName="What to do"
             rows={rates.map((rate) => ({
               row: rate.row,
               last: <OwnActions rate={rate} names={names} now={now} />,
             }))}
           />
         )
-        : isFiltered(parameters)
+        : parameters.has("model") || parameters.has("provider")
         ? <p>No own row passes the search.</p>
         : (
           <Empty title="No own rows">
@@ -161,9 +158,11 @@ function Own(
 }
 
 function Defaults(
-  { page, parameters }: { readonly page: RatePage; readonly parameters: Parameters },
+  { page: { defaults, cursor }, parameters }: {
+    readonly page: RatePage;
+    readonly parameters: Parameters;
+  },
 ) {
-  const { defaults, cursor } = page;
   const next = cursor === null ? null : RATE_CARD_PATH + queryText(
     [...parameters].filter(([name]) => name !== "cursor").concat([["cursor", cursor]]),
   );
@@ -177,7 +176,6 @@ function Defaults(
       {defaults.length === 0 ? <p>No default row passes the search.</p> : (
         <RateTable
           label="Default rows"
-          lastName="What to do"
           rows={defaults.map((row) => ({
             row,
             last: (
@@ -191,4 +189,43 @@ function Defaults(
       <NextPage to={next} />
     </section>
   );
+}
+
+/** Shows an own row and asks for confirmation to delete it. */
+export function confirmDeletion({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const rates = await rateCards.rows(c.get("principal").team);
+    const rate = rates.find(({ row }) => row.id === c.req.param("id"));
+    if (rate === undefined) return fail(c, NO_SUCH_ROW);
+    return showPage(c, {
+      title: "Delete an own row?",
+      body: (
+        <form method="post" action={deletePath(rate.row.id)}>
+          <RateTable
+            label="The row"
+            lastName="Note"
+            rows={[{ row: rate.row, last: rate.note ?? "" }]}
+          />
+          <p>
+            Calls that come in from now on are priced by what else the card has for this model, or
+            cost $0. What is stored stays as it is until it is repriced.
+          </p>
+          <div class="actions">
+            <button type="submit">Delete the row</button>
+            <a href={RATE_CARD_PATH} role="button" class="secondary outline">Keep it</a>
+          </div>
+        </form>
+      ),
+    });
+  };
+}
+
+/** Deletes the row and redirects to the form that reprices its calls. */
+export function submitDeletion({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId } = c.get("principal");
+    const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+    if (deleted === null) return fail(c, NO_SUCH_ROW);
+    return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
+  };
 }

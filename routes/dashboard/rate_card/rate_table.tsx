@@ -1,15 +1,14 @@
 /** Tables of rate card rows. */
-import { queryText } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
-import { Actor, type ActorNames } from "../keys/actor.tsx";
+import { Actor, type ActorNames } from "../keys/labels.tsx";
 import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { type Column, Table } from "../components/table.tsx";
-import { typedInstant } from "./rate_form_values.ts";
-import { deletePath, NEW_RATE } from "./paths.ts";
+import { typedInstant } from "./rate_values.ts";
+import { deletePath, editPath } from "./paths.ts";
 
 /** A row and the content of its last cell. */
 interface ShownRate {
@@ -17,14 +16,14 @@ interface ShownRate {
   readonly last: Child;
 }
 
-interface RateTableProps {
-  readonly label: string;
-  readonly rows: readonly ShownRate[];
-  /** Header of the last column. */
-  readonly lastName: string;
-}
-
-export function RateTable({ label, rows, lastName }: RateTableProps) {
+/** Shows rows; `lastName` is the header of the last column. */
+export function RateTable(
+  { label, rows, lastName = "What to do" }: {
+    readonly label: string;
+    readonly rows: readonly ShownRate[];
+    readonly lastName?: string;
+  },
+) {
   return (
     <Table
       label={label}
@@ -75,15 +74,14 @@ function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
   );
 }
 
-interface OwnActionsProps {
-  readonly rate: OwnRate;
-  readonly names: ActorNames;
-  readonly now: number;
-}
-
 /** Links that change and delete an own row, and its origin. */
-export function OwnActions({ rate, names, now }: OwnActionsProps) {
-  const { row, createdAt, createdBy, note } = rate;
+export function OwnActions(
+  { rate: { row, createdAt, createdBy, note }, names, now }: {
+    readonly rate: OwnRate;
+    readonly names: ActorNames;
+    readonly now: number;
+  },
+) {
   return (
     <>
       <a href={editPath(row)} aria-label={`Change ${row.model}`}>Change</a>{" "}
@@ -95,9 +93,4 @@ export function OwnActions({ rate, names, now }: OwnActionsProps) {
       </div>
     </>
   );
-}
-
-/** Path of the form, prefilled from a row. */
-export function editPath({ id }: RateRow): string {
-  return NEW_RATE + queryText([["row", id]]);
 }

@@ -11,21 +11,17 @@ import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
-import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
+import { bodyOf } from "../components/form_fields.tsx";
+import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
+import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
-import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
-import { instantText } from "./rate_form_values.ts";
+import { CostDifference, JOB_STATE_LABELS, periodText, RATE_STORED } from "./job_page.tsx";
+import { instantText } from "./rate_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
-
-/** Form fields by name. */
-type Values = ReadonlyMap<string, string>;
-
-/** Form fields, under their API names. */
-const FIELDS = ["model", "provider", "from", "to"] as const;
 
 /** Changes of the card that redirect to this page. */
 const DONE: ReadonlyMap<string, string> = new Map([
-  ["stored", "The price is stored, and calls that come in from now on cost what it says."],
+  ["stored", RATE_STORED],
   ["deleted", "The row is deleted, and calls that come in from now on are priced without it."],
 ]);
 
@@ -34,7 +30,8 @@ export function showReprices(deps: AppDeps): Handle {
   return async (c) => {
     const parameters = parseQuery(queryOf(c));
     if (!parameters.ok) return fail(c, parameters.problem);
-    return await showForm(deps, c, parameters.value, null);
+    const { done, ...texts } = Object.fromEntries(parameters.value);
+    return await showForm(deps, c, texts, null, DONE.get(done ?? ""));
   };
 }
 
@@ -42,15 +39,15 @@ export function showReprices(deps: AppDeps): Handle {
 export function submitReprice(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
-    const values = new Map(FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]));
-    const fields = [...values].filter(([, text]) => text !== "").map(([name, text]) =>
-      [name, name === "from" || name === "to" ? instantText(text) : text] as const
+    const texts = readTexts(form, FIELDS.map(([name]) => name));
+    const fields = valuesIn(
+      texts,
+      (text, name) => name === "from" || name === "to" ? instantText(text) : text,
     );
-    const value = { ...Object.fromEntries(fields), dry_run: form.get("dry_run") !== "false" };
-    const request = parseReprice(bodyOf(value));
-    if (!request.ok) return await showForm(deps, c, values, request.problem);
+    const request = parseReprice(bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" }));
+    if (!request.ok) return await showForm(deps, c, texts, request.problem);
     const started = await beginReprice(deps, c.get("principal"), request.value);
-    if (started.kind === "refused") return await showForm(deps, c, values, started.problem);
+    if (started.kind === "refused") return await showForm(deps, c, texts, started.problem);
     return seeOther(jobPath(started.job.id));
   };
 }
@@ -58,11 +55,11 @@ export function submitReprice(deps: AppDeps): Handle {
 async function showForm(
   { reprices, environment }: AppDeps,
   c: RequestContext,
-  values: Values,
+  texts: Texts,
   problem: Problem | null,
+  done?: string,
 ): Promise<Response> {
   const jobs = await reprices.list(c.get("principal").team);
-  const done = DONE.get(values.get("done") ?? "");
   if (problem !== null) c.set("problem", problem);
   return showPage(c, {
     title: "Reprice calls",
@@ -75,34 +72,29 @@ async function showForm(
             <p>{done} What is stored already stays as it is until it is repriced.</p>
           </InlineNotice>
         )}
-        <Form values={values} problem={problem} />
+        <Form texts={texts} problem={problem} />
         <Jobs jobs={jobs} now={environment.now()} />
       </>
     ),
   });
 }
 
+const LABEL_FIELD = { placeholder: "", autocomplete: "off" };
 const RUNS_FIELD = { placeholder: "all of them", autocomplete: "off" };
 
-const FORM_FIELDS = [
-  ["model", "Model, as the calls name it", {
-    required: true,
-    placeholder: "",
-    autocomplete: "off",
-  }],
-  ["provider", "Provider (empty: any)", { placeholder: "", autocomplete: "off" }],
+const FIELDS: readonly InputField[] = [
+  ["model", "Model, as the calls name it", { required: true, ...LABEL_FIELD }],
+  ["provider", "Provider (empty: any)", LABEL_FIELD],
   ["from", "Runs from (UTC day)", RUNS_FIELD],
   ["to", "Runs before (UTC day)", RUNS_FIELD],
-] as const;
+];
 
-function Form({ values, problem }: { readonly values: Values; readonly problem: Problem | null }) {
+function Form({ texts, problem }: { readonly texts: Texts; readonly problem: Problem | null }) {
   return (
     <form method="post" action={REPRICE} class="rate-form">
       <fieldset>
         <legend class="hidden">Which calls</legend>
-        {FORM_FIELDS.map(([name, label, attributes]) => (
-          <LabeledInput {...{ name, label, attributes, problem }} value={values.get(name) ?? ""} />
-        ))}
+        <LabeledInputs fields={FIELDS} texts={texts} problem={problem} />
       </fieldset>
       <div class="actions">
         <button type="submit" name="dry_run" value="true">See what would change</button>

@@ -12,7 +12,8 @@ import { atFixedTime, cookieOf, networkOfRequest, tokenOf } from "../../http/cre
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
-import { type DashboardPage, post } from "../layout/page.ts";
+import { showFormOnProblem } from "../components/form_page.ts";
+import { type DashboardPage, post, type View } from "../layout/page.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 
 /** Dashboard paths that the form may redirect to, in characters that a header may contain. */
@@ -34,27 +35,25 @@ export const signInPage: DashboardPage = {
  * service printed.
  */
 function showSignIn(deps: AppDeps): Handle {
-  const begin = signInWith(deps);
   return async (c) => {
     const { code, next: wanted, kept } = c.req.query();
     const next = ownPage(wanted);
     if (code !== undefined) {
       const secret = secretOfLink(deps, c, code);
-      if (secret === null) return showForm(c, next, OLD_LINK);
-      return await begin(c, { ok: true, value: secret }, next);
+      if (secret === null) return showPage(c, viewOf(next, OLD_LINK));
+      return await signInWith(deps, c, { ok: true, value: secret }, next);
     }
-    if (kept === undefined) return showForm(c, next, null);
-    return tokenOf(c) === null ? showForm(c, next, NO_COOKIE) : seeOther(next);
+    if (kept === undefined) return showPage(c, viewOf(next, null));
+    return tokenOf(c) === null ? showPage(c, viewOf(next, NO_COOKIE)) : seeOther(next);
   };
 }
 
 /** Signs in with the submitted key. */
 function signIn(deps: AppDeps): Handle {
-  const begin = signInWith(deps);
   return async (c) => {
     const form = c.get("form");
-    const next = ownPage(form.get("next"));
-    return await begin(c, parseSecret((form.get("key") ?? "").trim(), deps.region), next);
+    const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
+    return await signInWith(deps, c, secret, ownPage(form.get("next")));
   };
 }
 
@@ -67,27 +66,28 @@ function signOut({ sessions }: AppDeps): Handle {
 }
 
 /**
- * Builds the function that signs in with a secret, counted as one request of its team. It sets the
- * cookie, and redirects to a check that the browser kept it.
+ * Signs in with a secret, counted as one request of its team. Sets the cookie, and redirects to a
+ * check that the browser kept it.
  */
-function signInWith(deps: AppDeps) {
-  const { credentials, sessions } = deps;
-  const takeToken = limitRate(deps, "control", { reserve: true });
-  return async (c: RequestContext, secret: Parsed<string>, next: string): Promise<Response> => {
-    c.set("renderProblem", (c, problem, headers) => showForm(c, next, problem, headers));
-    if (!secret.ok) return fail(c, secret.problem);
-    const lookup = credentials.find(secret.value, () => networkOfRequest(c));
-    const principal = await atFixedTime(Promise.resolve(lookup));
-    if (principal === null) return fail(c, INVALID_CREDENTIAL);
-    c.set("principal", principal);
-    const limited = await takeToken(c);
-    if (limited !== null) return limited;
-    const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
-    if (refused !== null) return fail(c, refused);
-    const query = new URLSearchParams({ kept: "", next });
-    const cookie = cookieOf(await sessions.start(secret.value, principal.team.id));
-    return seeOther(`${SIGN_IN}?${query}`, { "Set-Cookie": cookie });
-  };
+async function signInWith(
+  deps: AppDeps,
+  c: RequestContext,
+  secret: Parsed<string>,
+  next: string,
+): Promise<Response> {
+  showFormOnProblem(c, (problem) => viewOf(next, problem));
+  if (!secret.ok) return fail(c, secret.problem);
+  const lookup = deps.credentials.find(secret.value, () => networkOfRequest(c));
+  const principal = await atFixedTime(Promise.resolve(lookup));
+  if (principal === null) return fail(c, INVALID_CREDENTIAL);
+  c.set("principal", principal);
+  const limited = limitRate(deps, "control", { reserve: true })(c);
+  if (limited !== null) return limited;
+  const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
+  if (refused !== null) return fail(c, refused);
+  const query = new URLSearchParams({ kept: "", next });
+  const cookie = cookieOf(await deps.sessions.start(secret.value, principal.team.id));
+  return seeOther(`${SIGN_IN}?${query}`, { "Set-Cookie": cookie });
 }
 
 /** Returns the secret of the printed sign-in link, only for requests from this machine. */
@@ -117,12 +117,7 @@ const NO_COOKIE: Problem = {
 /** Message for people, instead of the API's. */
 const UNKNOWN_KEY = "No such key works here: check it for missing characters, or create another";
 
-function showForm(
-  c: RequestContext,
-  next: string,
-  problem: Problem | null,
-  headers: Record<string, string> = {},
-): Response {
+function viewOf(next: string, problem: Problem | null): View {
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
   const body = (
     <form class="sign-in" method="post" action={SIGN_IN}>
@@ -147,5 +142,5 @@ function showForm(
       <button type="submit">Sign in</button>
     </form>
   );
-  return showPage(c, { title: "Sign in", body, problem }, headers);
+  return { title: "Sign in", body, problem };
 }

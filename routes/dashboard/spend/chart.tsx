@@ -5,8 +5,8 @@ import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { Money, Wide } from "../components/elements.tsx";
 import { moneyText, percentText } from "../components/format.ts";
-import { seriesName, type SpendBar, spendBarsOf, ticksOf } from "./bars.ts";
-import { daySpan } from "./labels.ts";
+import { daySpan, dayText, monthText, shortName } from "./labels.ts";
+import type { SpendAnswer } from "./paths.ts";
 
 /** SVG units: bars are drawn from 0 to `bars`, amounts above 0. */
 const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
@@ -34,14 +34,16 @@ const MARKS: readonly string[] = [
 ];
 
 /** The chart with its legend. */
-export function SpendChart(
-  { query, spend }: { readonly query: SpendQuery; readonly spend: DailySpend },
-) {
+export function SpendChart({ query, spend }: Pick<SpendAnswer, "query" | "spend">) {
   const bars = spendBarsOf(spend);
   const greatest = bars.reduce((most, { total }) => total > most ? total : most, 0n);
   if (greatest === 0n) return null;
-  const above = isTurned(bars.length) ? UPRIGHT.turnedHeight : UPRIGHT.height;
+  const ticks = ticksOf(greatest);
+  const top = ticks.at(-1) ?? 1n;
+  const slot = INNER_WIDTH / bars.length;
+  const above = slot < UPRIGHT.widthMin ? UPRIGHT.turnedHeight : UPRIGHT.height;
   const height = above + SIZE.bars + SIZE.names;
+  const namedEvery = Math.ceil(bars.length / NAMES_MAX);
   return (
     <figure class="spend">
       <Wide label="Chart of the cost">
@@ -58,9 +60,25 @@ export function SpendChart(
               `${moneyText(spend.totals.cost)} in all. The table of days has the same figures.`}
           </title>
           <Patterns query={query} spend={spend} />
-          <Axis ticks={ticksOf(greatest)} />
+          <g>
+            {ticks.map((tick) => {
+              const y = rounded(yOf(tick, top));
+              return (
+                <>
+                  <line class="grid" x1={SIZE.left} x2={SIZE.width - SIZE.right} y1={y} y2={y} />
+                  <text x={SIZE.left - 6} y={y + 4} text-anchor="end">{moneyText(tick)}</text>
+                </>
+              );
+            })}
+          </g>
           {bars.map((bar, at) => (
-            <Bar bar={bar} at={at} bars={bars.length} top={ticksOf(greatest).at(-1) ?? 1n} />
+            <Bar
+              bar={bar}
+              left={SIZE.left + at * slot}
+              slot={slot}
+              top={top}
+              isNamed={at % namedEvery === 0}
+            />
           ))}
         </svg>
       </Wide>
@@ -69,18 +87,13 @@ export function SpendChart(
   );
 }
 
-/** Returns whether there are too many bars for level amounts. */
-function isTurned(bars: number): boolean {
-  return INNER_WIDTH / bars < UPRIGHT.widthMin;
-}
-
 /** Returns the class of a group's colour; statuses have colours of their own. */
 function colourOf({ groupBy }: SpendQuery, group: SpendGroup | null, at: number): string {
   if (group === null) return "rest";
   return groupBy === "status" ? group.key : `c${at + 1}`;
 }
 
-function Patterns({ query, spend }: { readonly query: SpendQuery; readonly spend: DailySpend }) {
+function Patterns({ query, spend }: Pick<SpendAnswer, "query" | "spend">) {
   return (
     <defs>
       {spend.daily.map(({ group }, at) => (
@@ -93,62 +106,28 @@ function Patterns({ query, spend }: { readonly query: SpendQuery; readonly spend
   );
 }
 
-function Axis({ ticks }: { readonly ticks: readonly Picodollars[] }) {
-  const top = ticks.at(-1) ?? 1n;
-  return (
-    <g>
-      {ticks.map((tick) => {
-        const y = rounded(yOf(tick, top));
-        return (
-          <>
-            <line class="grid" x1={SIZE.left} x2={SIZE.width - SIZE.right} y1={y} y2={y} />
-            <text x={SIZE.left - 6} y={y + 4} text-anchor="end">{moneyText(tick)}</text>
-          </>
-        );
-      })}
-    </g>
-  );
-}
-
-interface BarOf {
+interface BarProps {
   readonly bar: SpendBar;
-  readonly at: number;
-  readonly bars: number;
+  /** Left end of its slot, and the width of the slot. */
+  readonly left: number;
+  readonly slot: number;
   /** Amount at the upper end of the axis. */
   readonly top: Picodollars;
+  readonly isNamed: boolean;
 }
 
-function Bar({ bar, at, bars, top }: BarOf) {
-  const slot = INNER_WIDTH / bars;
+function Bar({ bar, left, slot, top, isNamed }: BarProps) {
   const width = Math.min(slot * 0.78, 64);
-  const x = SIZE.left + at * slot + (slot - width) / 2;
+  const x = left + (slot - width) / 2;
   const middle = rounded(x + width / 2);
-  const isNamed = at % Math.ceil(bars / NAMES_MAX) === 0;
   const y = rounded(yOf(bar.total, top) - 5);
-  const label = isTurned(bars)
+  const label = slot < UPRIGHT.widthMin
     ? { transform: `rotate(-90 ${middle + 4} ${y})`, x: middle + 4, y }
     : { x: middle, y, "text-anchor": "middle" };
+  let below = 0n;
   return (
     <g>
       <title>{`${bar.name}: ${moneyText(bar.total)}`}</title>
-      <Stack bar={bar} x={rounded(x)} width={rounded(width)} top={top} />
-      {bar.total === 0n ? null : <text {...label}>{moneyText(bar.total)}</text>}
-      {isNamed ? <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text> : null}
-    </g>
-  );
-}
-
-function Stack(
-  { bar, x, width, top }: {
-    readonly bar: SpendBar;
-    readonly x: number;
-    readonly width: number;
-    readonly top: Picodollars;
-  },
-) {
-  let below = 0n;
-  return (
-    <>
       {bar.parts.map((part, at) => {
         if (part <= 0n) return null;
         const bottom = yOf(below, top);
@@ -156,15 +135,17 @@ function Stack(
         const y = yOf(below, top);
         return (
           <rect
-            x={x}
+            x={rounded(x)}
             y={rounded(y)}
-            width={width}
+            width={rounded(width)}
             height={rounded(bottom - y)}
             fill={`url(#series-${at})`}
           />
         );
       })}
-    </>
+      {bar.total === 0n ? null : <text {...label}>{moneyText(bar.total)}</text>}
+      {isNamed ? <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text> : null}
+    </g>
   );
 }
 
@@ -177,8 +158,8 @@ function Legend({ spend }: { readonly spend: DailySpend }) {
           const total = series.costs.reduce((sum, cost) => sum + cost, 0n);
           return (
             <li>
-              <SpendSwatch at={at} /> {shortName(seriesName(series))} <Money of={total} />{" "}
-              <span class="soft">{percentText(total, spend.totals.cost)}</span>
+              <SpendSwatch at={at} /> {shortName(seriesName(series), NAME_CHARS_MAX)}{" "}
+              <Money of={total} /> <span class="soft">{percentText(total, spend.totals.cost)}</span>
             </li>
           );
         })}
@@ -196,10 +177,6 @@ export function SpendSwatch({ at }: { readonly at: number }) {
   );
 }
 
-function shortName(name: string): string {
-  return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX - 1)}…` : name;
-}
-
 /** Returns the y position of an amount; converting to a number is precise enough for drawing. */
 function yOf(amount: Picodollars, top: Picodollars): number {
   return SIZE.bars * (1 - Number(amount) / Number(top));
@@ -207,4 +184,51 @@ function yOf(amount: Picodollars, top: Picodollars): number {
 
 function rounded(size: number): number {
   return Math.round(size * 10) / 10;
+}
+
+/** Maximum days with a bar each; longer periods are shown by month. */
+export const DAY_BARS_MAX = 62;
+
+export interface SpendBar {
+  /** Display name. */
+  readonly name: string;
+  /** The total cost. */
+  readonly total: Picodollars;
+  /** The cost of each group, in the order of {@link DailySpend.daily}. */
+  readonly parts: readonly Picodollars[];
+}
+
+/** Builds one bar per day, or per month for long periods. */
+export function spendBarsOf({ days, dayTotals, daily }: DailySpend): readonly SpendBar[] {
+  const byMonth = days.length > DAY_BARS_MAX;
+  const bars = new Map<string, SpendBar>();
+  for (const [at, day] of days.entries()) {
+    const id = byMonth ? day.slice(0, 7) : day;
+    const bar = bars.get(id);
+    bars.set(id, {
+      name: bar?.name ?? (byMonth ? monthText(id) : dayText(id)),
+      total: (bar?.total ?? 0n) + (dayTotals[at] ?? 0n),
+      parts: daily.map(({ costs }, part) => (bar?.parts[part] ?? 0n) + (costs[at] ?? 0n)),
+    });
+  }
+  return [...bars.values()];
+}
+
+/**
+ * Computes the ticks of the axis: round amounts, at most five, the last at or above the greatest.
+ */
+function ticksOf(greatest: Picodollars): readonly Picodollars[] {
+  let step = 1n;
+  for (let power = 1n; step * 4n < greatest; power *= 10n) {
+    const steps = [1n, 2n, 5n, 10n].map((digit) => digit * power);
+    step = steps.find((candidate) => candidate * 4n >= greatest) ?? 10n * power;
+  }
+  const ticks = [0n];
+  for (let at = step; at < greatest + step; at += step) ticks.push(at);
+  return ticks;
+}
+
+/** Names a series; all groups without a series of their own share one. */
+export function seriesName({ group }: DailySpend["daily"][number]): string {
+  return group === null ? "all others" : group.key;
 }

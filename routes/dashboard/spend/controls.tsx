@@ -1,27 +1,28 @@
 /** Controls of the page: periods, groupings, filters. */
 import type { Problem } from "../../../domain/core/errors.ts";
+import type { Parameters } from "../../../domain/core/query.ts";
 import { FILTERS } from "../../../domain/runs/filters.ts";
 import {
-  type Grouping,
+  GROUPINGS,
   SPEND_DAYS_DEFAULT,
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { dayOf } from "../../../domain/core/time.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { Choices } from "../components/choices.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
-import { type SpendPageQuery, spendPath } from "./paths.ts";
+import { capitalized } from "./labels.ts";
+import { spendPath } from "./paths.ts";
 
 const DAY_MS = 86_400_000;
 
 /** Returns common periods: name, first day, last day. */
 function periodsAt(nowMs: number): readonly (readonly [string, string, string])[] {
-  const day = (ms: number) => formatInstant(ms).slice(0, 10);
-  const today = day(nowMs);
-  const last = (days: number) => day(nowMs - (days - 1) * DAY_MS);
+  const today = dayOf(nowMs);
+  const last = (days: number) => dayOf(nowMs - (days - 1) * DAY_MS);
   const month = `${today.slice(0, 7)}-01`;
-  const endOfLast = day(Date.parse(month) - DAY_MS);
+  const endOfLast = dayOf(Date.parse(month) - DAY_MS);
   return [
     ["Today", today, today],
     ["7 days", last(7), today],
@@ -32,67 +33,59 @@ function periodsAt(nowMs: number): readonly (readonly [string, string, string])[
   ];
 }
 
+const TABS = [...GROUPINGS.filter((grouping) => grouping !== "day"), "day"];
+
 interface ControlsProps {
-  readonly parameters: SpendPageQuery;
+  readonly parameters: Parameters;
   /** Null if the request was rejected. */
   readonly query: SpendQuery | null;
-}
-
-/** Links to common periods. */
-export function Periods(
-  { parameters, query, nowMs }: ControlsProps & { readonly nowMs: number },
-) {
-  return (
-    <Choices
-      label="Period"
-      links={periodsAt(nowMs).map(([name, from, to]) => ({
-        name,
-        to: spendPath(parameters, { from, to }),
-        isCurrent: query?.from === from && query.to === to,
-      }))}
-    />
-  );
-}
-
-const GROUPING_NAMES: readonly (readonly [Grouping, string])[] = [
-  ["agent", "By agent"],
-  ["customer", "By customer"],
-  ["feature", "By feature"],
-  ["model", "By model"],
-  ["status", "By status"],
-  ["day", "By day"],
-];
-
-/** Links to the same days under another grouping. */
-export function Groupings({ parameters, query }: ControlsProps) {
-  return (
-    <Choices
-      label="Group by"
-      class="choices tabs"
-      links={GROUPING_NAMES.map(([grouping, name]) => ({
-        name,
-        to: spendPath(parameters, { group_by: grouping }),
-        isCurrent: query?.groupBy === grouping,
-      }))}
-    />
-  );
-}
-
-const LABELS: Readonly<Record<typeof FILTERS[number]["parameter"], string>> = {
-  agent: "Agent",
-  customer_id: "Customer",
-  feature: "Feature",
-  model: "Model",
-  provider: "Provider",
-  status: "Status",
-};
-
-interface FiltersProps extends ControlsProps {
   readonly problem: Problem | null;
 }
 
-/** The form for days and filters; open while a filter is in use. */
-export function Filters({ parameters, query, problem }: FiltersProps) {
+/** Links to common periods and other groupings, and the form for days and filters. */
+export function Controls(props: ControlsProps & { readonly nowMs: number }) {
+  const { parameters, query, nowMs } = props;
+  return (
+    <>
+      <Choices
+        label="Period"
+        links={periodsAt(nowMs).map(([name, from, to]) => ({
+          name,
+          to: spendPath(parameters, { from, to }),
+          isCurrent: query?.from === from && query.to === to,
+        }))}
+      />
+      {query === null ? null : (
+        <Choices
+          label="Group by"
+          class="choices tabs"
+          links={TABS.map((grouping) => ({
+            name: `By ${grouping}`,
+            to: spendPath(parameters, { group_by: grouping }),
+            isCurrent: query.groupBy === grouping,
+          }))}
+        />
+      )}
+      <Filters {...props} />
+    </>
+  );
+}
+
+const STATUS_OPTIONS = [
+  ["", "any"],
+  ...["running", ...FINISH_STATUSES].map((status) => [status, status] as const),
+] as const;
+
+const DAYS = [["from", "From (UTC day)"], ["to", "To, inclusive"]] as const;
+
+/** Filters that are typed. */
+const TYPED = FILTERS.filter(({ filter }) => filter !== "status");
+
+/** Fields that show their errors. */
+const FIELDS: readonly unknown[] = ["from", "to", ...TYPED.map(({ parameter }) => parameter)];
+
+/** The form is open while a filter is in use. */
+function Filters({ parameters, query, problem }: ControlsProps) {
   const filtered = FILTERS.filter(({ parameter }) => parameters.has(parameter)).length;
   const none = Object.fromEntries(FILTERS.map(({ parameter }) => [parameter, null]));
   return (
@@ -102,60 +95,34 @@ export function Filters({ parameters, query, problem }: FiltersProps) {
       </summary>
       <form method="get" action={SPEND_PATH} class="filters">
         <input type="hidden" name="group_by" value={parameters.get("group_by") ?? ""} />
-        <DayInput name="from" label="From (UTC day)" {...{ parameters, query, problem }} />
-        <DayInput name="to" label="To, inclusive" {...{ parameters, query, problem }} />
-        {FILTERS.map(({ parameter: name }) =>
-          name === "status"
-            ? (
-              <LabeledSelect
-                name={name}
-                label={LABELS[name]}
-                value={parameters.get(name) ?? null}
-                options={STATUS_OPTIONS}
-              />
-            )
-            : (
-              <LabeledInput
-                name={name}
-                label={LABELS[name]}
-                value={parameters.get(name) ?? ""}
-                problem={problem}
-              />
-            )
-        )}
+        {DAYS.map(([name, label]) => (
+          <LabeledInput
+            // A date field cannot show text that is not a day.
+            type={problem?.field === name ? "text" : "date"}
+            value={query?.[name] ?? parameters.get(name) ?? ""}
+            {...{ name, label, problem }}
+          />
+        ))}
+        {TYPED.map(({ parameter, filter }) => (
+          <LabeledInput
+            name={parameter}
+            label={capitalized(filter)}
+            value={parameters.get(parameter) ?? ""}
+            problem={problem}
+          />
+        ))}
+        <LabeledSelect
+          name="status"
+          label="Status"
+          value={parameters.get("status") ?? null}
+          options={STATUS_OPTIONS}
+        />
         <button type="submit">Show</button>
         {filtered === 0 ? null : <a href={spendPath(parameters, none)}>Without filters</a>}
       </form>
-      {problem === null || isField(problem) ? null : <p role="alert">{problem.message}.</p>}
+      {problem === null || FIELDS.includes(problem.field)
+        ? null
+        : <p role="alert">{problem.message}.</p>}
     </details>
   );
-}
-
-const STATUS_OPTIONS = [
-  ["", "any"],
-  ...["running", ...FINISH_STATUSES].map((status) => [status, status] as const),
-] as const;
-
-interface DayInputProps extends FiltersProps {
-  readonly name: "from" | "to";
-  readonly label: string;
-}
-
-function DayInput({ name, label, parameters, query, problem }: DayInputProps) {
-  return (
-    <LabeledInput
-      name={name}
-      label={label}
-      // A date field cannot show text that is not a day.
-      type={problem?.field === name ? "text" : "date"}
-      value={query?.[name] ?? parameters.get(name) ?? ""}
-      problem={problem}
-    />
-  );
-}
-
-/** Returns whether a field of the form shows the problem. */
-function isField({ field }: Problem): boolean {
-  return field === "from" || field === "to" ||
-    FILTERS.some(({ parameter }) => parameter !== "status" && parameter === field);
 }

@@ -1,18 +1,9 @@
-/** Formats days and shares of spend. */
+/** Formats days, names and shares of spend. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 
 const short = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
-const withYear = new Intl.DateTimeFormat("en", {
-  month: "short",
-  day: "numeric",
-  year: "numeric",
-  timeZone: "UTC",
-});
-const monthly = new Intl.DateTimeFormat("en", {
-  month: "short",
-  year: "numeric",
-  timeZone: "UTC",
-});
+const withYear = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
+const monthly = new Intl.DateTimeFormat("en", { month: "short", year: "numeric", timeZone: "UTC" });
 
 /** Formats a UTC day, `YYYY-MM-DD`, briefly: `Nov 3`. */
 export function dayText(day: string): string {
@@ -39,4 +30,13 @@ const STEPS = 10_000;
 export function percentOf(part: Picodollars, all: Picodollars): number {
   if (all <= 0n || part <= 0n) return 0;
   return part === all ? 1 : Number((part * BigInt(STEPS)) / all) / STEPS;
+}
+
+/** Cuts a name to a maximum length. */
+export function shortName(name: string, charsMax: number): string {
+  return name.length > charsMax ? `${name.slice(0, charsMax - 1)}…` : name;
+}
+
+export function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
 }

@@ -1,18 +1,21 @@
-/** `/dashboard/spend`: the cost of runs, by group and by day. */
+/** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
 import spendStyle from "../assets/style/spend.css" with { type: "text" };
 import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
-import { type DailySpend, dailySpendOf } from "../../../domain/spend/daily.ts";
-import { costPerSuccess } from "../../../domain/spend/spend.ts";
+import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
+import { dailySpendOf } from "../../../domain/spend/daily.ts";
+import { csvLine, textCell } from "../../../domain/core/csv.ts";
+import { dollarsText } from "../../../domain/pricing/money.ts";
+import { costPerSuccess, type SpendGroup, spendOf } from "../../../domain/spend/spend.ts";
 import {
+  type Grouping,
   parseSpendQuery,
   parseUnpricedQuery,
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
-import { fail } from "../../http/answer.ts";
+import { answerText, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -22,9 +25,8 @@ import { Copyable, Empty, Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import { Tile } from "../components/tile.tsx";
 import { SpendChart } from "./chart.tsx";
-import { Filters, Groupings, Periods } from "./controls.tsx";
-import { sendSpendCsv } from "./csv.ts";
-import { queryWith, runsOfGroupPath, type SpendPageQuery, spendQueryText } from "./paths.ts";
+import { Controls } from "./controls.tsx";
+import { queryWith, runsOfGroupPath, type SpendAnswer, spendQueryText } from "./paths.ts";
 import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
@@ -57,9 +59,7 @@ function showSpend(deps: AppDeps): Handle {
       aside: <a href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>,
       body: (
         <>
-          <Periods parameters={parameters} query={query.value} nowMs={nowMs} />
-          <Groupings parameters={parameters} query={query.value} />
-          <Filters parameters={parameters} query={query.value} problem={null} />
+          <Controls parameters={parameters} query={query.value} problem={null} nowMs={nowMs} />
           {spend.value.totals.runs === 0 ? <NoRuns c={c} query={query.value} /> : (
             <Answer
               parameters={parameters}
@@ -88,7 +88,7 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
 /** Shows the form again with the submitted values and the error. */
 function showRefused(
   c: RequestContext,
-  parameters: SpendPageQuery,
+  parameters: Parameters,
   nowMs: number,
   problem: Problem,
 ): Response {
@@ -96,36 +96,25 @@ function showRefused(
   return showPage(c, {
     title: "Spend",
     problem,
-    body: (
-      <>
-        <Periods parameters={parameters} query={null} nowMs={nowMs} />
-        <Filters parameters={parameters} query={null} problem={problem} />
-      </>
-    ),
+    body: <Controls parameters={parameters} query={null} problem={problem} nowMs={nowMs} />,
   });
 }
 
-interface AnswerProps {
-  readonly parameters: SpendPageQuery;
-  readonly query: SpendQuery;
-  readonly spend: DailySpend;
-}
-
-function Answer({ parameters, query, spend, banner }: AnswerProps & { readonly banner: Child }) {
+function Answer({ banner, ...answer }: SpendAnswer & { readonly banner: Child }) {
   return (
     <>
-      <Headline query={query} spend={spend} />
+      <Headline {...answer} />
       {banner}
-      <Tiles parameters={parameters} query={query} spend={spend} />
-      <SpendChart query={query} spend={spend} />
-      <GroupTable parameters={parameters} query={query} spend={spend} />
-      <DayTable spend={spend} />
+      <Tiles {...answer} />
+      <SpendChart {...answer} />
+      <GroupTable {...answer} />
+      <DayTable {...answer} />
     </>
   );
 }
 
 /** Shows the total in one sentence. */
-function Headline({ query, spend: { totals, daily } }: Pick<AnswerProps, "query" | "spend">) {
+function Headline({ query, spend: { totals, daily } }: SpendAnswer) {
   const named = daily.filter(({ group }) => group !== null).slice(0, 3);
   return (
     <p class="headline">
@@ -148,9 +137,10 @@ function Headline({ query, spend: { totals, daily } }: Pick<AnswerProps, "query"
   );
 }
 
-function Tiles({ parameters, query, spend: { totals } }: AnswerProps) {
+function Tiles(answer: SpendAnswer) {
+  const { totals } = answer.spend;
   const perSuccess = costPerSuccess(totals);
-  const runs = runsOfGroupPath(parameters, query, null);
+  const runs = runsOfGroupPath(answer, null);
   return (
     <div class="tiles">
       <Tile name="Cost " value={<Money of={totals.cost} />}>
@@ -207,4 +197,59 @@ function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: Spen
       <Copyable id="first-cost" text={line} />
     </Empty>
   );
+}
+
+/** Responds with the groups of the page as CSV. */
+function sendSpendCsv({ spend, environment }: AppDeps): Handle {
+  return async (c) => {
+    const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
+    if (!query.ok) return fail(c, query.problem);
+    const { from, to, groupBy } = query.value;
+    const { team } = c.get("principal");
+    const read = rowsOf(spend, team, query.value);
+    const sums = await spend.ask(team, () => spendOf(query.value, read));
+    if (!sums.ok) return fail(c, sums.problem);
+    const columns = columnsFor(groupBy);
+    const lines = sums.value.groups.map((group) =>
+      csvLine(columns.map(([, cell]) => String(cell(group))))
+    );
+    const text = csvLine(columns.map(([name]) => name)) + lines.join("");
+    return answerText(c, 200, text, "text/csv; charset=utf-8; header=present", {
+      "Content-Disposition": `attachment; filename="spend-${groupBy}-${from}-${to}.csv"`,
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+    });
+  };
+}
+
+type CsvColumn = readonly [name: string, cell: (group: SpendGroup) => string | number | bigint];
+
+/** Metric columns; a cell is empty if its value is unknown. */
+const SUM_COLUMNS: readonly CsvColumn[] = [
+  ["groups_folded", ({ folded }) => folded ?? ""],
+  ["cost_usd", ({ measures }) => dollarsText(measures.cost)],
+  ["runs", ({ measures, runsKnown }) => runsKnown ? measures.runs : ""],
+  ["successful_runs", ({ measures, runsKnown }) => runsKnown ? measures.succeeded : ""],
+  ["cost_per_successful_run", ({ measures, runsKnown }) => {
+    const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+    return perSuccess === null ? "" : dollarsText(perSuccess);
+  }],
+  ["events", ({ measures }) => measures.events],
+  ["llm_calls", ({ measures }) => measures.calls],
+  ["input_tokens", ({ measures }) => measures.inputTokens],
+  ["output_tokens", ({ measures }) => measures.outputTokens],
+  ["cached_input_tokens", ({ measures }) => measures.cachedInputTokens],
+  ["unpriced_llm_calls", ({ measures }) => measures.unpricedCalls],
+  ["unpriced_input_tokens", ({ measures }) => measures.unpricedInputTokens],
+  ["unpriced_output_tokens", ({ measures }) => measures.unpricedOutputTokens],
+  ["unpriced_cached_input_tokens", ({ measures }) => measures.unpricedCachedInputTokens],
+];
+
+function columnsFor(groupBy: Grouping): readonly CsvColumn[] {
+  if (groupBy !== "model") return [[groupBy, ({ key }) => textCell(key)], ...SUM_COLUMNS];
+  return [
+    ["provider", ({ model }) => textCell(model?.provider ?? "")],
+    ["model", ({ model, key }) => textCell(model?.model ?? key)],
+    ...SUM_COLUMNS,
+  ];
 }

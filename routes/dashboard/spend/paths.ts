@@ -1,19 +1,23 @@
 /** Links from pages of spend: to other groupings and filters, and to the runs of a group. */
+import type { Parameters } from "../../../domain/core/query.ts";
+import type { DailySpend } from "../../../domain/spend/daily.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import type { Grouping, SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 
-/** Parameters of the page as received. */
-export type SpendPageQuery = ReadonlyMap<string, string>;
+/** An answered page. */
+export interface SpendAnswer {
+  /** Parameters of the page as received. */
+  readonly parameters: Parameters;
+  readonly query: SpendQuery;
+  readonly spend: DailySpend;
+}
+
+const FILTER_NAMES: readonly string[] = FILTERS.map(({ parameter }) => parameter);
 
 /** Parameters that links preserve, in URL order. */
-const NAMES: readonly string[] = [
-  "from",
-  "to",
-  "group_by",
-  ...FILTERS.map(({ parameter }) => parameter),
-];
+const NAMES = ["from", "to", "group_by", ...FILTER_NAMES];
 
 /** Adds the default of `group_by` to the query of a request. */
 export function spendQueryText(query: string): string {
@@ -21,36 +25,25 @@ export function spendQueryText(query: string): string {
   return `${query}&group_by=agent`;
 }
 
+function pick(parameters: Parameters, names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, parameters.get(name)]));
+}
+
 /** Builds the query with some of its parameters changed; null removes one. */
 export function queryWith(
-  parameters: SpendPageQuery,
+  parameters: Parameters,
   changes: Readonly<Record<string, string | null>> = {},
-) {
-  const names = [...NAMES, ...Object.keys(changes).filter((name) => !NAMES.includes(name))];
-  return queryText(
-    names.map((
-      name,
-    ) => [name, Object.hasOwn(changes, name) ? changes[name] : parameters.get(name)]),
-  );
+): string {
+  return queryText(Object.entries({ ...pick(parameters, NAMES), ...changes }));
 }
 
 /** Builds the path of the page with some of its parameters changed; null removes one. */
 export function spendPath(
-  parameters: SpendPageQuery,
-  changes: Readonly<Record<string, string | null>> = {},
-) {
+  parameters: Parameters,
+  changes: Readonly<Record<string, string | null>>,
+): string {
   return SPEND_PATH + queryWith(parameters, changes);
 }
-
-/** The grouping to open within a group of each grouping. */
-const NEXT: Readonly<Record<Grouping, Grouping>> = {
-  day: "agent",
-  agent: "model",
-  customer: "agent",
-  feature: "agent",
-  model: "agent",
-  status: "agent",
-};
 
 /** Returns the parameters that select one group; null if no parameters do. */
 function groupFilter(groupBy: Grouping, { key, model, folded }: SpendGroup) {
@@ -68,35 +61,25 @@ function groupFilter(groupBy: Grouping, { key, model, folded }: SpendGroup) {
 }
 
 /** Path of the page about one group; null if there is none. */
-export function insidePath(
-  parameters: SpendPageQuery,
-  groupBy: Grouping,
-  group: SpendGroup,
-): string | null {
-  const filter = groupFilter(groupBy, group);
-  return filter && spendPath(parameters, { ...filter, group_by: NEXT[groupBy] });
+export function insidePath({ parameters, query }: SpendAnswer, group: SpendGroup): string | null {
+  const filter = groupFilter(query.groupBy, group);
+  const next = query.groupBy === "agent" ? "model" : "agent";
+  return filter && spendPath(parameters, { ...filter, group_by: next });
 }
 
 /**
  * Path of the runs of a group or, without a group, of the complete query; null if there is none.
  */
 export function runsOfGroupPath(
-  parameters: SpendPageQuery,
-  query: SpendQuery,
+  { parameters, query: { from, to, groupBy } }: SpendAnswer,
   group: SpendGroup | null,
 ): string | null {
-  const filter = group === null ? {} : groupFilter(query.groupBy, group);
+  const filter = group === null ? {} : groupFilter(groupBy, group);
   if (filter === null) return null;
-  const pairs = new Map<string, string>([
-    ...FILTERS.flatMap(({ parameter }): [string, string][] => {
-      const value = parameters.get(parameter);
-      return value === undefined ? [] : [[parameter, value]];
-    }),
-    ["from", query.from],
-    ["to", query.to],
-    ...Object.entries(filter),
-  ]);
+  const present = FILTER_NAMES.filter((name) => parameters.has(name));
+  const pairs = { ...pick(parameters, present), from, to, ...filter };
   // The run list accepts a provider only together with a model.
-  if (!pairs.has("model")) pairs.delete("provider");
-  return `${RUNS_PATH}${queryText(pairs)}`;
+  return RUNS_PATH + queryText(
+    Object.entries(pairs).filter(([name]) => name !== "provider" || pairs.model !== undefined),
+  );
 }

@@ -1,16 +1,13 @@
 /** Tables of spend: by group, and by day. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
-import type { DailySpend } from "../../../domain/spend/daily.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
-import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../components/elements.tsx";
 import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
 import { type Column, numberColumn, Table, TableHead, TableRow } from "../components/table.tsx";
-import { DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf } from "./bars.ts";
-import { SpendSwatch } from "./chart.tsx";
-import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./paths.ts";
-import { dayText, percentOf } from "./labels.ts";
+import { DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf, SpendSwatch } from "./chart.tsx";
+import { insidePath, runsOfGroupPath, type SpendAnswer, spendPath } from "./paths.ts";
+import { capitalized, dayText, percentOf, shortName } from "./labels.ts";
 
 /** Groups shown until the complete list is requested. */
 const GROUPS_SHOWN = 50;
@@ -18,27 +15,12 @@ const GROUPS_SHOWN = 50;
 /** Maximum characters of a group's name in the table; hovering shows the complete name. */
 const NAME_CHARS_MAX = 80;
 
-interface GroupTableProps {
-  readonly parameters: SpendPageQuery;
-  readonly query: SpendQuery;
-  readonly spend: DailySpend;
-}
-
 /** Shows the groups by descending cost. */
-export function GroupTable({ parameters, query, spend }: GroupTableProps) {
-  const { groups, totals } = spend;
-  const { groupBy } = query;
+export function GroupTable(answer: SpendAnswer) {
+  const { parameters, query: { groupBy }, spend: { groups, totals } } = answer;
   const visible = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
-  const swatches = new Map(spend.daily.map(({ group }, at) => [group, at]));
-  const columns = columnsFor(groupBy, totals);
-  const rows = visible.map((group): SumsRow => ({
-    ...namesOf(parameters, query, group),
-    swatch: swatches.get(group),
-    measures: group.measures,
-    runsKnown: group.runsKnown,
-    runsPath: group.measures.runs > 0 ? runsOfGroupPath(parameters, query, group) : null,
-  }));
-  const all = { name: "All", inside: null, measures: totals, runsKnown: true, runsPath: null };
+  const columns = columnsFor(answer);
+  const all = { key: "All", model: null, folded: null, measures: totals, runsKnown: true };
   return (
     <section>
       <h2>By {groupBy}</h2>
@@ -47,7 +29,7 @@ export function GroupTable({ parameters, query, spend }: GroupTableProps) {
           <caption class="hidden">Spend by {groupBy}, each group with its share</caption>
           <TableHead columns={columns} />
           <tbody>
-            {rows.map((row) => <TableRow columns={columns} row={row} />)}
+            {visible.map((group) => <TableRow columns={columns} row={group} />)}
             <Unshown {...{ groups: groups.slice(visible.length), totals, parameters }} />
           </tbody>
           <tfoot>
@@ -55,46 +37,42 @@ export function GroupTable({ parameters, query, spend }: GroupTableProps) {
           </tfoot>
         </table>
       </Wide>
-      <Remarks query={query} groups={groups} />
+      <Remarks groupBy={groupBy} groups={groups} />
     </section>
   );
 }
 
-/** A row of metrics. */
-interface SumsRow {
-  /** The name cut to its limit, and the complete name if it was cut. */
-  readonly name: string;
-  readonly title?: string;
-  /** Path of the page about the group; null if there is none. */
-  readonly inside: string | null;
-  /** Position in the chart, if the group is in it. */
-  readonly swatch?: number | undefined;
-  readonly measures: Measures;
-  readonly runsKnown: boolean;
-  readonly runsPath: string | null;
-}
-
-function namesOf(
-  parameters: SpendPageQuery,
-  query: SpendQuery,
-  group: SpendGroup,
-): Pick<SumsRow, "name" | "title" | "inside"> {
-  const full = group.folded === null
-    ? nameOf(query, group)
-    : `${formatCount(group.folded)} cheaper ${plural(query.groupBy)}, together`;
-  const inside = insidePath(parameters, query.groupBy, group);
-  return full.length > NAME_CHARS_MAX
-    ? { name: `${full.slice(0, NAME_CHARS_MAX - 1)}…`, title: full, inside }
-    : { name: full, inside };
-}
-
-function columnsFor(first: string, totals: Measures): readonly Column<SumsRow>[] {
+/** Returns the columns of the groups, and of the total as a group. */
+function columnsFor(answer: SpendAnswer): readonly Column<SpendGroup>[] {
+  const { query: { groupBy }, spend: { totals, daily } } = answer;
+  const swatches = new Map(daily.map(({ group }, at) => [group, at]));
+  const isAll = ({ measures }: SpendGroup) => measures === totals;
+  const nameOf = ({ key, folded, measures }: SpendGroup) => {
+    if (folded !== null) return `${formatCount(folded)} cheaper ${plural(groupBy)}, together`;
+    return groupBy === "day" && measures !== totals ? dayText(key) : key;
+  };
+  const countOfRuns = (name: "runs" | "succeeded") => ({ measures, runsKnown }: SpendGroup) =>
+    runsKnown ? formatCount(measures[name]) : "–";
   return [
     {
-      head: first.charAt(0).toUpperCase() + first.slice(1),
+      head: capitalized(groupBy),
       isName: true,
-      attributes: ({ title }) => title === undefined ? {} : { title },
-      cell: (row) => row.measures === totals ? row.name : <GroupName row={row} />,
+      attributes: (group): Record<string, string> => {
+        const title = nameOf(group);
+        return title.length > NAME_CHARS_MAX ? { title } : {};
+      },
+      cell: (group) => {
+        const name = shortName(nameOf(group), NAME_CHARS_MAX);
+        if (isAll(group)) return name;
+        const swatch = swatches.get(group);
+        const inside = insidePath(answer, group);
+        return (
+          <>
+            {swatch === undefined ? null : <SpendSwatch at={swatch} />}{" "}
+            {inside === null ? name : <a href={inside}>{name}</a>}
+          </>
+        );
+      },
     },
     numberColumn("Cost", ({ measures }) => <Cost of={measures} />),
     {
@@ -102,56 +80,38 @@ function columnsFor(first: string, totals: Measures): readonly Column<SumsRow>[]
       class: "share",
       cell: ({ measures }) => <Share cost={measures.cost} of={totals.cost} />,
     },
-    numberColumn(
-      "Runs",
-      ({ measures, runsKnown }) => runsKnown ? formatCount(measures.runs) : "–",
-      ({ measures }) => pluralOf(measures.runs, "run"),
-    ),
-    numberColumn(
-      "Successful",
-      ({ measures, runsKnown }) => runsKnown ? formatCount(measures.succeeded) : "–",
-      "successful",
-    ),
-    {
-      head: "Per successful run",
-      class: "number",
-      unit: "a success",
-      cell: ({ measures, runsKnown }) => {
-        const perSuccess = runsKnown ? costPerSuccess(measures) : null;
-        return perSuccess === null ? "–" : <Money of={perSuccess} />;
-      },
-    },
-    tokenColumn("Tokens in", "tokens in", "inputTokens"),
-    tokenColumn("Cached", "cached", "cachedInputTokens"),
-    tokenColumn("Out", "out", "outputTokens"),
+    numberColumn("Runs", countOfRuns("runs"), ({ measures }) => pluralOf(measures.runs, "run")),
+    numberColumn("Successful", countOfRuns("succeeded"), "successful"),
+    numberColumn("Per successful run", ({ measures, runsKnown }) => {
+      const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+      return perSuccess === null ? "–" : <Money of={perSuccess} />;
+    }, "a success"),
+    tokenColumn("Tokens in", "tokens in", ({ measures }) => measures.inputTokens),
+    tokenColumn("Cached", "cached", ({ measures }) => measures.cachedInputTokens),
+    tokenColumn("Out", "out", ({ measures }) => measures.outputTokens),
     {
       head: "Run list",
-      cell: ({ name, runsPath }) =>
-        runsPath === null ? null : <a href={runsPath} aria-label={`Runs of ${name}`}>Runs</a>,
+      cell: (group) => {
+        const runs = isAll(group) || group.measures.runs === 0
+          ? null
+          : runsOfGroupPath(answer, group);
+        const name = shortName(nameOf(group), NAME_CHARS_MAX);
+        return runs === null ? null : <a href={runs} aria-label={`Runs of ${name}`}>Runs</a>;
+      },
     },
   ];
 }
 
-function tokenColumn(
+/** A column of tokens, rounded; hovering shows the exact count. */
+export function tokenColumn<Row>(
   head: string,
   unit: string,
-  name: "inputTokens" | "cachedInputTokens" | "outputTokens",
-): Column<SumsRow> {
+  tokensOf: (row: Row) => bigint,
+): Column<Row> {
   return {
-    head,
-    class: "number",
-    attributes: ({ measures }) => ({ title: formatCount(measures[name]), "data-unit": unit }),
-    cell: ({ measures }) => compactText(measures[name]),
+    ...numberColumn(head, (row: Row) => compactText(tokensOf(row)), unit),
+    attributes: (row) => ({ title: formatCount(tokensOf(row)) }),
   };
-}
-
-function GroupName({ row: { name, inside, swatch } }: { readonly row: SumsRow }) {
-  return (
-    <>
-      {swatch === undefined ? null : <SpendSwatch at={swatch} />}{" "}
-      {inside === null ? name : <a href={inside}>{name}</a>}
-    </>
-  );
 }
 
 function Cost({ of }: { readonly of: Measures }) {
@@ -180,11 +140,7 @@ function Share({ cost, of }: { readonly cost: Picodollars; readonly of: Picodoll
   );
 }
 
-function nameOf({ groupBy }: SpendQuery, { key }: SpendGroup): string {
-  return groupBy === "day" ? dayText(key) : key;
-}
-
-function plural(groupBy: SpendQuery["groupBy"]): string {
+function plural(groupBy: string): string {
   return groupBy === "status" ? "statuses" : `${groupBy}s`;
 }
 
@@ -193,7 +149,7 @@ function Unshown(
   { groups, totals, parameters }: {
     readonly groups: readonly SpendGroup[];
     readonly totals: Measures;
-    readonly parameters: SpendPageQuery;
+    readonly parameters: SpendAnswer["parameters"];
   },
 ) {
   if (groups.length === 0) return null;
@@ -215,10 +171,7 @@ function Unshown(
 }
 
 function Remarks(
-  { query, groups }: {
-    readonly query: SpendQuery;
-    readonly groups: readonly SpendGroup[];
-  },
+  { groupBy, groups }: { readonly groupBy: string; readonly groups: readonly SpendGroup[] },
 ) {
   const folded = groups.find(({ folded }) => folded !== null);
   return (
@@ -229,7 +182,7 @@ function Remarks(
           are listed. Filter, or choose fewer days, to see the others.
         </p>
       )}
-      {query.groupBy === "model"
+      {groupBy === "model"
         ? (
           <p class="soft">
             A run that used two models is a run of each, so runs do not add up here. What belongs to
@@ -242,7 +195,7 @@ function Remarks(
 }
 
 /** Shows the data of the chart as a table. */
-export function DayTable({ spend }: { readonly spend: DailySpend }) {
+export function DayTable({ spend }: Pick<SpendAnswer, "spend">) {
   const unit = spend.days.length > DAY_BARS_MAX ? "month" : "day";
   if (spend.totals.cost === 0n) return null;
   const columns: readonly Column<SpendBar>[] = [

@@ -8,9 +8,10 @@ import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { queryText } from "../layout/paths.ts";
 import { Money } from "../components/elements.tsx";
 import { type Column, countColumn, Table } from "../components/table.tsx";
-import { compactText, formatCount } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";
+import { tokenColumn } from "./tables.tsx";
 
 /** Maximum models listed, by descending tokens. */
 const MODELS_SHOWN = 10;
@@ -82,33 +83,21 @@ const ACTION: Column<EstimatedModel> = {
 
 const METRICS: readonly Column<EstimatedModel>[] = [
   countColumn("Calls", ({ calls }) => calls, "call"),
+  tokenColumn("Tokens in", "tokens in", ({ inputTokens }) => inputTokens),
+  tokenColumn("Out", "out", ({ outputTokens }) => outputTokens),
   {
-    head: "Tokens in",
-    class: "number",
-    unit: "tokens in",
-    attributes: ({ inputTokens }) => ({ title: formatCount(inputTokens) }),
-    cell: ({ inputTokens }) => compactText(inputTokens),
+    head: "Estimate",
+    class: "words",
+    cell: ({ estimate: of }) =>
+      of === null ? "no similar model" : (
+        <>
+          about <Money of={of.cost} />, as {modelKey(of.row)}
+        </>
+      ),
   },
-  {
-    head: "Out",
-    class: "number",
-    unit: "out",
-    attributes: ({ outputTokens }) => ({ title: formatCount(outputTokens) }),
-    cell: ({ outputTokens }) => compactText(outputTokens),
-  },
-  { head: "Estimate", class: "words", cell: ({ estimate }) => <Estimate of={estimate} /> },
   {
     head: "Seen",
     cell: ({ firstSeen, lastSeen }) =>
       firstSeen === lastSeen ? dayText(firstSeen) : `${dayText(firstSeen)} to ${dayText(lastSeen)}`,
   },
 ];
-
-function Estimate({ of }: { readonly of: EstimatedModel["estimate"] }) {
-  if (of === null) return <>no similar model</>;
-  return (
-    <>
-      about <Money of={of.cost} />, as {modelKey(of.row)}
-    </>
-  );
-}

@@ -1,7 +1,10 @@
 /** `/dashboard/teams`: all teams, for the operator. */
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parsePage } from "../../../domain/core/query.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
+import { parseNewTeam } from "../../../domain/teams/team_change.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
@@ -9,16 +12,25 @@ import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import { type DashboardPage, get, post } from "../layout/page.ts";
+import { type DashboardPage, get, post, type View } from "../layout/page.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage } from "../components/elements.tsx";
+import { bodyOf } from "../components/form_fields.tsx";
+import { showFormOnProblem } from "../components/form_page.ts";
+import type { Texts } from "../components/texts.ts";
 import { type Column, Table } from "../components/table.tsx";
-import { TeamState } from "./details.tsx";
-import { showNewTeam, submitNewTeam } from "./new_team_page.tsx";
+import { showSecret } from "../keys/secret.tsx";
+import { TeamState } from "../team/page.tsx";
+import { TeamFields } from "./forms.tsx";
 import { teamPath } from "./paths.ts";
-import { backToTeam, submitSuspension, submitTeamChange, submitTeamKey } from "./submit.tsx";
-import { showTeam } from "./team_page.tsx";
+import {
+  backToTeam,
+  showTeam,
+  submitSuspension,
+  submitTeamChange,
+  submitTeamKey,
+} from "./team_page.tsx";
 
 /** The list of teams, the page of each, and the forms that change them. */
 export const teamsPage: DashboardPage = {
@@ -91,4 +103,38 @@ function columnsAt(now: number): readonly Column<Team>[] {
     },
     { head: "Id", cell: ({ id }) => <code>{id}</code> },
   ];
+}
+
+function showNewTeam(): Handle {
+  return (c) => showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
+}
+
+/** Creates a team and shows the secret of its first key, or the form again. */
+function submitNewTeam({ teams }: AppDeps): Handle {
+  return async (c) => {
+    const form = c.get("form");
+    const owner_email = (form.get("owner_email") ?? "").trim();
+    const fields = { name: form.get("name") ?? "", tier: form.get("tier") ?? "" };
+    showFormOnProblem(c, (problem) => newTeamView({ ...fields, owner_email }, problem));
+    const spec = parseNewTeam(bodyOf({ ...fields, owner_email: owner_email || null }));
+    if (!spec.ok) return fail(c, spec.problem);
+    const { team, ...created } = await teams.create(spec.value);
+    return showSecret(c, created, {
+      title: `Team created: ${team.name}`,
+      next: [teamPath(team.id), "to the team"],
+    });
+  };
+}
+
+function newTeamView(texts: Texts, problem: Problem | null): View {
+  return {
+    title: "New team",
+    aside: <a href={TEAMS_PATH}>All teams</a>,
+    body: (
+      <form class="narrow" method="post" action={TEAMS_PATH}>
+        <TeamFields texts={texts} problem={problem} />
+        <button type="submit">Create team</button>
+      </form>
+    ),
+  };
 }

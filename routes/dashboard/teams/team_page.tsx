@@ -1,54 +1,112 @@
-/** `/dashboard/teams/{id}`: one team, for the operator. */
+/** `/dashboard/teams/{id}`: one team, for the operator, and the forms that change it. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
+import { parseKey } from "../../../domain/teams/new_key.ts";
+import { parseTeamChange } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
+import type { View } from "../layout/page.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { Done } from "../components/done_notice.tsx";
-import { ConfirmForm } from "../components/form_fields.tsx";
-import { TeamDetails, TeamPlan } from "./details.tsx";
-import { ChangeForm, fieldsOfTeam, type TypedTeam } from "./change_form.tsx";
-import { TeamKeyForm, type TypedKey } from "./key_form.tsx";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { Done, SAVED } from "../components/done_notice.tsx";
+import { bodyOf, ConfirmForm } from "../components/form_fields.tsx";
+import { showFormOnProblem } from "../components/form_page.ts";
+import { readTexts, type Texts } from "../components/texts.ts";
+import { showSecret } from "../keys/secret.tsx";
+import { TeamDetails, TeamPlan } from "../team/page.tsx";
+import {
+  changeBody,
+  ChangeForm,
+  type KeyFields,
+  TEAM_FIELDS,
+  TeamKeyForm,
+  textsOfTeam,
+} from "./forms.tsx";
 import { type TeamConfirmation, teamPath } from "./paths.ts";
 
 /** Content of the page in addition to the team. */
 interface TeamView {
   readonly now: number;
-  readonly confirm?: TeamConfirmation | null;
+  readonly confirm?: string | undefined;
   /** The reason one of its forms was rejected. */
-  readonly problem?: Problem | null;
+  readonly problem?: Problem;
   /** Submitted fields of the change form, if it was rejected. */
-  readonly typed?: TypedTeam;
+  readonly texts?: Texts;
   /** Submitted fields of the key form, if it was rejected. */
-  readonly typedKey?: TypedKey;
+  readonly key?: KeyFields;
 }
 
 export function showTeam({ teams, environment }: AppDeps): Handle {
   return async (c) => {
-    const team = await teams.get(c.req.param("id") ?? "");
+    const team = await readTeam(teams, c);
     if (team === null) return fail(c, NO_SUCH_TEAM);
     const { confirm } = c.req.query();
-    const form = confirm === "suspend" || confirm === "resume" ? confirm : null;
-    return answerTeam(c, team, { now: environment.now(), confirm: form });
+    return showPage(c, viewOf(c, team, { now: environment.now(), confirm }));
   };
 }
 
-/** Shows the page of a team with its forms. */
-export function answerTeam(
-  c: RequestContext,
-  team: Team,
-  view: TeamView,
-  headers: Record<string, string> = {},
-): Response {
-  const { now, confirm = null, problem = null, typed, typedKey } = view;
+/** Changes a team and redirects to its page, or shows the form again. */
+export function submitTeamChange({ teams, environment }: AppDeps): Handle {
+  return async (c) => {
+    const team = await readTeam(teams, c);
+    if (team === null) return fail(c, NO_SUCH_TEAM);
+    const texts = readTexts(c.get("form"), TEAM_FIELDS);
+    const now = environment.now();
+    showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, texts }));
+    const change = parseTeamChange(bodyOf(changeBody(team, texts)));
+    if (!change.ok) return fail(c, change.problem);
+    const changed = await teams.change(team.id, change.value);
+    if (changed === null) return fail(c, NO_SUCH_TEAM);
+    return changed.ok ? seeOther(teamPath(team.id) + SAVED) : fail(c, changed.problem);
+  };
+}
+
+/** Suspends or resumes a team. */
+export function submitSuspension({ teams }: AppDeps, suspended: boolean): Handle {
+  return async (c) => {
+    const change = { name: undefined, tier: undefined, suspended };
+    const changed = await teams.change(c.req.param("id") ?? "", change);
+    if (changed === null) return fail(c, NO_SUCH_TEAM);
+    return changed.ok ? seeOther(teamPath(changed.value.id)) : fail(c, changed.problem);
+  };
+}
+
+/** Creates a key for a team and shows its secret, or the form again. */
+export function submitTeamKey({ teams, credentials, environment }: AppDeps): Handle {
+  return async (c) => {
+    const team = await readTeam(teams, c);
+    if (team === null) return fail(c, NO_SUCH_TEAM);
+    const form = c.get("form");
+    const key = { name: form.get("key_name") ?? "", scopes: form.getAll("scopes") };
+    const now = environment.now();
+    showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, key }));
+    const spec = parseKey(bodyOf({ kind: "api_key", ...key }));
+    if (!spec.ok) return fail(c, spec.problem);
+    const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
+    return showSecret(c, created, {
+      title: `Key created for ${team.name}`,
+      next: [teamPath(team.id), "to the team"],
+    });
+  };
+}
+
+/** Redirects a reload of a secret's page to its team, because a secret is shown once. */
+export function backToTeam(): Handle {
+  return (c) => seeOther(teamPath(c.req.param("id") ?? ""));
+}
+
+function readTeam(teams: AppDeps["teams"], c: RequestContext): Promise<Team | null> {
+  return teams.get(c.req.param("id") ?? "");
+}
+
+function viewOf(c: RequestContext, team: Team, view: TeamView): View {
+  const { now, confirm, problem = null, texts, key } = view;
   const isSuspended = team.suspendedAt !== undefined;
   const does = isSuspended ? "resume" : "suspend";
-  return showPage(c, {
+  return {
     title: team.name,
     aside: <a href={TEAMS_PATH}>All teams</a>,
-    problem,
     body: (
       <>
         <Done c={c} />
@@ -61,17 +119,17 @@ export function answerTeam(
         <TeamPlan team={team} />
         <ChangeForm
           team={team}
-          typed={typed ?? fieldsOfTeam(team)}
-          problem={typed === undefined ? null : problem}
+          texts={texts ?? textsOfTeam(team)}
+          problem={texts === undefined ? null : problem}
         />
         <TeamKeyForm
           team={team}
-          typed={typedKey ?? { name: "", scopes: ["ingest", "read", "admin"] }}
-          problem={typedKey === undefined ? null : problem}
+          {...key ?? { name: "", scopes: ["ingest", "read", "admin"] }}
+          problem={key === undefined ? null : problem}
         />
       </>
     ),
-  }, headers);
+  };
 }
 
 function SuspensionForm({ team, does }: { readonly team: Team; readonly does: TeamConfirmation }) {

@@ -1,6 +1,6 @@
 /** `/dashboard/usage`: the usage of a month, as a share of the plan and as a projection. */
-import type { Notice as QuotaNotice, NoticeState } from "../../../domain/teams/quota_notice.ts";
-import { NOTICE_PERCENTS, parseUsageQuery } from "../../../domain/teams/quota.ts";
+import type { NoticeState } from "../../../domain/teams/quota_notice.ts";
+import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
@@ -13,9 +13,8 @@ import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
-import { MonthBar } from "./month_bar.tsx";
-import { MonthsTable, QUOTA_STATE_LABELS } from "./months.tsx";
-import { PlanLimits } from "./plan.tsx";
+import { percent, Swatch } from "../components/column_chart.tsx";
+import { MonthsTable, PlanLimits, quotaText } from "./tables.tsx";
 
 export const usagePage: DashboardPage = {
   path: USAGE_PATH,
@@ -47,6 +46,12 @@ function showUsage({ usage, environment }: AppDeps): Handle {
   };
 }
 
+const STATE_MEANINGS: Readonly<Record<QuotaState, string>> = {
+  normal: "below 80% of its events.",
+  heads_up: "80% of the events or more are used. Every call is taken as before.",
+  over: "Nothing is cut off and nothing is charged; if it stays so, ask for a larger plan.",
+};
+
 interface MonthProps {
   readonly of: UsageView;
   readonly isNow: boolean;
@@ -68,7 +73,7 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
           <>
             <MonthBar of={of} isNow={isNow} />
             <p>
-              <StateText of={state} />
+              <strong class={`quota ${state}`}>{quotaText(state)}</strong>: {STATE_MEANINGS[state]}
             </p>
           </>
         )
@@ -78,14 +83,53 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
   );
 }
 
-function StateText({ of }: { readonly of: UsageView["state"] }) {
-  const { sign, word, meaning } = QUOTA_STATE_LABELS[of];
+/** Scale of the bar, which leaves room after 100% for the label of the mark. */
+const SCALE = 1.15;
+
+/** Heights in pixels of the mark labels, of the bar, and in total. */
+const TEXT = 16, BAR = 24, ALL = TEXT + BAR + 4;
+
+/**
+ * Draws the bar for a plan with a limit; for the current month, with the projection after the used
+ * part.
+ */
+function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boolean }) {
+  const { used, included, projected, state } = of;
+  const most = Math.max(included, used, isNow ? projected : 0) * SCALE;
+  const shareOf = (events: number) => percent(100 * events / most);
+  const heading = isNow ? `, heading for about ${formatCount(projected)}` : "";
+  const title = `${formatCount(used)} of ${formatCount(included)} events used ` +
+    `(${percentText(used, included)})${heading}; marks at 80% and 100%`;
   return (
     <>
-      <strong class={`quota ${of}`}>
-        <span aria-hidden="true">{sign}</span> {word}
-      </strong>
-      : {meaning}
+      <svg class="columns" role="img" width="100%" height={ALL}>
+        <title>{title}</title>
+        <rect class="track" y={TEXT} width="100%" height={BAR} />
+        {isNow ? <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} /> : null}
+        <rect class={`quota ${state}`} y={TEXT} width={shareOf(used)} height={BAR} />
+        {NOTICE_PERCENTS.map((mark) => {
+          const x = shareOf(included * mark / 100);
+          return (
+            <>
+              <line class="mark" x1={x} x2={x} y1={TEXT - 3} y2={ALL} />
+              <text x={x} y={TEXT - 5} text-anchor={mark === 100 ? "start" : "end"}>{mark}%</text>
+            </>
+          );
+        })}
+      </svg>
+      <p class="below-chart">
+        <Swatch of={`quota ${state}`} /> used {isNow
+          ? (
+            <>
+              <Swatch of="projected" /> at the present pace{" "}
+            </>
+          )
+          : null}
+        · the owner is notified at{" "}
+        {NOTICE_PERCENTS.map((mark) => `${formatCount(included * mark / 100)} (${mark}%)`).join(
+          " and ",
+        )}
+      </p>
     </>
   );
 }
@@ -121,25 +165,20 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
       <h2>Notices</h2>
       {notices.length === 0
         ? <p>None in this month. The owner of the team is notified at {percents} of the plan.</p>
-        : <ul>{notices.map((notice) => <QuotaNoticeItem of={notice} nowMs={nowMs} />)}</ul>}
+        : (
+          <ul>
+            {notices.map(({ percent, state, sentAt }) => (
+              <li>
+                {percent}% reached: {NOTICE_LABELS[state]}
+                {sentAt === null ? null : (
+                  <>
+                    , <Ago at={sentAt} now={nowMs} />
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
     </section>
-  );
-}
-
-function QuotaNoticeItem(
-  { of: { percent, state, sentAt }, nowMs }: {
-    readonly of: QuotaNotice;
-    readonly nowMs: number;
-  },
-) {
-  return (
-    <li>
-      {percent}% reached: {NOTICE_LABELS[state]}
-      {sentAt === null ? null : (
-        <>
-          , <Ago at={sentAt} now={nowMs} />
-        </>
-      )}
-    </li>
   );
 }
