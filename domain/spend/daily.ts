@@ -45,10 +45,13 @@ export async function dailySpendOf(
   const { totals, groups, byDay } = spend.value;
   const days = daysOf(query);
   const dayTotals = days.map((day) => byDay?.get(day)?.cost ?? 0n);
-  const named = groups.filter(({ folded, measures }) => folded === null && measures.cost > 0n);
-  const daily: DailyGroup[] = named.slice(0, DAILY_GROUPS_MAX).map((group) => ({
+  const split = groups.map(({ costs, ...group }) => ({ group, costs }));
+  const named = split.filter(({ group: { folded, measures } }) =>
+    folded === null && measures.cost > 0n
+  );
+  const daily: DailyGroup[] = named.slice(0, DAILY_GROUPS_MAX).map(({ group, costs }) => ({
     group,
-    costs: days.map((day) => group.costs?.get(day) ?? 0n),
+    costs: days.map((day) => costs?.get(day) ?? 0n),
   }));
   const rest = dayTotals.map((total, day) =>
     daily.reduce((left, { costs }) => left - (costs[day] ?? 0n), total)
@@ -56,6 +59,6 @@ export async function dailySpendOf(
   if (rest.some((cost) => cost !== 0n)) daily.push({ group: null, costs: rest });
   const shown = query.groupBy === "day"
     ? days.map((key) => dayGroup(key, byDay?.get(key)))
-    : groups.map(({ costs: _, ...group }) => group);
+    : split.map(({ group }) => group);
   return { ok: true, value: { totals, groups: shown, days, dayTotals, daily } };
 }

@@ -50,6 +50,12 @@ Deno.test("spend: the chart has a title, an amount above each bar, and a pattern
   assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
   assertEquals(chart.match(/<pattern /g)?.length, 2);
   assertMatch(textOf(chart), /\$3\.00 Nov 20 .*\$1\.00 Nov 21$/);
+  const [table = ""] = /<tbody>.*?<\/tbody>/s.exec(text) ?? [];
+  const swatches = [...table.matchAll(/class="swatch".*?fill="url\(#(.*?)\)".*?<a [^>]*>(\w+)/gs)];
+  assertEquals(swatches.map(([, pattern, group]) => [pattern, group]), [
+    ["series-0", "large"],
+    ["series-1", "small"],
+  ]);
   assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy blocks");
 });
 
