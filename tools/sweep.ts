@@ -15,10 +15,11 @@ import {
 } from "../domain/retention/sweep.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
-import type { OpenStore } from "../kv/open.ts";
+import { openOwned, type OpenStore } from "../kv/open.ts";
+import { StoreInUse } from "../kv/refused.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
-import { LEDGER_HELP, LEDGER_OPTIONS, withLedger, withOwnLedger } from "./ledger_file.ts";
+import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import {
   countText,
   createCounter,
@@ -50,7 +51,14 @@ const EXIT = { done: 0, unread: 1 } as const;
 /** Maximum number of reports listed. */
 const REPORTS = 14;
 
-const IN_USE = `its service sweeps daily at ${HOUR}: stop it first, or use --dry-run`;
+const ADVICE = `its service sweeps daily at ${HOUR}: stop it first, or use --dry-run`;
+
+/** Opens a ledger that no service has open. */
+function openAlone(location: string): Promise<OpenStore> {
+  return openOwned(location).catch((error) => {
+    throw error instanceof StoreInUse ? new StoreInUse(location, error.owner, ADVICE) : error;
+  });
+}
 
 /** Counts of a sweep: their column in a table of sweeps, and their text. */
 const COUNTS: readonly [keyof SweepCounts, column: string, text: (count: number) => string][] = [
@@ -75,7 +83,7 @@ export function sweep(args: readonly string[], io: Io, now = () => Date.now()): 
     if (reports) return await withLedger(kv, (store) => listReports(store, io, now()));
     const tally = dryRun
       ? await withLedger(kv, (store) => tallyOf(store, io, now, dryRunOf))
-      : await withOwnLedger(kv, IN_USE, (store) => tallyOf(store, io, now, sweepNow));
+      : await withLedger(kv, (store) => tallyOf(store, io, now, sweepNow), openAlone);
     tally.lines(dryRun).forEach((line) => io.out(line));
     return tally.total.failed === 0 ? EXIT.done : EXIT.unread;
   });
