@@ -13,19 +13,16 @@ export interface Side extends AsyncDisposable {
   readonly warm: Set<string>;
 }
 
-/** Options of a server. */
-export interface SideOptions {
-  /** Number of teams, each with its own key. */
-  readonly teams?: number;
-  /** File that receives a line for each sync to disk; needs strace. */
-  readonly traceTo?: string;
-}
-
-/** Starts a server over a file. */
+/**
+ * Starts a server over a file.
+ *
+ * @param teams number of teams, each with its own key
+ * @param traceTo file that receives a line for each sync to disk; needs strace
+ */
 export async function startSide(
   kind: SideKind,
   file: string,
-  { teams = 1, traceTo }: SideOptions = {},
+  { teams = 1, traceTo }: { readonly teams?: number; readonly traceTo?: string } = {},
 ): Promise<Side> {
   const script = new URL("./server.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
