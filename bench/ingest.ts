@@ -19,7 +19,7 @@ import {
 } from "./load.ts";
 import { fillLedger } from "./fill.ts";
 import { measurePipeline } from "./pipeline.ts";
-import { isInstalled, usageOf } from "./process.ts";
+import { usageOf } from "./process.ts";
 import {
   atLeast,
   type Bar,
@@ -139,10 +139,6 @@ const FSYNCS_PER_WRITE_MAX = 0.05;
 /** Counts syncs with strace in a separate run: stopping a server at each sync slows it down. */
 async function measureFsyncs({ folder, connections }: LoadPlan): Promise<BenchPart> {
   const counts = new Map<string, number>();
-  if (Deno.build.os !== "linux" || !await isInstalled("strace", "-V")) {
-    say("fsyncs: not counted: strace is not installed");
-    return { rows: [], bars: [fsyncBar(counts)] };
-  }
   const traceTo = `${folder}/fsyncs.txt`;
   try {
     await using side = await startSide("workless", `${folder}/traced.kv`, { traceTo });
@@ -157,7 +153,7 @@ async function measureFsyncs({ folder, connections }: LoadPlan): Promise<BenchPa
       if (answered > 0) counts.set(call, syncs / answered);
     }
   } catch (error) {
-    // A container may forbid tracing; all other parts still work.
+    // Without strace, or in a container that forbids tracing, all other parts still work.
     say(`fsyncs: not counted: ${error instanceof Error ? error.message.trim() : error}`);
   }
   return { rows: [], bars: [fsyncBar(counts)] };

@@ -46,7 +46,7 @@ export interface WrkResult {
 
 /** Results of one measurement; null for values that the system does not provide. */
 export interface Measured extends WrkResult {
-  /** CPU time of the server's process per request. */
+  /** CPU time of the server's process per request, with the work after the answer. */
   readonly cpuUs: number | null;
   /** Memory of the server's process at the end. */
   readonly rssMb: number | null;
@@ -68,9 +68,9 @@ export async function measure(side: Side, load: Load): Promise<Measured> {
   const before = await usageOf(side.pid);
   const result = await wrk(side.url, load);
   if (result.failures > 0) say(`  ${result.failures} requests failed on "${side.kind}"`);
-  const after = await usageOf(side.pid);
   // A remaining queue or checkpoint would slow down the next measurement.
   await untilIdle(side.pid, IDLE_LIMIT_MS);
+  const after = await usageOf(side.pid);
   if (before === null || after === null) return { ...result, cpuUs: null, rssMb: null };
   const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / result.answered;
   return { ...result, cpuUs, rssMb: after.rssMb };

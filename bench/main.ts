@@ -10,7 +10,7 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
     load: async () => (await import("./ingest.ts")).bench,
   },
   cpu: {
-    summary: "CPU microseconds a call against another checkout: cpu CHECKOUT --runs=3000",
+    summary: "CPU microseconds a call against another checkout: cpu CHECKOUT",
     load: async () => (await import("./cpu.ts")).bench,
   },
   runs: {

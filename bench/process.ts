@@ -124,17 +124,18 @@ export function parseUsage(stat: string, status: string): Usage {
   return { cpuSeconds: (user + system) / TICKS, rssMb: rssKb / 1024 };
 }
 
-/** Interval of idle checks, and the CPU time in it that still counts as idle. */
-const CHECK = { everyMs: 100, idleSeconds: 0.01 } as const;
+/** Idle checks: their interval, the CPU time in it that counts as idle, and their number in a row. */
+const CHECK = { everyMs: 100, idleSeconds: 0.01, count: 4 } as const;
 
-/** Waits until a process is idle, without a pending queue or checkpoint. */
+/** Waits until a process is idle, without a pending queue or checkpoint; its worker may rest. */
 export async function untilIdle(pid: number, limitMs: number): Promise<void> {
   const endMs = performance.now() + limitMs;
   let before = await usageOf(pid);
-  while (before !== null && performance.now() < endMs) {
+  for (let idle = 0; before !== null && idle < CHECK.count && performance.now() < endMs;) {
     await new Promise((resolve) => setTimeout(resolve, CHECK.everyMs));
     const after = await usageOf(pid);
-    if (after === null || after.cpuSeconds - before.cpuSeconds <= CHECK.idleSeconds) return;
+    const seconds = (after?.cpuSeconds ?? 0) - before.cpuSeconds;
+    idle = seconds <= CHECK.idleSeconds ? idle + 1 : 0;
     before = after;
   }
 }

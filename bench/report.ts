@@ -22,7 +22,7 @@ export interface BenchOptions {
   readonly folder: string;
   readonly rounds?: number | undefined;
   readonly seconds?: number | undefined;
-  /** Runs stored before, or sent in each round. */
+  /** Runs stored before. */
   readonly runs?: number | undefined;
   /** Ledger that is filled once and kept. */
   readonly file?: string | undefined;

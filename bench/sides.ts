@@ -1,37 +1,51 @@
 /** Servers under load, each in a separate process. */
 
-import type { SideKind } from "./service.ts";
+import { keyOf, type SideKind } from "./service.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
 
 /** A running server. Use it with `await using`. */
 export interface Side extends AsyncDisposable {
-  readonly kind: SideKind;
+  /** Kind of its store, or its checkout. */
+  readonly kind: string;
   readonly url: string;
   readonly pid: number;
   /** Calls for which the server is warmed up. */
   readonly warm: Set<string>;
 }
 
-/** Options of a server. */
-export interface SideOptions {
-  /** Number of teams, each with its own key. */
-  readonly teams?: number;
-  /** File that receives a line for each sync to disk; needs strace. */
-  readonly traceTo?: string;
-}
-
-/** Starts a server over a file. */
+/**
+ * Starts a server over a file.
+ *
+ * @param teams number of teams, each with its own key
+ * @param traceTo file that receives a line for each sync to disk; needs strace
+ */
 export async function startSide(
   kind: SideKind,
   file: string,
-  { teams = 1, traceTo }: SideOptions = {},
+  { teams = 1, traceTo }: { readonly teams?: number; readonly traceTo?: string } = {},
 ): Promise<Side> {
   const script = new URL("./server.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
   const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
-  const child = spawn(command, args, { stdout: "null" });
+  return await listening(kind, spawn(command, args, { stdout: "null" }));
+}
+
+/** Starts the service of a checkout over a file. */
+export async function startCheckout(cwd: string, file: string): Promise<Side> {
+  const env = {
+    PORT: "0",
+    RUNLEDGER_KV: file,
+    RUNLEDGER_KEY: keyOf(1),
+    RUNLEDGER_TIER: "enterprise",
+    NO_COLOR: "1",
+  };
+  const args = denoArguments("-N", "-E", "-R", "-W", "main.ts");
+  return await listening(cwd, spawn(Deno.execPath(), args, { cwd, env, stdout: "null" }));
+}
+
+async function listening(kind: string, child: Deno.ChildProcess): Promise<Side> {
   const output = new Output(child.stderr);
-  const url = (await output.match(/^(http:\/\/\S+)\n/m))?.[1];
+  const url = (await output.match(/(http:\/\/[\d.:]+)[,\n]/))?.[1];
   if (url === undefined) {
     await end(child);
     throw new Error(`The server "${kind}" did not start:\n${output.text}`);

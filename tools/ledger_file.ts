@@ -1,8 +1,8 @@
 /** Opens the ledger that a tool works on, which a running service may have open. */
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { openBeside, openOwned, type OpenStore } from "../kv/open.ts";
-import { StoreInUse, StoreRefused } from "../kv/refused.ts";
+import { openBeside, type OpenStore } from "../kv/open.ts";
+import { StoreRefused } from "../kv/refused.ts";
 import { ToolFailure, UsageError } from "./command.ts";
 
 /** Options of every tool that opens a ledger. */
@@ -21,7 +21,11 @@ export class LedgerRefused extends ToolFailure {
   override readonly exitCode = 3;
 }
 
-/** Opens a ledger while a tool works on it, also next to a running service. */
+/**
+ * Opens a ledger while a tool works on it.
+ *
+ * @param open how to open it; by default also next to a running service
+ */
 export async function withLedger<T>(
   named: string | undefined,
   work: (store: OpenStore, location: string) => Promise<T>,
@@ -42,25 +46,6 @@ export async function withLedger<T>(
     }
     throw error;
   }
-}
-
-/**
- * Opens a ledger for a tool that needs exclusive access.
- *
- * @param advice what to do when a service has the ledger open
- */
-export function withOwnLedger<T>(
-  named: string | undefined,
-  advice: string,
-  work: (store: OpenStore, location: string) => Promise<T>,
-): Promise<T> {
-  return withLedger(named, work, async (location) => {
-    try {
-      return await openOwned(location);
-    } catch (error) {
-      throw error instanceof StoreInUse ? new StoreInUse(location, error.owner, advice) : error;
-    }
-  });
 }
 
 /** Returns the ledger named on the command line, otherwise the service's setting. */

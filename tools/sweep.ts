@@ -11,18 +11,21 @@ import {
   type SweepClock,
   type SweepCounts,
   type SweepReport,
+  type SweepStore,
 } from "../domain/retention/sweep.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
-import type { OpenStore } from "../kv/open.ts";
+import { openOwned, type OpenStore } from "../kv/open.ts";
+import { StoreInUse } from "../kv/refused.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
-import { LEDGER_HELP, LEDGER_OPTIONS, withLedger, withOwnLedger } from "./ledger_file.ts";
+import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import {
   countText,
   createCounter,
   type Io,
   processIo,
+  type Progress,
   runCommand,
   ToolFailure,
   UsageError,
@@ -48,62 +51,81 @@ const EXIT = { done: 0, unread: 1 } as const;
 /** Maximum number of reports listed. */
 const REPORTS = 14;
 
-const IN_USE = `its service sweeps daily at ${HOUR}: stop it first, or use --dry-run`;
+const ADVICE = `its service sweeps daily at ${HOUR}: stop it first, or use --dry-run`;
+
+/** Opens a ledger that no service has open. */
+function openAlone(location: string): Promise<OpenStore> {
+  return openOwned(location).catch((error) => {
+    throw error instanceof StoreInUse ? new StoreInUse(location, error.owner, ADVICE) : error;
+  });
+}
+
+/** Counts of a sweep: their column in a table of sweeps, and their text. */
+const COUNTS: readonly [keyof SweepCounts, column: string, text: (count: number) => string][] = [
+  ["payloads", "payloads", (count) => `payload of ${countText(count, "run")}`],
+  ["events", "events", (count) => countText(count, "event")],
+  ["records", "records", (count) => `record of ${countText(count, "run")}`],
+  ["orphans", "orphans", (count) => `${countText(count, "run")} without an opening`],
+  ["released", "ids freed", (count) => `${countText(count, "id")} free again`],
+  ["failed", "not readable", (count) => `${countText(count, "run")} not readable`],
+];
 
 /** Runs the command; returns its exit code. */
 export function sweep(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
-  return runCommand(io, HELP, { args: [...args], options: OPTIONS }, async ({ values }) => {
+  const options = {
+    ...LEDGER_OPTIONS,
+    "dry-run": { type: "boolean", default: false },
+    reports: { type: "boolean", default: false },
+  } as const;
+  return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {
     const { kv, reports, "dry-run": dryRun } = values;
     if (reports && dryRun) throw new UsageError("--dry-run and --reports exclude each other");
     if (reports) return await withLedger(kv, (store) => listReports(store, io, now()));
     const tally = dryRun
-      ? await withLedger(kv, (store) => dryRunOf(store, io, now()))
-      : await withOwnLedger(kv, IN_USE, (store) => sweepNow(store, io, now));
-    io.out(clockLine(tally));
-    tally.lines().forEach((line) => io.out(line));
-    io.out(verdict(tally.total, dryRun));
+      ? await withLedger(kv, (store) => tallyOf(store, io, now, dryRunOf))
+      : await withLedger(kv, (store) => tallyOf(store, io, now, sweepNow), openAlone);
+    tally.lines(dryRun).forEach((line) => io.out(line));
     return tally.total.failed === 0 ? EXIT.done : EXIT.unread;
   });
 }
 
-const OPTIONS = {
-  ...LEDGER_OPTIONS,
-  "dry-run": { type: "boolean", default: false },
-  reports: { type: "boolean", default: false },
-} as const;
-
-/** Counts what a sweep would remove. */
-async function dryRunOf(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
+async function tallyOf(
+  store: OpenStore,
+  io: Io,
+  now: () => number,
+  work: (store: SweepStore, tally: Tally, now: () => number) => Promise<void>,
+): Promise<Tally> {
   const sweepStore = createSweepStore(store, new RunUpdater(store));
-  using tally = new Tally(io, nowMs, await sweepStore.clock());
-  for await (const team of sweepStore.teams()) {
-    tally.begin(team);
-    for await (const step of sweepTeam(sweepStore, team, nowMs, true)) tally.add(step);
-  }
+  using counter = createCounter(io.screen, "runs");
+  const tally = new Tally(counter, now(), await sweepStore.clock());
+  await work(sweepStore, tally, now);
   return tally;
 }
 
+/** Counts what a sweep would remove. */
+async function dryRunOf(store: SweepStore, tally: Tally): Promise<void> {
+  for await (const team of store.teams()) {
+    tally.begin(team);
+    for await (const step of sweepTeam(store, team, tally.nowMs, true)) tally.add(step);
+  }
+}
+
 /** Sweeps as the service does at night, but without pauses: no other process has the file open. */
-async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Tally> {
-  const sweepStore = createSweepStore(store, new RunUpdater(store));
-  using tally = new Tally(io, now(), await sweepStore.clock());
+async function sweepNow(store: SweepStore, tally: Tally, now: () => number): Promise<void> {
   const job = new SweepJob({
-    store: sweepStore,
+    store,
     now,
     processMs: () => performance.now(),
     calls: () => 0,
     log: () => {},
     onStep: (step) => tally.add(step),
   });
-  if (await job.sweepNow() !== null) return tally;
+  if (await job.sweepNow() !== null) return;
   throw new ToolFailure("Another process has started a sweep: see its progress with --reports");
 }
 
-/**
- * Counts removals by team and retention class, and in total. Dispose it before anything is written.
- */
-class Tally implements Disposable {
-  readonly #counter;
+/** Counts removals by team and retention class, and in total. */
+class Tally {
   readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
   total = EMPTY_SWEEP;
 
@@ -111,31 +133,33 @@ class Tally implements Disposable {
    * @param nowMs instant to which ages are calculated
    * @param clock the instant of the service's latest sweep; null before the first
    */
-  constructor(io: Io, readonly nowMs: number, readonly clock: SweepClock | null) {
-    this.#counter = createCounter(io.screen, "runs");
-  }
+  constructor(
+    readonly counter: Progress,
+    readonly nowMs: number,
+    readonly clock: SweepClock | null,
+  ) {}
 
   /** Lists a team, even if nothing of it is removed. */
   begin(team: Team) {
-    const entry = this.#teams.get(team.id) ??
-      { team, counts: new Map<RetentionClass, SweepCounts>() };
+    const entry = this.#teams.get(team.id) ?? { team, counts: new Map() };
     this.#teams.set(team.id, entry);
     return entry;
   }
 
   add({ team, retentionClass, counts }: SweptStep): void {
-    const countsOfTeam = this.begin(team).counts;
-    countsOfTeam.set(
-      retentionClass,
-      addCounts(countsOfTeam.get(retentionClass) ?? EMPTY_SWEEP, counts),
-    );
+    const sums = this.begin(team).counts;
+    sums.set(retentionClass, addCounts(sums.get(retentionClass) ?? EMPTY_SWEEP, counts));
     this.total = addCounts(this.total, counts);
     const { events: _, ...runs } = counts;
-    this.#counter.step(Object.values(runs).reduce((sum, count) => sum + count, 0));
+    this.counter.step(Object.values(runs).reduce((sum, count) => sum + count, 0));
   }
 
-  lines(): string[] {
-    return [...this.#teams.values()].flatMap(({ team, counts }) => {
+  /** Formats the clock, the counts of each team, and the total. */
+  lines(dryRun: boolean): string[] {
+    const clock = this.clock === null
+      ? ""
+      : ` The service's sweep clock is at ${formatInstant(this.clock.atMs)}.`;
+    const teams = [...this.#teams.values()].flatMap(({ team, counts }) => {
       const details = [...counts].flatMap(([retentionClass, of]) => {
         const text = countsText(of);
         const days = daysKept(planOfTeam(team), retentionClass);
@@ -146,65 +170,36 @@ class Tally implements Disposable {
         ...details,
       ];
     });
-  }
-
-  [Symbol.dispose](): void {
-    this.#counter[Symbol.dispose]();
+    const text = countsText(this.total);
+    const nothing = dryRun ? "A sweep would change nothing." : "Nothing was due.";
+    const verdict = `${dryRun ? "A sweep would remove" : "Swept"}: ${text}.`;
+    return [
+      `Ages as of ${formatInstant(this.nowMs)}, by this machine's clock.${clock}`,
+      ...teams,
+      text === "" ? nothing : verdict,
+    ];
   }
 }
 
 /** Formats counts; the empty text for none. */
-function countsText({ payloads, events, records, orphans, released, failed }: SweepCounts): string {
-  const parts: [number, string][] = [
-    [payloads, `payload of ${countText(payloads, "run")}`],
-    [events, countText(events, "event")],
-    [records, `record of ${countText(records, "run")}`],
-    [orphans, `${countText(orphans, "run")} without an opening`],
-    [released, `${countText(released, "id")} free again`],
-    [failed, `${countText(failed, "run")} not readable`],
-  ];
-  return parts.flatMap(([count, text]) => count === 0 ? [] : [text]).join(", ");
-}
-
-function clockLine({ nowMs, clock }: Tally): string {
-  const ages = `Ages as of ${formatInstant(nowMs)}, by this machine's clock.`;
-  if (clock === null) return ages;
-  return `${ages} The service's sweep clock is at ${formatInstant(clock.atMs)}.`;
-}
-
-function verdict(total: SweepCounts, dryRun: boolean): string {
-  const text = countsText(total);
-  if (dryRun) {
-    return text === "" ? "A sweep would change nothing." : `A sweep would remove: ${text}.`;
-  }
-  return text === "" ? "Nothing was due." : `Swept: ${text}.`;
+function countsText(counts: SweepCounts): string {
+  return COUNTS.filter(([key]) => counts[key] > 0).map(([key, , text]) => text(counts[key]))
+    .join(", ");
 }
 
 async function listReports(store: OpenStore, io: Io, nowMs: number): Promise<number> {
-  const sweepStore = createSweepStore(store, new RunUpdater(store));
-  const reports = await sweepStore.reports(REPORTS);
+  const reports = await createSweepStore(store, new RunUpdater(store)).reports(REPORTS);
   if (reports.length === 0) io.out(`No sweeps yet: the service sweeps daily at ${HOUR}.`);
-  else io.out(table(HEAD, reports.map((report) => rowOf(report, nowMs))));
+  else {
+    const head = ["night", "started", "took", "teams", ...COUNTS.map(([, column]) => column)];
+    io.out(table(head, reports.map((report) => rowOf(report, nowMs))));
+  }
   return EXIT.done;
 }
 
-const HEAD = [
-  "night",
-  "started",
-  "took",
-  "teams",
-  "payloads",
-  "events",
-  "records",
-  "orphans",
-  "ids freed",
-  "not readable",
-];
-
 function rowOf(report: SweepReport, nowMs: number): string[] {
   const { night, startedAt, teams, counts } = report;
-  const { payloads, events, records, orphans, released, failed } = counts;
-  const numbers = [teams, payloads, events, records, orphans, released, failed];
+  const numbers = [teams, ...COUNTS.map(([key]) => counts[key])];
   return [night, formatInstant(startedAt), stateOf(report, nowMs), ...numbers.map(String)];
 }
 

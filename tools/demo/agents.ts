@@ -37,6 +37,8 @@ export const CUSTOMERS = ["acme", "globex", "hooli", "initech", "umbrella"] as c
 /** Collects the events of a run, each after the previous one. */
 class Timeline {
   readonly events: DemoEvent[] = [];
+  /** Tokens that the next model call repeats. */
+  contextTokens = 0;
 
   constructor(readonly random: Random, readonly startMs: number, public nowMs = startMs) {}
 
@@ -147,12 +149,10 @@ export function research(random: Random, startMs: number, task: ResearchTask): W
   time.log(parent ? "Sub-question received" : "Question received");
   const thought = { reasoning_tokens: 384 };
   time.llm("openai/o3", random.int(1_200, 2_400), random.int(500, 1_500), thought);
-  let context = random.int(3_000, 6_000);
-  for (let round = 1; round <= rounds; round++) {
-    context = researchRound(time, round, context, isUnpriced);
-  }
+  time.contextTokens = random.int(3_000, 6_000);
+  for (let round = 1; round <= rounds; round++) researchRound(time, round, isUnpriced);
   const closing = ending === "success"
-    ? report(time, context)
+    ? report(time)
     : time.breakOff(ending, "read_page", "The page answers 503 again and again");
   const goal = random.pick([
     "Which vector databases support hybrid search, and at what cost?",
@@ -170,13 +170,8 @@ export function research(random: Random, startMs: number, task: ResearchTask): W
   }, closing);
 }
 
-/** Adds one round; returns the size of the context after it. */
-function researchRound(
-  time: Timeline,
-  round: number,
-  context: number,
-  isUnpriced: boolean,
-): number {
+/** Searches and reads a page; a model adds what it says to the notes. */
+function researchRound(time: Timeline, round: number, isUnpriced: boolean): void {
   const { random } = time;
   const url = `https://example.com/source/${random.int(100, 999)}`;
   const isMissing = random.chance(0.05);
@@ -184,32 +179,26 @@ function researchRound(
   time.tool("web_search", { query: `question ${round}` }, { hits: random.int(3, 10) });
   time.wait(500, 4_000);
   time.tool("read_page", { url }, isMissing ? { status: "error", error: "404" } : page);
-  // The previous call had everything but the new page.
-  const grown = context + random.int(700, 2_200);
   const model = random.pick([
     "anthropic/claude-opus-4-20250514",
     "google/gemini-2.5-pro",
     "anthropic/claude-sonnet-4-20250514",
     "mistral/mistral-large-2411",
   ]);
-  time.llm(
-    isUnpriced ? Object.values(UNPRICED_MODEL).join("/") : model,
-    grown,
-    random.int(150, 900),
-    {
-      cached_input_tokens: Math.floor(context / 128) * 128,
-    },
-  );
+  const name = isUnpriced ? Object.values(UNPRICED_MODEL).join("/") : model;
+  // The previous call had everything but the new page.
+  const cached_input_tokens = Math.floor(time.contextTokens / 128) * 128;
+  time.contextTokens += random.int(700, 2_200);
+  time.llm(name, time.contextTokens, random.int(150, 900), { cached_input_tokens });
   time.add("finding", 5, { source: url, kept: !isMissing }, round);
   time.wait(5_000, 180_000);
-  return grown;
 }
 
-function report(time: Timeline, context: number): ClientJson {
-  const { random } = time;
+function report(time: Timeline): ClientJson {
+  const { random, contextTokens } = time;
   const words = random.int(400, 2_000);
-  const cached = { cached_input_tokens: context };
-  time.llm("anthropic/claude-opus-4-20250514", context + 600, Math.floor(words * 1.4), cached);
+  const cached = { cached_input_tokens: contextTokens };
+  time.llm("anthropic/claude-opus-4-20250514", contextTokens + 600, words + 200, cached);
   time.log(`Report of ${words} words written`);
   return {
     status: "success",
@@ -251,24 +240,20 @@ export function nightly(
   const input_tokens = random.int(4_000, 20_000);
   const tokens = { input_tokens, output_tokens: random.int(300, 1_200) };
   const cached_input_tokens = Math.floor(input_tokens / 256) * 128;
-  const flash = { provider: "google", model: "gemini-2.5-flash" };
+  const [haiku, flash] = ["claude-3-5-haiku-20241022", "gemini-2.5-flash"];
+  const gemini = weekday === FRIDAY ? UNPRICED_MODEL : { provider: "google", model: flash };
   const usage = {
     acme: { provider: "openai", model: "gpt-4o-mini", ...tokens },
-    globex: {
-      provider: "anthropic",
-      model: "claude-3-5-haiku-20241022",
-      ...tokens,
-      cached_input_tokens,
-    },
+    globex: { provider: "anthropic", model: haiku, ...tokens, cached_input_tokens },
     hooli: { cost_usd: random.int(100, 900) / 10_000 },
     initech: { duration_ms },
-    umbrella: { ...(weekday === FRIDAY ? UNPRICED_MODEL : flash), ...tokens },
+    umbrella: { ...gemini, ...tokens },
   }[customer_id];
-  const status = customer_id === "initech" && weekday === SUNDAY
-    ? "fail"
-    : customer_id === "hooli" && weekday === SATURDAY
-    ? "timeout"
-    : "ok";
+  const failures: Readonly<Record<string, string>> = {
+    [`initech ${SUNDAY}`]: "fail",
+    [`hooli ${SATURDAY}`]: "timeout",
+  };
+  const status = failures[`${customer_id} ${weekday}`] ?? "ok";
   const output = status === "ok" ? {} : { output: { error: `The report ended with ${status}` } };
   const metadata = { host: `worker-${random.int(1, 3)}`, rows: random.int(1_000, 90_000) };
   return {

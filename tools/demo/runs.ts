@@ -4,11 +4,11 @@
  * Each day's work depends only on the seed and the day, so overlapping demos agree. Of today, only
  * work up to now is sent; a later demo sends the rest.
  */
-import { EVENTS_PER_BATCH_MAX } from "../../domain/core/limits.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
 import { formatInstant, parseInstant } from "../../domain/core/time.ts";
 import type { ClientCall, ClientJson } from "../client.ts";
 import { Random } from "../random.ts";
+import { inBatches } from "../wire.ts";
 import { CUSTOMERS, type Ending, nightly, research, triage, watch, type Work } from "./agents.ts";
 
 export const DAY_MS = 86_400_000;
@@ -140,7 +140,7 @@ function toRun(random: Random, region: Region, work: Work, story: DemoScenario |
   }));
   const open = { path: "/v1/runs", body: opening };
   // An out-of-order run needs at least two batches.
-  const batches = inBatches(events, story === "out of order" ? 3 : EVENTS_PER_BATCH_MAX)
+  const batches = inBatches(events, story === "out of order" ? 3 : undefined)
     .map((events) => ({ path: `/v1/runs/${id}/events`, body: { events } }));
   const finish = { path: `/v1/runs/${id}/finish`, body: closing };
   return { ...run, calls: delivered(open, batches, finish, story) };
@@ -173,12 +173,6 @@ function delivered(
   if (story === "out of order") return [finish, ...batches.slice(1), open, ...batches.slice(0, 1)];
   const calls = [open, ...batches, finish];
   return story === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
-}
-
-function inBatches<T>(items: readonly T[], size: number): T[][] {
-  const batches: T[][] = [];
-  for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
-  return batches;
 }
 
 /** Cuts a run at an instant, unix milliseconds; null if nothing of it was sent. */

@@ -4,7 +4,6 @@
  *
  * `deno task docs` writes the files; a test fails while they are not current.
  */
-import { ERRORS } from "../../domain/core/errors.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { documentText } from "../../routes/openapi/document.ts";
 import { type Document, documentedCalls } from "../../routes/docs/document.ts";
@@ -24,13 +23,11 @@ export function servedDocument(): Document {
 }
 
 /** Generates all blocks, by the name in their marker. */
-export function generatedBlocks(document: Document): ReadonlyMap<string, string> {
-  const calls = documentedCalls(document)
-    .map((
-      callOfGroup,
-    ): [string, string] => [callOfGroup.call.operationId, callBlock(document, callOfGroup)]);
+function generatedBlocks(document: Document): ReadonlyMap<string, string> {
   return new Map([
-    ...calls,
+    ...documentedCalls(document).map((callOfGroup) =>
+      [callOfGroup.call.operationId, callBlock(document, callOfGroup)] as const
+    ),
     ["headers", headersBlock(document)],
     ["schemas", schemasBlock(document)],
     ["errors", errorsBlock(document)],
@@ -38,12 +35,10 @@ export function generatedBlocks(document: Document): ReadonlyMap<string, string>
 }
 
 function headersBlock({ components }: Document): string {
+  const headers = Object.entries(components.headers);
   return table(
     ["header", "meaning"],
-    Object.entries(components.headers).map(([name, { description }]) => [
-      `\`${name}\``,
-      description,
-    ]),
+    headers.map(([name, { description }]) => [`\`${name}\``, description]),
   );
 }
 
@@ -67,28 +62,24 @@ function schemasBlock(document: Document): string {
 }
 
 function errorsBlock(document: Document): string {
-  const meanings = new Map(document["x-errors"].map(({ code, meaning }) => [code, meaning]));
   return table(
     ["code", "status", "retry", "meaning"],
-    Object.entries(ERRORS).map(([code, { status, retry }]) => [
+    document["x-errors"].map(({ code, status, retry, meaning }) => [
       `[\`${code}\`](#${code})`,
       String(status),
       retry ? "yes" : "no",
-      meanings.get(code) ?? "",
+      meaning,
     ]),
   );
 }
 
 /** Replaces the generated blocks of a document. Throws for an unknown name in a marker. */
-export function withBlocks(text: string, blocks: ReadonlyMap<string, string>): string {
-  return text.replaceAll(
-    /<!-- generated: (\w+) -->\n.*?<!-- end -->/gs,
-    (_, name: string) => {
-      const block = blocks.get(name);
-      if (block === undefined) throw new Error(`No generated block has the name "${name}"`);
-      return `<!-- generated: ${name} -->\n\n${block}\n\n<!-- end -->`;
-    },
-  );
+function withBlocks(text: string, blocks: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/(<!-- generated: (\w+) -->\n).*?<!-- end -->/gs, (_, marker, name) => {
+    const block = blocks.get(name);
+    if (block === undefined) throw new Error(`No generated block has the name "${name}"`);
+    return `${marker}\n${block}\n\n<!-- end -->`;
+  });
 }
 
 /** Returns the current text of a document, formatted by `deno fmt`. */

@@ -106,19 +106,11 @@ function modelNamed(text: string): Trajectory["model"] {
  * @param model replaces the model that the file names; null for no replacement
  */
 async function readSource(path: string, model: Trajectory["model"] | null): Promise<Source> {
-  let bytes: Uint8Array<ArrayBuffer>;
-  let stat: Deno.FileInfo;
-  try {
-    stat = await Deno.stat(path);
-    if (stat.size > FILE_BYTES_MAX) {
-      throw new ToolFailure(`${path} is larger than ${FILE_BYTES_MAX} bytes: split its steps`);
-    }
-    bytes = await Deno.readFile(path);
-  } catch (error) {
-    if (error instanceof ToolFailure) throw error;
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new ToolFailure(`Cannot read ${path}: ${detail}`);
+  const { mtime, size } = await Deno.stat(path).catch((error) => cannotRead(path, error));
+  if (size > FILE_BYTES_MAX) {
+    throw new ToolFailure(`${path} is larger than ${FILE_BYTES_MAX} bytes: split its steps`);
   }
+  const bytes = await Deno.readFile(path).catch((error) => cannotRead(path, error));
   const trajectory = parseTrajectory(new TextDecoder().decode(bytes));
   if (trajectory === null) {
     throw new ToolFailure(`${path} is not a SWE-agent trajectory: it has no array "trajectory"`);
@@ -128,9 +120,13 @@ async function readSource(path: string, model: Trajectory["model"] | null): Prom
   return {
     name: basename(path),
     digest: digest.digest("hex"),
-    dateMs: stat.mtime?.getTime() ?? 0,
+    dateMs: mtime?.getTime() ?? 0,
     trajectory: model === null ? trajectory : { ...trajectory, model },
   };
+}
+
+function cannotRead(path: string, error: Error): never {
+  throw new ToolFailure(`Cannot read ${path}: ${error.message}`);
 }
 
 /**

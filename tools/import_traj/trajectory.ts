@@ -21,7 +21,7 @@ import type { FinishStatus } from "../../domain/runs/run.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import type { ClientJson } from "../client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
-import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
+import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "../wire.ts";
 
 /** Identity of an import: equal identities give equal ids. */
 export interface Identity {

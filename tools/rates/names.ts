@@ -24,7 +24,8 @@ export function plainNames(provider: Provider, model: ModelInfo): string[] {
   return [...new Set(names)].sort();
 }
 
-function literals(match: MatchLogic): string[] {
+/** Lists the texts that a pattern compares names with. */
+export function literals(match: MatchLogic): string[] {
   if ("or" in match) return match.or.flatMap(literals);
   // Parts of a conjunction match too much alone, but a prefix among them names the model.
   if ("and" in match) return match.and.flatMap(literals);

@@ -2,8 +2,8 @@
 import { type ModelInfo, PINNED, type Provider, waitForUpdate } from "@pydantic/genai-prices";
 import { type Io, processIo, runCommand, ToolFailure } from "../command.ts";
 import { formatted } from "../format.ts";
-import { plainNames, resolve } from "./names.ts";
-import { type DatedPrices, datedPrices } from "./prices.ts";
+import { literals, plainNames, resolve } from "./names.ts";
+import { datedPrices } from "./prices.ts";
 import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./providers.ts";
 
 const SPECIFIER = "@pydantic/genai-prices";
@@ -13,32 +13,18 @@ const HELP = [
 ];
 const TARGET = new URL("../../domain/pricing/default_rates.json", import.meta.url);
 
-/** The rate card as text, with notes about its generation. */
-export interface RenderedRates {
-  /** Content of the file. */
-  readonly text: string;
-  /** Prices left out or rounded, and counts. */
-  readonly notes: readonly string[];
-}
-
-interface ModelEntry {
-  readonly id: string;
-  readonly names: readonly string[];
-  readonly prices: readonly DatedPrices[];
-}
-
-/** Generates the rate card from the package's data; the result is deterministic. */
-export async function renderRates(): Promise<RenderedRates> {
+/**
+ * Generates the text of the rate card from the package's data, with notes about what is left out or
+ * rounded; the result is deterministic.
+ */
+export async function renderRates() {
   // No update is requested, so this returns the data inside the package without a download.
   const soldProviders = await waitForUpdate();
   if (soldProviders === null) throw new ToolFailure(`${SPECIFIER} has no data`);
   const notes: string[] = [];
   const order = orderOf(soldProviders.map(({ id }) => id));
-  const providers = order.map((id) => {
-    const provider = soldProviders.find((candidate) => candidate.id === id);
-    if (provider === undefined) throw new ToolFailure(`${SPECIFIER} has no provider ${id}`);
-    return providerEntry(provider, notes);
-  });
+  const providers = soldProviders.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
+    .map((provider) => providerEntry(provider, notes));
   const models = providers.reduce((sum, provider) => sum + provider.models.length, 0);
   notes.push(`${providers.length} providers, ${models} models`);
   const card = JSON.stringify({ generated_from: PINNED, providers });
@@ -61,19 +47,12 @@ function providerEntry(provider: Provider, notes: string[]) {
 function aliasesOf({ id, provider_match: match }: Provider): string[] {
   const clauses = match === undefined ? [] : "or" in match ? match.or : [match];
   // A clause that needs two words is no alias, such as for the routes of a marketplace.
-  const aliases = clauses.flatMap((clause) =>
-    "contains" in clause
-      ? [clause.contains]
-      : "equals" in clause
-      ? [clause.equals]
-      : "starts_with" in clause
-      ? [clause.starts_with]
-      : []
-  );
+  const aliases = clauses.filter((clause) => !("and" in clause || "or" in clause))
+    .flatMap(literals);
   return [...aliases, ...WELL_KNOWN_ALIASES[id] ?? []].filter((alias) => alias !== id);
 }
 
-function modelEntry(provider: Provider, model: ModelInfo, notes: string[]): ModelEntry[] {
+function modelEntry(provider: Provider, model: ModelInfo, notes: string[]) {
   const where = `${provider.id}/${model.id}`;
   const { prices, problems } = datedPrices(model);
   notes.push(...problems.map((problem) => `${where}: ${problem}`));

@@ -4,7 +4,7 @@ import { EVENTS_PER_BATCH_MAX, WHOLE_BODY_BYTES_MAX } from "../../../domain/core
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { parseInstant } from "../../../domain/core/time.ts";
 import { DAY_MS, type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
-import { jsonBytes } from "../../../tools/import_traj/wire.ts";
+import { jsonBytes } from "../../../tools/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
 /** Common fields of the demo's bodies that these tests use. */

@@ -13,7 +13,7 @@ import {
   trajectoryStatus,
 } from "../../../tools/import_traj/trajectory.ts";
 import { parseTrajectory, type Trajectory } from "../../../tools/import_traj/trajectory_file.ts";
-import { jsonBytes } from "../../../tools/import_traj/wire.ts";
+import { jsonBytes } from "../../../tools/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aStep, aTrajectory } from "../../support/harness/tools.ts";
 

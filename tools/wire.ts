@@ -3,8 +3,8 @@ import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
   WHOLE_BODY_BYTES_MAX,
-} from "../../domain/core/limits.ts";
-import type { ClientJson } from "../client.ts";
+} from "../domain/core/limits.ts";
+import type { ClientJson } from "./client.ts";
 
 /** An event of a request. */
 export interface WireEvent {
@@ -63,14 +63,17 @@ export function shortened(event: WireEvent): WireEvent {
 const ENVELOPE_BYTES = 13;
 
 /** Splits events, in order, into as few batches as the server accepts. */
-export function inBatches(events: readonly WireEvent[]): WireEvent[][] {
+export function inBatches(
+  events: readonly WireEvent[],
+  eventsMax = EVENTS_PER_BATCH_MAX,
+): WireEvent[][] {
   const batches: WireEvent[][] = [];
   let bytesLeft = 0;
   for (const event of events) {
     // Plus one byte for the comma.
     const bytes = jsonBytes(event) + 1;
     const batch = batches.at(-1);
-    if (batch === undefined || batch.length === EVENTS_PER_BATCH_MAX || bytes > bytesLeft) {
+    if (batch === undefined || batch.length === eventsMax || bytes > bytesLeft) {
       batches.push([event]);
       bytesLeft = WHOLE_BODY_BYTES_MAX - ENVELOPE_BYTES - bytes;
     } else {
