@@ -21,12 +21,6 @@ export const NAMES_BYTES_MAX = 32_768;
 /** Estimated bytes of a cached name, without its characters. */
 const NAME_BYTES = 200;
 
-/** Card that caches lookups and reports the size of its cache. */
-export interface LearningCard extends RateCard {
-  /** Estimated bytes of the cached names. */
-  readonly namesBytes: number;
-}
-
 /** Cache key for no provider; names of providers are never empty. */
 const NO_PROVIDER = "";
 
@@ -35,11 +29,12 @@ const NO_PROVIDER = "";
  *
  * @param own the team's rows, in any order
  * @param namesBytesMax maximum bytes of cached names
+ * @returns the card, and the estimated bytes of the cached names
  */
 export function createRateCard(
   own: readonly RateRow[],
   namesBytesMax: number = NAMES_BYTES_MAX,
-): LearningCard {
+): RateCard & { readonly namesBytes: number } {
   const ownRows = indexOwnRows(own);
   const cache = new Map<string, Map<string, readonly RateMatch[]>>();
   let bytes = 0;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { RunStatus } from "./run.ts";
 import type { CallTotals, ModelUsage } from "./model_usage.ts";
+import type { RunLabels } from "./run.ts";
 
 /** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
 export interface Measures extends CallTotals {
@@ -28,18 +28,6 @@ export interface Measures extends CallTotals {
   readonly unpricedOutputTokens: bigint;
   /** Cached input tokens of unpriced calls. */
   readonly unpricedCachedInputTokens: bigint;
-}
-
-/** Labels that runs are grouped by. A null agent, customer or feature is `(unattributed)`. */
-export interface RunLabels {
-  /** Agent's slug; null until the opening arrives. */
-  readonly agent: string | null;
-  /** Customer the cost is attributed to. */
-  readonly customer: string | null;
-  /** Feature the cost is attributed to. */
-  readonly feature: string | null;
-  /** Status of the run. */
-  readonly status: RunStatus;
 }
 
 /** Totals of one run. The cost may be stated by the client. */

@@ -14,7 +14,6 @@ import {
   type RunParts,
   type RunStatus,
   type Score,
-  statusOf,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
 import type { AddedScore } from "./scores.ts";
@@ -113,7 +112,7 @@ export interface RunCost extends CostSum {
 export function assemble(id: RunId, stored: StoredRun): RunRecord {
   const { parts, firstBatchAt, ages, addedScores } = stored;
   const { opening, closing } = parts;
-  const { customer, feature } = labelsOf(parts);
+  const { agent, status, customer, feature } = labelsOf(parts);
   const arrivals = [
     ...[opening, closing, ...addedScores].flatMap((part) => part?.receivedAt ?? []),
     ...[firstBatchAt, ages.latestAt].flatMap((at) => at ?? []),
@@ -121,8 +120,8 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
   return {
     id,
     kind: opening?.kind ?? "run",
-    agent: opening?.agent ?? null,
-    status: statusOf(parts),
+    agent,
+    status,
     startedAt: opening?.startedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
     receivedAt: opening?.receivedAt ?? arrivals.reduce((a, b) => Math.min(a, b)),

@@ -7,8 +7,8 @@
  * @module
  */
 import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
-import type { RunStatus } from "../runs/run.ts";
-import type { Contribution, Measures, RunLabels } from "../runs/contribution.ts";
+import type { RunLabels, RunStatus } from "../runs/run.ts";
+import type { Contribution, Measures } from "../runs/contribution.ts";
 import type { Team } from "../teams/team.ts";
 import type { Parsed } from "../core/errors.ts";
 
