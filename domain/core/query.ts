@@ -72,7 +72,12 @@ export function parseChoice<Word extends string>(
   const text = parameters.get(name);
   const word = words.find((choice) => choice === text);
   if (text === undefined || word !== undefined) return { ok: true, value: word };
-  const message = `Parameter "${name}" must be ${oneOfText(words)}: got ${show(text)}`;
+  return refuseParameter(name, oneOfText(words), text);
+}
+
+/** Refuses the value of a parameter. */
+export function refuseParameter<T>(name: string, expected: string, value: string): Parsed<T> {
+  const message = `Parameter "${name}" must be ${expected}: got ${show(value)}`;
   return refuse("invalid_field", message, name);
 }
 

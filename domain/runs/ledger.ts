@@ -206,11 +206,5 @@ function entryOf(events: readonly RunEvent[], receivedAt: number): BatchEntry {
 }
 
 function spanOf(instants: readonly number[]): Pick<BatchEntry, "tsMin" | "tsMax"> {
-  let tsMin = Infinity;
-  let tsMax = -Infinity;
-  for (const ts of instants) {
-    if (ts < tsMin) tsMin = ts;
-    if (ts > tsMax) tsMax = ts;
-  }
-  return { tsMin, tsMax };
+  return { tsMin: Math.min(...instants), tsMax: Math.max(...instants) };
 }

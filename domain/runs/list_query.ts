@@ -4,9 +4,8 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseBounds } from "../core/page.ts";
-import { type Parameters, parseChoice, parseQuery } from "../core/query.ts";
-import { show } from "../core/text.ts";
+import { type PageBounds, parseBounds } from "../core/page.ts";
+import { type Parameters, parseChoice, parseQuery, refuseParameter } from "../core/query.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, parseFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
@@ -22,15 +21,11 @@ export const RUNS_WINDOW_HOURS = 24;
 export const RUN_SEARCH_CHARS_MAX = 39;
 
 /** A request for a page of a run list. */
-export interface RunsRequest {
+export interface RunsRequest extends PageBounds<RunPosition> {
   /** Filters of the list. */
   readonly query: RunsQuery;
   /** True if the query starts at the default window because it names no range. */
   readonly isWindowDefault: boolean;
-  /** Position after which the page starts; null to start at the newest run. */
-  readonly after: RunPosition | null;
-  /** Maximum runs on the page. */
-  readonly limit: number;
 }
 
 /** Continuation of a list: a position, and the start of its default window. */
@@ -92,15 +87,12 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
   if (!has.ok) return has;
   const cost = parameters.get("min_cost_usd");
   if (cost !== undefined && !AMOUNT.test(cost)) {
-    const message = 'Parameter "min_cost_usd" must be an amount of dollars such as 0.25: got ' +
-      show(cost);
-    return refuse("invalid_field", message, "min_cost_usd");
+    return refuseParameter("min_cost_usd", "an amount of dollars such as 0.25", cost);
   }
   const q = parameters.get("q");
   if (q !== undefined && !SEARCH.test(q)) {
-    const message = `Parameter "q" must be a run's id or 1 to ${RUN_SEARCH_CHARS_MAX} ` +
-      `characters of one: got ${show(q)}`;
-    return refuse("invalid_field", message, "q");
+    const expected = `a run's id or 1 to ${RUN_SEARCH_CHARS_MAX} characters of one`;
+    return refuseParameter("q", expected, q);
   }
   const minCost = picodollars(Number(cost ?? 0));
   return {
@@ -135,7 +127,6 @@ function parseBound(parameters: Parameters, name: string, ofDayMs: number): Pars
   const isDay = !/t/i.test(value);
   const ms = parseInstant(isDay ? `${value}T00:00:00Z` : value);
   if (ms !== null) return { ok: true, value: isDay ? ms + ofDayMs : ms };
-  const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant such ` +
-    `as 2026-01-31T12:00:00Z: got ${show(value)}`;
-  return refuse("invalid_field", message, name);
+  const expected = "a UTC day such as 2026-01-31, or an instant such as 2026-01-31T12:00:00Z";
+  return refuseParameter(name, expected, value);
 }
