@@ -83,21 +83,11 @@ function findMatches(lookups: Iterable<Lookup>, own: OwnRows): readonly RateMatc
 }
 
 /** A team's own rows by name, as sent and with dots replaced by dashes. */
-interface OwnRows {
-  readonly plain: ReadonlyMap<string, readonly OwnRow[]>;
-  readonly dashed: ReadonlyMap<string, readonly OwnRow[]>;
-}
-
-/** An own row with the key of its provider and the provider's position on the default card. */
-interface OwnRow {
-  readonly row: RateRow;
-  readonly provider: string | null;
-  readonly rank: number;
-}
+type OwnRows = ReturnType<typeof indexOwnRows>;
 
 /** Indexes rows by name: by provider in the order of the card, then by its name, newest first. */
-function indexOwnRows(rows: readonly RateRow[]): OwnRows {
-  const sorted = rows.map((row): OwnRow => {
+function indexOwnRows(rows: readonly RateRow[]) {
+  const sorted = rows.map((row) => {
     const provider = row.provider === null ? null : ownProvider(row.provider);
     const rank = DEFAULT_RATES.providers.indexOf(provider ?? "");
     return { row, provider, rank: rank === -1 ? Infinity : rank };

@@ -238,7 +238,7 @@ export function priceReported(parts: RunParts, card: RateCard): ReportedPrice | 
   const call = reportedCall(reportedBy(parts));
   const by = call === null ? null : card.find(call.provider, call.model, parts.opening.startedAt);
   if (call === null || by === null) return null;
-  return { cost: BigInt(priceOf(by.row, call).cost), by };
+  return { cost: BigInt(priceOf(by.row, call)), by };
 }
 
 /**
