@@ -1,7 +1,12 @@
 /** Run contributions to roll-ups, and a store that holds some roll-ups. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { ModelUsage } from "../../../domain/runs/model_usage.ts";
-import { addMeasures, contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
+import {
+  addMeasures,
+  contributionsOf,
+  groupName,
+  type RollupRow,
+} from "../../../domain/spend/rollup.ts";
 import type { Contribution } from "../../../domain/runs/contribution.ts";
 import type { RunLabels } from "../../../domain/runs/run.ts";
 import { encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
