@@ -43,6 +43,11 @@ export function judgeId(prefix: IdPrefix, value: unknown): IdVerdict {
   return PATTERN.exec(value)?.[1] === prefix ? "unknown_region" : "invalid_id";
 }
 
+/** Returns whether a value is the id of a run. */
+export function isRunId(value: unknown): value is RunId {
+  return judgeId("run", value) === "valid";
+}
+
 /** Returns whether a text is a region. */
 export function isRegion(text: string | undefined): text is Region {
   return text === "eu" || text === "us";

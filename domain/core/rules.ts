@@ -41,14 +41,22 @@ export function isCustomer(value: unknown): value is string {
   return isText(value, LABEL_CHARS_MAX) && isPathPart(value);
 }
 
+/** Valid label. */
+export function isLabel(value: unknown): value is string {
+  return isText(value, LABEL_CHARS_MAX);
+}
+
 /** Valid number of tokens or milliseconds (decision 34). */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Valid number of tokens or milliseconds, or absent. */
-export function isAbsentOrCount(value: unknown): value is number | undefined {
-  return value === undefined || isCount(value);
+/** Returns whether a value is absent or valid. */
+export function isAbsentOr<T>(
+  isValid: (value: unknown) => value is T,
+  value: unknown,
+): value is T | undefined {
+  return value === undefined || isValid(value);
 }
 
 /** Valid cost in dollars (decision 34). */

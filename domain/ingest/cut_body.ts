@@ -31,9 +31,6 @@ import type { TimeSliced } from "../core/time_slices.ts";
 /** Shape of a call's body: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
 
-/** A body without the members its call does not support. */
-export type CutBody = Body & Required<Pick<Body, "leftOut">>;
-
 /** Fields of the ingest calls. */
 const INGEST_FIELDS: ReadonlySet<string> = new Set(
   [openBody, finishBody, heartbeatBody, scoreBody].flatMap((schema) => [...fieldsOf(schema)]),
@@ -53,8 +50,6 @@ const EVENTS = "events", SCORES = "scores";
 /** Maximum bytes of a score's name with its quotes, if each character is two escapes. */
 const SCORE_NAME_BYTES_MAX = 12 * SCORE_NAME_CHARS_MAX + 2;
 
-const NONE_LEFT_OUT: ReadonlyMap<string, number> = new Map();
-
 const OPEN_LIST = 91, CLOSE_LIST = 93, LETTER_N = 110, OPEN_MAP = 123;
 
 /** PHP's empty object. Its stand-in is itself, however much white space it contains. */
@@ -70,7 +65,7 @@ const DECODED_BYTES = 262_144;
 class TooManyEvents extends Error {}
 
 /** Cuts a body. A yielded `null` ends a time slice. */
-export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<CutBody>> {
+export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<Body>> {
   if (!(yield* isUtf8(bytes))) {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
   }
@@ -105,7 +100,7 @@ function* isUtf8(bytes: Uint8Array): TimeSliced<boolean> {
   }
 }
 
-function* cutFields(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
+function* cutFields(bytes: Uint8Array, start: number): TimeSliced<Body> {
   const texts = new Map<string, RawJson>();
   const values = new Map<string, unknown>();
   const leftOut = new Map<string, number>();
@@ -168,7 +163,7 @@ function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson 
   return isScore(JSON.parse(text)) ? text : null;
 }
 
-function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
+function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<Body> {
   const values = new Map<string, unknown>();
   let slices = null as readonly JsonSlice[] | null;
   function* readList(at: number): TimeSliced<number> {
@@ -191,7 +186,7 @@ function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
     return isList ? readList(at) : null;
   });
   checkEnd(bytes, end);
-  const body = { text: "{}", value: Object.fromEntries(values), leftOut: NONE_LEFT_OUT };
+  const body = { text: "{}", value: Object.fromEntries(values) };
   if (slices === null) return body;
   const events: CutEvent[] = [];
   for (const slice of slices) {

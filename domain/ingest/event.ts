@@ -10,7 +10,7 @@ import { type EventId, judgeId } from "../core/ids.ts";
 import { EVENT_TYPE_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
 import { isObject } from "../core/raw_json.ts";
-import { isAbsentOrCount, isName } from "../core/rules.ts";
+import { isAbsentOr, isCount, isName } from "../core/rules.ts";
 import { fieldsOf } from "../core/validate.ts";
 import { clientInstant, count, fastInstant, id, label, object } from "./form.ts";
 import { type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
@@ -78,7 +78,7 @@ export function fastEvent(item: JsonFields): z.output<typeof eventBody> | null {
   const id = idOf(item);
   const ts = fastInstant(item.ts);
   const isPlain = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
-    isObject(data) && turn !== 0 && isAbsentOrCount(turn);
+    isObject(data) && turn !== 0 && isAbsentOr(isCount, turn);
   return isPlain ? { id: id as EventId, type, ts, data, turn } : null;
 }
 

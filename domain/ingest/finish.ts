@@ -9,7 +9,8 @@ import type { Parsed } from "../core/errors.ts";
 import { optional } from "../core/fields.ts";
 import { SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isScores } from "../core/rules.ts";
+import { isObject } from "../core/raw_json.ts";
+import { isAbsentOr, isScores } from "../core/rules.ts";
 import type { FinishRequest } from "../runs/decide.ts";
 import { FINISH_STATUSES, type Score } from "../runs/run.ts";
 import {
@@ -17,7 +18,6 @@ import {
   fastInstant,
   fastWord,
   finishStatus,
-  isAbsentOrObject,
   metadataOf,
   object,
   output,
@@ -85,7 +85,7 @@ export function fastFinish(body: JsonFields): z.output<typeof finishBody> | null
   const status = fastWord(FINISH_STATUSES, body.status);
   const finished_at = fastInstant(body.finished_at);
   const isPlain = status !== null && finished_at !== null &&
-    (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
+    isAbsentOr(isScores, scores) && isAbsentOr(isObject, metadata);
   return isPlain ? { status, finished_at, output: output ?? undefined, scores, metadata } : null;
 }
 

@@ -14,7 +14,7 @@ import { type IdPrefix, judgeId, type RunId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
 import { isObject, type RawJson } from "../core/raw_json.ts";
-import { isCount, isCustomer, isText } from "../core/rules.ts";
+import { isCount } from "../core/rules.ts";
 import { parseInstant } from "../core/time.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
 import { check, fieldsOf, type Schema } from "../core/validate.ts";
@@ -120,21 +120,6 @@ export function fastWord<T extends string>(words: readonly T[], value: unknown):
   return words.find((word) => word === value) ?? null;
 }
 
-/** Returns whether a label is absent or valid without repair. */
-export function isAbsentOrLabel(value: unknown): value is string | undefined {
-  return value === undefined || isText(value, LABEL_CHARS_MAX);
-}
-
-/** Returns whether a customer is absent or valid without repair. */
-export function isAbsentOrCustomer(value: unknown): value is string | undefined {
-  return value === undefined || isCustomer(value);
-}
-
-/** Returns whether an object is absent or valid without repair. */
-export function isAbsentOrObject(value: unknown): value is JsonObject | undefined {
-  return value === undefined || isObject(value);
-}
-
 /** Inputs of parsing other than the body. */
 export interface ParseContext {
   /** Maximum metadata labels the plan stores. */
@@ -164,13 +149,12 @@ export function readerOf<T>(
   const fields = fieldsOf(schema);
   return (body, losses) => {
     losses.ignoreUnknown(body.value, fields);
-    const leftOut = [...body.leftOut ?? []].filter(([name]) => fields.has(name));
-    const plain = leftOut.length === 0 ? fast(body.value) : null;
+    const plain = body.leftOut === undefined ? fast(body.value) : null;
     if (plain !== null) return { ok: true, value: plain };
     const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
     mend(supported, body.text, losses);
     // Fields removed by the repair are already reported.
-    for (const [name, lost] of leftOut) {
+    for (const [name, lost] of body.leftOut ?? []) {
       if (supported[name] !== undefined) losses.remove(name, lost);
     }
     return check(schema, supported);

@@ -7,10 +7,11 @@ import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { agentSlug, instant, oneOf, optional } from "../core/fields.ts";
-import { judgeId, type RunId } from "../core/ids.ts";
+import { isRunId, type RunId } from "../core/ids.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isAbsentOrCount, isAgent, isCost } from "../core/rules.ts";
+import { isObject } from "../core/raw_json.ts";
+import { isAbsentOr, isAgent, isCost, isCount, isCustomer, isLabel } from "../core/rules.ts";
 import { picodollars } from "../pricing/money.ts";
 import type { HeartbeatRequest } from "../runs/decide.ts";
 import { HEARTBEAT_STATUSES } from "../runs/run.ts";
@@ -19,9 +20,6 @@ import {
   customerId,
   fastInstant,
   fastWord,
-  isAbsentOrCustomer,
-  isAbsentOrLabel,
-  isAbsentOrObject,
   label,
   metadataOf,
   object,
@@ -138,15 +136,16 @@ export function fastHeartbeat(body: JsonFields): z.output<typeof heartbeatBody> 
   const status = body.status === undefined ? undefined : fastWord(HEARTBEAT_STATUSES, body.status);
   const started_at = body.started_at === undefined ? undefined : fastInstant(body.started_at);
   const finished_at = body.finished_at === undefined ? undefined : fastInstant(body.finished_at);
-  const isPlain = (id === undefined || judgeId("run", id) === "valid") &&
+  const isPlain = isAbsentOr(isRunId, id) &&
     isAgent(agent) && status !== null && started_at !== null &&
-    finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) &&
-    isAbsentOrLabel(model) && isAbsentOrLabel(provider) && isAbsentOrCount(input_tokens) &&
-    isAbsentOrCount(output_tokens) && isAbsentOrCount(cached_input_tokens) &&
-    isAbsentOrCount(duration_ms) && isAbsentOrObject(metadata) &&
-    isAbsentOrCustomer(customer_id) && isAbsentOrLabel(feature);
+    finished_at !== null && isAbsentOr(isCost, cost_usd) &&
+    isAbsentOr(isLabel, model) && isAbsentOr(isLabel, provider) &&
+    isAbsentOr(isCount, input_tokens) &&
+    isAbsentOr(isCount, output_tokens) && isAbsentOr(isCount, cached_input_tokens) &&
+    isAbsentOr(isCount, duration_ms) && isAbsentOr(isObject, metadata) &&
+    isAbsentOr(isCustomer, customer_id) && isAbsentOr(isLabel, feature);
   return !isPlain ? null : {
-    id: id as RunId | undefined,
+    id,
     agent,
     status,
     started_at,

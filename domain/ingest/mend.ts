@@ -90,7 +90,11 @@ export function rawMember(text: string, name: string): string {
   return raw;
 }
 
-/** Removes optional fields that are present and invalid. */
+/**
+ * Removes optional fields that are present and invalid.
+ *
+ * @internal
+ */
 export function removeInvalid(
   fields: MutableFields,
   losses: Losses,

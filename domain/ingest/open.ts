@@ -7,10 +7,11 @@ import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { agentSlug, optional, text } from "../core/fields.ts";
-import { judgeId, type RunId } from "../core/ids.ts";
+import { isRunId, type RunId } from "../core/ids.ts";
 import { GOAL_CHARS_MAX, IDLE_TIMEOUT_SECONDS } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isAgent, isText } from "../core/rules.ts";
+import { isObject } from "../core/raw_json.ts";
+import { isAbsentOr, isAgent, isCustomer, isLabel, isText } from "../core/rules.ts";
 import type { OpenRequest } from "../runs/decide.ts";
 import {
   clientInstant,
@@ -18,9 +19,6 @@ import {
   fastInstant,
   finishStatus,
   idMeta,
-  isAbsentOrCustomer,
-  isAbsentOrLabel,
-  isAbsentOrObject,
   label,
   metadataOf,
   object,
@@ -114,8 +112,9 @@ export function fastOpen(body: JsonFields): OpenBody | null {
   const { idle_timeout_seconds, idle_timeout_status } = body;
   const started_at = fastInstant(body.started_at);
   const isPlain = isRunId(id) && isAgent(agent) && started_at !== null &&
-    isAbsentOrCustomer(customer_id) && isAbsentOrLabel(feature) && isAbsentOrObject(metadata) &&
-    (parent_run_id === undefined || isRunId(parent_run_id)) &&
+    isAbsentOr(isCustomer, customer_id) && isAbsentOr(isLabel, feature) &&
+    isAbsentOr(isObject, metadata) &&
+    isAbsentOr(isRunId, parent_run_id) &&
     (goal === undefined || isText(goal, GOAL_CHARS_MAX)) &&
     idle_timeout_seconds === undefined && idle_timeout_status === undefined;
   return !isPlain ? null : {
@@ -130,8 +129,4 @@ export function fastOpen(body: JsonFields): OpenBody | null {
     idle_timeout_seconds,
     idle_timeout_status,
   };
-}
-
-function isRunId(value: unknown): value is RunId {
-  return judgeId("run", value) === "valid";
 }

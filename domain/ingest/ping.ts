@@ -77,24 +77,13 @@ export function readPing(
   }
   const losses = new Losses();
   losses.ignoreUnknown(Object.fromEntries(query), PARAMETERS);
-  const note = noteOf(query.get("metadata"), keepsNotes, losses);
+  const sent = query.get("metadata");
+  const note = sent !== undefined && keepsNotes
+    ? ownText(cutText(sent, NOTE_CHARS_MAX))
+    : undefined;
+  if (sent !== undefined && !keepsNotes) losses.drop("metadata");
+  else if (note !== sent) losses.cut("metadata");
   return { ok: true, value: { body: { text: JSON.stringify(value), value }, note, losses } };
-}
-
-function noteOf(
-  value: string | undefined,
-  keepsNotes: boolean,
-  losses: Losses,
-): string | undefined {
-  if (value === undefined) return undefined;
-  if (!keepsNotes) {
-    losses.drop("metadata");
-    return undefined;
-  }
-  const note = cutText(value, NOTE_CHARS_MAX);
-  if (note === value) return note;
-  losses.cut("metadata");
-  return ownText(note);
 }
 
 /**

@@ -9,7 +9,7 @@
  */
 import type { JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
-import { isAbsentOrCount, isCount, isText } from "../core/rules.ts";
+import { isAbsentOr, isCount, isLabel } from "../core/rules.ts";
 import { cutText, ownText } from "../core/text.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { CallTokens } from "./rates.ts";
@@ -44,10 +44,10 @@ function quickCall(data: JsonFields): ReadCall | null {
   const { model, provider, input_tokens, output_tokens, latency_ms, mode } = data;
   const { cached_input_tokens, cache_creation_input_tokens, reasoning_tokens } = data;
   const isPlain = isCount(input_tokens) && isCount(output_tokens) &&
-    (model === undefined || isText(model, LABEL_CHARS_MAX)) &&
-    (provider === undefined || isText(provider, LABEL_CHARS_MAX)) &&
-    isAbsentOrCount(latency_ms) && isAbsentOrCount(cached_input_tokens) &&
-    isAbsentOrCount(cache_creation_input_tokens) && isAbsentOrCount(reasoning_tokens) &&
+    isAbsentOr(isLabel, model) &&
+    isAbsentOr(isLabel, provider) &&
+    isAbsentOr(isCount, latency_ms) && isAbsentOr(isCount, cached_input_tokens) &&
+    isAbsentOr(isCount, cache_creation_input_tokens) && isAbsentOr(isCount, reasoning_tokens) &&
     data.cache_read_input_tokens === undefined && data.input_tokens_details === undefined &&
     data.usage === undefined && (model !== undefined || data.modelVersion === undefined);
   return !isPlain ? null : {

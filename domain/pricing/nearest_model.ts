@@ -18,12 +18,6 @@ interface Candidate {
   readonly first: boolean;
 }
 
-/** Candidate with the number of leading name parts it shares with the wanted name. */
-interface Found {
-  readonly candidate: Candidate;
-  readonly common: number;
-}
-
 /** Terminator of each part of a path; sorts before all characters of parts. */
 const END = " ";
 
@@ -72,7 +66,7 @@ export class PricedModels {
     return nearest?.candidate.row ?? null;
   }
 
-  #find(path: string, provider: string | null): Found | null {
+  #find(path: string, provider: string | null): ReturnType<typeof nearestIn> {
     const own = nearestIn(this.#byProvider.get(provider) ?? [], path);
     const below = this.#below === null ? null : this.#below.#find(path, provider);
     if (own === null || below === null) return own ?? below;
@@ -88,8 +82,11 @@ export function defaultModels(): PricedModels {
   return ofDefaults ??= new PricedModels(DEFAULT_RATES.rows);
 }
 
-/** Finds the best candidate among those that share the longest prefix with a path. */
-function nearestIn(sorted: readonly Candidate[], path: string): Found | null {
+/**
+ * Finds the best candidate among those that share the longest prefix with a path, and the number of
+ * name parts in the prefix.
+ */
+function nearestIn(sorted: readonly Candidate[], path: string) {
   // The candidates with the longest common prefix are adjacent to the path's own sort position.
   const at = indexOfPath(sorted, path);
   const common = Math.max(

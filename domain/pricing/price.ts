@@ -7,14 +7,6 @@
 import type { Picodollars } from "./money.ts";
 import type { CallTokens, RateRow, Rates } from "./rates.ts";
 
-/** Cost of a call. */
-export interface Price {
-  /** Exact picodollars: a number if it is a safe integer, else a bigint. */
-  readonly cost: number | bigint;
-  /** True if cached tokens and cache writes exceed the input, and so are not part of it. */
-  readonly apart: boolean;
-}
-
 /** Cost of one kind of tokens. */
 export interface CostLine {
   /** Kind of the tokens. */
@@ -27,8 +19,8 @@ export interface CostLine {
   readonly cost: Picodollars;
 }
 
-/** Computes the price of a call. */
-export function priceOf(row: RateRow, tokens: CallTokens): Price {
+/** Computes the price of a call in picodollars: a number if it is a safe integer, else a bigint. */
+export function priceOf(row: RateRow, tokens: CallTokens): number | bigint {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = tokens;
   const apart = isApart(tokens);
   const { input, output, cachedInput, cacheWrite } = ratesFor(row, tokens, apart);
@@ -37,7 +29,8 @@ export function priceOf(row: RateRow, tokens: CallTokens): Price {
     cacheWriteTokens * (cacheWrite ?? input) + outputTokens * output;
   // No addend is negative, so a total that is a safe integer has exact addends. Rounding cannot turn a
   // larger total into a safe integer, because 2^53 - 1 and everything below it are exact.
-  return { cost: cost <= Number.MAX_SAFE_INTEGER ? cost : exactCost(row, tokens), apart };
+  if (cost <= Number.MAX_SAFE_INTEGER) return cost;
+  return costLines(row, tokens).reduce((sum, { cost }) => sum + cost, 0n);
 }
 
 /** Breaks the price down by kind of tokens; omits kinds without tokens. */
@@ -52,10 +45,6 @@ export function costLines(row: RateRow, tokens: CallTokens): readonly CostLine[]
     costLine("cache_write", cacheWriteTokens, cacheWrite ?? input),
     costLine("output", outputTokens, output),
   ].filter(({ tokens }) => tokens > 0);
-}
-
-function exactCost(row: RateRow, tokens: CallTokens): bigint {
-  return costLines(row, tokens).reduce((sum, { cost }) => sum + cost, 0n);
 }
 
 function costLine(kind: CostLine["kind"], tokens: number, rate: number): CostLine {

@@ -58,7 +58,7 @@ export function priceEvents(events: readonly Priceable[], card: RateCard): Batch
     let index = matches.indexOf(match);
     if (index < 0) index = matches.push(match) - 1;
     by.push(index);
-    costs.push(priceOf(match.row, call).cost);
+    costs.push(priceOf(match.row, call));
   }
   return { matches, by, costs };
 }

@@ -21,12 +21,6 @@ export const NAMES_BYTES_MAX = 32_768;
 /** Estimated bytes of a cached name, without its characters. */
 const NAME_BYTES = 200;
 
-/** Card that caches lookups and reports the size of its cache. */
-export interface LearningCard extends RateCard {
-  /** Estimated bytes of the cached names. */
-  readonly namesBytes: number;
-}
-
 /** Cache key for no provider; names of providers are never empty. */
 const NO_PROVIDER = "";
 
@@ -35,11 +29,12 @@ const NO_PROVIDER = "";
  *
  * @param own the team's rows, in any order
  * @param namesBytesMax maximum bytes of cached names
+ * @returns the card, and the estimated bytes of the cached names
  */
 export function createRateCard(
   own: readonly RateRow[],
   namesBytesMax: number = NAMES_BYTES_MAX,
-): LearningCard {
+): RateCard & { readonly namesBytes: number } {
   const ownRows = indexOwnRows(own);
   const cache = new Map<string, Map<string, readonly RateMatch[]>>();
   let bytes = 0;
@@ -88,21 +83,11 @@ function findMatches(lookups: Iterable<Lookup>, own: OwnRows): readonly RateMatc
 }
 
 /** A team's own rows by name, as sent and with dots replaced by dashes. */
-interface OwnRows {
-  readonly plain: ReadonlyMap<string, readonly OwnRow[]>;
-  readonly dashed: ReadonlyMap<string, readonly OwnRow[]>;
-}
-
-/** An own row with the key of its provider and the provider's position on the default card. */
-interface OwnRow {
-  readonly row: RateRow;
-  readonly provider: string | null;
-  readonly rank: number;
-}
+type OwnRows = ReturnType<typeof indexOwnRows>;
 
 /** Indexes rows by name: by provider in the order of the card, then by its name, newest first. */
-function indexOwnRows(rows: readonly RateRow[]): OwnRows {
-  const sorted = rows.map((row): OwnRow => {
+function indexOwnRows(rows: readonly RateRow[]) {
+  const sorted = rows.map((row) => {
     const provider = row.provider === null ? null : ownProvider(row.provider);
     const rank = DEFAULT_RATES.providers.indexOf(provider ?? "");
     return { row, provider, rank: rank === -1 ? Infinity : rank };

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { RunStatus } from "./run.ts";
 import type { CallTotals, ModelUsage } from "./model_usage.ts";
+import type { RunLabels } from "./run.ts";
 
 /** Measures that are all 0, the start of every accumulation. */
 export const EMPTY_MEASURES = {
@@ -42,18 +42,6 @@ export const EMPTY_MEASURES = {
 
 /** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
 export type Measures = Readonly<typeof EMPTY_MEASURES>;
-
-/** Labels that runs are grouped by. A null agent, customer or feature is `(unattributed)`. */
-export interface RunLabels {
-  /** Agent's slug; null until the opening arrives. */
-  readonly agent: string | null;
-  /** Customer the cost is attributed to. */
-  readonly customer: string | null;
-  /** Feature the cost is attributed to. */
-  readonly feature: string | null;
-  /** Status of the run. */
-  readonly status: RunStatus;
-}
 
 /** Totals of one run. The cost may be stated by the client. */
 export interface RunSums extends CallTotals, Pick<Measures, "events"> {

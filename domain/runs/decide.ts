@@ -147,8 +147,7 @@ export function decideHeartbeat(
     const compared = compare(stored, stored.opening, request);
     const closes = request.status !== "start" && stored.closing === null;
     if (compared.kind === "conflict" || !closes) return { outcome: compared };
-    const closed = closingOf(request, receivedAt);
-    const closing = priced(closed, { opening: stored.opening, closing: closed }, card);
+    const closing = closingOf(request, receivedAt, stored.opening, card);
     return { outcome: { kind: "stored", parts: { ...stored, closing } }, closing };
   }
   if (request.status === "start" || stored.closing !== null) {
@@ -158,8 +157,7 @@ export function decideHeartbeat(
     return { outcome: { kind: "stored", parts: { opening, closing } }, opening };
   }
   const opening = openingOf(request, receivedAt, false);
-  const closed = closingOf(request, receivedAt);
-  const closing = priced(closed, { opening, closing: closed }, card);
+  const closing = closingOf(request, receivedAt, opening, card);
   return { outcome: { kind: "stored", parts: { opening, closing } }, opening, closing };
 }
 
@@ -184,23 +182,22 @@ function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean
   const startedAt = request.startedAt ?? receivedAt;
   const { agent, trace } = request;
   const isStartAssumed = request.startedAt === undefined ? true : undefined;
-  const opening: Opening = {
-    kind: "heartbeat",
-    agent,
-    startedAt,
-    isStartAssumed,
-    receivedAt,
-    trace,
-  };
-  return alone ? { ...opening, ...detailsOf(request) } : opening;
+  const own = { kind: "heartbeat", agent, startedAt, isStartAssumed, receivedAt, trace } as const;
+  return alone ? { ...own, ...detailsOf(request) } : own;
 }
 
-function closingOf(request: HeartbeatRequest, receivedAt: number): Closing {
+function closingOf(
+  request: HeartbeatRequest,
+  receivedAt: number,
+  opening: Opening,
+  card: RateCard,
+): Closing {
   const status = STATUS_OF_HEARTBEAT[request.status];
   // Callers only close a run with a final status.
   if (status === "running") throw new TypeError("Cannot close a run with status start");
   const { durationMs, finishedAt = receivedAt } = request;
-  return { status, finishedAt, receivedAt, durationMs, ...detailsOf(request) };
+  const closing = { status, finishedAt, receivedAt, durationMs, ...detailsOf(request) };
+  return priced(closing, { opening, closing }, card);
 }
 
 /** Adds to the part being written the price of the tokens that all parts report. */

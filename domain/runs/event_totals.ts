@@ -50,14 +50,6 @@ export const NO_EVENTS: EventTotals = {
   models: [],
 };
 
-/** A flag of a run's events: one of their own, or batch API calls priced at full rates. */
-export type TotalsFlag = EventFlag | "batch_rate_missing";
-
-/** Returns the flags of the events counted so far. */
-export function flagsOfTotals({ flags, fullRateBatchCalls }: EventTotals): readonly TotalsFlag[] {
-  return fullRateBatchCalls === 0 ? flags : ["batch_rate_missing", ...flags];
-}
-
 /** Adds a batch to the totals. Models are merged once per batch, not once per event. */
 export function addEvents(
   totals: EventTotals,

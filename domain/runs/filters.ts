@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { RunLabels } from "./contribution.ts";
-import { FINISH_STATUSES, type RunStatus } from "./run.ts";
+import { FINISH_STATUSES, type RunLabels, type RunStatus } from "./run.ts";
 import { type Query, refuseParameter } from "../core/query.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";

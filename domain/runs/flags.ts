@@ -3,8 +3,6 @@
  *
  * @module
  */
-import { flagsOfTotals } from "./event_totals.ts";
-import type { PartFlag } from "../core/losses.ts";
 import type { Opening } from "./run.ts";
 import type { RunHead } from "./cost.ts";
 
@@ -36,7 +34,9 @@ const FUTURE_START_MS = 24 * 3_600_000;
 
 /** Returns the flags of a run, sorted. */
 export function flagsOf({ parts: { opening, closing }, ages, totals }: RunHead): RunFlag[] {
-  const flags = new Set<RunFlag>([...lossesOf(opening, closing), ...flagsOfTotals(totals)]);
+  const losses = [opening, closing].flatMap((part) => part?.flags ?? []);
+  const flags = new Set<RunFlag>([...losses, ...totals.flags]);
+  if (totals.fullRateBatchCalls > 0) flags.add("batch_rate_missing");
   if ((ages.scores?.dropped ?? 0) > 0) flags.add("dropped_fields");
   if (opening === null) flags.add("no_opening");
   else {
@@ -56,10 +56,4 @@ export function sortedAtOf(opening: Pick<Opening, "startedAt" | "receivedAt">): 
 
 function isFutureStart({ startedAt, receivedAt }: Pick<Opening, "startedAt" | "receivedAt">) {
   return startedAt - receivedAt > FUTURE_START_MS;
-}
-
-function lossesOf(
-  ...parts: readonly ({ readonly flags?: readonly PartFlag[] | undefined } | null)[]
-): readonly PartFlag[] {
-  return parts.flatMap((part) => part?.flags ?? []);
 }

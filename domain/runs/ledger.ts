@@ -8,7 +8,7 @@
  */
 import { type EventScores, scoresOfEvents, type ScoreSum } from "./scores.ts";
 import type { RunEvent } from "./event.ts";
-import { addToPage, PACKED_ID_BYTES } from "./event_ids.ts";
+import { addToPage, type EventIdSet, PACKED_ID_BYTES } from "./event_ids.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "./event_totals.ts";
 import { type BatchPrices, NO_PRICES, priceEvents } from "../pricing/price_events.ts";
 import type { RateCard } from "../pricing/rates.ts";
@@ -122,12 +122,7 @@ export interface AppendDecision {
 }
 
 /** Ids that are already stored. */
-export interface KnownIds {
-  /** True if there are none. */
-  readonly isEmpty: boolean;
-  /** Returns whether an id is already stored. */
-  has(id: EventId): boolean;
-}
+export type KnownIds = Pick<EventIdSet, "isEmpty" | "has">;
 
 /** Returns whether the ledger's next event ids get a row each. */
 export function hasRowIds({ sealed }: Pick<EventLedger, "sealed">): boolean {
@@ -211,11 +206,5 @@ function entryOf(events: readonly RunEvent[], receivedAt: number): BatchEntry {
 }
 
 function spanOf(instants: readonly number[]): Pick<BatchEntry, "tsMin" | "tsMax"> {
-  let tsMin = Infinity;
-  let tsMax = -Infinity;
-  for (const ts of instants) {
-    if (ts < tsMin) tsMin = ts;
-    if (ts > tsMax) tsMax = ts;
-  }
-  return { tsMin, tsMax };
+  return { tsMin: Math.min(...instants), tsMax: Math.max(...instants) };
 }

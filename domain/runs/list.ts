@@ -5,7 +5,7 @@
  */
 import type { Team } from "../teams/team.ts";
 import type { Picodollars } from "../pricing/money.ts";
-import { judgeId, type RunId } from "../core/ids.ts";
+import { isRunId, type RunId } from "../core/ids.ts";
 import { type RunSummary, summarize, sumsOfSummary } from "./summary.ts";
 import { runCostOf, type RunRecord } from "./record.ts";
 import type { SpendFilters } from "./filters.ts";
@@ -139,7 +139,7 @@ export function isListed(row: RunListRow, query: RunsQuery): boolean {
 /** Returns whether a query needs a filter that no index covers, so that runs must be scanned. */
 export function needsWindow(query: RunsQuery): boolean {
   const { agent, customer, feature, q } = query;
-  const isPartOfId = q !== undefined && judgeId("run", q) !== "valid";
+  const isPartOfId = q !== undefined && !isRunId(q);
   return isPartOfId || agent === null || customer === null || feature === null;
 }
 

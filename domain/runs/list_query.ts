@@ -4,7 +4,7 @@
  * @module
  */
 import type { Parsed } from "../core/errors.ts";
-import { type Query, readQuery, refuseParameter } from "../core/query.ts";
+import { type PageBounds, type Query, readQuery, refuseParameter } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, readFilters } from "./filters.ts";
@@ -21,15 +21,11 @@ export const RUNS_WINDOW_HOURS = 24;
 export const RUN_SEARCH_CHARS_MAX = 39;
 
 /** A request for a page of a run list. */
-export interface RunsRequest {
+export interface RunsRequest extends PageBounds<RunPosition> {
   /** Filters of the list. */
   readonly query: RunsQuery;
   /** True if the query starts at the default window because it names no range. */
   readonly isWindowDefault: boolean;
-  /** Position after which the page starts; null to start at the newest run. */
-  readonly after: RunPosition | null;
-  /** Maximum runs on the page. */
-  readonly limit: number;
 }
 
 /** Continuation of a list: a position, and the start of its default window. */

@@ -17,14 +17,6 @@ export type MetadataEntry = readonly [key: string, value: string | number | bool
 /** Labels in the order sent. */
 export type Metadata = readonly MetadataEntry[];
 
-/** Labels to store, and the number dropped. */
-export interface KeptMetadata {
-  /** Labels to store, in the order sent. */
-  readonly kept: Metadata;
-  /** Number of labels not stored, reported in `Runledger-Dropped`. */
-  readonly dropped: number;
-}
-
 /**
  * Trims labels to the number the plan stores.
  *
@@ -32,8 +24,12 @@ export interface KeptMetadata {
  * they use no slot. Of the others, the first `keysMax` are kept, in the order sent.
  *
  * @param raw the object as sent: parsing would move keys that look like integers to the front
+ * @returns labels to store, and the number dropped
  */
-export function keepMetadata(raw: RawJson, keysMax: number): KeptMetadata {
+export function keepMetadata(
+  raw: RawJson,
+  keysMax: number,
+): { readonly kept: Metadata; readonly dropped: number } {
   const members = rawMembers(raw);
   const kept: MetadataEntry[] = [];
   for (const [key, text] of members) {

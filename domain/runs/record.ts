@@ -11,10 +11,9 @@ import {
   durationOf,
   labelsOf,
   type Opening,
+  type RunLabels,
   type RunParts,
-  type RunStatus,
   type Score,
-  statusOf,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
 import type { AddedScore } from "./scores.ts";
@@ -29,7 +28,7 @@ export type PayloadState = "whole" | "partly_removed" | "removed";
 export interface StoredRun extends RunHead {
   /** Earliest arrival of a batch of its events, unix milliseconds; null if there is none. */
   readonly firstBatchAt: number | null;
-  /** Retention state of its payload. */
+  /** Retention state of events, output, goal, note and metadata (decision 40). */
   readonly payload: PayloadState;
   /** Latest summary; null until the first. */
   readonly summary: RunSummary | null;
@@ -40,15 +39,14 @@ export interface StoredRun extends RunHead {
 }
 
 /** A run as returned by reads (decisions, section 6); unset fields are null. */
-export interface RunRecord {
+export interface RunRecord
+  extends
+    Pick<StoredRun, "payload" | "addedScores">,
+    Pick<RunLabels, "agent" | "status" | "feature"> {
   /** The run. */
   readonly id: RunId;
   /** Kind of call that opened it; `run` until the opening arrives. */
   readonly kind: "run" | "heartbeat";
-  /** Agent's slug; null until the opening arrives. */
-  readonly agent: string | null;
-  /** Status. */
-  readonly status: RunStatus;
   /** Start by the client's clock, unix milliseconds; null until the opening arrives. */
   readonly startedAt: number | null;
   /** End by the client's clock, unix milliseconds. */
@@ -69,24 +67,18 @@ export interface RunRecord {
   readonly lost: readonly string[];
   /** Customer the cost is attributed to. */
   readonly customerId: string | null;
-  /** Feature label. */
-  readonly feature: string | null;
   /** Merged labels of the opening and the close. */
   readonly metadata: Metadata | null;
   /** Output as sent. */
   readonly output: RawJson | null;
   /** Note of a ping. */
   readonly note: string | null;
-  /** Retention state of events, output, goal, note and metadata (decision 40). */
-  readonly payload: PayloadState;
   /** Cost. */
   readonly cost: RunCost;
   /** Usage. */
   readonly usage: RunUsage;
   /** Self-reported scores, in the order sent. */
   readonly scores: readonly Score[];
-  /** Scores added to it, in order of arrival. */
-  readonly addedScores: readonly AddedScore[];
   /** Stages after finish; empty while it is open. */
   readonly processing: readonly StageProgress[];
   /** Opening as stored, for fields that only an opening has; null until it arrives. */
@@ -113,7 +105,7 @@ export interface RunCost extends CostSum {
 export function assemble(id: RunId, stored: StoredRun): RunRecord {
   const { parts, firstBatchAt, ages, addedScores } = stored;
   const { opening, closing } = parts;
-  const { customer, feature } = labelsOf(parts);
+  const { agent, status, customer, feature } = labelsOf(parts);
   const arrivals = [
     ...[opening, closing, ...addedScores].flatMap((part) => part?.receivedAt ?? []),
     ...[firstBatchAt, ages.latestAt].flatMap((at) => at ?? []),
@@ -121,8 +113,8 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
   return {
     id,
     kind: opening?.kind ?? "run",
-    agent: opening?.agent ?? null,
-    status: statusOf(parts),
+    agent,
+    status,
     startedAt: opening?.startedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
     receivedAt: opening?.receivedAt ?? arrivals.reduce((a, b) => Math.min(a, b)),

@@ -166,13 +166,13 @@ export function isOneCall({ opening, closing }: RunParts): boolean {
   return opening?.kind === "heartbeat" && opening.reported === undefined && closing !== null;
 }
 
-/** Returns the customer and feature of a run; the close's values win. */
-export function labelsOf(
-  { opening, closing }: RunParts,
-): { readonly customer: string | null; readonly feature: string | null } {
+/** Returns the labels of a run; the close's values win. */
+export function labelsOf({ opening, closing }: RunParts): RunLabels {
   return {
+    agent: opening?.agent ?? null,
     customer: closing?.customerId ?? opening?.customerId ?? null,
     feature: closing?.feature ?? opening?.feature ?? null,
+    status: closing?.status ?? "running",
   };
 }
 
@@ -238,7 +238,7 @@ export function priceReported(parts: RunParts, card: RateCard): ReportedPrice | 
   const call = reportedCall(reportedBy(parts));
   const by = call === null ? null : card.find(call.provider, call.model, parts.opening.startedAt);
   if (call === null || by === null) return null;
-  return { cost: BigInt(priceOf(by.row, call).cost), by };
+  return { cost: BigInt(priceOf(by.row, call)), by };
 }
 
 /**
@@ -268,4 +268,16 @@ export function heartbeatPrice(
  */
 export function isStated(parts: RunParts): boolean {
   return heartbeatUsage(parts).cost !== undefined;
+}
+
+/** Labels that runs are grouped by. A null agent, customer or feature is `(unattributed)`. */
+export interface RunLabels {
+  /** Agent's slug; null until the opening arrives. */
+  readonly agent: string | null;
+  /** Customer the cost is attributed to. */
+  readonly customer: string | null;
+  /** Feature the cost is attributed to. */
+  readonly feature: string | null;
+  /** Status of the run. */
+  readonly status: RunStatus;
 }

@@ -59,25 +59,18 @@ export interface ScoreStore {
   add(team: Team, id: RunId, request: ScoreRequest, receivedAt: number): Promise<ScoreOutcome>;
 }
 
-/** Outcome of a call and, for a new score, the ledger that counts it. */
-export interface ScoreDecision<Ledger> {
-  /** Response to the caller; for a new score, valid once it is on disk. */
-  readonly outcome: ScoreOutcome;
-  /** Ledger to write; absent if nothing changes. */
-  readonly ledger?: Ledger;
-}
-
 /**
  * Decides a score: the first score of an id wins, and the same name and value again is a replay.
  *
  * @param stored score stored under the id, if any
+ * @returns the response, for a new score valid once it is on disk, and the ledger to write, if any
  */
 export function decideScore<Ledger extends { readonly scores?: ScoreSum }>(
   ledger: Ledger,
   stored: AddedScore | null,
   request: ScoreRequest,
   receivedAt: number,
-): ScoreDecision<Ledger> {
+): { readonly outcome: ScoreOutcome; readonly ledger?: Ledger } {
   if (stored !== null) return { outcome: compare(stored, request) };
   const { scores } = ledger;
   if (scores !== undefined && scores.count >= ADDED_SCORES_MAX) {

@@ -8,7 +8,7 @@
  */
 import type { Contribution, RunSums } from "./contribution.ts";
 import type { RunId } from "../core/ids.ts";
-import { durationOf, labelsOf, type Opening, statusOf } from "./run.ts";
+import { durationOf, labelsOf, type Opening } from "./run.ts";
 import {
   type CostFlag,
   costOfRun,
@@ -21,38 +21,51 @@ import { flagsOf, type RunFlag, sortedAtOf } from "./flags.ts";
 import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "./traits.ts";
 import { dayOf } from "../core/time.ts";
 
-/**
- * State of a run that a summary was computed from; a later state differs in at least one field.
- */
-export interface SummarizedState {
-  /** True if the opening had arrived. */
-  readonly opening: boolean;
-  /** True if the close had arrived. */
-  readonly closing: boolean;
-  /** Number of event batches. */
-  readonly batches: number;
-  /** Number of repricings. */
-  readonly repricings: number;
-  /** Number of added scores; absent for none. */
-  readonly scores?: number;
-}
-
-/**
- * Start of a run, and the arrival of the later of its opening and its close; unix milliseconds.
- */
-export type RunTimes = Pick<Opening, "startedAt" | "receivedAt">;
-
-/** Position of a run in lists, and its list attributes other than labels. */
-export interface ListPosition {
-  /** Kind of call that opened it; `run` until the opening arrives. */
-  readonly kind: RunKind;
+/** A run's summary. */
+export interface RunSummary {
+  /** State it was computed from; a later state differs in at least one field. */
+  readonly seen: {
+    /** True if the opening had arrived. */
+    readonly opening: boolean;
+    /** True if the close had arrived. */
+    readonly closing: boolean;
+    /** Number of event batches. */
+    readonly batches: number;
+    /** Number of repricings. */
+    readonly repricings: number;
+    /** Number of added scores; absent for none. */
+    readonly scores?: number;
+  };
   /**
-   * Sort instant (`sortedAtOf`), or the arrival of its first part until the opening arrives; unix
-   * milliseconds.
+   * Number of times the cost became final: 0 while the run is open, incremented by each later
+   * change.
    */
-  readonly at: number;
-  /** Traits of the run. */
-  readonly has: readonly RunTrait[];
+  readonly revision: number;
+  /** Contribution to the roll-ups; null until the opening arrives. */
+  readonly contribution: Contribution | null;
+  /**
+   * Start by the client's clock, and arrival of the later of opening and close, unix milliseconds;
+   * null until the opening arrives.
+   */
+  readonly times: Pick<Opening, "startedAt" | "receivedAt"> | null;
+  /** Position in lists, and the list attributes other than labels. */
+  readonly listed: {
+    /** Kind of call that opened it; `run` until the opening arrives. */
+    readonly kind: RunKind;
+    /**
+     * Sort instant (`sortedAtOf`), or the arrival of its first part until the opening arrives; unix
+     * milliseconds.
+     */
+    readonly at: number;
+    /** Traits of the run. */
+    readonly has: readonly RunTrait[];
+  };
+  /** List fields that no other part of a summary holds. */
+  readonly shown: SummaryFields;
+  /** Numbers in the change feed; set by the commit that stores the summary. */
+  readonly changes?: ChangeNumbers;
+  /** Id of the run that started it; absent if its opening names none. */
+  readonly parent?: RunId;
 }
 
 /** List fields that no other part of a summary holds. */
@@ -72,33 +85,8 @@ export interface SummaryFields
   readonly sums?: RunSums;
 }
 
-/** A run's summary. */
-export interface RunSummary {
-  /** State it was computed from. */
-  readonly seen: SummarizedState;
-  /**
-   * Number of times the cost became final: 0 while the run is open, incremented by each later
-   * change.
-   */
-  readonly revision: number;
-  /** Contribution to the roll-ups; null until the opening arrives. */
-  readonly contribution: Contribution | null;
-  /** Times of the run; null until the opening arrives. */
-  readonly times: RunTimes | null;
-  /** Position in lists. */
-  readonly listed: ListPosition;
-  /** Other fields shown in lists. */
-  readonly shown: SummaryFields;
-  /** Numbers in the change feed; set by the commit that stores the summary. */
-  readonly changes?: ChangeNumbers;
-  /** Id of the run that started it; absent if its opening names none. */
-  readonly parent?: RunId;
-}
-
 /** Returns the state a summary of the run would be computed from. */
-export function summarizedStateOf(
-  { parts, batchCount, repricings, ages }: RunHead,
-): SummarizedState {
+function stateOf({ parts, batchCount, repricings, ages }: RunHead): RunSummary["seen"] {
   return {
     opening: parts.opening !== null,
     closing: parts.closing !== null,
@@ -115,45 +103,41 @@ export function isCurrent(summary: RunSummary | null, head: RunHead): boolean {
 
 /** Returns whether a summary has the current cost of a run; scores do not change the cost. */
 export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolean {
-  if (summary === null) return false;
-  const now = summarizedStateOf(head);
-  const { opening, closing, batches, repricings } = summary.seen;
-  return isSameKind(summary, head) && opening === now.opening && closing === now.closing &&
-    batches === now.batches &&
-    repricings === now.repricings;
+  if (summary === null || summary.listed.kind !== kindOf(head)) return false;
+  const now = stateOf(head);
+  return COST_STATE.every((field) => summary.seen[field] === now[field]);
 }
 
-/**
- * Returns whether the kind in a summary is current; `POST /v1/runs` turns a heartbeat into a run.
- */
-function isSameKind({ listed }: RunSummary, { parts }: RunHead): boolean {
-  return listed.kind === kindOf(parts);
-}
+/** Fields of a summarized state that the cost depends on. */
+const COST_STATE = ["opening", "closing", "batches", "repricings"] as const;
 
-function kindOf({ opening }: RunHead["parts"]): RunKind {
+/** Returns the kind of a run; `POST /v1/runs` turns a heartbeat into a run. */
+function kindOf({ parts: { opening } }: RunHead): RunKind {
   return opening?.kind ?? "run";
 }
 
 /** Computes the summary of a run that replaces `previous`. */
 export function summarize(head: RunHead, previous: RunSummary | null): RunSummary {
-  const seen = summarizedStateOf(head);
+  const seen = stateOf(head);
+  const kind = kindOf(head);
   // An opening after the close changes the cost only if it changes the kind: a heartbeat reports a
   // cost.
-  const same = previous !== null && previous.seen.closing && isSameKind(previous, head) &&
+  const same = previous !== null && previous.seen.closing && previous.listed.kind === kind &&
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
   const cost = costOfRun(head);
   const sums = sumsOf(head, cost);
-  const { opening } = head.parts;
+  const { opening, closing } = head.parts;
+  const receivedAt = Math.max(opening?.receivedAt ?? 0, closing?.receivedAt ?? 0);
   const sortedAt = opening === null ? undefined : sortedAtOf(opening);
   const parent = opening?.parentRunId;
   return {
     seen,
     revision,
     contribution: sortedAt === undefined ? null : { day: dayOf(sortedAt), ...sums },
-    times: timesOf(head),
+    times: opening && { startedAt: opening.startedAt, receivedAt },
     listed: {
-      kind: kindOf(head.parts),
+      kind,
       // A run without an opening keeps its position when retention removes its parts.
       at: sortedAt ?? previous?.listed.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),
@@ -170,19 +154,10 @@ export function sumsOfSummary({ contribution, shown }: RunSummary): RunSums {
   return contribution ?? shown.sums as RunSums;
 }
 
-function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
-  if (opening === null) return null;
-  const receivedAt = Math.max(opening.receivedAt, closing?.receivedAt ?? 0);
-  return { startedAt: opening.startedAt, receivedAt };
-}
-
 function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
-  const { parts } = head;
-  const { customer, feature } = labelsOf(parts);
   const { events, inputTokens, outputTokens, cachedInputTokens } = usageOfRun(head);
-  const agent = parts.opening?.agent ?? null;
   return {
-    labels: { agent, customer, feature, status: statusOf(parts) },
+    labels: labelsOf(head.parts),
     events,
     calls,
     inputTokens,

@@ -7,13 +7,8 @@
  * @module
  */
 import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
-import type { RunStatus } from "../runs/run.ts";
-import {
-  type Contribution,
-  EMPTY_MEASURES,
-  type Measures,
-  type RunLabels,
-} from "../runs/contribution.ts";
+import type { RunLabels, RunStatus } from "../runs/run.ts";
+import { type Contribution, EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
 import { addCounts, isZero, subtractCounts } from "../core/sums.ts";
 import type { Team } from "../teams/team.ts";
 import type { Parsed } from "../core/errors.ts";

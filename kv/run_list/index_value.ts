@@ -8,7 +8,7 @@
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RunsQuery } from "../../domain/runs/list.ts";
 import type { RunKind } from "../../domain/runs/traits.ts";
-import type { RunLabels } from "../../domain/runs/contribution.ts";
+import type { RunLabels } from "../../domain/runs/run.ts";
 
 /** Version of the format. Values of another format match every query. */
 const FORM = 1;

@@ -4,7 +4,7 @@
  * @module
  */
 import type { RollupGroup, RollupRow } from "../../domain/spend/rollup.ts";
-import type { RunLabels } from "../../domain/runs/contribution.ts";
+import type { RunLabels } from "../../domain/runs/run.ts";
 import { BYTES_PER_CHAR } from "../base/byte_cache.ts";
 
 /** Bytes of a row without the text of its group: three objects, and measures of which most are bigints. */

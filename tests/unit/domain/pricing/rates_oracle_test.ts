@@ -138,7 +138,7 @@ function compare(
 }
 
 function isSame(call: Call, { row }: RateMatch, { total_price: theirs }: PriceCalculation) {
-  const ours = Number(priceOf(row, call).cost) / 1e12;
+  const ours = Number(priceOf(row, call)) / 1e12;
   return Math.abs(ours - theirs) <= TOLERANCE * Math.max(ours, theirs);
 }
 
