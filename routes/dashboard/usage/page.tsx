@@ -4,11 +4,12 @@ import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../doma
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
 import overview from "../assets/style/overview.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
+import { perRequest } from "../components/handlers.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago } from "../components/elements.tsx";
@@ -16,35 +17,25 @@ import { formatCount, percentText } from "../components/format.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
 import { MonthsTable, PlanLimits, quotaText } from "./tables.tsx";
 
-export const usagePage: DashboardPage = {
-  path: USAGE_PATH,
-  menu: "Usage",
-  access: teamKey("read"),
-  handler: showUsage,
-  styles: [overview],
-};
-
 /** Shows a month; the current one unless the query names another. */
-function showUsage({ usage, environment }: AppDeps): Handle {
-  return async (c) => {
-    const nowMs = environment.now();
-    const query = parseUsageQuery(queryOf(c), nowMs);
-    if (!query.ok) return fail(c, query.problem);
-    const { team } = c.get("principal");
-    const view = await readUsage(usage, team, query.value, nowMs);
-    const isNow = view.month === monthOf(nowMs);
-    const body = (
-      <>
-        <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
-        <Notices of={view} nowMs={nowMs} />
-        <MonthsTable of={view} />
-        <PlanLimits team={team} />
-      </>
-    );
-    const aside = isNow ? null : <a href={USAGE_PATH}>This month</a>;
-    return showPage(c, { title: `Usage in ${view.month}`, body, aside });
-  };
-}
+const showUsage: Handler = async (c, { usage, environment }) => {
+  const nowMs = environment.now();
+  const query = parseUsageQuery(queryOf(c), nowMs);
+  if (!query.ok) return fail(c, query.problem);
+  const { team } = c.get("principal");
+  const view = await readUsage(usage, team, query.value, nowMs);
+  const isNow = view.month === monthOf(nowMs);
+  const body = (
+    <>
+      <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
+      <Notices of={view} nowMs={nowMs} />
+      <MonthsTable of={view} />
+      <PlanLimits team={team} />
+    </>
+  );
+  const aside = isNow ? null : <a href={USAGE_PATH}>This month</a>;
+  return showPage(c, { title: `Usage in ${view.month}`, body, aside });
+};
 
 const STATE_MEANINGS: Readonly<Record<QuotaState, string>> = {
   normal: "below 80% of its events.",
@@ -182,3 +173,11 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
     </section>
   );
 }
+
+export const usagePage: DashboardPage = {
+  path: USAGE_PATH,
+  menu: "Usage",
+  access: teamKey("read"),
+  handler: perRequest(showUsage),
+  styles: [overview],
+};
