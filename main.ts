@@ -56,15 +56,15 @@ const service = createService({
   log: log.write,
   draining: () => shutdown.begun(),
 });
-const first = await ensureFirstTeam(store, service.credentials, environment, config)
+const first = await ensureFirstTeam(store, environment, config)
   .catch(refuseStore);
 service.start();
 const server = await listen();
 // The worker also polls once a minute, in case a signal was lost.
 const clock = new AbortController();
 Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
-Deno.cron("write down last uses", "* * * * *", { signal: clock.signal }, () => writeUses());
-Deno.cron("write down refusals", "* * * * *", { signal: clock.signal }, () => writeRefusals());
+Deno.cron("write down last uses", "* * * * *", { signal: clock.signal }, writeUses);
+Deno.cron("write down refusals", "* * * * *", { signal: clock.signal }, writeRefusals);
 service.sweep.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
@@ -75,7 +75,7 @@ globalThis.addEventListener("error", (event) => {
   event.preventDefault();
   reportUnhandled("error", event.error);
 });
-announce(server.url, config, { createdKey: first.createdKey, signInLink });
+announce(server.url, config, first.createdKey, signInLink);
 
 /** Exits with one line that says why the store cannot be opened. */
 function refuseStore(error: unknown): Promise<never> {
@@ -102,15 +102,16 @@ async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
   processMetrics.stop();
-  await Promise.all([service.stop(), slices?.stop(), writeUses(true), writeRefusals()]);
+  const uses = orLater(service.credentials.writeUses(true));
+  await Promise.all([service.stop(), slices?.stop(), uses, writeRefusals()]);
   await store.close();
   // A write blocked on its reader would keep the process alive.
   if (!await flushLogs()) Deno.exit(0);
 }
 
 /** Stores the last use of credentials. */
-function writeUses(all = false): Promise<void> {
-  return orLater(service.credentials.writeUses(all));
+function writeUses(): Promise<void> {
+  return orLater(service.credentials.writeUses());
 }
 
 /** Stores the refused calls. */
@@ -135,8 +136,6 @@ async function exit(code: number): Promise<never> {
 
 /** Flushes the log and the console; returns whether everything was written. */
 async function flushLogs(): Promise<boolean> {
-  const flushed = await Promise.all(
-    [log.flush(FLUSH_MS_MAX), flushConsole(FLUSH_MS_MAX)],
-  );
+  const flushed = await Promise.all([log.flush(FLUSH_MS_MAX), flushConsole(FLUSH_MS_MAX)]);
   return flushed.every(Boolean);
 }

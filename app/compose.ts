@@ -1,18 +1,12 @@
 /** The composition root: builds the application and its background jobs over an open store. */
-import type { Hono } from "hono";
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
-import type { RequestLimits } from "../domain/teams/rate_limit.ts";
-import type { CredentialStore } from "../domain/teams/key_list.ts";
-import type { Environment } from "../domain/core/environment.ts";
+import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
-import type { RefusalStore } from "../domain/refusals/refusals.ts";
-import type { Region } from "../domain/core/ids.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { NoticeJob } from "../jobs/notices.ts";
-import { createStages } from "../jobs/stages.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
@@ -35,21 +29,20 @@ import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { KnownAgents } from "../kv/agents/known_agents.ts";
-import { createNoticeStore } from "../kv/teams/notices.ts";
+import { createNoticeStore } from "../kv/teams/usage.ts";
 import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
 import { createApp } from "../routes/app.ts";
-import type { AppDeps, Env, Metrics, SignInLink } from "../routes/http/context.ts";
+import type { AppDeps, Metrics } from "../routes/http/context.ts";
 
 /** Parts and settings of a service. */
-export interface ServiceOptions {
+export interface ServiceOptions
+  extends Pick<AppDeps, "environment" | "region" | "limits" | "draining" | "log"> {
   readonly store: Store;
-  readonly environment: Environment;
   /** Monotonic clock and timers. */
   readonly timers: Timers;
-  readonly region: Region;
   /** True if this is `deno task dev`. */
   readonly dev?: boolean;
   /** Key that must not work here. */
@@ -57,43 +50,22 @@ export interface ServiceOptions {
   /** The operator's key; null or absent for no operator. */
   readonly operatorKey?: string | null;
   /** Sign-in link for the dashboard on this machine; absent for none. */
-  readonly signInLink?: SignInLink | null;
-  /** Rate limits of teams. */
-  readonly limits: RequestLimits;
+  readonly signInLink?: AppDeps["signInLink"];
   /** Sends quota notices; null without a mail server. */
   readonly mailer: Mailer | null;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
-  /** Writes a line to the request log. */
-  readonly log: (line: string) => void;
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
-  /** Returns whether the process is shutting down. */
-  readonly draining: () => boolean;
   /** Replaces dependencies, for fault injection in tests and for benchmark baselines. */
   readonly parts?: Partial<AppDeps>;
 }
 
 /** A service without a listener. */
-export interface Service {
-  readonly app: Hono<Env>;
-  readonly credentials: CredentialStore;
-  readonly refusals: RefusalStore;
-  readonly worker: Worker;
-  readonly sweep: SweepJob;
-  readonly notices: NoticeJob;
-  /**
-   * Starts the worker, including work left by an earlier process. The sweep is started separately.
-   */
-  start(): void;
-  /** Answers long polls and ends live streams, so the server can drain. */
-  leave(): void;
-  /** Stops the background jobs. Call it before the store closes. */
-  stop(): Promise<void>;
-}
+export type Service = ReturnType<typeof createService>;
 
 /** Builds a service. */
-export function createService(options: ServiceOptions): Service {
+export function createService(options: ServiceOptions) {
   const { store, environment, region, timers, refusedSecret, mailer, log } = options;
   const { now } = environment;
   const { operatorKey = null, failurePauseMs } = options;
@@ -104,7 +76,7 @@ export function createService(options: ServiceOptions): Service {
   const updater = new RunUpdater(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const notices = new NoticeJob({ store: createNoticeStore(store), mailer, now, log });
-  const stages = createStages({}, {});
+  const stages: readonly RunnableStage[] = [];
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -169,14 +141,20 @@ export function createService(options: ServiceOptions): Service {
     worker,
     sweep,
     notices,
+    /**
+     * Starts the worker, including work left by an earlier process. The sweep is started
+     * separately.
+     */
     start() {
       store.workerSignal.listen(() => worker.wake());
       worker.start();
       notices.start();
     },
+    /** Answers long polls and ends live streams, so the server can drain. */
     leave() {
       leaving.abort();
     },
+    /** Stops the background jobs. Call it before the store closes. */
     async stop() {
       await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
       bodyDeadlines[Symbol.dispose]();

@@ -7,37 +7,13 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isOperatorKey, isTeamKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
-import { type Region, REGIONS } from "../domain/core/ids.ts";
-import { type Tier, TIER_NAMES } from "../domain/teams/plans.ts";
+import { REGIONS } from "../domain/core/ids.ts";
+import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
 import { parseMailServer } from "../outbound/mail.ts";
 
 /** Configuration of the process. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly region: Region;
-  /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
-  readonly kv: string;
-  /** First team's key, or null to generate one for an empty store. */
-  readonly key: string | null;
-  /** The operator's key, or null for no operator. */
-  readonly operatorKey: string | null;
-  /** Plan of the first team, or null to leave it unchanged. */
-  readonly tier: Tier | null;
-  /** Address of the first team's owner, or null to leave it unchanged. */
-  readonly ownerEmail: string | null;
-  /** URL of the mail server, with its password; null for none. */
-  readonly smtpUrl: string | null;
-  /** Target resident size of the process, in megabytes. */
-  readonly memoryMb: number;
-  /** True if this is `deno task dev`. */
-  readonly dev: boolean;
-  /**
-   * Key that must not work here: the well-known one, except with `--dev` on a loopback address.
-   */
-  readonly refusedKey: string | null;
-}
+export type Config = ReturnType<typeof toConfig>;
 
 /** The configuration, or all problems of the settings. */
 type ConfigResult =
@@ -153,40 +129,51 @@ function unknownSettings(env: Record<string, string>): string[] {
     .map((name) => `${name} is not a setting: the settings are ${SETTING_NAMES.join(", ")}`);
 }
 
-function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
+function toConfig(values: z.infer<typeof settings>, dev: boolean) {
   const region = values.RUNLEDGER_REGION;
   const shared = developmentKey(region);
   return {
     host: values.HOST,
     port: values.PORT,
     region,
+    /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
     kv: values.RUNLEDGER_KV,
+    /** First team's key, or null to generate one for an empty store. */
     key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
+    /** The operator's key, or null for no operator. */
     operatorKey: values.RUNLEDGER_OPERATOR_KEY ?? null,
+    /** Plan of the first team, or null to leave it unchanged. */
     tier: values.RUNLEDGER_TIER ?? null,
+    /** Address of the first team's owner, or null to leave it unchanged. */
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
+    /** URL of the mail server, with its password; null for none. */
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
+    /** Target resident size of the process, in megabytes. */
     memoryMb: values.RUNLEDGER_MEMORY_MB,
+    /** True if this is `deno task dev`. */
     dev,
-    // Behind a proxy, anyone can reach a service that listens on the loopback address.
+    /**
+     * Key that must not work here: the well-known one, except with `--dev` on a loopback address.
+     * Behind a proxy, anyone can reach a service that listens on the loopback address.
+     */
     refusedKey: dev && isLoopback(values.HOST) ? null : shared,
   };
 }
 
-function keyProblems(config: Config): string[] {
-  const { operatorKey, region } = config;
-  const isOurs = operatorKey === null || isOperatorKey(operatorKey, region);
-  const wrong = isOurs ? [] : [`RUNLEDGER_OPERATOR_KEY must belong to region ${region}`];
-  return [...teamKeyProblems(config), ...wrong];
-}
-
-function teamKeyProblems({ key, region, refusedKey, host, dev }: Config): string[] {
-  if (key === null) return [];
-  if (!isTeamKey(key, region)) return [`RUNLEDGER_KEY must belong to region ${region}`];
-  return key !== refusedKey ? [] : [
-    "RUNLEDGER_KEY is the development key, which is public: set a key of your own. It works " +
-    `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
-  ];
+function keyProblems({ key, operatorKey, region, refusedKey, host, dev }: Config): string[] {
+  const problems: string[] = [];
+  if (key !== null && !isTeamKey(key, region)) {
+    problems.push(`RUNLEDGER_KEY must belong to region ${region}`);
+  } else if (key !== null && key === refusedKey) {
+    problems.push(
+      "RUNLEDGER_KEY is the development key, which is public: set a key of your own. It works " +
+        `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
+    );
+  }
+  if (operatorKey !== null && !isOperatorKey(operatorKey, region)) {
+    problems.push(`RUNLEDGER_OPERATOR_KEY must belong to region ${region}`);
+  }
+  return problems;
 }
 
 function parseFlags(args: readonly string[]): { dev: boolean; problems: string[] } {

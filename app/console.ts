@@ -42,24 +42,19 @@ export async function fatal(
   Deno.exit(code);
 }
 
-/** Credentials created at this start. */
-interface StartedWith {
-  /** First team's key, if it was created at this start. */
-  readonly createdKey: string | null;
-  /** Link that signs in to the dashboard without a key. */
-  readonly signInLink: { readonly code: string } | null;
-}
-
 /**
  * Prints the service's address and how to try it. A key is shown only if it was just created or is
  * public.
+ *
+ * @param createdKey first team's key, if it was created at this start
+ * @param signInLink link that signs in to the dashboard without a key
  */
 export function announce(
   url: string,
-  config: Config,
-  { createdKey, signInLink }: StartedWith,
+  { host, region, kv, key, dev }: Config,
+  createdKey: string | null,
+  signInLink: { readonly code: string } | null,
 ): void {
-  const { host, region, kv, key, dev } = config;
   stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
   const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
   stderr.write(`Dashboard: ${url}/dashboard${path}`);

@@ -16,7 +16,7 @@ const LAG_BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 /** Samples the process from its creation until it is stopped. */
 export class ProcessMetrics {
   readonly #lag = new Histogram(LAG_BOUNDS);
-  readonly #startedMs: number;
+  readonly #startedMs = Date.now() - performance.now();
   readonly #region: string;
   readonly #timer: ReturnType<typeof setInterval>;
   #expectedMs: number;
@@ -28,7 +28,6 @@ export class ProcessMetrics {
    */
   constructor(region: string) {
     this.#region = region;
-    this.#startedMs = Date.now() - performance.now();
     this.#expectedMs = performance.now() + SAMPLE_MS;
     this.#timer = setInterval(() => {
       const nowMs = performance.now();

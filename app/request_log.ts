@@ -24,11 +24,8 @@ const BYTES_PER_CHAR_MAX = 3;
 
 const LINE_END = 10;
 
-/** Destination of lines, such as `Deno.stdout`. */
-interface Sink {
-  /** Writes some of the bytes; returns how many. */
-  write(bytes: Uint8Array): Promise<number>;
-}
+/** Destination of lines. */
+type Sink = Pick<typeof Deno.stdout, "write">;
 
 /** A line log on an output stream of the process. */
 export class LineLog {

@@ -26,13 +26,6 @@ interface Cohort {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** A listening server. */
-interface Listening {
-  readonly port: number;
-  /** Stops accepting connections, and resolves when all responses are sent. */
-  close(): Promise<void>;
-}
-
 /** Options of a server. */
 interface ServeOptions {
   /** Memory target above which long responses end; without it they never do. */
@@ -85,13 +78,16 @@ export function serve(
   };
 }
 
-/** Starts listening. A runtime that cannot serve connections separately closes none of them. */
+/**
+ * Starts listening; `close` stops accepting connections, and resolves when all responses are sent.
+ * A runtime that cannot serve connections separately closes none of them.
+ */
 function listen(
   hostname: string,
   port: number,
   { memory, limits }: ServeOptions,
   answer: ServeRequest,
-): Listening {
+) {
   const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
   if (!Connections.isPossible) {
     const server = Deno.serve(

@@ -4,9 +4,8 @@
  */
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
-import type { BenchOptions } from "./options.ts";
 import { denoArguments, Output, spawn } from "./process.ts";
-import { type Bar, print } from "./report.ts";
+import { type Bar, type BenchOptions, print } from "./report.ts";
 import { median, rotate } from "./stats.ts";
 
 const HERE = new URL("..", import.meta.url).pathname;

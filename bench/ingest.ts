@@ -4,54 +4,59 @@
  */
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
-import { measureGrowing } from "./growing.ts";
 import {
   type Call,
   CALLS,
   inTurn,
   type Load,
   LOAD_HEAD,
+  loadAt,
+  type LoadPlan,
   loadRow,
   measure,
   type Measured,
-  nextPause,
   rateRatios,
 } from "./load.ts";
-import type { BenchOptions, IngestPart, IngestPlan, SideKind } from "./options.ts";
+import { fillLedger } from "./fill.ts";
 import { measurePipeline } from "./pipeline.ts";
 import { isInstalled, usageOf } from "./process.ts";
-import { atLeast, type Bar, print, say } from "./report.ts";
-import { type Side, startSide } from "./sides.ts";
+import {
+  atLeast,
+  type Bar,
+  belowMs,
+  type BenchOptions,
+  type BenchPart,
+  print,
+  say,
+} from "./report.ts";
+import type { SideKind } from "./service.ts";
+import { startSide } from "./sides.ts";
 import { mean, median } from "./stats.ts";
-import { fillLedger } from "./fill_runs.ts";
 
 /** Parts by name. By default, all except the last are measured. */
-const PARTS: Readonly<Record<string, (plan: IngestPlan) => Promise<IngestPart>>> = {
+const PARTS = {
   calls: measureCalls,
   fsyncs: measureFsyncs,
   variants: measureVariants,
   memory: measureMemory,
-  growing: measureGrowing,
   pipeline: measurePipeline,
   growth: measureGrowth,
-};
-const QUICK = ["calls", "fsyncs"];
-const USUAL = Object.keys(PARTS).slice(0, -1);
+} as const;
+type PartName = keyof typeof PARTS;
+const QUICK: readonly PartName[] = ["calls", "fsyncs"];
+const USUAL = (Object.keys(PARTS) as PartName[]).slice(0, -1);
 
 /** Measures the selected parts. */
 export async function bench(options: BenchOptions): Promise<Bar[]> {
   const plan = planOf(options);
-  const parts: IngestPart[] = [];
-  for (const name of partsOf(options)) {
-    const measurePart = PARTS[name];
-    if (measurePart !== undefined) parts.push(await measurePart(plan));
-  }
+  const parts: BenchPart[] = [];
+  for (const name of partsOf(options)) parts.push(await PARTS[name](plan));
   print(table(LOAD_HEAD, parts.flatMap(({ rows }) => rows)));
   return parts.flatMap(({ bars }) => bars);
 }
 
 /** Returns rounds, seconds and connections of each part. */
-export function planOf({ folder, quick, rounds, seconds }: BenchOptions): IngestPlan {
+export function planOf({ folder, quick, rounds, seconds }: BenchOptions): LoadPlan {
   const usual = quick ? 1 : 3;
   return {
     folder,
@@ -62,13 +67,12 @@ export function planOf({ folder, quick, rounds, seconds }: BenchOptions): Ingest
 }
 
 /** Returns the names of the selected parts. */
-export function partsOf({ only, quick }: BenchOptions): readonly string[] {
-  const unknown = only.find((name) => !Object.hasOwn(PARTS, name));
-  if (unknown !== undefined) {
-    throw new UsageError(`Unknown part "${unknown}" of ingest: --help lists the parts`);
-  }
-  if (only.length > 0) return only;
-  return quick ? QUICK : USUAL;
+export function partsOf({ only, quick }: BenchOptions): readonly PartName[] {
+  if (only.length === 0) return quick ? QUICK : USUAL;
+  return only.map((name) => {
+    if (Object.hasOwn(PARTS, name)) return name as PartName;
+    throw new UsageError(`Unknown part "${name}" of ingest: --help lists the parts`);
+  });
 }
 
 /**
@@ -85,8 +89,8 @@ const CALL_BARS: Readonly<
 };
 
 async function measureCalls(
-  { folder, rounds, seconds, connections }: IngestPlan,
-): Promise<IngestPart> {
+  { folder, rounds, seconds, connections }: LoadPlan,
+): Promise<BenchPart> {
   await using stack = new AsyncDisposableStack();
   const start = async (kind: SideKind) => stack.use(await startSide(kind, `${folder}/${kind}.kv`));
   const sides = {
@@ -133,7 +137,7 @@ const WRITES: readonly Call[] = ["open", "events", "finish", "heartbeat"];
 const FSYNCS_PER_WRITE_MAX = 0.05;
 
 /** Counts syncs with strace in a separate run: stopping a server at each sync slows it down. */
-async function measureFsyncs({ folder, connections }: IngestPlan): Promise<IngestPart> {
+async function measureFsyncs({ folder, connections }: LoadPlan): Promise<BenchPart> {
   const counts = new Map<string, number>();
   if (Deno.build.os !== "linux" || !await isInstalled("strace", "-V")) {
     say("fsyncs: not counted: strace is not installed");
@@ -179,7 +183,7 @@ const TEAMS = 1_000;
 const HALF_P99_MS_MAX = 10;
 
 /** Measures opens with retries, of many teams, and at half of the maximum rate. */
-async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise<IngestPart> {
+async function measureVariants({ folder, rounds, seconds }: LoadPlan): Promise<BenchPart> {
   await using side = await startSide("workless", `${folder}/variants.kv`, { teams: TEAMS });
   const load: Load = { call: "open", connections: 64, seconds };
   const { plain, retries, teams } = await inTurn("variants", rounds, {
@@ -188,7 +192,7 @@ async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise
     teams: () => measure(side, { ...load, teams: TEAMS }),
   });
   const top = median(plain.map(({ requestsPerSecond }) => requestsPerSecond));
-  const halfLoad = await loadAt(side, load, top / 2);
+  const halfLoad = await loadAt(load, top / 2, (load) => measure(side, load));
   const { half } = await inTurn("half of the top rate", rounds, {
     half: () => measure(side, halfLoad),
   });
@@ -202,33 +206,16 @@ async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise
     bars: [
       atLeast("5 % retries ÷ none", 0.9, rateRatios(retries, plain)),
       atLeast("1,000 teams ÷ one team", 0.8, rateRatios(teams, plain)),
-      {
-        name: "p99 at half of the top rate",
-        bar: `< ${HALF_P99_MS_MAX} ms`,
-        measured: `${number(p99Ms, 1)} ms`,
-        met: p99Ms < HALF_P99_MS_MAX,
-      },
+      belowMs("p99 at half of the top rate", HALF_P99_MS_MAX, p99Ms),
     ],
   };
-}
-
-/** Returns a load of about the given rate; two short measurements find its pause. */
-async function loadAt(side: Side, load: Load, rate: number): Promise<Load> {
-  const { connections } = load;
-  // At twice the rate without a pause, a request takes this long.
-  let pauseMs = connections / (2 * rate) * 1000;
-  for (let attempt = 0; attempt < 2; attempt++) {
-    const { requestsPerSecond } = await measure(side, { ...load, seconds: 1, pauseMs });
-    pauseMs = nextPause(pauseMs, connections, requestsPerSecond, rate);
-  }
-  return { ...load, pauseMs };
 }
 
 /** Seconds of the memory measurement: long compared with the warm-up. */
 const MEMORY_SECONDS = 60;
 
 /** Measures opens for a long time and samples the memory each second. */
-async function measureMemory({ folder }: IngestPlan): Promise<IngestPart> {
+async function measureMemory({ folder }: LoadPlan): Promise<BenchPart> {
   say(`memory: ${MEMORY_SECONDS} s of opens …`);
   await using side = await startSide("ours", `${folder}/memory.kv`);
   const load: Load = { call: "open", connections: 64, seconds: MEMORY_SECONDS };
@@ -266,7 +253,7 @@ export function memoryBar(rssMb: readonly number[]): Bar {
 const STORED_RUNS = 1_000_000;
 
 /** Measures opens on a file with many stored runs, against an empty file. */
-async function measureGrowth({ folder, rounds, seconds }: IngestPlan): Promise<IngestPart> {
+async function measureGrowth({ folder, rounds, seconds }: LoadPlan): Promise<BenchPart> {
   const file = `${folder}/growth.kv`;
   await fillLedger(file, STORED_RUNS);
   const load: Load = { call: "open", connections: 64, seconds };

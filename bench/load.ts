@@ -25,6 +25,15 @@ export interface Load {
   readonly pauseMs?: number;
 }
 
+/** Rounds, seconds and connections of each part of a benchmark. */
+export interface LoadPlan {
+  readonly folder: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: readonly number[];
+}
+
+/** Counts and latencies that wrk reports. */
 export interface WrkResult {
   /** Successful requests. */
   readonly answered: number;
@@ -150,6 +159,25 @@ export function parseWrk(output: string): WrkResult {
     p99Ms: p99Us / 1000,
     failures: refused + lost,
   };
+}
+
+/**
+ * Returns a load of about the given rate; two short measurements of the rate find its pause.
+ *
+ * @param send sends the load and returns its rate
+ */
+export async function loadAt(
+  load: Load,
+  rate: number,
+  send: (load: Load) => Promise<WrkResult>,
+): Promise<Load> {
+  const { connections } = load;
+  let pauseMs = 1000 * connections / rate;
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const { requestsPerSecond } = await send({ ...load, seconds: 1, pauseMs });
+    pauseMs = nextPause(pauseMs, connections, requestsPerSecond, rate);
+  }
+  return { ...load, pauseMs };
 }
 
 /** Estimates the pause for a rate, from the rate that another pause achieved. */

@@ -1,48 +1,108 @@
 /** `deno task bench`: measures the service and compares it with the bars of docs/PERFORMANCE.md. */
-import { processIo, runTool, UsageError } from "../tools/command.ts";
-import { type Bench, type BenchName, parseBench } from "./options.ts";
+import { type Io, parseOptions, processIo, runTool, UsageError } from "../tools/command.ts";
 import { describeMachine, endAll, isInstalled } from "./process.ts";
-import { barTable, print } from "./report.ts";
+import { barTable, type Bench, type BenchOptions, print } from "./report.ts";
 
-/** Imports one benchmark, so that it does not load the others. */
-const LOADED: Readonly<Record<BenchName, () => Promise<{ readonly bench: Bench }>>> = {
-  ingest: () => import("./ingest.ts"),
-  cpu: () => import("./cpu.ts"),
-  runs: () => import("./runs.ts"),
-  pages: () => import("./pages.ts"),
-  live: () => import("./live.ts"),
-  exports: () => import("./exports.ts"),
-  sweep: () => import("./sweep.ts"),
+/** All benchmarks by name; each is imported alone. */
+export const BENCHES: Readonly<Record<string, { summary: string; load: () => Promise<Bench> }>> = {
+  ingest: {
+    summary: "ingest calls as ratios: --quick, --only=calls,fsyncs,variants,memory,pipeline,growth",
+    load: async () => (await import("./ingest.ts")).bench,
+  },
+  cpu: {
+    summary: "CPU microseconds a call against another checkout: cpu CHECKOUT --runs=3000",
+    load: async () => (await import("./cpu.ts")).bench,
+  },
+  runs: {
+    summary: "pages of the list of runs by filter, over --runs=1000000",
+    load: async () => (await import("./pages.ts")).benchRuns,
+  },
+  pages: {
+    summary: "pages of the dashboard, over --runs=1000000",
+    load: async () => (await import("./pages.ts")).benchPages,
+  },
 };
+
+const HELP = [
+  "deno task bench [NAME] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE] [--only=PART,…] [--quick]",
+  ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`),
+  "  --rounds, --seconds   number and length of the measurements",
+  "  --file=FILE           for runs and pages: a ledger that is filled once and kept",
+  "Exit codes: 0 all bars are met, 1 one is missed, 2 invalid command line, or wrk is not installed.",
+];
 
 /** Exit code of a process that SIGINT ended. */
 const INTERRUPTED = 130;
 
-async function main(args: readonly string[]): Promise<number> {
-  const io = processIo();
-  return await runTool(io, async () => {
-    const parsed = parseBench(args, io);
-    if (parsed === null) return 0;
-    if (!await isInstalled("wrk", "--version")) {
-      throw new UsageError("wrk is not installed: apt install wrk, or brew install wrk");
-    }
-    const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-    let cleaned: Promise<void> | null = null;
-    // Runs once: ending a child process also ends the measurement, which then cleans up.
-    const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(INTERRUPTED)));
-    }
-    try {
-      print(`${await describeMachine(folder)}\n`);
-      const { bench } = await LOADED[parsed.name]();
-      const bars = await bench({ ...parsed.options, folder });
-      if (bars.length > 0) print(`\n${barTable(bars)}`);
-      return bars.some(({ met }) => met === false) ? 1 : 0;
-    } finally {
-      await cleanUp();
-    }
+/** Parses a command line; null if it only asks for help. */
+export function parseBench(
+  args: readonly string[],
+  io: Io,
+): { readonly name: string; readonly options: Omit<BenchOptions, "folder"> } | null {
+  const { values, positionals } = parseOptions({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      runs: { type: "string" },
+      file: { type: "string" },
+      only: { type: "string", default: "" },
+      quick: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
   });
+  if (values.help) {
+    HELP.forEach((line) => io.out(line));
+    return null;
+  }
+  const [name = "ingest", ...rest] = positionals;
+  if (!Object.hasOwn(BENCHES, name)) {
+    throw new UsageError(`Unknown benchmark "${name}": --help lists the benchmarks`);
+  }
+  const options = {
+    rounds: countOf("rounds", values.rounds),
+    seconds: countOf("seconds", values.seconds),
+    runs: countOf("runs", values.runs),
+    file: values.file,
+    only: values.only.split(",").filter((part) => part !== ""),
+    quick: values.quick,
+    rest,
+  };
+  return { name, options };
 }
 
-Deno.exit(await main(Deno.args));
+function countOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} takes a number above 0: got ${text}`);
+}
+
+async function main(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseBench(args, io);
+  if (parsed === null) return 0;
+  if (!await isInstalled("wrk", "--version")) {
+    throw new UsageError("wrk is not installed: apt install wrk, or brew install wrk");
+  }
+  const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
+  let cleaned: Promise<void> | null = null;
+  // Runs once: ending a child process also ends the measurement, which then cleans up.
+  const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(INTERRUPTED)));
+  }
+  try {
+    print(`${await describeMachine(folder)}\n`);
+    const bench = await BENCHES[parsed.name]?.load();
+    const bars = await bench?.({ ...parsed.options, folder }) ?? [];
+    if (bars.length > 0) print(`\n${barTable(bars)}`);
+    return bars.some(({ met }) => met === false) ? 1 : 0;
+  } finally {
+    await cleanUp();
+  }
+}
+
+if (import.meta.main) {
+  const io = processIo();
+  Deno.exit(await runTool(io, () => main(Deno.args, io)));
+}

@@ -2,21 +2,21 @@
  * Measures the worker: the time until a run's cost is final at 1,000 finishes a second, and the
  * throughput that the worker takes from the ingest.
  */
-import { uuid7Hex } from "../domain/core/ids.ts";
 import { number } from "../tools/table.ts";
-import type { IngestPart, IngestPlan } from "./options.ts";
+import { newId } from "./fill.ts";
 import {
   inTurn,
   type Load,
+  loadAt,
+  type LoadPlan,
   loadRow,
   measure,
   type Measured,
-  nextPause,
   rateRatios,
   wrk,
 } from "./load.ts";
 import { untilIdle } from "./process.ts";
-import { atLeast, say } from "./report.ts";
+import { atLeast, type BenchPart, say } from "./report.ts";
 import { type Side, startSide } from "./sides.ts";
 import { median } from "./stats.ts";
 import { keyOf } from "./service.ts";
@@ -30,16 +30,20 @@ const IDLE_LIMIT_MS = 120_000;
 const INGEST_RATIO_MIN = 0.8;
 const LAG_MS_MAX = 1_000;
 
+/** Compares opens at full speed with and without the worker, while runs finish at their rate. */
 export async function measurePipeline(
-  { folder, rounds, seconds }: IngestPlan,
-): Promise<IngestPart> {
+  { folder, rounds, seconds }: LoadPlan,
+): Promise<BenchPart> {
   say("pipeline: starting the servers …");
   await using ours = await startSide("ours", `${folder}/worker.kv`);
   await using workless = await startSide("workless", `${folder}/workless.kv`);
-  const pauseMs = await findPause(workless);
+  const life = await loadAt(LIFE, 2 * FINISHES_PER_SECOND, async (load) => {
+    const [sent] = await Promise.all([wrk(workless.url, load), measure(workless, INGEST)]);
+    return sent;
+  });
   const results = await inTurn("pipeline", rounds, {
-    ours: () => loadSide(ours, seconds, pauseMs),
-    workless: () => loadSide(workless, seconds, pauseMs),
+    ours: () => loadSide(ours, { ...life, seconds }),
+    workless: () => loadSide(workless, { ...life, seconds }),
   });
   const ingest = results.ours.map((loaded) => loaded.ingest);
   const ratios = rateRatios(ingest, results.workless.map((loaded) => loaded.ingest));
@@ -73,30 +77,17 @@ interface Loaded {
 }
 
 /** Loads a server with opens at full speed, finishes at their rate, and probes. */
-async function loadSide(side: Side, seconds: number, pauseMs: number): Promise<Loaded> {
+async function loadSide(side: Side, life: Load): Promise<Loaded> {
+  const { seconds } = life;
   // Without a worker, no cost becomes final.
   const probing = side.kind === "ours" ? probe(side.url, seconds * 1000) : Promise.resolve([]);
-  const [ingest, life, lagsMs] = await Promise.all([
+  const [ingest, lived, lagsMs] = await Promise.all([
     measure(side, { ...INGEST, seconds }),
-    wrk(side.url, { ...LIFE, seconds, pauseMs }),
+    wrk(side.url, life),
     probing,
   ]);
   await untilIdle(side.pid, IDLE_LIMIT_MS);
-  return { ingest, finishes: life.requestsPerSecond / 2, lagsMs };
-}
-
-/** Finds the pause for the wanted rate of finishes, while opens run at full speed. */
-async function findPause(side: Side): Promise<number> {
-  const wanted = 2 * FINISHES_PER_SECOND;
-  let pauseMs = 1000 * LIFE.connections / wanted;
-  for (let attempt = 0; attempt < 2; attempt++) {
-    const [, life] = await Promise.all([
-      measure(side, INGEST),
-      wrk(side.url, { ...LIFE, pauseMs }),
-    ]);
-    pauseMs = nextPause(pauseMs, LIFE.connections, life.requestsPerSecond, wanted);
-  }
-  return pauseMs;
+  return { ingest, finishes: lived.requestsPerSecond / 2, lagsMs };
 }
 
 /** Sends runs and measures how long each takes to have its final cost. */
@@ -112,7 +103,7 @@ async function probe(url: string, ms: number): Promise<number[]> {
 
 async function lagOf(url: string): Promise<number> {
   const now = new Date();
-  const id = `run_eu_${uuid7Hex(now.getTime(), crypto.getRandomValues(new Uint8Array(10)))}`;
+  const id = newId("run", now.getTime());
   const headers = { Authorization: `Bearer ${keyOf(1)}` };
   const send = async (path: string, body?: unknown) => {
     const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };

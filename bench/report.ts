@@ -16,6 +16,32 @@ export function print(text: string): void {
   while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
 }
 
+/** Options of a benchmark; absent options have a default of the benchmark. */
+export interface BenchOptions {
+  /** Folder for files; removed at the end. */
+  readonly folder: string;
+  readonly rounds?: number | undefined;
+  readonly seconds?: number | undefined;
+  /** Runs stored before, or sent in each round. */
+  readonly runs?: number | undefined;
+  /** Ledger that is filled once and kept. */
+  readonly file?: string | undefined;
+  /** Selected parts of the benchmark; all when empty. */
+  readonly only: readonly string[];
+  readonly quick: boolean;
+  /** Further arguments, such as another checkout. */
+  readonly rest: readonly string[];
+}
+
+/** Measures, prints tables and returns bars. */
+export type Bench = (options: BenchOptions) => Promise<readonly Bar[]>;
+
+/** Results of one part of a benchmark. */
+export interface BenchPart {
+  readonly rows: readonly string[][];
+  readonly bars: readonly Bar[];
+}
+
 /** A bar for a measurement; `met` is null if nothing was measured. */
 export interface Bar {
   readonly name: string;
@@ -31,6 +57,11 @@ export function atLeast(name: string, limit: number, ratios: readonly number[]):
   const [middle, low, high] = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
   const range = ratios.length > 1 ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
   return { name, bar, measured: `${number(middle, 2)}${range}`, met: middle >= limit };
+}
+
+/** Builds a bar for milliseconds. */
+export function belowMs(name: string, limitMs: number, ms: number): Bar {
+  return { name, bar: `< ${limitMs} ms`, measured: `${number(ms, 1)} ms`, met: ms < limitMs };
 }
 
 /** Formats all bars as a table. */

@@ -2,7 +2,6 @@
  * Runs the service under load, as a separate process, over one of these stores:
  *
  * - `ours`: the ledger on disk as in production;
- * - `sweeping`: the same during the nightly sweep;
  * - `workless`: the first without the worker;
  * - `alone`: that with one commit for each write;
  * - `nothing`: stores nothing, which shows the cost of everything else.
@@ -19,8 +18,7 @@ import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
 import { LineLog } from "../app/request_log.ts";
 import { serve } from "../app/server.ts";
-import type { SideKind } from "./options.ts";
-import { createBenchService, createTeams } from "./service.ts";
+import { createBenchService, createTeams, type SideKind } from "./service.ts";
 
 /** Limits that allow one write for each commit. */
 const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
@@ -46,13 +44,12 @@ const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
 const store = await openStore(file, new Memory(), kind === "alone" ? ALONE : undefined);
 await createTeams(store, Number(teams));
-const hasWorker = kind === "ours" || kind === "sweeping";
+const hasWorker = kind === "ours";
 const runs = kind === "nothing" ? keepNothing : runStoreOf(store);
 const service = createBenchService(store, {
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
   parts: hasWorker ? {} : { runs },
 });
 if (hasWorker) service.start();
-if (kind === "sweeping") service.sweep.start();
 const server = serve(service.app.fetch, "127.0.0.1", 0);
 Deno.stderr.writeSync(new TextEncoder().encode(`${server.url}\n`));

@@ -4,11 +4,13 @@
  */
 import { TIMERS } from "../kv/base/deadline.ts";
 import { createService, type Service, type ServiceOptions } from "../app/compose.ts";
-import type { TeamId } from "../domain/core/ids.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { createCredentialStore, ensureFirstTeam, insertTeam } from "../kv/teams/credentials.ts";
-import { keys } from "../kv/base/keys.ts";
-import { getMany, type Store } from "../kv/store.ts";
+import type { Team } from "../domain/teams/team.ts";
+import type { Store } from "../kv/store.ts";
+
+/** Kind of a server's store; see `server.ts`. */
+export type SideKind = "ours" | "workless" | "alone" | "nothing";
 
 const REGION = "eu";
 const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
@@ -45,17 +47,11 @@ function hexOf(n: number): string {
   return n.toString(16).padStart(32, "0");
 }
 
-/** Returns the id of team number 1. */
-export async function firstTeamOf(store: Store): Promise<TeamId> {
-  const [entry] = await getMany(store, [keys.firstTeam()]);
-  return entry?.value as TeamId;
-}
-
 /**
- * Creates teams 1 to `count` without a request rate. If the file already has teams, `count` must be
- * 1, and the team keeps its plan.
+ * Creates teams 1 to `count` without a request rate, and returns the first. If the file already has
+ * teams, `count` must be 1.
  */
-export async function createTeams(store: Store, count: number): Promise<void> {
+export async function createTeams(store: Store, count: number): Promise<Team> {
   let secret: Uint8Array | null = null;
   const environment = {
     ...ENVIRONMENT,
@@ -64,13 +60,13 @@ export async function createTeams(store: Store, count: number): Promise<void> {
   };
   const options = { region: REGION, refusedSecret: null } as const;
   const credentials = createCredentialStore(store, environment, options);
-  const tier = await firstTeamOf(store) ? null : "enterprise";
-  const first = { region: REGION, key: keyOf(1), tier } as const;
-  await ensureFirstTeam(store, credentials, environment, first);
+  const first = { region: REGION, key: keyOf(1), tier: "enterprise" } as const;
+  const { team: firstTeam } = await ensureFirstTeam(store, environment, first);
   for (let n = 2; n <= count; n++) {
     const team = await insertTeam(store, "enterprise");
     secret = Uint8Array.fromHex(hexOf(n));
     const created = await credentials.create(team, SPEC, "bench");
     if (created.secret !== keyOf(n)) throw new Error(`Team ${n} got another key than is sent`);
   }
+  return firstTeam;
 }

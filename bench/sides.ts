@@ -1,5 +1,6 @@
 /** Servers under load, each in a separate process. */
-import type { SideKind } from "./options.ts";
+
+import type { SideKind } from "./service.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
 
 /** A running server. Use it with `await using`. */

@@ -118,6 +118,16 @@ export class Loop {
   }
 }
 
+/**
+ * Waits for all promises even if one fails, so that work in progress ends before its loop rests or
+ * stops.
+ */
+export async function allDone(work: readonly Promise<void>[]): Promise<void> {
+  const ends = await Promise.allSettled(work);
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
 /** Returns the log line of a job; an error is logged with its stack. */
 export function jobLine(
   nowMs: number,

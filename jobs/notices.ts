@@ -20,7 +20,7 @@ import { noticeText, percentsReached } from "../domain/teams/quota.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
-import { jobLine, Loop } from "./loop.ts";
+import { allDone, jobLine, Loop } from "./loop.ts";
 
 export interface NoticeDeps {
   readonly store: NoticeStore;
@@ -140,9 +140,7 @@ export class NoticeJob {
     const due = (await store.open()).filter(({ notice }) => notice.dueMs <= now());
     for (let at = 0; at < due.length && !this.#loop.isStopped; at += SENDS_AT_ONCE_MAX) {
       const batch = due.slice(at, at + SENDS_AT_ONCE_MAX);
-      const ends = await Promise.allSettled(batch.map((stored) => this.#attempt(stored)));
-      const failed = ends.find((end) => end.status === "rejected");
-      if (failed !== undefined) throw failed.reason;
+      await allDone(batch.map((stored) => this.#attempt(stored)));
     }
   }
 

@@ -8,13 +8,12 @@
  * clock in the store, which follows the machine's clock by one bounded step per sweep. The gap
  * between sweeps is measured in process time, which no clock change affects.
  */
+import { addCounts, isZero } from "../domain/core/sums.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { RETENTION_CLASSES, type RetentionClass } from "../domain/retention/retention.ts";
 import {
-  addSwept,
   EMPTY_SWEEP,
-  isEmptySweep,
   isSweepDue,
   nextSweepClock,
   nightOf,
@@ -224,7 +223,7 @@ export class SweepJob {
     let stored: ReadReport | null = started;
     const save = async (report: SweepReport) => {
       stored = stored && await store.tell(stored, report);
-      const isQuiet = this.#deps.quiet && isEmptySweep(report.counts);
+      const isQuiet = this.#deps.quiet && isZero(report.counts);
       if (stored !== null && !isQuiet) this.#log(report);
       return stored !== null;
     };
@@ -234,7 +233,7 @@ export class SweepJob {
     for await (const team of store.teams()) {
       for await (const step of this.#paced(sweepTeam(store, team, clockAt, false))) {
         this.#deps.onStep?.(step);
-        report = { ...report, counts: addSwept(report.counts, step.counts) };
+        report = { ...report, counts: addCounts(report.counts, step.counts) };
         if (now() - report.toldAt < REPORT_MS) continue;
         report = { ...report, toldAt: now() };
         if (!await save(report)) return null;

@@ -17,7 +17,7 @@ import {
   type RunnableStage,
   type StageTask,
 } from "../domain/runs/processing.ts";
-import { jobLine, Loop } from "./loop.ts";
+import { allDone, jobLine, Loop } from "./loop.ts";
 
 /** A long task in the store that advances step by step until it is done. */
 export interface Job {
@@ -247,22 +247,20 @@ export class Worker {
 
   async #runStage(task: StageTask): Promise<void> {
     const { store } = this.#deps;
+    const what = `Stage ${task.stage?.stage} of a run of team ${task.team}`;
     try {
       let failure: unknown = null;
       try {
         await this.#work(task);
       } catch (error) {
         if (isOfStore(error)) throw error;
-        this.#logFailure(`Stage ${task.stage?.stage} of a run of team ${task.team} failed`, error);
+        this.#logFailure(`${what} failed`, error);
         failure = error ?? new Error("Failed without a reason");
       }
       await store.completeStage(task, failure);
     } catch (error) {
       await this.#throwIfOfStore(error);
-      this.#logFailure(
-        `Stage ${task.stage?.stage} of a run of team ${task.team} is postponed`,
-        error,
-      );
+      this.#logFailure(`${what} is postponed`, error);
       store.putOffStage(task);
     }
   }
@@ -288,14 +286,4 @@ export class Worker {
   #logFailure(what: string, error: unknown): void {
     this.#deps.log(jobLine(this.#deps.now(), { worker: what }, error));
   }
-}
-
-/**
- * Waits for all promises even if one fails, so that work in progress ends before the worker rests
- * or stops.
- */
-async function allDone(work: readonly Promise<void>[]): Promise<void> {
-  const ends = await Promise.allSettled(work);
-  const failed = ends.find((end) => end.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
 }

@@ -6,21 +6,12 @@
 import type { TeamId } from "../domain/core/ids.ts";
 import type { Problem } from "../domain/core/errors.ts";
 import type { TeamJob } from "../domain/core/jobs.ts";
+import { type JobType, keys } from "./base/keys.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { LOST, untilCommitted } from "./base/retry.ts";
 import { JobTurns } from "./job_turns.ts";
 import { getEntry, getValue, type Store } from "./store.ts";
 import type { Write } from "./writer/write.ts";
-
-/** Keys of one type of job. */
-export interface JobKeys {
-  /** Changes with every new job of a team; also the prefix of all its jobs. */
-  all(team: TeamId): Deno.KvKey;
-  job(team: TeamId, id: string): Deno.KvKey;
-  /** Prefix of all active jobs. */
-  active(): Deno.KvKey;
-  activeJob(team: TeamId, id: string): Deno.KvKey;
-}
 
 /** Waits until the runs stored before a job are in the indexes. */
 export interface JobWaits {
@@ -37,7 +28,7 @@ export type JobDecision<Job> =
 /** Jobs of one type, of all teams. */
 export abstract class JobQueue<Job extends TeamJob> {
   readonly #store: Store;
-  readonly #keys: JobKeys;
+  readonly #type: JobType;
   readonly #waits: JobWaits;
   readonly #turns: JobTurns;
   readonly #locks = new KeyedMutex();
@@ -45,11 +36,16 @@ export abstract class JobQueue<Job extends TeamJob> {
   readonly #waiting = new Map<string, Set<(job: Job) => void>>();
 
   /** Creates a queue; `now` returns unix milliseconds. */
-  constructor(store: Store, keys: JobKeys, waits: JobWaits, now: () => number) {
+  constructor(store: Store, type: JobType, waits: JobWaits, now: () => number) {
     this.#store = store;
-    this.#keys = keys;
+    this.#type = type;
     this.#waits = waits;
-    this.#turns = new JobTurns(store, keys.active(), now, (team, id) => this.#step(team, id));
+    this.#turns = new JobTurns(
+      store,
+      keys.activeJobs(type),
+      now,
+      (team, id) => this.#step(team, id),
+    );
   }
 
   /** Runs one step of a job that need not wait; returns the stored job, or null if not stored. */
@@ -67,7 +63,7 @@ export abstract class JobQueue<Job extends TeamJob> {
 
   /** Reads a job of a team; null if the team has none with that id. */
   get(team: { readonly id: TeamId }, id: string): Promise<Job | null> {
-    return getValue<Job>(this.#store, this.#keys.job(team.id, id));
+    return getValue<Job>(this.#store, keys.job(this.#type, team.id, id));
   }
 
   /** Returns the job once it is done, or in its current state after `ms` milliseconds. */
@@ -102,7 +98,7 @@ export abstract class JobQueue<Job extends TeamJob> {
   }
 
   async #tryToAdd(team: TeamId, decide: () => Promise<JobDecision<Job>>) {
-    const version = await getEntry(this.#store, this.#keys.all(team));
+    const version = await getEntry(this.#store, keys.jobs(this.#type, team));
     const decision = await decide();
     if (decision.kind !== "stored") return decision;
     const { job, rows } = decision;
@@ -111,8 +107,8 @@ export abstract class JobQueue<Job extends TeamJob> {
       checks: [version],
       sets: [
         { key: version.key, value: true },
-        { key: this.#keys.job(team, job.id), value: job },
-        { key: this.#keys.activeJob(team, job.id), value: true },
+        { key: keys.job(this.#type, team, job.id), value: job },
+        { key: keys.activeJob(this.#type, team, job.id), value: true },
         ...rows.sets ?? [],
       ],
       deletes: rows.deletes ?? [],
@@ -121,10 +117,10 @@ export abstract class JobQueue<Job extends TeamJob> {
   }
 
   async #step(team: TeamId, id: string): Promise<boolean> {
-    const entry = await getEntry(this.#store, this.#keys.job(team, id));
+    const entry = await getEntry(this.#store, keys.job(this.#type, team, id));
     const job = entry.value as Job | null;
     if (job === null || job.state === "done") {
-      await this.#store.writer.commit({ deletes: [this.#keys.activeJob(team, id)] });
+      await this.#store.writer.commit({ deletes: [keys.activeJob(this.#type, team, id)] });
       return true;
     }
     if (job.state === "waiting") {

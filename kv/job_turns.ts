@@ -9,9 +9,8 @@
 import type { TeamId } from "../domain/core/ids.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX } from "../domain/core/jobs.ts";
-import { isAlive } from "./alive.ts";
 import { PutOff } from "./base/retry_later.ts";
-import { listRows, type Store } from "./store.ts";
+import { isAlive, listRows, type Store } from "./store.ts";
 
 /** Teams visited per call while none of their jobs can progress: each visit costs some reads. */
 const VISITS_MAX = 10;

@@ -76,7 +76,12 @@ export async function inspect(location: string, path: string): Promise<void> {
     throw refusal(location, error);
   });
   if (info === null || info.size === 0) await refuseLeftovers(location, path);
-  if (info === null) return await createFile(location, path);
+  if (info === null) {
+    // The database gives its log the same mode.
+    return await createPrivate(path).catch((error) => {
+      throw refusal(location, error);
+    });
+  }
   if (info.isDirectory) throw refusal(location, new Error("it is a folder"));
   // Root may write to any file; a file without any write bit must stay unchanged.
   if (((info.mode ?? 0o200) & 0o222) === 0) {
@@ -110,15 +115,6 @@ async function refuseLeftovers(location: string, path: string): Promise<void> {
       `${location} is missing, but ${leftover} exists: put the ledger back, or restore a backup ` +
         "with deno task restore",
     );
-  }
-}
-
-/** Creates the file; the database gives its log the same mode. */
-async function createFile(location: string, path: string): Promise<void> {
-  try {
-    await createPrivate(path);
-  } catch (error) {
-    throw refusal(location, error);
   }
 }
 

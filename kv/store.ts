@@ -5,55 +5,37 @@
  */
 import type { Deadlines } from "../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import type { Memory } from "../domain/core/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
 import type { FileBytes } from "./base/files.ts";
-import type { WorkerSignal } from "./writer/signal.ts";
 import { keys } from "./base/keys.ts";
-import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
+import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { Reads } from "./base/reads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
-import { createWriter, type Writer } from "./writer/writer.ts";
+import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
 import type { Write } from "./writer/write.ts";
 
 export { newRowName } from "./base/names.ts";
 
-/** Shared base of all stores in `kv/`. */
-export interface Store {
-  /** Handle for reads; on a separate handle, reads never queue behind commits. */
-  readonly reader: Deno.Kv;
-  readonly writer: Writer;
-  /** Limits of one write. */
-  readonly limits: BackEnd;
+/** Dependencies of a store. */
+export interface StoreDeps extends WriterDeps {
   /** Deadlines of callers. */
   readonly deadlines: Deadlines;
-  /** Signals the worker when runs become pending. */
-  readonly workerSignal: WorkerSignal;
-  /** Returns whether the ledger's files are still in place. */
-  readonly inPlace: () => boolean;
   /** Returns the sizes of the ledger's files; null if it has none. */
   readonly fileBytes: () => FileBytes | null;
+}
+
+/** Shared base of all stores in `kv/`. */
+export interface Store extends Omit<StoreDeps, "kv"> {
+  readonly writer: Writer;
   /** Locks for adding events to a run and deleting them, by the run's pending name. */
   readonly runLocks: KeyedMutex;
   /** Slots for request reads. */
   readonly reads: Reads;
-  /** Memory budget of caches and queues. */
-  readonly memory: Memory;
-}
-
-/** Dependencies of a store. */
-export interface StoreDeps
-  extends
-    Pick<Store, "limits" | "deadlines" | "workerSignal" | "inPlace" | "fileBytes" | "memory"> {
-  /** Handle for writes. */
-  readonly kv: Deno.Kv;
-  /** Handle for reads; it sees the commits of `kv`. */
-  readonly reader: Deno.Kv;
 }
 
 /** Builds a store over open handles. */
@@ -61,7 +43,7 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
   const { deadlines } = deps;
   return {
     ...deps,
-    writer: createWriter({ kv, ...deps }),
+    writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
     reads: new Reads(deadlines),
   };
@@ -84,8 +66,7 @@ export async function getMany(
 
 /** Reads the entry at a key. */
 export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>> {
-  const [entry] = await getMany(store, [key]);
-  return entry ?? { key, value: null, versionstamp: null };
+  return (await getMany(store, [key]))[0]!;
 }
 
 /** Reads the value at a key; null if there is none. */
@@ -125,6 +106,20 @@ export async function isReady(store: Store): Promise<boolean> {
   if (!store.inPlace()) return false;
   try {
     await inTime(getMany(store, [keys.firstTeam()]), store.deadlines);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A key that never exists: deleting it is a write without an effect. */
+const NOTHING = keys.pending("open", "");
+
+/** Returns whether the store reads and writes; if so, a failure is a job's own. */
+export async function isAlive(store: Store): Promise<boolean> {
+  try {
+    await getMany(store, [keys.firstTeam()]);
+    await store.writer.commit({ deletes: [NOTHING] });
     return true;
   } catch {
     return false;

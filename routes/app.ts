@@ -9,16 +9,13 @@ import { SHUTTING_DOWN } from "./api/service/service.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
 import { Admission } from "./http/admission.ts";
 import { answerText, fail } from "./http/answer.ts";
-import { authorize } from "./http/authorize.ts";
+import { authorize } from "./http/access.ts";
 import { readJsonBody } from "./http/body.ts";
 import { compressed } from "./http/compress.ts";
 import type { AppDeps, Env, Guard, Handle, RequestContext, RouteRule } from "./http/context.ts";
 import { credentialAuth } from "./http/credential.ts";
-import { createDispatch } from "./http/dispatch.ts";
-import { HeadAnswers } from "./http/head.ts";
-import { requireHost } from "./http/host.ts";
-import { pathOf, requirePath } from "./http/path.ts";
-import { requireQuery } from "./http/query_names.ts";
+import { createDispatch, withHeadAnswer } from "./http/dispatch.ts";
+import { pathOf, requireHost, requirePath, requireQuery } from "./http/target.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./http/rate.ts";
 import type { Endpoint } from "./openapi/describe.ts";
 
@@ -26,8 +23,7 @@ import type { Endpoint } from "./openapi/describe.ts";
 export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>({ getPath: pathOf });
   const admission = new Admission(deps);
-  const heads = new HeadAnswers();
-  const dispatch = createDispatch(deps, admission, heads);
+  const dispatch = createDispatch(deps, admission);
   const handlerDeps = { ...deps, admission, openapiText };
   const dashboard = createDashboard(handlerDeps);
   const mount = (route: RouteRule, guards: readonly Guard[], handler: Handle) => {
@@ -45,7 +41,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const { fetch } = app;
   app.fetch = (request, ...rest) => {
     const response = fetch(request, ...rest);
-    return request.method === "HEAD" ? heads.replace(request, response) : response;
+    return request.method === "HEAD" ? withHeadAnswer(request, response) : response;
   };
   return app;
 }

@@ -17,18 +17,18 @@ const HELP = [
   "Copies a snapshot of a ledger into a new file and checks the copy. Services keep running.",
 ];
 
-/** Result of a copy. */
-interface Copied {
-  readonly bytes: number;
-  /** Lines to print. */
-  readonly lines: readonly string[];
-}
-
-/** Copies from or to `file`. */
-type Copy = (file: string, location: string, watch: CopyWatch) => Promise<Copied>;
+/** Copies from or to `file`; returns its size, and lines to print. */
+type Copy = (
+  file: string,
+  location: string,
+  watch: CopyWatch,
+) => Promise<{ readonly bytes: number; readonly lines: readonly string[] }>;
 
 /** Minimum pages to draw progress: a ledger of less than 64 MB is copied too quickly. */
 const PROGRESS_PAGES_MIN = 16_000;
+
+/** Signals that cancel the copy, so that no partial file stays. */
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 const EXIT_HELP =
   "Exit codes: 0 copied, 1 not copied, 2 invalid command line, 3 ledger missing or in use.";
@@ -46,15 +46,37 @@ export function runCopy(
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw new UsageError("Name one FILE: see --help");
     const startedMs = performance.now();
-    using progress = new ShownProgress(io);
-    using signals = new StopSignals();
-    const { onPages, onCopied } = progress;
-    const watch = { onPages, onCopied, signal: signals.signal };
-    const { bytes, lines } = await copy(file, locationOf(values.kv), watch).catch(asToolFailure);
-    const seconds = (performance.now() - startedMs) / 1_000;
-    lines.forEach((line) => io.out(line));
-    io.out(`${bytes.toLocaleString("en")} bytes in ${seconds.toFixed(1)} s`);
-    return 0;
+    const stopping = new AbortController();
+    const stop = () => stopping.abort();
+    for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
+    const shown: { progress?: Progress; pages: number } = { pages: 0 };
+    const watch: CopyWatch = {
+      signal: stopping.signal,
+      onPages(pages, pagesOfAll) {
+        if (pagesOfAll < PROGRESS_PAGES_MIN) return;
+        shown.progress ??= createProgress(io.screen, "copied, pages", pagesOfAll);
+        shown.progress.step(pages - shown.pages);
+        shown.pages = pages;
+      },
+      onCopied() {
+        shown.progress?.[Symbol.dispose]();
+        if (shown.progress !== undefined) io.screen.write("checking the copy\n");
+      },
+    };
+    try {
+      const { bytes, lines } = await copy(file, locationOf(values.kv), watch);
+      const seconds = (performance.now() - startedMs) / 1_000;
+      lines.forEach((line) => io.out(line));
+      io.out(`${bytes.toLocaleString("en")} bytes in ${seconds.toFixed(1)} s`);
+      return 0;
+    } catch (error) {
+      if (error instanceof StoreRefused) throw new LedgerRefused(error.message);
+      if (error instanceof CopyFailed) throw new ToolFailure(error.message);
+      throw error;
+    } finally {
+      shown.progress?.[Symbol.dispose]();
+      for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
+    }
   });
 }
 
@@ -64,60 +86,6 @@ export function backup(args: readonly string[], io: Io): Promise<number> {
     const bytes = await backUp(location, file, watch);
     return { bytes, lines: [`${file} is a sound copy of ${location}`] };
   });
-}
-
-function asToolFailure(error: unknown): never {
-  if (error instanceof StoreRefused) throw new LedgerRefused(error.message);
-  if (error instanceof CopyFailed) throw new ToolFailure(error.message);
-  throw error;
-}
-
-/** Draws the progress of a long copy. */
-class ShownProgress implements Disposable {
-  readonly #io: Io;
-  #progress: Progress | null = null;
-  #steps = 0;
-
-  constructor(io: Io) {
-    this.#io = io;
-  }
-
-  readonly onPages = (pages: number, pagesOfAll: number): void => {
-    if (pagesOfAll < PROGRESS_PAGES_MIN) return;
-    this.#progress ??= createProgress(this.#io.screen, "copied, pages", pagesOfAll);
-    for (; this.#steps < pages; this.#steps++) this.#progress.step();
-  };
-
-  readonly onCopied = (): void => {
-    if (this.#progress === null) return;
-    this[Symbol.dispose]();
-    this.#io.screen.write("checking the copy\n");
-  };
-
-  [Symbol.dispose](): void {
-    this.#progress?.[Symbol.dispose]();
-    this.#progress = null;
-  }
-}
-
-/** Cancels the copy on SIGINT or SIGTERM, so that no partial file stays. */
-class StopSignals implements Disposable {
-  readonly #stopping = new AbortController();
-  readonly #stop = () => this.#stopping.abort();
-
-  constructor() {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, this.#stop);
-  }
-
-  get signal(): AbortSignal {
-    return this.#stopping.signal;
-  }
-
-  [Symbol.dispose](): void {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      Deno.removeSignalListener(signal, this.#stop);
-    }
-  }
 }
 
 if (import.meta.main) Deno.exit(await backup(Deno.args, processIo()));

@@ -34,6 +34,32 @@ export interface Client extends Disposable {
   curl(path: string): string;
 }
 
+/** A request that writes. */
+export interface ClientCall {
+  readonly path: string;
+  readonly body: ClientJson;
+}
+
+/** Counts of the server's answers to writes. */
+export class Tally {
+  requests = 0;
+  /** Events stored. */
+  accepted = 0;
+  /** Events already stored. */
+  duplicates = 0;
+  /** Openings, finishes and heartbeats already stored. */
+  replays = 0;
+
+  /** Sends a request and counts its answer. */
+  async send(client: Client, { path, body }: ClientCall): Promise<void> {
+    const answer = await client.post(path, body);
+    this.requests++;
+    this.accepted += Number(answer.body.accepted ?? 0);
+    this.duplicates += Number(answer.body.duplicates ?? 0);
+    if (answer.replayed) this.replays++;
+  }
+}
+
 /** The server refused the request. */
 export class Refused extends ToolFailure {
   override readonly name = "Refused";

@@ -34,31 +34,21 @@ export class UsageError extends ToolFailure {
 
 /** Counts finished steps. Dispose it before anything else is written. */
 export interface Progress extends Disposable {
-  /** Counts one finished step. */
-  step(): void;
+  /** Counts finished steps; one by default. */
+  step(count?: number): void;
 }
 
 const BAR_CHARS = 24;
 
 /** Shows progress: one line redrawn on a terminal, a line for every tenth elsewhere. */
 export function createProgress(screen: Screen, what: string, total: number): Progress {
-  let done = 0;
-  let drawn = -1;
-  return {
-    step() {
-      done++;
-      // One redraw for each percent is enough; one for each step would cost more than some steps.
-      const percent = Math.floor(100 * done / total);
-      const mark = screen.isTerminal ? percent : Math.floor(percent / 10) * 10;
-      if (mark === drawn || mark === 0) return;
-      drawn = mark;
-      const line = progressLine(what, done, total);
-      screen.write(screen.isTerminal ? `\r${line}` : `${line}\n`);
-    },
-    [Symbol.dispose]() {
-      if (screen.isTerminal && drawn >= 0) screen.write("\n");
-    },
-  };
+  // One redraw for each percent is enough; one for each step would cost more than some steps.
+  const parts = screen.isTerminal ? 100 : 10;
+  return drawSteps(
+    screen,
+    (done) => Math.floor(parts * done / total),
+    (done) => progressLine(what, done, total),
+  );
 }
 
 /** Formats a state of progress; all states of one total have the same length. */
@@ -69,29 +59,33 @@ export function progressLine(what: string, done: number, total: number): string 
   return `${what} ${bar} ${percent} % (${`${done}`.padStart(`${total}`.length)}/${total})`;
 }
 
-/** Counts items when the total is unknown. Dispose it before anything else is written. */
-export interface Counter extends Disposable {
-  /** Adds finished items. */
-  add(count: number): void;
-}
-
 /** Items between two displayed counts. */
 const ITEMS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
 
-/** Shows a count: one line redrawn on a terminal, a line now and then elsewhere. */
-export function createCounter(screen: Screen, things: string): Counter {
+/** Shows a count without a total: one line redrawn on a terminal, a line now and then elsewhere. */
+export function createCounter(screen: Screen, things: string): Progress {
   const every = screen.isTerminal ? ITEMS_PER_LINE.terminal : ITEMS_PER_LINE.elsewhere;
+  return drawSteps(screen, (done) => Math.floor(done / every), (done) => `${done} ${things}`);
+}
+
+/** Draws a line whenever the mark of the finished steps changes. */
+function drawSteps(
+  { isTerminal, write }: Screen,
+  markOf: (done: number) => number,
+  lineOf: (done: number) => string,
+): Progress {
   let [done, drawn] = [0, 0];
   return {
-    add(count) {
+    step(count = 1) {
       done += count;
-      const mark = Math.floor(done / every);
+      const mark = markOf(done);
       if (mark === drawn) return;
       drawn = mark;
-      screen.write(screen.isTerminal ? `\r${done} ${things}` : `${done} ${things}\n`);
+      write(isTerminal ? `\r${lineOf(done)}` : `${lineOf(done)}\n`);
     },
     [Symbol.dispose]() {
-      if (screen.isTerminal && drawn > 0) screen.write("\n");
+      if (isTerminal && drawn > 0) write("\n");
+      drawn = 0;
     },
   };
 }

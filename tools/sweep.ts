@@ -1,10 +1,10 @@
 /** `deno task sweep`: runs the sweep, previews it, or lists past sweeps. */
+import { addCounts } from "../domain/core/sums.ts";
 import { table } from "./table.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { daysKept, type RetentionClass } from "../domain/retention/retention.ts";
 import {
-  addSwept,
   EMPTY_SWEEP,
   isSweepDue,
   SWEEP_HOUR,
@@ -127,11 +127,11 @@ class Tally implements Disposable {
     const countsOfTeam = this.begin(team).counts;
     countsOfTeam.set(
       retentionClass,
-      addSwept(countsOfTeam.get(retentionClass) ?? EMPTY_SWEEP, counts),
+      addCounts(countsOfTeam.get(retentionClass) ?? EMPTY_SWEEP, counts),
     );
-    this.total = addSwept(this.total, counts);
+    this.total = addCounts(this.total, counts);
     const { events: _, ...runs } = counts;
-    this.#counter.add(Object.values(runs).reduce((sum, count) => sum + count, 0));
+    this.#counter.step(Object.values(runs).reduce((sum, count) => sum + count, 0));
   }
 
   lines(): string[] {

@@ -24,7 +24,7 @@ export function verify(args: readonly string[], io: Io): Promise<number> {
   return runCommand(io, HELP, config, async ({ values }) => {
     const { result, location } = await withLedger(values.kv, async (store, location) => {
       using runs = createCounter(io.screen, "runs");
-      return { result: await verifyStore(store, { onRun: () => runs.add(1) }), location };
+      return { result: await verifyStore(store, { onRun: () => runs.step() }), location };
     });
     result.teams.map(teamLine).forEach((line) => io.out(line));
     printDifferences(result, io);

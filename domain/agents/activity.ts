@@ -4,6 +4,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
+import { addCounts, subtractCounts } from "../core/sums.ts";
 import type { RunStatus } from "../runs/run.ts";
 import type { RunSummary } from "../runs/summary.ts";
 
@@ -23,16 +24,21 @@ export interface AgentRun {
   readonly receivedAt: number;
 }
 
-/** Totals over the runs of an agent. */
-export interface AgentActivity {
+const NO_RUNS = {
   /** Number of runs in any status. */
-  readonly runs: number;
+  runs: 0,
   /** Number of runs in status `success`. */
-  readonly succeeded: number;
+  succeeded: 0,
   /** Number of runs in status `failed`. */
-  readonly failed: number;
+  failed: 0,
   /** Number of runs in status `running`. */
-  readonly running: number;
+  running: 0,
+};
+
+type RunCounts = Readonly<typeof NO_RUNS>;
+
+/** Totals over the runs of an agent. */
+export interface AgentActivity extends RunCounts {
   /** Latest arrival of an opening or a close, unix milliseconds. */
   readonly lastSeen: number;
   /**
@@ -41,6 +47,8 @@ export interface AgentActivity {
    */
   readonly lastRun: LastRun | null;
 }
+
+const NO_ACTIVITY: AgentActivity = { ...NO_RUNS, lastSeen: 0, lastRun: null };
 
 /** The run of an agent that started last. */
 export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt" | "sortedAt">;
@@ -68,16 +76,22 @@ export function addAgentRun(
   before: AgentRun | null,
   after: AgentRun,
 ): AgentActivity {
-  const change = (status: RunStatus) =>
-    Number(after.status === status) - Number(before?.status === status);
-  const last = activity?.lastRun ?? null;
+  const current = activity ?? NO_ACTIVITY;
   return {
-    runs: (activity?.runs ?? 0) + (before === null ? 1 : 0),
-    succeeded: (activity?.succeeded ?? 0) + change("success"),
-    failed: (activity?.failed ?? 0) + change("failed"),
-    running: (activity?.running ?? 0) + change("running"),
-    lastSeen: Math.max(activity?.lastSeen ?? 0, after.receivedAt),
-    lastRun: laterRun(last, lastRunAs(after)),
+    ...addCounts(current, subtractCounts(countsOf(after), countsOf(before))),
+    lastSeen: Math.max(current.lastSeen, after.receivedAt),
+    lastRun: laterRun(current.lastRun, lastRunAs(after)),
+  };
+}
+
+function countsOf(run: AgentRun | null): RunCounts {
+  if (run === null) return NO_RUNS;
+  const count = (status: RunStatus) => Number(run.status === status);
+  return {
+    runs: 1,
+    succeeded: count("success"),
+    failed: count("failed"),
+    running: count("running"),
   };
 }
 
@@ -85,16 +99,9 @@ export function addAgentRun(
  * Subtracts a deleted run. The last-seen time stays. If it was the last run, `lastRun` becomes
  * null, because the previous one must be searched for.
  */
-export function takeAgentRun(activity: AgentActivity, { id, status }: AgentRun): AgentActivity {
-  const change = (of: RunStatus) => Number(status === of);
-  return {
-    runs: activity.runs - 1,
-    succeeded: activity.succeeded - change("success"),
-    failed: activity.failed - change("failed"),
-    running: activity.running - change("running"),
-    lastSeen: activity.lastSeen,
-    lastRun: activity.lastRun?.id === id ? null : activity.lastRun,
-  };
+export function takeAgentRun(activity: AgentActivity, run: AgentRun): AgentActivity {
+  const lastRun = activity.lastRun?.id === run.id ? null : activity.lastRun;
+  return { ...subtractCounts(activity, countsOf(run)), lastRun };
 }
 
 /** Returns a run as the last run of its agent. */
@@ -110,20 +117,14 @@ export function laterRun(a: LastRun | null, b: LastRun | null): LastRun | null {
 
 /** Adds the totals of two sets of runs. */
 export function joinActivities(a: AgentActivity, b: AgentActivity): AgentActivity {
-  return {
-    runs: a.runs + b.runs,
-    succeeded: a.succeeded + b.succeeded,
-    failed: a.failed + b.failed,
-    running: a.running + b.running,
-    lastSeen: Math.max(a.lastSeen, b.lastSeen),
-    lastRun: laterRun(a.lastRun, b.lastRun),
-  };
+  const { lastSeen, lastRun, ...counts } = b;
+  return { ...seenLater(addCounts(a, counts), lastSeen), lastRun: laterRun(a.lastRun, lastRun) };
 }
 
 /** Records that an agent was seen, without counting a run. */
 export function seenLater(activity: AgentActivity | null, atMs: number): AgentActivity {
-  const none = { runs: 0, succeeded: 0, failed: 0, running: 0, lastSeen: 0, lastRun: null };
-  return { ...activity ?? none, lastSeen: Math.max(activity?.lastSeen ?? 0, atMs) };
+  const current = activity ?? NO_ACTIVITY;
+  return { ...current, lastSeen: Math.max(current.lastSeen, atMs) };
 }
 
 type Start = Pick<AgentRun, "id" | "sortedAt">;

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { parseChoice, parseInteger, parsePlace, parseQuery } from "../core/query.ts";
-import { show } from "../core/text.ts";
+import type { Parsed, Problem } from "../core/errors.ts";
+import { type PageBounds, readQuery } from "../core/query.ts";
 import { type Planned, planOfTeam } from "../teams/plans.ts";
 import type { Team } from "../teams/team.ts";
 import type { AgentPatch } from "./change.ts";
@@ -68,13 +67,9 @@ export interface AgentPosition {
 }
 
 /** A query for a list of agents. */
-export interface AgentsQuery {
+export interface AgentsQuery extends PageBounds<AgentPosition> {
   /** Sort order. */
   readonly sort: AgentSort;
-  /** Maximum agents on the page. */
-  readonly limit: number;
-  /** Position after which the page starts; null for the first page. */
-  readonly after: AgentPosition | null;
   /** True to include archived agents. */
   readonly archived: boolean;
 }
@@ -97,26 +92,14 @@ export function parseAgentsQuery(
   text: string,
   positionOf: (cursor: string, sort: AgentSort) => AgentPosition | null,
 ): Parsed<AgentsQuery> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const query = parameters.value;
-  const sort = parseChoice(query, "sort", AGENT_SORTS);
-  if (!sort.ok) return sort;
-  const order = sort.value ?? "last_seen";
-  const limit = parseInteger(query, "limit", AGENTS_PER_PAGE);
-  if (!limit.ok) return limit;
-  const archived = query.get("archived") ?? "false";
-  if (archived !== "true" && archived !== "false") {
-    const message = `Parameter "archived" must be "true" or "false": got ${show(archived)}`;
-    return refuse("invalid_field", message, "archived");
-  }
-  const after = parsePlace(query, "cursor", (cursor) => positionOf(cursor, order));
-  if (!after.ok) {
-    const message = '"cursor" must be the "cursor" of the previous page, in the same order';
-    return refuse("invalid_field", message, "cursor");
-  }
-  const page = { sort: order, limit: limit.value, after: after.value };
-  return { ok: true, value: { ...page, archived: archived === "true" } };
+  return readQuery(text, (query) => {
+    const sort = query.choice("sort", AGENT_SORTS) ?? "last_seen";
+    const limit = query.integer("limit", AGENTS_PER_PAGE);
+    const archived = query.choice("archived", ["true", "false"]) === "true";
+    const placeOf = (cursor: string) => positionOf(cursor, sort);
+    const after = query.place("cursor", placeOf, ", in the same order");
+    return { sort, limit, after, archived };
+  });
 }
 
 /** Returns the position of an agent in the list. */

@@ -57,9 +57,10 @@ export const agentPatchBody = z.object({
       `empty or a name of 1 to ${AGENT_CHARS_MAX} characters, ` +
         "well-formed, without control characters or surrounding white space",
     ).meta({ type: "string", maxLength: AGENT_CHARS_MAX }),
-  ),
-  notes: optional(text(AGENT_NOTES_CHARS_MAX)),
-  archived: optional(z.boolean("true or false")),
+  ).describe("Display name; empty to use the slug."),
+  notes: optional(text(AGENT_NOTES_CHARS_MAX)).describe("Free text; empty to remove it."),
+  archived: optional(z.boolean("true or false"))
+    .describe("True to archive the agent, false to restore it."),
 });
 
 /**

@@ -15,12 +15,24 @@ import { isAgent, isCustomer, isName, isText } from "./rules.ts";
 const INSTANT = "an RFC 3339 instant such as 2026-01-31T12:00:00.000Z or 2026-01-31T13:00:00+01:00";
 
 /**
+ * Schema of an instant's text.
+ *
+ * @internal
+ */
+export const instantText: z.ZodType<string, unknown> = z.string(INSTANT).meta({
+  id: "Instant",
+  format: "date-time",
+  description:
+    "An RFC 3339 instant in the years 1970 to 9999, stored in UTC with millisecond precision.",
+});
+
+/**
  * Schema of an instant, read as unix milliseconds (decision 12, R19).
  *
  * @internal
  */
 export function instant(): z.ZodType<number, unknown> {
-  return z.string(INSTANT).meta({ format: "date-time" }).transform((value, context) => {
+  return instantText.transform((value, context) => {
     const ms = parseInstant(value);
     if (ms !== null) return ms;
     context.addIssue({ code: "custom", message: INSTANT });
@@ -33,9 +45,8 @@ export function instant(): z.ZodType<number, unknown> {
  *
  * @internal
  */
-export function anyJson(): z.ZodType<unknown, unknown> {
-  return z.unknown();
-}
+export const anyJson: z.ZodType<unknown, unknown> = z.unknown()
+  .meta({ id: "JsonValue", description: "Any JSON value." });
 
 /**
  * Makes a field optional; `null` counts as absent (decision 8).
@@ -107,12 +118,13 @@ export function name(charsMax: number, what: string): z.ZodType<string, unknown>
 }
 
 /**
- * Schema of one of `words`.
+ * Schema of one of `words`. The document stores it under a name.
  *
  * @internal
  */
 export function oneOf<const T extends string>(
+  id: string,
   words: readonly [T, ...T[]],
 ): z.ZodType<T, unknown> {
-  return z.enum(words, { error: oneOfText(words) });
+  return z.enum(words, { error: oneOfText(words) }).meta({ id });
 }

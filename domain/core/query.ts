@@ -3,8 +3,10 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "./errors.ts";
+import { type Parsed, type Problem, refuse } from "./errors.ts";
+import { ADMIN_PER_PAGE } from "./limits.ts";
 import { oneOfText, printable, show } from "./text.ts";
+import { parseInstant } from "./time.ts";
 
 /** Maximum characters of an unknown parameter's name quoted in an error message. */
 export const FIELD_CHARS_MAX = 64;
@@ -51,43 +53,190 @@ export interface IntegerBounds {
   readonly max: number;
 }
 
-/** Reads an integer parameter. */
-export function parseInteger(
-  parameters: Parameters,
-  name: string,
-  { default: absent, min = 1, max }: IntegerBounds,
-): Parsed<number> {
-  const text = parameters.get(name) ?? String(absent);
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : -1;
-  if (value >= min && value <= max) return { ok: true, value };
-  return refuse("invalid_field", `"${name}" must be an integer from ${min} to ${max}`, name);
+/** Length and start of a page. */
+export interface PageBounds<Place> {
+  /** Maximum number of entries. */
+  readonly limit: number;
+  /** End of the previous page; null for the first page. */
+  readonly after: Place | null;
 }
 
-/** Reads a parameter that must be one of `words`. */
-export function parseChoice<Word extends string>(
-  parameters: Parameters,
-  name: string,
-  words: readonly Word[],
-): Parsed<Word | undefined> {
-  const text = parameters.get(name);
-  const word = words.find((choice) => choice === text);
-  if (text === undefined || word !== undefined) return { ok: true, value: word };
-  const message = `Parameter "${name}" must be ${oneOfText(words)}: got ${show(text)}`;
-  return refuse("invalid_field", message, name);
+/** Stops reading a query; {@link readQuery} returns its problem. */
+class RefusedQuery extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** Refuses a query: throws, inside {@link readQuery}. */
+export function refuseQuery(problem: Problem): never {
+  throw new RefusedQuery(problem);
+}
+
+/** Refuses the value of a parameter: throws, inside {@link readQuery}. */
+export function refuseParameter(name: string, message: string): never {
+  return refuseQuery({ code: "invalid_field", message, field: name });
 }
 
 /**
- * Reads the cursor parameter of a page; null for the first page.
+ * Reads a query; its first invalid parameter becomes the refusal.
  *
- * @param placeOf decodes a cursor; returns null for an invalid one
+ * @param text the query without its question mark
  */
-export function parsePlace<Place>(
-  parameters: Parameters,
-  name: string,
+export function readQuery<T>(text: string, read: (query: Query) => T): Parsed<T> {
+  const parameters = parseQuery(text);
+  if (!parameters.ok) return parameters;
+  try {
+    return { ok: true, value: read(new Query(parameters.value)) };
+  } catch (error) {
+    if (error instanceof RefusedQuery) return { ok: false, problem: error.problem };
+    throw error;
+  }
+}
+
+/** Typed parameters of a query. An invalid value ends {@link readQuery}. */
+export class Query {
+  readonly #parameters: Parameters;
+
+  /** Creates a reader of these parameters. */
+  constructor(parameters: Parameters) {
+    this.#parameters = parameters;
+  }
+
+  /** Reads a text; undefined if it is absent. */
+  text(name: string): string | undefined {
+    return this.#parameters.get(name);
+  }
+
+  /** Reads an integer. */
+  integer(name: string, { default: absent, min = 1, max }: IntegerBounds): number {
+    const text = this.text(name) ?? String(absent);
+    const value = /^\d{1,4}$/.test(text) ? Number(text) : -1;
+    if (value >= min && value <= max) return value;
+    return refuseParameter(name, `"${name}" must be an integer from ${min} to ${max}`);
+  }
+
+  /** Reads one of `words`; undefined if it is absent. */
+  choice<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const text = this.text(name);
+    const word = words.find((choice) => choice === text);
+    if (text === undefined || word !== undefined) return word;
+    const message = `Parameter "${name}" must be ${oneOfText(words)}: got ${show(text)}`;
+    return refuseParameter(name, message);
+  }
+
+  /** Reads an instant as unix milliseconds; undefined if it is absent. */
+  instant(name: string): number | undefined {
+    const text = this.text(name);
+    const ms = text === undefined ? undefined : parseInstant(text);
+    if (ms !== null) return ms;
+    const message = `"${name}" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z`;
+    return refuseParameter(name, message);
+  }
+
+  /**
+   * Reads a cursor; null if it is absent.
+   *
+   * @param placeOf decodes the cursor; returns null for an invalid one
+   * @param condition ends the message of the refusal
+   */
+  place<Place>(
+    name: string,
+    placeOf: (cursor: string) => Place | null,
+    condition = "",
+  ): Place | null {
+    const cursor = this.text(name);
+    const place = cursor === undefined ? null : placeOf(cursor);
+    if (cursor === undefined || place !== null) return place;
+    const message = `"${name}" must be the "${name}" of the previous page${condition}`;
+    return refuseParameter(name, message);
+  }
+
+  /** Reads `limit` and `cursor`. */
+  page<Place>(
+    placeOf: (cursor: string) => Place | null,
+    perPage: IntegerBounds = ADMIN_PER_PAGE,
+  ): PageBounds<Place> {
+    return { limit: this.integer("limit", perPage), after: this.place("cursor", placeOf) };
+  }
+}
+
+/** Reads `limit` and `cursor` of a list for administrators that has no filters. */
+export function parsePage<Place>(
+  text: string,
   placeOf: (cursor: string) => Place | null,
-): Parsed<Place | null> {
-  const cursor = parameters.get(name);
-  const value = cursor === undefined ? null : placeOf(cursor);
-  if (cursor === undefined || value !== null) return { ok: true, value };
-  return refuse("invalid_field", `"${name}" must be the "${name}" of the previous page`, name);
+): Parsed<PageBounds<Place>> {
+  return readQuery(text, (query) => query.page(placeOf));
+}
+
+// Names: reads reject unknown parameters and parameters without a value (R11, R20), because ignoring a
+// filter would return everything.
+
+/**
+ * Returns the refusal of the first invalid parameter, or null if all are valid.
+ *
+ * @param query the query string without the question mark
+ * @param known names of the parameters that the read accepts
+ */
+export function queryProblem(query: string, known: readonly string[]): Problem | null {
+  if (query === "") return null;
+  for (const pair of query.split("&")) {
+    // Two adjacent separators name no parameter.
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const name = decodeQueryPart(equals < 0 ? pair : pair.slice(0, equals));
+    // The query parser reports invalid encoding.
+    if (name === null) return null;
+    // Ping clients may send `key` with other calls too, where it is neither credential nor filter.
+    if (name === "key") continue;
+    if (!known.includes(name)) return unknownParameter(name, known);
+    if (equals < 0 || equals === pair.length - 1) return emptyParameter(name);
+  }
+  return null;
+}
+
+function unknownParameter(name: string, known: readonly string[]): Problem {
+  const field = printable(name.slice(0, FIELD_CHARS_MAX));
+  const nearest = nearestName(name, known);
+  const hint = nearest === null ? "" : ` Did you mean "${nearest}"?`;
+  const list = known.length === 0 ? "This call takes none" : `Known: ${known.join(", ")}`;
+  return { code: "invalid_field", message: `Unknown parameter "${field}".${hint} ${list}`, field };
+}
+
+function emptyParameter(name: string): Problem {
+  const message = `Parameter "${name}" has no value: add one or leave the parameter out`;
+  return { code: "invalid_field", message, field: name };
+}
+
+/** Returns the known name most similar to `name`; null if none is similar or `name` is too long. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  if (name.length > FIELD_CHARS_MAX) return null;
+  const wanted = name.toLowerCase();
+  let nearest: string | null = null;
+  let best = Infinity;
+  for (const candidate of known) {
+    const edits = editsBetween(wanted, candidate);
+    // At most half of the longer name may differ; beyond that it is another word.
+    if (edits >= best || 2 * edits > Math.max(wanted.length, candidate.length)) continue;
+    nearest = candidate;
+    best = edits;
+  }
+  return nearest;
+}
+
+/** Returns the Levenshtein distance between two texts. */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

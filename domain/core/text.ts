@@ -24,6 +24,13 @@ export function ownText<Text extends string>(text: Text): Text {
   return ` ${text}`.slice(1) as Text;
 }
 
+/** Returns the first characters of a text, at most `charsMax`. */
+export function cutText(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  // No character takes more than two UTF-16 units.
+  return Array.from(text.slice(0, 2 * charsMax)).slice(0, charsMax).join("");
+}
+
 /** Lists the allowed words for an error message. */
 export function oneOfText(words: readonly string[]): string {
   return `one of ${words.map((word) => `"${word}"`).join(", ")}`;

@@ -4,11 +4,14 @@
  * @module
  */
 
-const FORM = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
-const PLUS = 43, MINUS = 45;
-const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/** Date, time, the first three digits of the fraction, and the offset unless it is Z. */
+const FORM =
+  /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?(?:[Zz]|([+-](?:[01]\d|2[0-3]):[0-5]\d))$/;
 const DAY_MS = 86_400_000;
 const LAST_DAY = Date.UTC(9999, 11, 31) / DAY_MS;
+
+/** First local time that an offset can move into 1970, unix milliseconds. */
+const FIRST_LOCAL_MS = -DAY_MS;
 
 /** `00` to `99`. */
 const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
@@ -83,44 +86,19 @@ function parseOnLastDay(text: string): number | null {
 }
 
 function parseAny(text: string): number | null {
-  if (!FORM.test(text)) return null;
-  const year = digits(text, 0, 4);
-  const month = digits(text, 5, 2);
-  const day = digits(text, 8, 2);
-  const hour = digits(text, 11, 2);
-  const minute = digits(text, 14, 2);
-  const second = digits(text, 17, 2);
-  const offset = offsetOf(text);
-  const exists = offset !== null && month >= 1 && month <= 12 && day >= 1 &&
-    day <= daysOf(year, month) && hour <= 23 && minute <= 59 && second <= 59;
-  if (!exists) return null;
-  const ms = Date.UTC(year, month - 1, day, hour, minute, second, millisOf(text)) - offset;
+  const form = FORM.exec(text);
+  if (form === null) return null;
+  const [, date, time, fraction = "", offset = "Z"] = form;
+  // The runtime accepts 30 February and 24:00, and moves them to the next day.
+  const local = Date.parse(`${date}T${time}Z`);
+  if (!(local >= FIRST_LOCAL_MS) || !formatInstant(local).startsWith(`${date}T${time}`)) {
+    return null;
+  }
+  const ms = Date.parse(`${date}T${time}.${fraction.padEnd(3, "0")}${offset}`);
   // An offset may move an instant into the year before or after its own.
-  if (year < 1969 || ms < 0 || ms >= (LAST_DAY + 1) * DAY_MS) return null;
+  if (ms < 0 || ms >= (LAST_DAY + 1) * DAY_MS) return null;
   dateOf(ms);
   return ms;
-}
-
-/** Returns the milliseconds that a zone is ahead of UTC; null for an invalid offset. */
-function offsetOf(text: string): number | null {
-  const sign = text.charCodeAt(text.length - 6);
-  if (sign !== PLUS && sign !== MINUS) return 0;
-  const hours = digits(text, text.length - 5, 2);
-  const minutes = digits(text, text.length - 2, 2);
-  if (hours > 23 || minutes > 59) return null;
-  return (sign === PLUS ? 1 : -1) * (hours * 60 + minutes) * 60_000;
-}
-
-function daysOf(year: number, month: number): number {
-  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  return month === 2 && leap ? 29 : DAYS_OF_MONTH[month - 1] ?? 0;
-}
-
-/** Returns the first three digits of the fraction; missing ones are zeros. */
-function millisOf(text: string): number {
-  if (text[19] !== ".") return 0;
-  const [fraction = ""] = text.slice(20, 23).split(/\D/);
-  return Number(fraction.padEnd(3, "0"));
 }
 
 /** Reads two decimal digits; returns -1 for anything else. */
@@ -128,11 +106,4 @@ function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48;
   const ones = text.charCodeAt(at + 1) - 48;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
-}
-
-/** Reads `count` decimal digits; the pattern guarantees that they are there. */
-function digits(text: string, at: number, count: number): number {
-  let number = 0;
-  for (let i = at; i < at + count; i++) number = number * 10 + text.charCodeAt(i) - 48;
-  return number;
 }

@@ -7,10 +7,9 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import type { Parsed } from "../core/errors.ts";
 import { isListed, RUN_KINDS, type RunListRow, type RunsQuery } from "../runs/list.ts";
-import { FILTERS, parseFilters } from "../runs/filters.ts";
-import { type Parameters, parseChoice } from "../core/query.ts";
+import { FILTERS, readFilters } from "../runs/filters.ts";
+import type { Query } from "../core/query.ts";
 import type { RunChange } from "./changes.ts";
 
 /** Events of a run, in the order they occur. */
@@ -60,12 +59,9 @@ export function isFollowed(row: RunListRow, filters: LiveFilters): boolean {
 /** Filters by label; only lists filter by model. */
 const LABELS = FILTERS.filter(({ filter }) => filter !== "model" && filter !== "provider");
 
-/** Reads the filters from query parameters; ignores other parameters. */
-export function parseLiveFilters(parameters: Parameters): Parsed<LiveFilters> {
-  const labels = parseFilters(parameters, LABELS);
-  if (!labels.ok) return labels;
-  const kind = parseChoice(parameters, "kind", RUN_KINDS);
-  if (!kind.ok) return kind;
-  const { model: _, provider: __, ...value } = labels.value;
-  return { ok: true, value: kind.value === undefined ? value : { ...value, kind: kind.value } };
+/** Reads the filters of a query; ignores other parameters. */
+export function readLiveFilters(query: Query): LiveFilters {
+  const { model: _, provider: __, ...labels } = readFilters(query, LABELS);
+  const kind = query.choice("kind", RUN_KINDS);
+  return kind === undefined ? labels : { ...labels, kind };
 }

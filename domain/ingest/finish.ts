@@ -6,15 +6,27 @@
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { anyJson, instant, optional } from "../core/fields.ts";
+import { optional } from "../core/fields.ts";
 import { SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
 import { isScores } from "../core/rules.ts";
 import type { FinishRequest } from "../runs/decide.ts";
 import { FINISH_STATUSES, type Score } from "../runs/run.ts";
-import { fastInstant, fastWord, finishStatus, isAbsentOrObject, object } from "./fields.ts";
-import { formOf, metadataOf, outputOf, type ParseContext, readForm, withStatus } from "./form.ts";
-import { mendMetadata, mendScores, type MutableFields, namesInOrder } from "./mend.ts";
+import {
+  clientInstant,
+  fastInstant,
+  fastWord,
+  finishStatus,
+  isAbsentOrObject,
+  metadataOf,
+  object,
+  output,
+  type ParseContext,
+  readerOf,
+  withStatus,
+} from "./form.ts";
+import { mendScores, type MutableFields, namesInOrder, orEmptyObject } from "./mend.ts";
+import { outputOf } from "./truncate.ts";
 
 /**
  * Body of `POST /v1/runs/{id}/finish`.
@@ -22,14 +34,15 @@ import { mendMetadata, mendScores, type MutableFields, namesInOrder } from "./me
  * @internal
  */
 export const finishBody = z.object({
-  status: finishStatus,
-  finished_at: instant(),
-  output: optional(anyJson()),
-  scores: optional(scores()),
-  metadata: optional(object),
+  status: finishStatus.describe("Outcome of the run."),
+  finished_at: clientInstant,
+  output,
+  scores: optional(scores()).describe("Numbers or booleans by name; other values are dropped."),
+  metadata: optional(object)
+    .describe("Merged with the run's metadata; keys sent here take precedence."),
 });
 
-const FORM = formOf(fastFinish, mendFinish, finishBody);
+const read = readerOf(fastFinish, mendFinish, finishBody);
 
 /** Parses a `POST /v1/runs/{id}/finish`. Its fields are stored in this order. */
 export function parseFinish(
@@ -37,14 +50,14 @@ export function parseFinish(
   context: ParseContext,
 ): Parsed<CheckedRequest<FinishRequest>> {
   const losses = new Losses();
-  const parsed = readForm(FORM, withStatus(body, context, "error", "failed"), losses);
+  const parsed = read(withStatus(body, context, "error", "failed"), losses);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
   const request: FinishRequest = {
     status: fields.status,
     finishedAt: fields.finished_at,
     output: outputOf(body, losses),
-    scores: fields.scores && inSentOrder(body, fields.scores),
+    scores: fields.scores && scoresOf(body, fields.scores),
     metadata: metadataOf(body, fields.metadata, context, losses),
     flags: losses.flags,
     lost: losses.lost,
@@ -59,7 +72,7 @@ export function parseFinish(
  */
 export function mendFinish(fields: MutableFields, text: string, losses: Losses): void {
   fields.scores = mendScores(fields.scores, text, losses);
-  mendMetadata(fields);
+  fields.metadata = orEmptyObject(fields.metadata);
 }
 
 /**
@@ -73,36 +86,31 @@ export function fastFinish(body: JsonFields): z.output<typeof finishBody> | null
   const finished_at = fastInstant(body.finished_at);
   const isPlain = status !== null && finished_at !== null &&
     (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
-  if (!isPlain) return null;
-  const pairs = scores === undefined ? undefined : Object.entries(scores);
-  return { status, finished_at, output: output ?? undefined, scores: pairs, metadata };
+  return isPlain ? { status, finished_at, output: output ?? undefined, scores, metadata } : null;
 }
 
-/**
- * Schema of scores. Its output is pairs, so that no name can be mistaken for a member of an object.
- */
+/** Schema of scores. */
 function scores() {
   const expected = `an object of at most ${SCORES_MAX} numbers or booleans ` +
     `whose names have 1 to ${SCORE_NAME_CHARS_MAX} characters`;
   return z.custom<Record<string, number | boolean>>(isScores, expected)
     .meta({
+      id: "ScoreValues",
       type: "object",
       maxProperties: SCORES_MAX,
       propertyNames: { minLength: 1, maxLength: SCORE_NAME_CHARS_MAX },
       additionalProperties: { type: ["number", "boolean"] },
-    })
-    .transform((scores) => Object.entries(scores));
+    });
 }
 
 /**
  * Returns scores in the order of the text. Parsing keeps that order except for names that look like
  * integers.
  */
-function inSentOrder(body: Body, scores: readonly Score[]): readonly Score[] {
-  if (!scores.some(([name]) => /^\d/.test(name))) return scores;
-  const values = new Map(scores);
-  return namesInOrder(body.text, (name) => values.has(name)).flatMap((name) => {
-    const value = values.get(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
+function scoresOf(body: Body, scores: Readonly<Record<string, number | boolean>>): Score[] {
+  const inOrder = Object.entries(scores);
+  if (!inOrder.some(([name]) => /^\d/.test(name))) return inOrder;
+  const values = new Map(inOrder);
+  return namesInOrder(body.text, (name) => values.has(name))
+    .map((name) => [name, values.get(name) ?? 0]);
 }

@@ -1,18 +1,139 @@
 /**
  * Validates the body of an ingest call: fast path, repair, schema.
  *
+ * A schema's `error` text completes the sentence "must be …". `null` in an optional field counts as
+ * absent (decision 8). Field schemas are internal, because their types are Zod's.
+ *
  * @module
  */
-import { type Body, type JsonFields } from "../core/body.ts";
+import { z } from "zod";
+import type { Body, JsonFields, JsonObject } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../core/limits.ts";
+import { anyJson, customer, instant, oneOf, optional, text } from "../core/fields.ts";
+import { type IdPrefix, judgeId, type RunId } from "../core/ids.ts";
+import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
-import { exceedsBytes, nestsDeeperThan, type RawJson } from "../core/raw_json.ts";
+import { isObject, type RawJson } from "../core/raw_json.ts";
+import { isCount, isCustomer, isText } from "../core/rules.ts";
+import { parseInstant } from "../core/time.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
 import { check, fieldsOf, type Schema } from "../core/validate.ts";
 import { keepMetadata, type Metadata } from "../runs/metadata.ts";
-import { isEmptyArray, type Mend, rawMember } from "./mend.ts";
-import { truncated } from "./truncate.ts";
+import { FINISH_STATUSES } from "../runs/run.ts";
+import { type Mend, rawMember } from "./mend.ts";
+
+const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
+
+/**
+ * The id of a run, required.
+ *
+ * @internal
+ */
+export const runId = id<RunId>("run");
+
+/**
+ * A label, or none.
+ *
+ * @internal
+ */
+export const label = optional(text(LABEL_CHARS_MAX));
+
+/**
+ * A count of tokens or milliseconds, or none.
+ *
+ * @internal
+ */
+export const count = optional(
+  z.number(COUNT).refine(isCount, COUNT)
+    .meta({ type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+);
+
+/**
+ * A JSON object.
+ *
+ * @internal
+ */
+export const object = z
+  .custom<JsonObject>(isObject, "an object").meta({
+    id: "JsonObject",
+    type: "object",
+    description: "Any JSON object.",
+    additionalProperties: true,
+  });
+
+/**
+ * The customer of a run, or none.
+ *
+ * @internal
+ */
+export const customerId = optional(customer()).describe("The customer that the run is for.");
+
+/**
+ * An instant by the client's clock.
+ *
+ * @internal
+ */
+export const clientInstant = instant().describe("Time by the client's clock.");
+
+/**
+ * Any output of a run, or none.
+ *
+ * @internal
+ */
+export const output = anyJson.optional().transform((value) => value ?? undefined).describe(
+  "Any JSON value, stored exactly as sent, except that `[]` becomes `{}`. A value above " +
+    "512 KiB or deeper than 64 levels is replaced with `truncated`, `bytes` and `preview`.",
+);
+
+/**
+ * A status that a finish may have.
+ *
+ * @internal
+ */
+export const finishStatus = oneOf("FinishStatus", FINISH_STATUSES);
+
+/**
+ * Schema of an id. `problemOf` repeats its check to word the problem.
+ *
+ * @internal
+ */
+export function id<Id extends string>(prefix: IdPrefix): z.ZodType<Id, unknown> {
+  const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
+  return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
+    error: expected,
+    params: { prefix },
+  }).meta(idMeta(prefix));
+}
+
+/** Describes an id as JSON Schema. */
+export function idMeta(prefix: IdPrefix): { readonly type: "string"; readonly pattern: string } {
+  return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
+}
+
+/** Parses an instant on a fast path; null if the schema must decide. */
+export function fastInstant(value: unknown): number | null {
+  return typeof value === "string" ? parseInstant(value) : null;
+}
+
+/** Matches an enum value on a fast path; null if the schema must decide. */
+export function fastWord<T extends string>(words: readonly T[], value: unknown): T | null {
+  return words.find((word) => word === value) ?? null;
+}
+
+/** Returns whether a label is absent or valid without repair. */
+export function isAbsentOrLabel(value: unknown): value is string | undefined {
+  return value === undefined || isText(value, LABEL_CHARS_MAX);
+}
+
+/** Returns whether a customer is absent or valid without repair. */
+export function isAbsentOrCustomer(value: unknown): value is string | undefined {
+  return value === undefined || isCustomer(value);
+}
+
+/** Returns whether an object is absent or valid without repair. */
+export function isAbsentOrObject(value: unknown): value is JsonObject | undefined {
+  return value === undefined || isObject(value);
+}
 
 /** Inputs of parsing other than the body. */
 export interface ParseContext {
@@ -26,41 +147,34 @@ export interface ParseContext {
   readonly traceparent?: string | null;
 }
 
-/** Parsing rules for the body of one call. */
-export interface Form<T> {
-  /**
-   * Accepts bodies that are valid without repair, and returns null for all others. It adds no
-   * rules: a property test proves that it returns what the schema returns, in an eighth of the
-   * time.
-   */
-  readonly fast: (body: JsonFields) => T | null;
-  /** Repairs payload fields before the schema validates. */
-  readonly mend: Mend;
-  /** Validates bodies the fast path did not accept, and words the refusal. */
-  readonly schema: Schema<T>;
-  /** Names of the supported fields. */
-  readonly fields: ReadonlySet<string>;
-}
-
-/** Creates the form of a call. */
-export function formOf<T>(fast: Form<T>["fast"], mend: Mend, schema: Schema<T>): Form<T> {
-  return { fast, mend, schema, fields: fieldsOf(schema) };
-}
-
 /**
- * Validates a body. A body the fast path does not accept is repaired and validated by the schema.
+ * Creates the reader of a call's bodies.
+ *
+ * @param fast accepts bodies that are valid without repair, and returns null for all others. It adds
+ *   no rules: a property test proves that it returns what the schema returns, in an eighth of the
+ *   time.
+ * @param mend repairs payload fields before the schema validates
+ * @param schema validates bodies the fast path did not accept, and words the refusal
  */
-export function readForm<T>(form: Form<T>, body: Body, losses: Losses): Parsed<T> {
-  const { fast, mend, schema, fields } = form;
-  losses.ignoreUnknown(body.value, fields);
-  const leftOut = [...body.leftOut ?? []].filter(([name]) => fields.has(name));
-  const plain = leftOut.length === 0 ? fast(body.value) : null;
-  if (plain !== null) return { ok: true, value: plain };
-  const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
-  mend(supported, body.text, losses);
-  // Fields removed by the repair are already reported.
-  for (const [name, lost] of leftOut) if (supported[name] !== undefined) losses.remove(name, lost);
-  return check(schema, supported);
+export function readerOf<T>(
+  fast: (body: JsonFields) => T | null,
+  mend: Mend,
+  schema: Schema<T>,
+): (body: Body, losses: Losses) => Parsed<T> {
+  const fields = fieldsOf(schema);
+  return (body, losses) => {
+    losses.ignoreUnknown(body.value, fields);
+    const leftOut = [...body.leftOut ?? []].filter(([name]) => fields.has(name));
+    const plain = leftOut.length === 0 ? fast(body.value) : null;
+    if (plain !== null) return { ok: true, value: plain };
+    const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
+    mend(supported, body.text, losses);
+    // Fields removed by the repair are already reported.
+    for (const [name, lost] of leftOut) {
+      if (supported[name] !== undefined) losses.remove(name, lost);
+    }
+    return check(schema, supported);
+  };
 }
 
 /** Parses the trace context of a request; an invalid header is dropped (R9). */
@@ -85,26 +199,6 @@ export function metadataOf(
   const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
   losses.drop("metadata", dropped);
   return kept;
-}
-
-/** Returns the output as sent; an output that is too large or too deep is truncated (R7). */
-export function outputOf(body: Body, losses: Losses): RawJson | undefined {
-  const value = body.value.output ?? null;
-  if (value === null) return undefined;
-  if (isEmptyArray(value)) return "{}" as RawJson;
-  const raw = rawMember(body.text, "output") as RawJson;
-  if (!isTooLarge(body, raw)) return raw;
-  losses.cut("output");
-  return truncated(raw);
-}
-
-/**
- * Returns whether an output is too large or too deep. Only the output of a cut body can be too
- * deep.
- */
-function isTooLarge({ leftOut }: Body, output: RawJson): boolean {
-  return exceedsBytes(output, OUTPUT_BYTES_MAX) ||
-    leftOut !== undefined && nestsDeeperThan(output, JSON_DEPTH_MAX);
 }
 
 /** Replaces a status name that an SDK sends instead of the contract's (decisions, section 4). */

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { agentSlug, anyJson, customer, instant, oneOf, optional } from "../core/fields.ts";
+import { agentSlug, instant, oneOf, optional } from "../core/fields.ts";
 import { judgeId, type RunId } from "../core/ids.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
@@ -16,27 +16,33 @@ import type { HeartbeatRequest } from "../runs/decide.ts";
 import { HEARTBEAT_STATUSES } from "../runs/run.ts";
 import {
   count,
+  customerId,
   fastInstant,
   fastWord,
   isAbsentOrCustomer,
   isAbsentOrLabel,
   isAbsentOrObject,
   label,
-  object,
-  runId,
-} from "./fields.ts";
-import {
-  formOf,
   metadataOf,
-  outputOf,
+  object,
+  output,
   type ParseContext,
-  readForm,
+  readerOf,
+  runId,
   traceOf,
   withStatus,
 } from "./form.ts";
-import { mendLabels, mendMetadata, type MutableFields } from "./mend.ts";
+import { mendLabels, type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
+import { outputOf } from "./truncate.ts";
 
 const COST = `a number from 0 to ${COST_USD_MAX}`;
+
+/**
+ * Status of a heartbeat.
+ *
+ * @internal
+ */
+export const heartbeatStatus = oneOf("HeartbeatStatus", HEARTBEAT_STATUSES);
 
 /**
  * Body of `POST /v1/heartbeats`; a ping's query is mapped to the same fields.
@@ -44,28 +50,28 @@ const COST = `a number from 0 to ${COST_USD_MAX}`;
  * @internal
  */
 export const heartbeatBody = z.object({
-  id: optional(runId),
-  agent: agentSlug(),
-  status: optional(oneOf(HEARTBEAT_STATUSES)),
-  started_at: optional(instant()),
-  finished_at: optional(instant()),
+  id: optional(runId).describe("A new id when absent; required for safe retries."),
+  agent: agentSlug().describe("The agent's slug; an unknown agent is created."),
+  status: optional(heartbeatStatus).describe("`ok` by default."),
+  started_at: optional(instant()).describe("Time of arrival by default."),
+  finished_at: optional(instant()).describe("Time of arrival by default."),
   cost_usd: optional(
     z.number(COST).refine(isCost, COST)
       .meta({ minimum: 0, maximum: COST_USD_MAX }).transform(picodollars),
-  ),
-  model: label,
-  provider: label,
-  input_tokens: count,
+  ).describe("Takes precedence over the price of the tokens, even if 0."),
+  model: label.describe("Model that the tokens are priced by."),
+  provider: label.describe("Provider of `model`."),
+  input_tokens: count.describe("Including cached tokens."),
   output_tokens: count,
-  cached_input_tokens: count,
-  duration_ms: count,
-  metadata: optional(object),
-  customer_id: optional(customer()),
-  feature: label,
-  output: optional(anyJson()),
+  cached_input_tokens: count.describe("Tokens read from a cache."),
+  duration_ms: count.describe("Takes precedence over `started_at` and `finished_at`."),
+  metadata: optional(object).describe("Flat labels; the plan limits how many are kept."),
+  customer_id: customerId,
+  feature: label.describe("A label to filter by."),
+  output,
 });
 
-const FORM = formOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
+const read = readerOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
 
 /** A heartbeat whose id may not be generated yet. */
 export type HeartbeatBody = Omit<HeartbeatRequest, "id"> & { readonly id: RunId | undefined };
@@ -80,7 +86,7 @@ export function parseHeartbeat(
   context: ParseContext,
   losses: Losses,
 ): Parsed<CheckedRequest<HeartbeatBody>> {
-  const parsed = readForm(FORM, withStatus(body, context, "failed", "fail"), losses);
+  const parsed = read(withStatus(body, context, "failed", "fail"), losses);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
   const trace = traceOf(context, losses);
@@ -116,8 +122,9 @@ export function parseHeartbeat(
  * @internal
  */
 export function mendHeartbeat(fields: MutableFields, text: string, losses: Losses): void {
-  mendLabels(fields, text, losses, ["feature", "model", "provider"]);
-  mendMetadata(fields);
+  mendLabels(fields, text, losses, ["customer_id", "feature", "model", "provider"]);
+  removeInvalid(fields, losses, heartbeatBody, ["customer_id"]);
+  fields.metadata = orEmptyObject(fields.metadata);
 }
 
 /**

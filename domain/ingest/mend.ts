@@ -6,10 +6,10 @@
  *
  * @module
  */
+import type { z } from "zod";
 import { LABEL_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import {
   afterSpace,
-  charCount,
   endOfValue,
   isKey,
   isObject,
@@ -17,8 +17,8 @@ import {
   walkObject,
 } from "../core/raw_json.ts";
 import type { Losses } from "../core/losses.ts";
-import { isPathPart, isScore, isScoreName } from "../core/rules.ts";
-import { ownText } from "../core/text.ts";
+import { isScore, isScoreName } from "../core/rules.ts";
+import { cutText, ownText } from "../core/text.ts";
 
 /** The supported fields of a body. */
 export type MutableFields = Record<string, unknown>;
@@ -40,39 +40,14 @@ export function orEmptyObject(value: unknown): unknown {
   return isEmptyArray(value) ? {} : value;
 }
 
-/** Repairs `metadata`. */
-export function mendMetadata(fields: MutableFields): void {
-  fields.metadata = orEmptyObject(fields.metadata);
-}
-
-/**
- * Returns the first characters of a text, at most `charsMax`.
- *
- * @param text well-formed
- */
-export function cutText(text: string, charsMax: number): string {
-  if (text.length <= charsMax) return text;
-  // No character takes more than two UTF-16 units.
-  const start = text.slice(0, 2 * charsMax);
-  if (start.length === text.length && charCount(text) <= charsMax) return text;
-  let end = 0;
-  for (let chars = 0; chars < charsMax; chars++) {
-    end += (start.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
-  }
-  return text.slice(0, end);
-}
-
-/** Repairs `customer_id` and other labels. */
+/** Repairs labels. */
 export function mendLabels(
   fields: MutableFields,
   text: string,
   losses: Losses,
   names: readonly string[],
 ): void {
-  for (const field of ["customer_id", ...names]) {
-    mendText(fields, text, losses, field, LABEL_CHARS_MAX);
-  }
-  keepIf(fields, losses, "customer_id", (value) => isPathPart(String(value)));
+  for (const field of names) mendText(fields, text, losses, field, LABEL_CHARS_MAX);
 }
 
 /**
@@ -115,17 +90,19 @@ export function rawMember(text: string, name: string): string {
   return raw;
 }
 
-/** Removes a field that is present and invalid. */
-export function keepIf(
+/** Removes optional fields that are present and invalid. */
+export function removeInvalid(
   fields: MutableFields,
   losses: Losses,
-  field: string,
-  fits: (value: unknown) => boolean,
+  { shape }: z.ZodObject,
+  names: readonly string[],
 ): void {
-  const value = fields[field] ?? null;
-  if (value === null || fits(value)) return;
-  losses.remove(field);
-  fields[field] = undefined;
+  for (const name of names) {
+    const value = fields[name] ?? null;
+    if (value === null || shape[name]?.safeParse(value).success) continue;
+    losses.remove(name);
+    fields[name] = undefined;
+  }
 }
 
 /** Keeps the first valid scores, in the order sent (R6). */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { check, fieldsOf, missing } from "../core/validate.ts";
+import { check, missing } from "../core/validate.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { type EventFlag, factsOf, type RunEvent } from "../runs/event.ts";
 import { type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
@@ -30,13 +30,12 @@ import {
   type CutEvent,
   type JsonFields,
 } from "../core/body.ts";
-import { eventBody, fastEvent, mendEvent } from "./event.ts";
+import { EVENT_FIELDS, eventBody, fastEvent, mendEvent } from "./event.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { cutEvent } from "./truncate.ts";
 import { runAllSlices, type TimeSliced } from "../core/time_slices.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
-const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
 
 /** Parses a `POST /v1/runs/{id}/events`: one invalid event refuses the batch (decision 20). */
 export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {

@@ -5,11 +5,10 @@
  */
 import { type Parsed, refuse } from "../core/errors.ts";
 import { Losses } from "../core/losses.ts";
-import { cutText } from "./mend.ts";
 import { NOTE_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
 import type { HeartbeatStatus } from "../runs/run.ts";
-import { ownText } from "../core/text.ts";
+import { cutText, ownText } from "../core/text.ts";
 import { decodeQueryPart } from "../core/query.ts";
 
 /** Parameters with the same name as a heartbeat's field. */

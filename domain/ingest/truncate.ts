@@ -6,14 +6,26 @@
 import {
   EVENT_BYTES_MAX,
   JSON_DEPTH_MAX,
+  OUTPUT_BYTES_MAX,
   PREVIEW_CHARS_MAX,
   USAGE_FIELD_BYTES_MAX,
 } from "../core/limits.ts";
 import { COUNT_FIELDS, USAGE_FIELDS } from "../pricing/usage_fields.ts";
-import { type RawJson, rawOf, utf8Bytes, writeObject } from "../core/raw_json.ts";
+import {
+  exceedsBytes,
+  nestsDeeperThan,
+  type RawJson,
+  rawOf,
+  utf8Bytes,
+  writeObject,
+} from "../core/raw_json.ts";
 import { type JsonSlice, type Key, walkParts } from "../core/json_bytes.ts";
+import type { Losses } from "../core/losses.ts";
+import { cutText } from "../core/text.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
-import type { CutEvent } from "../core/body.ts";
+import type { Body, CutEvent } from "../core/body.ts";
+import { EVENT_FIELDS } from "./event.ts";
+import { isEmptyArray, rawMember } from "./mend.ts";
 
 /** Members of a payload that totals, prices and scores need, kept when the others are cut. */
 const KEPT_NAMES: ReadonlySet<string> = new Set([...USAGE_FIELDS, "name", "value"]);
@@ -36,15 +48,6 @@ export const UNKNOWN_NAMES_MAX = 32;
 /** Maximum bytes of a member name; no supported name is longer, however it is escaped. */
 const NAME_BYTES_MAX = 256;
 
-const EVENT_FIELDS: ReadonlySet<string> = new Set([
-  "data",
-  "external_id",
-  "id",
-  "ts",
-  "turn",
-  "type",
-]);
-
 const DATA = "data";
 
 const OPEN_MAP = 123;
@@ -56,17 +59,26 @@ export function textOf(bytes: Uint8Array, start: number, end: number): RawJson {
   return utf8.decode(bytes.subarray(start, end)) as RawJson;
 }
 
-/** Returns the object stored instead of a value that is too large: its size and a preview. */
-export function truncated(value: RawJson): RawJson {
-  return truncatedForm(utf8Bytes(value), value.slice(0, 2 * PREVIEW_CHARS_MAX), []);
+/** Returns the output as sent; an output that is too large or too deep is truncated (R7). */
+export function outputOf(body: Body, losses: Losses): RawJson | undefined {
+  const value = body.value.output ?? null;
+  if (value === null) return undefined;
+  if (isEmptyArray(value)) return "{}" as RawJson;
+  const raw = rawMember(body.text, "output") as RawJson;
+  // Only the output of a cut body can be too deep.
+  const isTooDeep = body.leftOut !== undefined && nestsDeeperThan(raw, JSON_DEPTH_MAX);
+  if (!isTooDeep && !exceedsBytes(raw, OUTPUT_BYTES_MAX)) return raw;
+  losses.cut("output");
+  return truncatedForm(utf8Bytes(raw), raw.slice(0, 2 * PREVIEW_CHARS_MAX), []);
 }
 
+/** Returns the object stored instead of a value that is too large: its size and a preview. */
 function truncatedForm(
   bytes: number,
   beginning: string,
   members: Iterable<readonly [string, string]>,
 ): RawJson {
-  const preview = Array.from(beginning).slice(0, PREVIEW_CHARS_MAX).join("").toWellFormed();
+  const preview = cutText(beginning, PREVIEW_CHARS_MAX).toWellFormed();
   return writeObject([
     ["truncated", "true"],
     ["bytes", String(bytes)],

@@ -54,7 +54,7 @@ class Tally {
 
 /**
  * Metrics of all requests. Totals are bounded by the number of routes, statuses and codes. Metrics of
- * teams are kept in two generations within a byte limit. The counters of an evicted team restart at 0,
+ * recently active teams are kept within a byte limit. The counters of an evicted team restart at 0,
  * which readers of counters treat as a restart.
  */
 export class RequestMetrics {
@@ -63,10 +63,9 @@ export class RequestMetrics {
   readonly #routes: MetricLabels[] = [];
   readonly #all = new Tally();
   readonly #bytesMax: number;
-  #young = new Map<TeamId, Tally>();
-  #old = new Map<TeamId, Tally>();
-  #youngBytes = 0;
-  #oldBytes = 0;
+  /** Least recently active first. */
+  readonly #teams = new Map<TeamId, Tally>();
+  #bytes = 0;
 
   /**
    * Creates empty metrics.
@@ -79,7 +78,7 @@ export class RequestMetrics {
 
   /** Estimated bytes of all teams' metrics. */
   get bytes(): number {
-    return this.#youngBytes + this.#oldBytes;
+    return this.#bytes;
   }
 
   /**
@@ -93,41 +92,27 @@ export class RequestMetrics {
     return (team, status, seconds, error) => {
       this.#all.count(number, status, seconds, error);
       if (team === undefined) return;
-      const tally = this.#young.get(team) ?? this.#admit(team);
-      const before = tally.bytes;
+      const tally = this.#teams.get(team) ?? new Tally();
+      if (this.#teams.delete(team)) this.#bytes -= tally.bytes;
       tally.count(number, status, seconds, error);
-      if (tally.bytes === before) return;
-      this.#youngBytes += tally.bytes - before;
-      if (this.#youngBytes > this.#bytesMax / 2) this.#age();
+      this.#teams.set(team, tally);
+      this.#bytes += tally.bytes;
+      if (this.#bytes > this.#bytesMax) this.#evict();
     };
   }
 
-  #admit(team: TeamId): Tally {
-    const oldTally = this.#old.get(team);
-    if (oldTally !== undefined) {
-      this.#old.delete(team);
-      this.#oldBytes -= oldTally.bytes;
+  /** Removes the least recently active half: finding the first takes longer the more were deleted. */
+  #evict(): void {
+    for (const [team, { bytes }] of this.#teams) {
+      if (this.#bytes <= this.#bytesMax / 2) return;
+      this.#teams.delete(team);
+      this.#bytes -= bytes;
     }
-    const tally = oldTally ?? new Tally();
-    if (this.#youngBytes + tally.bytes > this.#bytesMax / 2) this.#age();
-    this.#young.set(team, tally);
-    this.#youngBytes += tally.bytes;
-    return tally;
-  }
-
-  /** Starts a new generation and evicts the old one. */
-  #age(): void {
-    this.#old = this.#young;
-    this.#oldBytes = this.#youngBytes;
-    this.#young = new Map();
-    this.#youngBytes = 0;
   }
 
   /** Returns the metrics of a team, or of all requests for `null`. */
   families(team: TeamId | null): MetricFamily[] {
-    const tally = team === null
-      ? this.#all
-      : this.#young.get(team) ?? this.#old.get(team) ?? new Tally();
+    const tally = team === null ? this.#all : this.#teams.get(team) ?? new Tally();
     const routes = Array.from(tally.routes, ([number, route]) => ({
       labels: this.#routes[number] ?? {},
       route,

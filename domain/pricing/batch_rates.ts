@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RateMatch, RateRow, Rates } from "./rates.ts";
+import { mapRates, type RateMatch, type RateRow, type Rates } from "./rates.ts";
 
 /** Providers that charge half of every rate for calls in a batch. */
 const HALF_PRICED: ReadonlySet<string> = new Set(["anthropic", "google", "openai"]);
@@ -21,17 +21,11 @@ export function isWhole(
   { rates, tiers }: Pick<RateRow, "rates" | "tiers">,
   percent: number,
 ): boolean {
-  return [rates, ...tiers.map((tier) => tier.rates)].every(
-    ({ input, output, cachedInput, cacheWrite }) =>
-      [input, output, cachedInput ?? 0, cacheWrite ?? 0].every((rate) =>
-        isWholeShare(rate, percent)
-      ),
-  );
-}
-
-function isWholeShare(rate: number, percent: number): boolean {
-  // Rates are below 10^12, so the product is a safe integer.
-  return rate * percent % 100 === 0;
+  // Rates are below 10^12, so the products are safe integers.
+  // Rates are below 10^12, so the products are safe integers.
+  const isWholeShare = (rate: number | null) => (rate ?? 0) * percent % 100 === 0;
+  return [rates, ...tiers.map((tier) => tier.rates)]
+    .every((rates) => Object.values<number | null>({ ...rates }).every(isWholeShare));
 }
 
 /** Batch match of each match, cached because callers compare matches by identity. */
@@ -39,30 +33,15 @@ const MATCHES = new WeakMap<RateMatch, RateMatch>();
 
 /** Returns the match with the batch rates of its row; null if the row has none. */
 export function batchMatchOf(match: RateMatch): RateMatch | null {
-  const percent = match.row.batchPercent;
+  const { row, match: step } = match;
+  const percent = row.batchPercent;
   if (percent === undefined) return null;
   let inBatch = MATCHES.get(match);
   if (inBatch === undefined) {
-    inBatch = { row: inBatchRow(match.row, percent), match: match.match, isBatch: true };
+    const scaled = (rates: Rates) => mapRates(rates, (rate) => rate * percent / 100);
+    const tiers = row.tiers.map((tier) => ({ ...tier, rates: scaled(tier.rates) }));
+    inBatch = { row: { ...row, rates: scaled(row.rates), tiers }, match: step, isBatch: true };
     MATCHES.set(match, inBatch);
   }
   return inBatch;
-}
-
-function inBatchRow(row: RateRow, percent: number): RateRow {
-  return {
-    ...row,
-    rates: scaled(row.rates, percent),
-    tiers: row.tiers.map((tier) => ({ ...tier, rates: scaled(tier.rates, percent) })),
-  };
-}
-
-function scaled({ input, output, cachedInput, cacheWrite }: Rates, percent: number): Rates {
-  const share = (rate: number) => rate * percent / 100;
-  return {
-    input: share(input),
-    output: share(output),
-    cachedInput: cachedInput === null ? null : share(cachedInput),
-    cacheWrite: cacheWrite === null ? null : share(cacheWrite),
-  };
 }

@@ -65,12 +65,14 @@ export const DEFAULT_RATES: DefaultRates = readTable(table.generated_from, table
  *
  * @returns the id; null if the provider is not on the card, such as a gateway or a self-hosted server
  */
-export function findProvider(card: DefaultRates, name: string): string | null {
-  for (const key of providerKeys(name)) {
-    const id = card.aliases.get(key);
-    if (id !== undefined) return id;
-  }
-  return null;
+export function findProvider(name: string): string | null {
+  const key = providerKeys(name).find((key) => DEFAULT_RATES.aliases.has(key)) ?? "";
+  return DEFAULT_RATES.aliases.get(key) ?? null;
+}
+
+/** Returns the key of a provider's own rows: its id on the default card, or else its normalized name. */
+export function ownProvider(provider: string): string {
+  return findProvider(provider) ?? providerKeys(provider)[0];
 }
 
 function readTable(generatedFrom: string, providers: readonly JsonProvider[]): DefaultRates {
@@ -79,7 +81,7 @@ function readTable(generatedFrom: string, providers: readonly JsonProvider[]): D
   const rows: RateRow[] = [];
   for (const provider of providers) {
     for (const name of [provider.id, ...provider.aliases]) {
-      for (const key of providerKeys(name).slice(0, 1)) aliases.set(key, provider.id);
+      aliases.set(providerKeys(name)[0], provider.id);
     }
     names.set(provider.id, readModels(provider, rows));
   }

@@ -10,7 +10,7 @@
 import type { JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
 import { isAbsentOrCount, isCount, isText } from "../core/rules.ts";
-import { ownText } from "../core/text.ts";
+import { cutText, ownText } from "../core/text.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { CallTokens } from "./rates.ts";
 import {
@@ -70,24 +70,26 @@ function quickCall(data: JsonFields): ReadCall | null {
 function readWhole(data: JsonFields): ReadCall {
   const reader = new Reader(data);
   const [model, provider] = [reader.label("model", "modelVersion"), reader.label("provider")];
-  const tokens = reader.tokens();
+  const counts = reader.counts();
   reader.checkOthers();
   const { usage, mode } = data;
   // Anthropic marks messages from a batch this way.
   const isBatch = mode === "batch" || (isObject(usage) && usage.service_tier === "batch");
-  const call = { model, provider, counted: tokens !== null, ...tokens ?? NO_TOKENS, isBatch };
+  const call = { model, provider, counted: counts !== null, ...tokensOf(counts ?? []), isBatch };
   return { call, unreadable: [...reader.unreadable], isCut: reader.isCut };
 }
 
-const NO_TOKENS = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-} as const;
+/** Counts of input, output, cached and written tokens; null for an absent one. */
+type Counts = readonly (number | null)[];
 
-/** Token counts of a call. */
-type Tokens = { readonly [Name in keyof typeof NO_TOKENS]: number };
+function tokensOf([input, output, cached, written]: Counts): CallTokens {
+  return {
+    inputTokens: input ?? 0,
+    outputTokens: output ?? 0,
+    cachedInputTokens: cached ?? 0,
+    cacheWriteTokens: written ?? 0,
+  };
+}
 
 /** Reads a payload and collects the names of unreadable fields. */
 class Reader {
@@ -110,35 +112,26 @@ class Reader {
       this.unreadable.add(name);
       return null;
     }
-    const isShort: boolean = isText(text, LABEL_CHARS_MAX);
-    if (isShort) return text;
+    const cut = cutText(text, LABEL_CHARS_MAX);
+    if (cut === text) return text;
     this.isCut = true;
-    // No character takes more than two UTF-16 units.
-    const characters = Array.from(text.slice(0, 2 * LABEL_CHARS_MAX)).slice(0, LABEL_CHARS_MAX);
-    return ownText(characters.join(""));
+    return ownText(cut);
   }
 
   /** Reads the contract's counts and fills absent ones from a provider's format; null for none. */
-  tokens(): Tokens | null {
+  counts(): Counts | null {
     const data = this.#data;
     // A provider's field for cached tokens next to `input_tokens` means the provider's format.
     const isContract = isPresent(data.cached_input_tokens) ||
       !(isPresent(data.cache_read_input_tokens) || isPresent(data.input_tokens_details));
     const own = isContract ? this.#counts(data, CONTRACT, "") : null;
-    const has = (name: string) => readCount(data[name]) !== null;
-    if (own !== null && has("input_tokens") && has("output_tokens")) return own;
+    if ((own?.[0] ?? null) !== null && (own?.[1] ?? null) !== null) return own;
     const provided = this.#inForm();
-    if (own === null || provided === null) return own ?? provided;
-    return {
-      inputTokens: (has("input_tokens") ? own : provided).inputTokens,
-      outputTokens: (has("output_tokens") ? own : provided).outputTokens,
-      cachedInputTokens: (has("cached_input_tokens") ? own : provided).cachedInputTokens,
-      cacheWriteTokens: (has("cache_creation_input_tokens") ? own : provided).cacheWriteTokens,
-    };
+    return own?.map((count, i) => count ?? provided?.[i] ?? null) ?? provided;
   }
 
   /** Reads the counts in the first provider format that has any; null if none is readable. */
-  #inForm(): Tokens | null {
+  #inForm(): Counts | null {
     const data = this.#data;
     for (const name of CONTAINERS) {
       const container = name === null ? data : data[name];
@@ -160,29 +153,24 @@ class Reader {
     }
   }
 
-  #counts(from: JsonFields, form: Form, where: string): Tokens | null {
+  #counts(from: JsonFields, form: Form, where: string): Counts | null {
     if (form.onlyWith !== undefined && !isPresent(from[form.onlyWith])) return null;
     const input = this.#sum(from, form.input, where);
     const output = this.#sum(from, form.output, where);
     const cached = this.#sum(from, form.cached, where);
     if ((input ?? output ?? cached) === null) return null;
-    const written = this.#sum(from, form.written, where) ?? 0;
-    const apart = form.isApart ? (cached ?? 0) + written : 0;
-    const allInput = (input ?? 0) + apart;
-    const isSafe = Number.isSafeInteger(allInput);
-    if (!isSafe) this.unreadable.add(`${where}input_tokens`);
-    return {
-      inputTokens: isSafe ? allInput : 0,
-      outputTokens: output ?? 0,
-      cachedInputTokens: isSafe ? cached ?? 0 : 0,
-      cacheWriteTokens: isSafe ? written : 0,
-    };
+    const written = this.#sum(from, form.written, where);
+    if (form.isApart !== true) return [input, output, cached, written];
+    const allInput = (input ?? 0) + (cached ?? 0) + (written ?? 0);
+    if (Number.isSafeInteger(allInput)) return [allInput, output, cached, written];
+    this.unreadable.add(`${where}input_tokens`);
+    return [0, output, 0, 0];
   }
 
   /** Adds the counts that are present; null if none is readable. */
-  #sum(from: JsonFields, paths: readonly Path[], where: string): number | null {
+  #sum(from: JsonFields, paths: readonly Path[] | undefined, where: string): number | null {
     let sum: number | null = null;
-    for (const path of paths) {
+    for (const path of paths ?? []) {
       const value = valueAt(from, path);
       if (!isPresent(value)) continue;
       const count = readCount(value);

@@ -36,7 +36,7 @@ export function foldName(name: string): string {
  * Only letters and digits count, so `x-ai`, `x_ai` and `xai` are equal. The part before the first dot
  * also names the provider, because clients send `openai.chat` and `google.vertex.chat`.
  */
-export function providerKeys(provider: string): readonly string[] {
+export function providerKeys(provider: string): readonly [string, ...string[]] {
   const folded = foldName(provider);
   const key = folded.replace(/[^a-z0-9]/g, "");
   const dot = folded.indexOf(".");
@@ -67,47 +67,31 @@ export function stripPrefixes(
   isProvider: (part: string) => boolean,
 ): readonly StrippedName[] {
   const stripped: StrippedName[] = [];
-  let provider: string | null = null;
-  let isBedrock = false;
-  let rest = name;
+  let rest: StrippedName = { name, provider: null, isBedrock: false };
   while (stripped.length < PARTS_MAX) {
-    const prefix = prefixOf(rest, isProvider);
-    if (prefix === null) break;
-    provider = prefix.provider ?? provider;
-    isBedrock ||= prefix.isBedrock;
-    rest = rest.slice(prefix.length);
-    stripped.push({ name: rest, provider, isBedrock });
+    const next = stripPrefix(rest.name, isProvider);
+    if (next === null) break;
+    const provider = next.provider ?? rest.provider;
+    rest = { name: next.name, provider, isBedrock: rest.isBedrock || next.isBedrock };
+    stripped.push(rest);
   }
   return stripped;
 }
 
-interface Prefix {
-  readonly length: number;
-  readonly provider: string | null;
-  readonly isBedrock: boolean;
-}
-
-function prefixOf(name: string, isProvider: (part: string) => boolean): Prefix | null {
+function stripPrefix(name: string, isProvider: (part: string) => boolean): StrippedName | null {
+  const without = (length: number, provider: string | null, isBedrock: boolean) =>
+    length < name.length ? { name: name.slice(length), provider, isBedrock } : null;
   const path = PATH.exec(name)?.[0];
-  if (path !== undefined) return prefix(name, path.length, null, path.startsWith("arn:"));
+  if (path !== undefined) return without(path.length, null, path.startsWith("arn:"));
   const slash = name.indexOf("/");
   if (slash > 0) {
     const part = name.slice(0, slash);
-    return isProvider(part) ? prefix(name, slash + 1, part, false) : null;
+    return isProvider(part) ? without(slash + 1, part, false) : null;
   }
   const region = REGION.exec(name)?.[0];
-  if (region !== undefined) return prefix(name, region.length, null, true);
+  if (region !== undefined) return without(region.length, null, true);
   const maker = BEDROCK_MAKER.exec(name)?.[1];
-  return maker === undefined ? null : prefix(name, maker.length + 1, maker, true);
-}
-
-function prefix(
-  name: string,
-  length: number,
-  provider: string | null,
-  isBedrock: boolean,
-): Prefix | null {
-  return length < name.length ? { length, provider, isBedrock } : null;
+  return maker === undefined ? null : without(maker.length + 1, maker, true);
 }
 
 /** `2024-08-06` or `20241022` after a dash or at sign; `0613` and `2411` may be separate models. */

@@ -5,9 +5,8 @@
  *
  * @module
  */
-import { DEFAULT_RATES, findProvider } from "./default_rates.ts";
+import { DEFAULT_RATES, findProvider, ownProvider } from "./default_rates.ts";
 import { foldName, NAME_CHARS_MAX, stripPrefixes, stripSuffixes } from "./model_names.ts";
-import { ownProvider } from "./own_rates.ts";
 import type { RateRow } from "./rates.ts";
 
 /** Row indexed by its name in parts. */
@@ -37,8 +36,8 @@ const ROUTING = /^(?:regional|global)\./;
  * Index of a card's priced rows by name. Built once per card, so that a search takes logarithmic time.
  */
 export class PricedModels {
-  readonly #all: readonly Candidate[];
-  readonly #ofProviders = new Map<string, Candidate[]>();
+  /** Candidates of each provider, and all for null; sorted by path. */
+  readonly #byProvider: Map<string | null, readonly Candidate[]>;
   readonly #below: PricedModels | null;
 
   /**
@@ -48,18 +47,12 @@ export class PricedModels {
    */
   constructor(rows: Iterable<RateRow>, below: PricedModels | null = null) {
     this.#below = below;
-    this.#all = Array.from(rows)
+    const all = Array.from(rows)
       .filter(({ rates }) => rates.input !== 0 || rates.output !== 0)
       .map(candidateOf)
       .sort((a, b) => a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
-    for (const candidate of this.#all) {
-      const { provider } = candidate.row;
-      if (provider === null) continue;
-      const id = ownProvider(provider, DEFAULT_RATES);
-      const ofProvider = this.#ofProviders.get(id);
-      if (ofProvider === undefined) this.#ofProviders.set(id, [candidate]);
-      else ofProvider.push(candidate);
-    }
+    this.#byProvider = Map.groupBy(all, ({ row }) => row.provider && ownProvider(row.provider));
+    this.#byProvider.set(null, all);
   }
 
   /**
@@ -75,15 +68,12 @@ export class PricedModels {
   nearest(provider: string | null, model: string): RateRow | null {
     if (model.length > NAME_CHARS_MAX) return null;
     const path = pathOf(lastSegment(bareName(model)));
-    const ofProvider = provider === null
-      ? null
-      : this.#find(path, ownProvider(provider, DEFAULT_RATES));
-    return (ofProvider ?? this.#find(path, null))?.candidate.row ?? null;
+    const nearest = this.#find(path, provider && ownProvider(provider)) ?? this.#find(path, null);
+    return nearest?.candidate.row ?? null;
   }
 
   #find(path: string, provider: string | null): Found | null {
-    const sorted = provider === null ? this.#all : this.#ofProviders.get(provider) ?? [];
-    const own = nearestIn(sorted, path);
+    const own = nearestIn(this.#byProvider.get(provider) ?? [], path);
     const below = this.#below === null ? null : this.#below.#find(path, provider);
     if (own === null || below === null) return own ?? below;
     if (own.common !== below.common) return own.common > below.common ? own : below;
@@ -149,7 +139,7 @@ function commonParts(a: string, b: string): number {
 /** Returns a name without provider, date and version. */
 function bareName(model: string): string {
   const folded = foldName(model);
-  const stripped = stripPrefixes(folded, (part) => findProvider(DEFAULT_RATES, part) !== null);
+  const stripped = stripPrefixes(folded, (part) => findProvider(part) !== null);
   const name = stripped.at(-1)?.name ?? folded;
   return stripSuffixes(name).at(-1) ?? name;
 }

@@ -63,7 +63,7 @@ function costLine(kind: CostLine["kind"], tokens: number, rate: number): CostLin
 }
 
 /** Input includes cache reads and writes, unless they exceed it: then they are reported separately. */
-function isApart({ inputTokens, cachedInputTokens, cacheWriteTokens }: CallTokens): boolean {
+export function isApart({ inputTokens, cachedInputTokens, cacheWriteTokens }: CallTokens): boolean {
   // A total beyond the safe integers is rounded but stays above any input.
   return cachedInputTokens + cacheWriteTokens > inputTokens;
 }

@@ -19,25 +19,16 @@ import {
 import { isObject } from "../core/raw_json.ts";
 import type { Body } from "../core/body.ts";
 import { isWhole } from "./batch_rates.ts";
-import type { Rates, RateTier } from "./rates.ts";
+import { mapRates, type RateRow, type Rates, type RateTier } from "./rates.ts";
 import { instant, name, optional, text } from "../core/fields.ts";
 import { isCount } from "../core/rules.ts";
+import { FIELD_CHARS_MAX } from "../core/query.ts";
 import { printable, show } from "../core/text.ts";
+import { formatInstant } from "../core/time.ts";
+import type { AuditValue } from "../teams/audit_log.ts";
 
 /** A team's own price for a model. Provider, model and date are its key. */
-export interface RateSpec {
-  /** Provider; null for any provider. */
-  readonly provider: string | null;
-  /** Model. */
-  readonly model: string;
-  /** Start of its validity, unix milliseconds; null for all time. */
-  readonly from: number | null;
-  /** Rates of a call below all tiers. */
-  readonly rates: Rates;
-  /** Tiers by rising threshold. */
-  readonly tiers: readonly RateTier[];
-  /** Percentage of all rates for calls in a batch; absent for no batch rate. */
-  readonly batchPercent?: number | undefined;
+export interface RateSpec extends Omit<RateRow, "id" | "source"> {
   /** Note for people, such as the reason. */
   readonly note: string | undefined;
 }
@@ -56,25 +47,32 @@ const rate = z.number(RATE).refine((value) => ratePerToken(value) !== null, RATE
   .meta({ minimum: 0, maximum: RATE_USD_PER_MILLION_MAX })
   .transform((value) => ratePerToken(value) ?? 0);
 
+const PER_MILLION = `Dollars per million tokens, at most ${RATE_DECIMALS_MAX} decimals`;
+const inputRateOr = optional(rate).describe(`${PER_MILLION}; the input rate when absent.`);
+
 const rateFields = {
-  input_usd_per_million: rate,
-  output_usd_per_million: rate,
-  cached_input_usd_per_million: optional(rate),
-  cache_write_usd_per_million: optional(rate),
+  input_usd_per_million: rate.describe(`${PER_MILLION}.`),
+  output_usd_per_million: rate.describe(`${PER_MILLION}.`),
+  cached_input_usd_per_million: inputRateOr,
+  cache_write_usd_per_million: inputRateOr,
 };
 const tierFields = {
   above_input_tokens: z.number(THRESHOLD)
     .refine((value) => isCount(value) && value >= 1, THRESHOLD)
-    .meta({ type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    .meta({ type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+    .describe(
+      "Calls with more input tokens are priced at these rates; must increase from tier to tier.",
+    ),
   ...rateFields,
 };
 const bodyFields = {
-  provider: optional(label),
-  model: label,
-  effective_from: optional(instant()),
+  provider: optional(label).describe("Matches any provider when absent."),
+  model: label.describe("The name that calls use, case-insensitive."),
+  effective_from: optional(instant()).describe("Always in effect when absent."),
   ...rateFields,
-  batch_percent: optional(z.int(PERCENT).min(0, PERCENT).max(100, PERCENT)),
-  note: optional(text(RATE_NOTE_CHARS_MAX)),
+  batch_percent: optional(z.int(PERCENT).min(0, PERCENT).max(100, PERCENT))
+    .describe("Percentage of all rates for batch calls; no batch rate when absent."),
+  note: optional(text(RATE_NOTE_CHARS_MAX)).describe("A reason or reference for the price."),
   tiers: optional(
     z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS)
       .meta({ type: "array", maxItems: RATE_TIERS_MAX, items: { type: "object" } }),
@@ -144,9 +142,35 @@ export function usdPerMillion(picodollarsPerToken: number): number {
   return picodollarsPerToken / 10 ** RATE_DECIMALS_MAX;
 }
 
+/** Returns a rate card row under the field names of responses and the audit log. */
+export function rowFields(
+  { id, source, provider, model, from, rates, tiers, batchPercent }: RateRow,
+): { readonly [name: string]: AuditValue } {
+  return {
+    ...{ id, source, provider, model },
+    effective_from: from === null ? null : formatInstant(from),
+    ...rateFieldsOf(rates),
+    tiers: tiers.map((tier) => ({
+      above_input_tokens: tier.aboveInputTokens,
+      ...rateFieldsOf(tier.rates),
+    })),
+    batch_percent: batchPercent ?? null,
+  };
+}
+
+function rateFieldsOf(rates: Rates) {
+  const { input, output, cachedInput, cacheWrite } = mapRates(rates, usdPerMillion);
+  return {
+    input_usd_per_million: input,
+    output_usd_per_million: output,
+    cached_input_usd_per_million: cachedInput,
+    cache_write_usd_per_million: cacheWrite,
+  };
+}
+
 /** Returns whether two prices with the same key are equal, so that one is a replay of the other. */
 export function isSameRate(a: RateSpec, b: RateSpec): boolean {
-  return JSON.stringify(contentOf(a)) === JSON.stringify(contentOf(b));
+  return contentOf(a) === contentOf(b);
 }
 
 /** Returns the refusal of a further own row; null if the team may add one. */
@@ -159,17 +183,9 @@ export function rateCapRefusal(rows: number): Problem | null {
   };
 }
 
-/** Returns all values of a price in a fixed order. */
-function contentOf(
-  { provider, model, from, rates, tiers, batchPercent, note }: RateSpec,
-): unknown[] {
-  const tierContent = tiers.map((tier) => [tier.aboveInputTokens, ...ratesContent(tier.rates)]);
-  const batch = batchPercent ?? null;
-  return [provider, model, from, ratesContent(rates), tierContent, batch, note ?? null];
-}
-
-function ratesContent({ input, output, cachedInput, cacheWrite }: Rates): (number | null)[] {
-  return [input, output, cachedInput, cacheWrite];
+/** Returns the fields of a price in a fixed order. */
+function contentOf({ provider, model, from, rates, tiers, batchPercent, note }: RateSpec) {
+  return JSON.stringify({ provider, model, from, rates, tiers, batchPercent, note });
 }
 
 function parseTiers(
@@ -209,9 +225,6 @@ const UNIT_WORDS = new Set([
   ...["currency", "usd", "eur", "cents", "dollars"],
   ...["price", "prices", "pricing", "cost", "costs", "rate", "rates"],
 ]);
-
-/** Maximum characters of an unknown field's name quoted in an error message. */
-const FIELD_CHARS_MAX = 64;
 
 /** Refuses an unknown field that is named like a price. */
 function unknownUnit(

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { DEFAULT_RATES, type DefaultRates } from "./default_rates.ts";
-import { NAME_CHARS_MAX } from "./model_names.ts";
+import { DEFAULT_RATES, ownProvider } from "./default_rates.ts";
+import { dotsToDashes, foldName, NAME_CHARS_MAX } from "./model_names.ts";
 import { type Lookup, lookupsOf } from "./rate_lookups.ts";
-import { indexOwnRows, type OwnRows } from "./own_rates.ts";
 import type { MatchStep, RateCard, RateMatch, RateRow } from "./rates.ts";
 import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
@@ -35,15 +34,13 @@ const NO_PROVIDER = "";
  * Creates a card. It caches lookups, so reuse it until the rows change.
  *
  * @param own the team's rows, in any order
- * @param defaults the card that the rows overlay
  * @param namesBytesMax maximum bytes of cached names
  */
 export function createRateCard(
   own: readonly RateRow[],
-  defaults: DefaultRates = DEFAULT_RATES,
   namesBytesMax: number = NAMES_BYTES_MAX,
 ): LearningCard {
-  const ownRows = indexOwnRows(own, defaults);
+  const ownRows = indexOwnRows(own);
   const cache = new Map<string, Map<string, readonly RateMatch[]>>();
   let bytes = 0;
 
@@ -54,7 +51,7 @@ export function createRateCard(
       bytes = 0;
     }
     bytes += added;
-    const matches = findMatches(lookupsOf(provider || null, model, defaults), ownRows, defaults);
+    const matches = findMatches(lookupsOf(provider || null, model), ownRows);
     let models = cache.get(provider);
     if (models === undefined) cache.set(provider, models = new Map());
     models.set(model, matches);
@@ -79,14 +76,10 @@ export function createRateCard(
 }
 
 /** Returns matches by precedence, up to the first that is valid for all time. */
-function findMatches(
-  lookups: Iterable<Lookup>,
-  own: OwnRows,
-  defaults: DefaultRates,
-): readonly RateMatch[] {
+function findMatches(lookups: Iterable<Lookup>, own: OwnRows): readonly RateMatch[] {
   const matches: RateMatch[] = [];
   for (const lookup of lookups) {
-    for (const row of rowsOf(lookup, own, defaults)) {
+    for (const row of rowsOf(lookup, own)) {
       matches.push(matchOf(row, lookup.step));
       if (row.from === null) return matches;
     }
@@ -94,20 +87,55 @@ function findMatches(
   return matches;
 }
 
-function* rowsOf(lookup: Lookup, own: OwnRows, defaults: DefaultRates): Iterable<RateRow> {
-  const { name, sellers, isDashed, anyProvider } = lookup;
-  const byProvider = isDashed ? defaults.dashed() : defaults.names;
-  const ownOf = own.rows(name, isDashed);
+/** A team's own rows by name, as sent and with dots replaced by dashes. */
+interface OwnRows {
+  readonly plain: ReadonlyMap<string, readonly OwnRow[]>;
+  readonly dashed: ReadonlyMap<string, readonly OwnRow[]>;
+}
+
+/** An own row with the key of its provider and the provider's position on the default card. */
+interface OwnRow {
+  readonly row: RateRow;
+  readonly provider: string | null;
+  readonly rank: number;
+}
+
+/** Indexes rows by name: by provider in the order of the card, then by its name, newest first. */
+function indexOwnRows(rows: readonly RateRow[]): OwnRows {
+  const sorted = rows.map((row): OwnRow => {
+    const provider = row.provider === null ? null : ownProvider(row.provider);
+    const rank = DEFAULT_RATES.providers.indexOf(provider ?? "");
+    return { row, provider, rank: rank === -1 ? Infinity : rank };
+  }).sort((a, b) =>
+    compare(a.rank, b.rank) || compare(a.provider ?? "", b.provider ?? "") ||
+    // Among rows effective from the same instant the later id wins: ids sort by time.
+    compare(b.row.from ?? -Infinity, a.row.from ?? -Infinity) || compare(b.row.id, a.row.id)
+  );
+  return {
+    plain: Map.groupBy(sorted, ({ row }) => foldName(row.model)),
+    dashed: Map.groupBy(sorted, ({ row }) => dotsToDashes(foldName(row.model))),
+  };
+}
+
+function compare<T extends string | number>(a: T, b: T): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function* rowsOf({ step, name, sellers, anyProvider, given }: Lookup, own: OwnRows) {
+  const isDashed = step === "dots_to_dashes";
+  const byProvider = isDashed ? DEFAULT_RATES.dashed() : DEFAULT_RATES.names;
+  const named = (isDashed ? own.dashed : own.plain).get(name) ?? [];
+  const rowsWhere = (isWanted: (provider: string | null) => boolean) =>
+    named.filter(({ provider }) => isWanted(provider)).map(({ row }) => row);
+  const anyones = rowsWhere((provider) => provider === null);
   if (anyProvider) {
-    yield* ownOf.ofProvider(lookup.given);
-    yield* ownOf.ofProvider(null);
-    yield* ownOf.ofOthers(lookup.given);
-    for (const id of sellers) yield* byProvider.get(id)?.get(name) ?? [];
-    return;
+    yield* rowsWhere((provider) => provider === given);
+    yield* anyones;
+    yield* rowsWhere((provider) => provider !== null && provider !== given);
   }
   for (const [at, id] of sellers.entries()) {
-    yield* ownOf.ofProvider(id);
-    if (at === 0) yield* ownOf.ofProvider(null);
+    if (!anyProvider) yield* rowsWhere((provider) => provider === id);
+    if (!anyProvider && at === 0) yield* anyones;
     yield* byProvider.get(id)?.get(name) ?? [];
   }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type DefaultRates, findProvider } from "./default_rates.ts";
+import { DEFAULT_RATES, findProvider, ownProvider } from "./default_rates.ts";
 import {
   dotsToDashes,
   foldName,
@@ -11,17 +11,14 @@ import {
   stripPrefixes,
   stripSuffixes,
 } from "./model_names.ts";
-import { ownProvider } from "./own_rates.ts";
 import type { MatchStep } from "./rates.ts";
 
 /** One name to look up, and the providers to search. */
 export interface Lookup {
-  /** Step of the lookup. */
+  /** Step of the lookup. In the last step, dots are replaced by dashes in both names. */
   readonly step: MatchStep;
   /** Normalized name. */
   readonly name: string;
-  /** True to replace dots by dashes in both names before comparing. */
-  readonly isDashed: boolean;
   /** Providers whose default rows are searched, in order. */
   readonly sellers: readonly string[];
   /** True if the call named no known provider, so that own rows of any provider match. */
@@ -30,16 +27,17 @@ export interface Lookup {
   readonly given: string | null;
 }
 
-/** Providers to search for a name. */
-type Sellers = Pick<Lookup, "sellers" | "anyProvider" | "given">;
-
 /** A name with the providers to search. */
-interface Reading extends Sellers {
-  readonly name: string;
-}
+type Reading = Omit<Lookup, "step">;
+
+/** Providers to search for a name. */
+type Sellers = Omit<Reading, "name">;
 
 /** Provider of names in Bedrock's format. */
 const BEDROCK = "aws";
+
+const { makers, providers, fallbacks } = DEFAULT_RATES;
+const RESELLERS = providers.filter((id) => !makers.includes(id));
 
 /**
  * Yields all lookups for a call in order. Callers stop at the first that finds a valid row.
@@ -48,25 +46,20 @@ const BEDROCK = "aws";
  * may list the exact name `claude-haiku-4-5-20251001` at its own price while the maker's row has no
  * date; the maker's price is the right one.
  */
-export function* lookupsOf(
-  provider: string | null,
-  model: string,
-  card: DefaultRates,
-): Iterable<Lookup> {
+export function* lookupsOf(provider: string | null, model: string): Iterable<Lookup> {
   const name = foldName(model);
-  const stripped = stripPrefixes(name, (part) => findProvider(card, part) !== null);
-  const named = provider === null ? null : findProvider(card, provider);
+  const stripped = stripPrefixes(name, (part) => findProvider(part) !== null);
+  const named = provider === null ? null : findProvider(provider);
   if (named !== null) {
-    const sellers = only(named, card);
+    const sellers = { sellers: withFallbacks(named), anyProvider: false, given: null };
     yield* steps({ name, ...sellers }, stripped.map((one) => ({ name: one.name, ...sellers })));
     return;
   }
-  const given = provider === null ? null : ownProvider(provider, card);
-  const resellers = card.providers.filter((id) => !card.makers.includes(id));
-  for (const sellers of [card.makers, resellers]) {
+  const given = provider === null ? null : ownProvider(provider);
+  for (const sellers of [makers, RESELLERS]) {
     const open: Sellers = { sellers, anyProvider: true, given };
-    const rest = stripped.flatMap((one) => readingsOf(one, name, open, card));
-    yield* steps({ name, ...asWritten(name, stripped, open, card) }, rest);
+    const rest = stripped.flatMap((one) => readingsOf(one, name, open));
+    yield* steps({ name, ...open, sellers: prefixSellers(name, stripped) ?? sellers }, rest);
   }
 }
 
@@ -77,40 +70,30 @@ export function* lookupsOf(
  */
 function* steps(asSent: Reading, stripped: readonly Reading[]): Iterable<Lookup> {
   const all = [asSent, ...stripped];
-  yield lookup("exact", asSent, asSent.name);
-  for (const reading of stripped) yield lookup("provider_prefix", reading, reading.name);
+  yield { ...asSent, step: "exact" };
+  for (const reading of stripped) yield { ...reading, step: "provider_prefix" };
   for (const reading of all) {
-    for (const short of stripSuffixes(reading.name)) yield lookup("version_suffix", reading, short);
+    for (const name of stripSuffixes(reading.name)) {
+      yield { ...reading, name, step: "version_suffix" };
+    }
   }
   for (const reading of all) {
-    for (const form of [reading.name, ...stripSuffixes(reading.name)]) {
-      yield { ...lookup("dots_to_dashes", reading, dotsToDashes(form)), isDashed: true };
+    for (const name of [reading.name, ...stripSuffixes(reading.name)]) {
+      yield { ...reading, name: dotsToDashes(name), step: "dots_to_dashes" };
     }
   }
 }
 
-function lookup(step: MatchStep, { sellers, anyProvider, given }: Reading, name: string): Lookup {
-  return { step, name, isDashed: false, sellers, anyProvider, given };
-}
-
 /** Returns a provider and the providers whose models it sells at their price. */
-function only(provider: string, card: DefaultRates): Sellers {
-  const sellers = [provider, ...card.fallbacks.get(provider) ?? []];
-  return { sellers, anyProvider: false, given: null };
+function withFallbacks(provider: string): string[] {
+  return [provider, ...fallbacks.get(provider) ?? []];
 }
 
-/** Returns the providers to search for a name as sent: the one it starts with, or all. */
-function asWritten(
-  name: string,
-  stripped: readonly StrippedName[],
-  open: Sellers,
-  card: DefaultRates,
-): Sellers {
+/** Returns the providers to search for a name as sent that starts with one; null to search all. */
+function prefixSellers(name: string, stripped: readonly StrippedName[]): string[] | null {
   const first = stripped.find((one) => one.provider !== null && !one.isBedrock)?.provider;
-  const id = name.includes("/") && first !== undefined && first !== null
-    ? findProvider(card, first)
-    : null;
-  return id === null ? open : { ...open, sellers: only(id, card).sellers };
+  const id = name.includes("/") ? findProvider(first ?? "") : null;
+  return id === null ? null : withFallbacks(id);
 }
 
 /** Returns the readings of a name without its prefix, for a call without a known provider. */
@@ -118,14 +101,13 @@ function readingsOf(
   { name, provider, isBedrock }: StrippedName,
   fullName: string,
   open: Sellers,
-  card: DefaultRates,
 ): Reading[] {
-  const maker = provider === null ? null : findProvider(card, provider);
+  const maker = findProvider(provider ?? "");
   if (isBedrock) {
     const sellers = [BEDROCK, ...maker === null || maker === BEDROCK ? [] : [maker]];
     return [{ name, ...open, sellers }];
   }
   if (maker === null) return [{ name, ...open }];
   // Resellers also list complete names such as `openai/gpt-4o`.
-  return [{ name, ...open, sellers: only(maker, card).sellers }, { name: fullName, ...open }];
+  return [{ name, ...open, sellers: withFallbacks(maker) }, { name: fullName, ...open }];
 }

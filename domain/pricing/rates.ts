@@ -19,6 +19,19 @@ export interface Rates {
   readonly cacheWrite: number | null;
 }
 
+/** Converts each rate; null stays null. */
+export function mapRates(
+  { input, output, cachedInput, cacheWrite }: Rates,
+  convert: (rate: number) => number,
+): Rates {
+  return {
+    input: convert(input),
+    output: convert(output),
+    cachedInput: cachedInput === null ? null : convert(cachedInput),
+    cacheWrite: cacheWrite === null ? null : convert(cacheWrite),
+  };
+}
+
 /** Rates of calls with long input. They apply to all tokens of the call, not only those above the threshold. */
 export interface RateTier {
   /** Threshold: the tier applies to calls with more input tokens. */

@@ -14,11 +14,11 @@ export interface Form {
   /** Output tokens; several fields are added. */
   readonly output: readonly Path[];
   /** Input tokens read from a cache. */
-  readonly cached: readonly Path[];
+  readonly cached?: readonly Path[];
   /** Input tokens written to a cache; several fields are added. */
-  readonly written: readonly Path[];
-  /** True if the input excludes cache reads and writes. */
-  readonly isApart: boolean;
+  readonly written?: readonly Path[];
+  /** Present if the input excludes cache reads and writes. */
+  readonly isApart?: true;
   /** Field that distinguishes this form from the following ones. */
   readonly onlyWith?: string;
 }
@@ -29,7 +29,6 @@ export const CONTRACT: Form = {
   output: [["output_tokens"]],
   cached: [["cached_input_tokens"]],
   written: [["cache_creation_input_tokens"]],
-  isApart: false,
 };
 
 /** Forms in order of precedence: the first with a readable count is used. */
@@ -40,23 +39,17 @@ export const FORMS: readonly Form[] = [
     output: [["completion_tokens"]],
     cached: [["prompt_tokens_details", "cached_tokens"]],
     written: [["prompt_tokens_details", "cache_write_tokens"]],
-    isApart: false,
   },
   // Gemini counts tool prompts and thoughts in addition.
   {
     input: [["promptTokenCount"], ["toolUsePromptTokenCount"]],
     output: [["candidatesTokenCount"], ["thoughtsTokenCount"]],
     cached: [["cachedContentTokenCount"]],
-    written: [],
-    isApart: false,
   },
   // Cohere bills fewer tokens than it processes.
   ...["billed_units", "tokens"].map((member): Form => ({
     input: [[member, "input_tokens"]],
     output: [[member, "output_tokens"]],
-    cached: [],
-    written: [],
-    isApart: false,
   })),
   // OpenAI Responses.
   {
@@ -64,7 +57,6 @@ export const FORMS: readonly Form[] = [
     output: [["output_tokens"]],
     cached: [["input_tokens_details", "cached_tokens"]],
     written: [["input_tokens_details", "cache_write_tokens"]],
-    isApart: false,
     onlyWith: "input_tokens_details",
   },
   // Anthropic: older responses have one count of cache writes, newer ones also its breakdown.
@@ -93,14 +85,9 @@ export const OTHER_FIGURES = ["latency_ms", "reasoning_tokens"] as const;
 /** Fields of a payload that are read and are not counts. */
 const LABEL_FIELDS = ["error", "status", "mode", "model", "modelVersion", "provider"] as const;
 
-const PATHS: readonly Path[] = [CONTRACT, ...FORMS].flatMap((
-  { input, output, cached, written },
-) => [
-  ...input,
-  ...output,
-  ...cached,
-  ...written,
-]);
+const PATHS: readonly Path[] = [CONTRACT, ...FORMS].flatMap(
+  ({ input, output, cached = [], written = [] }) => [...input, ...output, ...cached, ...written],
+);
 
 const HOLDERS = [...OTHER_FIGURES, ...CONTAINERS.flatMap((name) => name ?? [])];
 

@@ -6,7 +6,7 @@
  */
 import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
-import { parseInteger, parseQuery } from "../core/query.ts";
+import { readQuery } from "../core/query.ts";
 import { REFUSAL_HOURS, REFUSAL_LIMITS } from "../core/limits.ts";
 
 /** Placeholder for the fields of refusals beyond the combinations that are counted separately. */
@@ -108,10 +108,8 @@ export function countSince({ hours }: RefusalReport, nowMs: number, last: number
 }
 
 /** Parses the query of `GET /v1/refusals` and returns its number of hours. */
-export function parseRefusalsQuery(query: string): Parsed<number> {
-  const parameters = parseQuery(query);
-  if (!parameters.ok) return parameters;
-  return parseInteger(parameters.value, "hours", REFUSAL_HOURS);
+export function parseRefusalsQuery(text: string): Parsed<number> {
+  return readQuery(text, (query) => query.integer("hours", REFUSAL_HOURS));
 }
 
 /** Counts of refusals by name of their kind. */

@@ -35,11 +35,14 @@ const label = z.string(NAME)
  * @internal
  */
 export const repriceBody = z.object({
-  model: label,
-  provider: optional(label),
-  from: optional(instant()),
-  to: optional(instant()),
-  dry_run: optional(z.boolean("true or false")),
+  model: label.describe("The model, as the calls named it."),
+  provider: optional(label)
+    .describe("The provider, as the calls named it; any provider when absent."),
+  from: optional(instant()).describe("Runs that started at this time or later."),
+  to: optional(instant())
+    .describe("Runs that started before this time; must be later than `from`."),
+  dry_run: optional(z.boolean("true or false"))
+    .describe("`true` calculates the changes without applying them."),
 });
 
 /** Validates the body. */

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { addRepriced, type RepriceSum } from "./reprice.ts";
+import { addCounts } from "../core/sums.ts";
+import { type RepriceSum } from "./reprice.ts";
 
 /** Maximum agents with their own entry: the first that a job visits. */
 export const BREAKDOWN_AGENTS_MAX = 20;
@@ -70,7 +71,7 @@ function withAgent(
   const name = isApart ? agent : null;
   return agents.some((entry) => entry.agent === name)
     ? agents.map((entry) =>
-      entry.agent === name ? { ...entry, sum: addRepriced(entry.sum, sum) } : entry
+      entry.agent === name ? { ...entry, sum: addCounts(entry.sum, sum) } : entry
     )
     : [...agents, { agent: name, sum }];
 }
@@ -82,13 +83,13 @@ function withDay(
 ): readonly DayBreakdown[] {
   const last = days.at(-1);
   if (last !== undefined && last.to >= day) {
-    return days.with(-1, { ...last, sum: addRepriced(last.sum, sum) });
+    return days.with(-1, { ...last, sum: addCounts(last.sum, sum) });
   }
   const allDays = [...days, { from: day, to: day, sum }];
   const [first, second, ...laterDays] = allDays;
   if (allDays.length <= BREAKDOWN_DAYS_MAX || first === undefined || second === undefined) {
     return allDays;
   }
-  const merged = { from: first.from, to: second.to, sum: addRepriced(first.sum, second.sum) };
+  const merged = { from: first.from, to: second.to, sum: addCounts(first.sum, second.sum) };
   return [merged, ...laterDays];
 }

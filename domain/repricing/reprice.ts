@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { addCounts } from "../core/sums.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
 import type { EventTotals } from "../runs/event_totals.ts";
 import { addModelUsage, type ModelUsage, subtractModelUsage } from "../runs/model_usage.ts";
@@ -20,8 +21,8 @@ import {
 import type { RateCard, RateMatch } from "../pricing/rates.ts";
 import {
   heartbeatPrice,
+  heartbeatUsage,
   priceReported,
-  reportedBy,
   reportedCall,
   type ReportedPrice,
   type RunParts,
@@ -39,23 +40,18 @@ export interface RepriceSpec {
   readonly to: number | null;
 }
 
-/** Total of repriced calls. */
-export interface RepriceSum {
-  /** Number of matching calls. */
-  readonly calls: number;
-  /** Cost before. */
-  readonly before: Picodollars;
-  /** Cost after. */
-  readonly after: Picodollars;
-}
-
 /** Total without calls. */
-export const NO_CALLS: RepriceSum = { calls: 0, before: 0n, after: 0n };
+export const NO_CALLS = {
+  /** Number of matching calls. */
+  calls: 0,
+  /** Cost before. */
+  before: 0n,
+  /** Cost after. */
+  after: 0n,
+};
 
-/** Adds two totals. */
-export function addRepriced(a: RepriceSum, b: RepriceSum): RepriceSum {
-  return { calls: a.calls + b.calls, before: a.before + b.before, after: a.after + b.after };
-}
+/** Total of repriced calls. */
+export type RepriceSum = Readonly<typeof NO_CALLS>;
 
 /** Returns whether a call matches the spec. */
 export function isMeant(spec: RepriceSpec, provider: string | null, model: string | null): boolean {
@@ -95,7 +91,7 @@ export function repriceBatch(
     const match = fresh.matches[fresh.by[i] ?? -1];
     const before = BigInt(costs[i] ?? 0);
     const after = BigInt(fresh.costs[i] ?? 0);
-    sum = addRepriced(sum, { calls: 1, before, after });
+    sum = addCounts(sum, { calls: 1, before, after });
     const oldMatch = matches[by[i] ?? -1];
     const isSameRow = match?.row.id === oldMatch?.row.id && match?.isBatch === oldMatch?.isBatch;
     if (isSameRow && before === after) continue;
@@ -132,7 +128,7 @@ export function repriceHeartbeat(
   repriced: ReportedPrice | null | undefined,
   card: RateCard,
 ): RepricedHeartbeat {
-  const call = parts.opening?.kind === "heartbeat" ? reportedCall(reportedBy(parts)) : null;
+  const call = reportedCall(heartbeatUsage(parts));
   if (call === null || !isMeant(spec, call.provider, call.model)) {
     return { sum: NO_CALLS, price: undefined };
   }

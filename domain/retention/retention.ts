@@ -7,10 +7,10 @@
  * @module
  */
 import type { Metadata } from "../runs/metadata.ts";
-import type { EventLedger } from "../runs/ledger.ts";
+import type { EventLedger, LedgerAges } from "../runs/ledger.ts";
+import type { PayloadState } from "../runs/record.ts";
 import type { Closing, Opening, RunParts } from "../runs/run.ts";
 import type { TierLimits } from "../teams/plans.ts";
-import type { LedgerAges, PayloadState } from "../runs/payload.ts";
 
 /** Retention of parts without an opening in days (decision 18). */
 export const ORPHAN_DAYS = 7;

@@ -28,48 +28,24 @@ export const SWEEP_GAP_MS = 20 * HOUR_MS;
 /** Milliseconds without progress after which a sweep counts as aborted and another process resumes it. */
 export const SWEEP_SILENCE_MS = 60_000;
 
-/** Counts of a sweep. */
-export interface SweepCounts {
-  /** Runs whose payload was removed, completely or in part. */
-  readonly payloads: number;
-  /** Events removed. */
-  readonly events: number;
-  /** Runs whose record was removed. */
-  readonly records: number;
-  /** Runs without an opening whose parts were removed. */
-  readonly orphans: number;
-  /** Ids of deleted runs that may be used again. */
-  readonly released: number;
-  /** Runs that could not be read and are unchanged. */
-  readonly failed: number;
-}
-
 /** Counts of an empty sweep. */
-export const EMPTY_SWEEP: SweepCounts = {
+export const EMPTY_SWEEP = {
+  /** Runs whose payload was removed, completely or in part. */
   payloads: 0,
+  /** Events removed. */
   events: 0,
+  /** Runs whose record was removed. */
   records: 0,
+  /** Runs without an opening whose parts were removed. */
   orphans: 0,
+  /** Ids of deleted runs that may be used again. */
   released: 0,
+  /** Runs that could not be read and are unchanged. */
   failed: 0,
 };
 
-/** Adds two counts. */
-export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
-  return {
-    payloads: a.payloads + b.payloads,
-    events: a.events + b.events,
-    records: a.records + b.records,
-    orphans: a.orphans + b.orphans,
-    released: a.released + b.released,
-    failed: a.failed + b.failed,
-  };
-}
-
-/** Returns whether a sweep removed nothing and had no failures. */
-export function isEmptySweep(counts: SweepCounts): boolean {
-  return Object.values(counts).every((count) => count === 0);
-}
+/** Counts of a sweep. */
+export type SweepCounts = Readonly<typeof EMPTY_SWEEP>;
 
 /** Report of one night's sweep. */
 export interface SweepReport {

@@ -3,43 +3,45 @@
  *
  * @module
  */
-import type { Picodollars } from "../pricing/money.ts";
 import type { RunStatus } from "./run.ts";
-import type { ModelUsage } from "./model_usage.ts";
+import type { CallTotals, ModelUsage } from "./model_usage.ts";
+
+/** Measures that are all 0, the start of every accumulation. */
+export const EMPTY_MEASURES = {
+  /** Number of runs. */
+  runs: 0,
+  /** Number of runs that ended in `success`. */
+  succeeded: 0,
+  /** Number of runs that ended in `failed`. */
+  failed: 0,
+  /** Number of runs that ended in `timeout`. */
+  timedOut: 0,
+  /** Number of runs that have not ended. All other runs ended in `cancelled`. */
+  running: 0,
+  /** Number of events. */
+  events: 0,
+  /** Number of model calls. */
+  calls: 0,
+  /** Input tokens. */
+  inputTokens: 0n,
+  /** Output tokens. */
+  outputTokens: 0n,
+  /** Cached input tokens. */
+  cachedInputTokens: 0n,
+  /** Cost in picodollars. */
+  cost: 0n,
+  /** Number of calls to models without a price. */
+  unpricedCalls: 0,
+  /** Input tokens of unpriced calls. */
+  unpricedInputTokens: 0n,
+  /** Output tokens of unpriced calls. */
+  unpricedOutputTokens: 0n,
+  /** Cached input tokens of unpriced calls. */
+  unpricedCachedInputTokens: 0n,
+};
 
 /** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
-export interface Measures {
-  /** Number of runs. */
-  readonly runs: number;
-  /** Number of runs that ended in `success`. */
-  readonly succeeded: number;
-  /** Number of runs that ended in `failed`. */
-  readonly failed: number;
-  /** Number of runs that ended in `timeout`. */
-  readonly timedOut: number;
-  /** Number of runs that have not ended. All other runs ended in `cancelled`. */
-  readonly running: number;
-  /** Number of events. */
-  readonly events: number;
-  /** Number of model calls. */
-  readonly calls: number;
-  /** Input tokens. */
-  readonly inputTokens: bigint;
-  /** Output tokens. */
-  readonly outputTokens: bigint;
-  /** Cached input tokens. */
-  readonly cachedInputTokens: bigint;
-  /** Cost in picodollars. */
-  readonly cost: Picodollars;
-  /** Number of calls to models without a price. */
-  readonly unpricedCalls: number;
-  /** Input tokens of unpriced calls. */
-  readonly unpricedInputTokens: bigint;
-  /** Output tokens of unpriced calls. */
-  readonly unpricedOutputTokens: bigint;
-  /** Cached input tokens of unpriced calls. */
-  readonly unpricedCachedInputTokens: bigint;
-}
+export type Measures = Readonly<typeof EMPTY_MEASURES>;
 
 /** Labels that runs are grouped by. A null agent, customer or feature is `(unattributed)`. */
 export interface RunLabels {
@@ -53,20 +55,8 @@ export interface RunLabels {
   readonly status: RunStatus;
 }
 
-/** A model as named in its calls. */
-export interface ModelName {
-  /** Provider, if named. */
-  readonly provider: string | null;
-  /** Model. */
-  readonly model: string;
-}
-
 /** Totals of one run. The cost may be stated by the client. */
-export interface RunSums extends
-  Pick<
-    Measures,
-    "events" | "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cost"
-  > {
+export interface RunSums extends CallTotals, Pick<Measures, "events"> {
   /** Labels the run is grouped by. */
   readonly labels: RunLabels;
   /** Calls with tokens, by model. */

@@ -6,12 +6,16 @@
 import type { EventTotals } from "./event_totals.ts";
 import { addModelUsage, isRest, type ModelUsage } from "./model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
-import type { LedgerAges } from "./payload.ts";
+import type { LedgerAges } from "./ledger.ts";
+import { isApart } from "../pricing/price.ts";
 import {
+  countsTokens,
   heartbeatPrice,
-  reportedBy,
+  heartbeatUsage,
+  isStated,
   reportedCost,
   type ReportedPrice,
+  reportedTokens,
   type RunParts,
 } from "./run.ts";
 
@@ -63,7 +67,7 @@ export type RunUsage = Omit<
 /** Computes a run's cost. A stated cost overrides all pricing (pricing rule 1). */
 export function costOfRun(head: RunHead): CostSum {
   const { parts, totals, repriced } = head;
-  const stated = statedCost(parts) !== undefined;
+  const stated = isStated(parts);
   const own = reportedUsage(head);
   // With a stated cost, the calls count as usage only; they add no cost.
   const ofEvents = stated
@@ -91,24 +95,17 @@ export function unpricedUsageOf(models: readonly ModelUsage[]): string[] {
 /** Computes a run's usage. */
 export function usageOfRun({ parts, totals }: RunHead): RunUsage {
   const { events, llmCalls, toolCalls, logs, errors } = totals;
-  const own = parts.opening?.kind === "heartbeat" ? reportedBy(parts) : {};
+  const own = reportedTokens(heartbeatUsage(parts));
   return {
     events,
     llmCalls,
     toolCalls,
     logs,
     errors,
-    inputTokens: totals.inputTokens + BigInt(own.inputTokens ?? 0),
-    outputTokens: totals.outputTokens + BigInt(own.outputTokens ?? 0),
-    cachedInputTokens: totals.cachedInputTokens + BigInt(own.cachedInputTokens ?? 0),
+    inputTokens: totals.inputTokens + BigInt(own.inputTokens),
+    outputTokens: totals.outputTokens + BigInt(own.outputTokens),
+    cachedInputTokens: totals.cachedInputTokens + BigInt(own.cachedInputTokens),
   };
-}
-
-/**
- * Returns the cost a heartbeat states. Costs claimed by other runs are ignored (pricing rule 4).
- */
-function statedCost(parts: RunParts): Picodollars | undefined {
-  return parts.opening?.kind === "heartbeat" ? reportedBy(parts).cost : undefined;
 }
 
 /**
@@ -116,26 +113,22 @@ function statedCost(parts: RunParts): Picodollars | undefined {
  * a cost.
  */
 function reportedUsage({ parts, repriced }: RunHead): ModelUsage | null {
-  if (parts.opening?.kind !== "heartbeat") return null;
-  const { cost, model, provider, ...tokens } = reportedBy(parts);
-  const { inputTokens, outputTokens, cachedInputTokens } = tokens;
-  const counted = (inputTokens ?? outputTokens ?? cachedInputTokens) !== undefined;
-  if (model === undefined || (!counted && cost === undefined)) return null;
+  const reported = heartbeatUsage(parts);
+  const { cost, model, provider = null } = reported;
+  if (model === undefined || (!countsTokens(reported) && cost === undefined)) return null;
+  const { inputTokens, outputTokens, cachedInputTokens } = reportedTokens(reported);
   return {
-    provider: provider ?? null,
+    provider,
     model,
     priced: cost !== undefined || heartbeatPrice(parts, repriced) !== null,
     calls: 1,
-    inputTokens: BigInt(inputTokens ?? 0),
-    outputTokens: BigInt(outputTokens ?? 0),
-    cachedInputTokens: BigInt(cachedInputTokens ?? 0),
+    inputTokens: BigInt(inputTokens),
+    outputTokens: BigInt(outputTokens),
+    cachedInputTokens: BigInt(cachedInputTokens),
     cost: reportedCost(parts, repriced),
   };
 }
 
 function exceedsInput({ parts, totals }: RunHead): boolean {
-  if (totals.cachedExceedsInput) return true;
-  if (parts.opening?.kind !== "heartbeat") return false;
-  const { cachedInputTokens = 0, inputTokens = 0 } = reportedBy(parts);
-  return cachedInputTokens > inputTokens;
+  return totals.cachedExceedsInput || isApart(reportedTokens(heartbeatUsage(parts)));
 }

@@ -4,15 +4,15 @@
  * @module
  */
 import { EVENT_FLAGS, type EventFlag, type RunEvent } from "./event.ts";
-import { addModelUsage, type ModelUsage } from "./model_usage.ts";
-import type { Picodollars } from "../pricing/money.ts";
+import { addModelUsage, type CallTotals, type ModelUsage } from "./model_usage.ts";
+import { isApart } from "../pricing/price.ts";
+import type { LlmCall } from "../pricing/llm_call.ts";
 import { type BatchPrices, isPriceable, lacksBatchRate } from "../pricing/price_events.ts";
-import { ModelSums, TokenSums } from "./token_sums.ts";
 
 /**
  * Totals over the events of a run. Tokens are bigints, because two legal events can exceed 2^53.
  */
-export interface EventTotals {
+export interface EventTotals extends Omit<CallTotals, "calls"> {
   /** Number of events. */
   readonly events: number;
   /** Number of events of type `llm_call`. */
@@ -23,14 +23,6 @@ export interface EventTotals {
   readonly logs: number;
   /** Number of events that report a failure. */
   readonly errors: number;
-  /** Input tokens. */
-  readonly inputTokens: bigint;
-  /** Output tokens. */
-  readonly outputTokens: bigint;
-  /** Cached input tokens. */
-  readonly cachedInputTokens: bigint;
-  /** Cost of all priced events: the total of `models`. */
-  readonly cost: Picodollars;
   /** True if a call reported more cached tokens, read and written, than input tokens. */
   readonly cachedExceedsInput: boolean;
   /** Number of batch API calls priced at full rates. */
@@ -85,7 +77,7 @@ export function addEvents(
     if (flags !== undefined) sum.flags = addFlags(sum.flags, flags);
     if (call === undefined) continue;
     all.add(call, 0);
-    sum.cachedExceedsInput ||= call.cachedInputTokens + call.cacheWriteTokens > call.inputTokens;
+    sum.cachedExceedsInput ||= isApart(call);
     if (!isPriceable(call)) continue;
     const match = prices.matches[prices.by[i] ?? -1];
     const priced = match !== undefined;
@@ -106,4 +98,63 @@ export function addEvents(
 function addFlags(flags: readonly EventFlag[], added: readonly EventFlag[]): readonly EventFlag[] {
   if (added.every((flag) => flags.includes(flag))) return flags;
   return EVENT_FLAGS.filter((flag) => flags.includes(flag) || added.includes(flag));
+}
+
+/** Adds integers exactly. The sum is a bigint only beyond 2^53, because bigints take ten times as long. */
+function exactSum(a: number | bigint, b: number | bigint): number | bigint {
+  const isSafe = typeof a === "number" && typeof b === "number" && a + b <= Number.MAX_SAFE_INTEGER;
+  return isSafe ? a + b : BigInt(a) + BigInt(b);
+}
+
+/** Accumulates the totals of calls. */
+export class TokenSums {
+  #calls = 0;
+  #input: number | bigint = 0;
+  #output: number | bigint = 0;
+  #cached: number | bigint = 0;
+  #cost: number | bigint = 0;
+
+  /** Adds one call at its cost in picodollars. */
+  add(call: LlmCall, cost: number | bigint): void {
+    this.#calls++;
+    this.#input = exactSum(this.#input, call.inputTokens);
+    this.#output = exactSum(this.#output, call.outputTokens);
+    this.#cached = exactSum(this.#cached, call.cachedInputTokens);
+    this.#cost = exactSum(this.#cost, cost);
+  }
+
+  /** Returns the current totals. */
+  total(): CallTotals {
+    return {
+      calls: this.#calls,
+      inputTokens: BigInt(this.#input),
+      outputTokens: BigInt(this.#output),
+      cachedInputTokens: BigInt(this.#cached),
+      cost: BigInt(this.#cost),
+    };
+  }
+}
+
+/** Accumulates totals per model of a batch; calls with and without a price are separate. */
+export class ModelSums {
+  readonly #models: (Omit<ModelUsage, keyof CallTotals> & { readonly sums: TokenSums })[] = [];
+
+  /**
+   * Returns the accumulator of a model. Batches have few models, so a linear search is fastest.
+   */
+  of(model: string, provider: string | null, priced: boolean): TokenSums {
+    for (const entry of this.#models) {
+      const same = entry.model === model && entry.provider === provider &&
+        entry.priced === priced;
+      if (same) return entry.sums;
+    }
+    const sums = new TokenSums();
+    this.#models.push({ model, provider, priced, sums });
+    return sums;
+  }
+
+  /** Returns the usage by model. */
+  usages(): ModelUsage[] {
+    return this.#models.map(({ sums, ...name }) => ({ ...name, ...sums.total() }));
+  }
 }

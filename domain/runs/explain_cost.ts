@@ -3,16 +3,23 @@
  *
  * @module
  */
-import type { ModelUsage } from "./model_usage.ts";
+import { addTotals, type ModelUsage } from "./model_usage.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
 import type { EventId } from "../core/ids.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { storedCall } from "./event.ts";
 import type { PagedEvent, RunPage } from "./event_page.ts";
-import { heartbeatPrice, isStated, reportedBy, reportedCall, reportedCost } from "./run.ts";
+import {
+  heartbeatPrice,
+  isStated,
+  reportedBy,
+  reportedCall,
+  reportedCost,
+  reportedTokens,
+} from "./run.ts";
 import { isPriceable } from "../pricing/price_events.ts";
-import { type CostLine, costLines } from "../pricing/price.ts";
-import type { RateMatch } from "../pricing/rates.ts";
+import { type CostLine, costLines, isApart } from "../pricing/price.ts";
+import type { CallTokens, RateMatch } from "../pricing/rates.ts";
 import { type CostFlag, costOfRun, type RunHead, usageOfRun } from "./cost.ts";
 
 /**
@@ -22,15 +29,11 @@ import { type CostFlag, costOfRun, type RunHead, usageOfRun } from "./cost.ts";
 export type CallFlag = CostFlag | "covered_by_stated_cost";
 
 /** Cost of a call and how it was computed. */
-export interface ExplainedCall {
+export interface ExplainedCall extends Pick<LlmCall, "provider" | "model" | "counted"> {
   /** Id of the event; null for the usage a heartbeat reports itself. */
   readonly eventId: EventId | null;
   /** Instant whose rates priced it, unix milliseconds. */
   readonly ts: number;
-  /** Provider as sent, if any. */
-  readonly provider: string | null;
-  /** Model as sent, if any. */
-  readonly model: string | null;
   /** Cost it adds to the run: the total of its lines, or the stated cost. */
   readonly cost: Picodollars;
   /** True if the client stated the cost and nothing was priced. */
@@ -43,8 +46,6 @@ export interface ExplainedCall {
   readonly lines: readonly CostLine[];
   /** True if the rate card had no price for it. */
   readonly unpriced: boolean;
-  /** True if it has any token count. */
-  readonly counted: boolean;
   /** Anomalies of its cost. */
   readonly flags: readonly CallFlag[];
 }
@@ -63,13 +64,7 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
   const { amount, calls, models } = costOfRun(head);
   const { inputTokens, outputTokens, cachedInputTokens } = usageOfRun(head);
   const total = { calls, inputTokens, outputTokens, cachedInputTokens, cost: amount };
-  const rest = models.reduce((remainder, line) => ({
-    calls: remainder.calls - line.calls,
-    inputTokens: remainder.inputTokens - line.inputTokens,
-    outputTokens: remainder.outputTokens - line.outputTokens,
-    cachedInputTokens: remainder.cachedInputTokens - line.cachedInputTokens,
-    cost: remainder.cost - line.cost,
-  }), total);
+  const rest = models.reduce((remainder, line) => addTotals(remainder, line, -1), total);
   const isNothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
   return isNothing
     ? models
@@ -86,45 +81,37 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
  */
 export function explainCalls(page: RunPage, isFirst: boolean): ExplainedCall[] {
   const own = isFirst ? explainReported(page) : null;
-  const { opening } = page.parts;
-  const covered = opening?.kind === "heartbeat" && reportedBy(page.parts).cost !== undefined;
+  const covered = isStated(page.parts);
   const calls = page.events.flatMap((event) => explainEvent(event, covered) ?? []);
   return own === null ? calls : [own, ...calls];
 }
 
 function explainEvent(event: PagedEvent, covered: boolean): ExplainedCall | null {
-  if (event.type !== "llm_call") return null;
   const call = storedCall(event.type, event.data);
-  const counted = call?.counted === true;
-  const named = { eventId: event.id, ts: event.ts, ...namesOf(call), counted };
-  if (covered) {
-    const flags: CallFlag[] = [...flagsOf(call), "covered_by_stated_cost"];
-    return { ...named, ...NOT_PRICED, flags };
-  }
-  if (event.pricedBy === null || call === undefined) {
-    return { ...named, ...NOT_PRICED, unpriced: isPriceable(call), flags: flagsOf(call) };
-  }
-  return { ...named, ...explainPrice(event.pricedBy, call, event.cost) };
+  if (call === undefined) return null;
+  const { provider, model, counted } = call;
+  const flags = flagsOf(call);
+  const own = { eventId: event.id, ts: event.ts, provider, model, counted, ...NOT_PRICED, flags };
+  if (covered) return { ...own, flags: [...flags, "covered_by_stated_cost"] };
+  if (event.pricedBy === null) return { ...own, unpriced: isPriceable(call) };
+  return { ...own, ...explainPrice(event.pricedBy, call, event.cost) };
 }
 
 /** Explains the usage a heartbeat reports, which counts as one call; null if there is none. */
 function explainReported({ parts, repriced }: RunHead): ExplainedCall | null {
-  if (parts.opening?.kind !== "heartbeat") return null;
+  const { opening } = parts;
+  if (opening?.kind !== "heartbeat") return null;
   const reported = reportedBy(parts);
-  const { model = null, provider = null, inputTokens, cachedInputTokens } = reported;
-  const named = { eventId: null, ts: parts.opening.startedAt, model, provider, counted: true };
+  const { model = null, provider = null } = reported;
+  const tokens = reportedTokens(reported);
+  const names = { eventId: null, ts: opening.startedAt, provider, model, counted: true };
+  const own = { ...names, ...NOT_PRICED, flags: flagsOf(tokens) };
   const cost = reportedCost(parts, repriced);
-  if (reported.cost !== undefined) {
-    const flags: CallFlag[] = (cachedInputTokens ?? 0) > (inputTokens ?? 0)
-      ? ["cached_exceeds_input"]
-      : [];
-    return { ...named, ...NOT_PRICED, cost, stated: true, flags };
-  }
-  const call = reportedCall(reported);
-  if (call === null) return null;
+  if (reported.cost !== undefined) return { ...own, cost, stated: true };
+  if (reportedCall(reported) === null) return null;
   const price = heartbeatPrice(parts, repriced);
-  if (price === null) return { ...named, ...NOT_PRICED, unpriced: true, flags: flagsOf(call) };
-  return { ...named, ...explainPrice(price.by, call, cost) };
+  if (price === null) return { ...own, unpriced: true };
+  return { ...own, ...explainPrice(price.by, tokens, cost) };
 }
 
 const NOT_PRICED = {
@@ -136,28 +123,14 @@ const NOT_PRICED = {
   unpriced: false,
 } as const;
 
-function explainPrice(pricedBy: RateMatch, call: LlmCall, cost: Picodollars) {
-  const lines = costLines(pricedBy.row, call);
+function explainPrice(pricedBy: RateMatch, tokens: CallTokens, cost: Picodollars) {
+  const lines = costLines(pricedBy.row, tokens);
   // The lines hold each input token once, whether or not the input count includes cached tokens.
   const input = lines.reduce((sum, { kind, tokens }) => sum + (kind === "output" ? 0 : tokens), 0);
   const tier = pricedBy.row.tiers.findLast(({ aboveInputTokens }) => input > aboveInputTokens);
-  return {
-    cost,
-    stated: false,
-    pricedBy,
-    tierAboveInputTokens: tier?.aboveInputTokens ?? null,
-    lines,
-    unpriced: false,
-    flags: flagsOf(call),
-  };
+  return { cost, pricedBy, tierAboveInputTokens: tier?.aboveInputTokens ?? null, lines };
 }
 
-function namesOf(call: LlmCall | undefined) {
-  return { provider: call?.provider ?? null, model: call?.model ?? null };
-}
-
-function flagsOf(call: LlmCall | undefined): CallFlag[] {
-  if (call === undefined) return [];
-  const { inputTokens, cachedInputTokens, cacheWriteTokens } = call;
-  return cachedInputTokens + cacheWriteTokens > inputTokens ? ["cached_exceeds_input"] : [];
+function flagsOf(tokens: CallTokens): CallFlag[] {
+  return isApart(tokens) ? ["cached_exceeds_input"] : [];
 }

@@ -5,8 +5,7 @@
  */
 import type { RunLabels } from "./contribution.ts";
 import { FINISH_STATUSES, type RunStatus } from "./run.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
-import { type Parameters, parseChoice } from "../core/query.ts";
+import { type Query, refuseParameter } from "../core/query.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";
 
@@ -17,15 +16,7 @@ export const UNATTRIBUTED = "(unattributed)";
 export type Label = keyof RunLabels;
 
 /** Filters. Null selects runs without the label; an absent filter selects everything. */
-export interface SpendFilters {
-  /** Agent's slug. */
-  readonly agent?: string | null;
-  /** Customer. */
-  readonly customer?: string | null;
-  /** Feature. */
-  readonly feature?: string | null;
-  /** Status. */
-  readonly status?: RunStatus;
+export interface SpendFilters extends Partial<RunLabels> {
   /** Provider of the model. */
   readonly provider?: string | null;
   /** Model. */
@@ -45,32 +36,29 @@ export const FILTERS = [
 ] as const satisfies readonly { parameter: string; filter: keyof SpendFilters }[];
 
 /** Reads the supported filters present in a query. */
-export function parseFilters(
-  parameters: Parameters,
+export function readFilters(
+  query: Query,
   supported: readonly (typeof FILTERS[number])[],
-): Parsed<SpendFilters> {
+): SpendFilters {
   const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
   for (const { parameter, filter } of supported) {
-    const value = parameters.get(parameter);
+    const value = query.text(parameter);
     if (value === undefined) continue;
-    if (filter === "status") {
-      const status = parseChoice(parameters, parameter, STATUSES);
-      if (!status.ok) return status;
-    }
+    if (filter === "status") query.choice(parameter, STATUSES);
     const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
     if (!isText(value, charsMax)) {
       const message = `Parameter "${parameter}" must have at most ${charsMax} characters`;
-      return refuse("invalid_field", message, parameter);
+      return refuseParameter(parameter, message);
     }
     if (filter === "model" && value === UNATTRIBUTED) {
       const message = `Parameter "model" must be a model name: usage of no model is ` +
         `the group "${UNATTRIBUTED}" of group_by=model`;
-      return refuse("invalid_field", message, parameter);
+      return refuseParameter(parameter, message);
     }
     filters[filter] = labelOrNull(value);
   }
   // The status was checked above; the record's type cannot express it.
-  return { ok: true, value: filters as SpendFilters };
+  return filters as SpendFilters;
 }
 
 /**

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type EventScores, scoresOfEvents, type ScoreSum } from "./added_scores.ts";
+import { type EventScores, scoresOfEvents, type ScoreSum } from "./scores.ts";
 import type { RunEvent } from "./event.ts";
 import { addToPage, PACKED_ID_BYTES } from "./event_ids.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "./event_totals.ts";
@@ -73,6 +73,9 @@ export interface EventLedger {
   /** Aggregate of the scores added to the run; absent for none. */
   readonly scores?: ScoreSum;
 }
+
+/** Arrival times in a run's ledger, by which retention judges it. */
+export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores">;
 
 /** Maximum ids per page. It is small, because each batch rewrites the open page. */
 export const PAGE_IDS_MAX = 256;

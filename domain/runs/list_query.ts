@@ -3,12 +3,11 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../core/errors.ts";
-import { parseBounds } from "../core/page.ts";
-import { type Parameters, parseChoice, parseQuery } from "../core/query.ts";
+import type { Parsed } from "../core/errors.ts";
+import { type Query, readQuery, refuseParameter } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
-import { FILTERS, parseFilters } from "./filters.ts";
+import { FILTERS, readFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
 import { needsWindow, RUN_KINDS, RUN_TRAITS, type RunPosition, type RunsQuery } from "./list.ts";
 
@@ -61,81 +60,67 @@ export function parseRunsQuery(
   nowMs: number,
   cursorOf: (cursor: string) => RunsCursor | null,
 ): Parsed<RunsRequest> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const filters = parseRunFilters(parameters.value);
-  if (!filters.ok) return filters;
-  const range = parseRange(parameters.value);
-  if (!range.ok) return range;
-  const page = parseBounds(parameters.value, RUNS_PER_PAGE, cursorOf);
-  if (!page.ok) return page;
-  const { limit, after: cursor } = page.value;
-  const query: RunsQuery = { ...filters.value, ...range.value };
-  const isWindowDefault = needsWindow(query) && query.from === null && query.to === null;
-  const from = isWindowDefault
-    ? cursor?.from ?? Math.max(0, nowMs - RUNS_WINDOW_HOURS * HOUR_MS)
-    : query.from;
-  const after = cursor?.after ?? null;
-  return { ok: true, value: { query: { ...query, from }, isWindowDefault, after, limit } };
+  return readQuery(text, (parameters) => {
+    const filters = readRunFilters(parameters);
+    const range = readRange(parameters);
+    const { limit, after: cursor } = parameters.page(cursorOf, RUNS_PER_PAGE);
+    const query: RunsQuery = { ...filters, ...range };
+    const isWindowDefault = needsWindow(query) && query.from === null && query.to === null;
+    const from = isWindowDefault
+      ? cursor?.from ?? Math.max(0, nowMs - RUNS_WINDOW_HOURS * HOUR_MS)
+      : query.from;
+    return { query: { ...query, from }, isWindowDefault, after: cursor?.after ?? null, limit };
+  });
 }
 
-function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" | "to">> {
-  const labels = parseFilters(parameters, FILTERS);
-  if (!labels.ok) return labels;
-  if (labels.value.provider !== undefined && labels.value.model === undefined) {
-    const message = 'Parameter "provider" needs "model": send both';
-    return refuse("invalid_field", message, "provider");
+function readRunFilters(query: Query): Omit<RunsQuery, "from" | "to"> {
+  const labels = readFilters(query, FILTERS);
+  if (labels.provider !== undefined && labels.model === undefined) {
+    refuseParameter("provider", 'Parameter "provider" needs "model": send both');
   }
-  const kind = parseChoice(parameters, "kind", RUN_KINDS);
-  if (!kind.ok) return kind;
-  const has = parseChoice(parameters, "has", RUN_TRAITS);
-  if (!has.ok) return has;
-  const cost = parameters.get("min_cost_usd");
+  const kind = query.choice("kind", RUN_KINDS);
+  const has = query.choice("has", RUN_TRAITS);
+  const cost = query.text("min_cost_usd");
   if (cost !== undefined && !AMOUNT.test(cost)) {
     const message = 'Parameter "min_cost_usd" must be an amount of dollars such as 0.25: got ' +
       show(cost);
-    return refuse("invalid_field", message, "min_cost_usd");
+    refuseParameter("min_cost_usd", message);
   }
-  const q = parameters.get("q");
+  const q = query.text("q");
   if (q !== undefined && !SEARCH.test(q)) {
     const message = `Parameter "q" must be a run's id or 1 to ${RUN_SEARCH_CHARS_MAX} ` +
       `characters of one: got ${show(q)}`;
-    return refuse("invalid_field", message, "q");
+    refuseParameter("q", message);
   }
   const minCost = picodollars(Number(cost ?? 0));
   return {
-    ok: true,
-    value: {
-      ...labels.value,
-      ...kind.value === undefined ? {} : { kind: kind.value },
-      ...has.value === undefined ? {} : { has: has.value },
-      // No run costs less than 0.
-      ...minCost === 0n ? {} : { minCost },
-      ...q === undefined ? {} : { q },
-    },
+    ...labels,
+    ...kind === undefined ? {} : { kind },
+    ...has === undefined ? {} : { has },
+    // No run costs less than 0.
+    ...minCost === 0n ? {} : { minCost },
+    ...q === undefined ? {} : { q },
   };
 }
 
-function parseRange(parameters: Parameters): Parsed<Pick<RunsQuery, "from" | "to">> {
-  const from = parseBound(parameters, "from", 0);
-  if (!from.ok) return from;
+function readRange(query: Query): Pick<RunsQuery, "from" | "to"> {
+  const from = readBound(query, "from", 0);
   // The last day is inclusive.
-  const to = parseBound(parameters, "to", DAY_MS);
-  if (!to.ok) return to;
-  if (from.value !== null && to.value !== null && from.value >= to.value) {
-    return refuse("invalid_field", 'Parameter "from" must be before "to"', "from");
+  const to = readBound(query, "to", DAY_MS);
+  if (from !== null && to !== null && from >= to) {
+    refuseParameter("from", 'Parameter "from" must be before "to"');
   }
-  return { ok: true, value: { from: from.value, to: to.value } };
+  return { from, to };
 }
 
-/** Parses an instant, or a day plus `ofDayMs` milliseconds. */
-function parseBound(parameters: Parameters, name: string, ofDayMs: number): Parsed<number | null> {
-  const value = parameters.get(name);
-  if (value === undefined) return { ok: true, value: null };
+/** Reads an instant, or a day plus `ofDayMs` milliseconds. */
+function readBound(query: Query, name: string, ofDayMs: number): number | null {
+  const value = query.text(name);
+  if (value === undefined) return null;
   const isDay = !/t/i.test(value);
   const ms = parseInstant(isDay ? `${value}T00:00:00Z` : value);
-  if (ms !== null) return { ok: true, value: isDay ? ms + ofDayMs : ms };
+  if (ms !== null) return isDay ? ms + ofDayMs : ms;
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant such ` +
     `as 2026-01-31T12:00:00Z: got ${show(value)}`;
-  return refuse("invalid_field", message, name);
+  return refuseParameter(name, message);
 }

@@ -6,14 +6,8 @@
 import { RUN_MODELS_MAX } from "../core/limits.ts";
 import type { Picodollars } from "../pricing/money.ts";
 
-/** Calls of a run to one model. Calls with and without a price are separate lines. */
-export interface ModelUsage {
-  /** Provider as sent, if any. */
-  readonly provider: string | null;
-  /** Model as sent. */
-  readonly model: string;
-  /** True if the rate card had a price for these calls; without a price they cost 0. */
-  readonly priced: boolean;
+/** Totals of calls. */
+export interface CallTotals {
   /** Number of calls. */
   readonly calls: number;
   /** Input tokens. */
@@ -24,6 +18,20 @@ export interface ModelUsage {
   readonly cachedInputTokens: bigint;
   /** Cost in picodollars. */
   readonly cost: Picodollars;
+}
+
+/** A model as named in its calls. */
+export interface ModelName {
+  /** Provider, if named. */
+  readonly provider: string | null;
+  /** Model. */
+  readonly model: string;
+}
+
+/** Calls of a run to one model. Calls with and without a price are separate lines. */
+export interface ModelUsage extends ModelName, CallTotals {
+  /** True if the rate card had a price for these calls; without a price they cost 0. */
+  readonly priced: boolean;
 }
 
 /** Name of the line that combines the models beyond {@link RUN_MODELS_MAX}. */
@@ -53,7 +61,7 @@ export function addModelUsage(
 }
 
 /** Returns whether a line is the shared line of other models. */
-export function isRest({ provider, model }: Pick<ModelUsage, "provider" | "model">): boolean {
+export function isRest({ provider, model }: ModelName): boolean {
   return model === OTHER_MODELS && provider === null;
 }
 
@@ -77,31 +85,22 @@ export function subtractModelUsage(
   line: ModelUsage,
 ): readonly ModelUsage[] {
   const isNamed = lines.some((one) => isSameModel(one, line) && one.priced === line.priced);
-  const name = isNamed ? line : restOf(line);
-  return merge(lines, {
-    ...name,
-    calls: -line.calls,
-    inputTokens: -line.inputTokens,
-    outputTokens: -line.outputTokens,
-    cachedInputTokens: -line.cachedInputTokens,
-    cost: -line.cost,
-  }).filter(({ calls }) => calls !== 0);
+  return merge(lines, isNamed ? line : restOf(line), -1).filter(({ calls }) => calls !== 0);
 }
 
 /** Returns whether two lines are of the same model. */
-export function isSameModel(
-  a: Pick<ModelUsage, "provider" | "model">,
-  b: Pick<ModelUsage, "provider" | "model">,
-): boolean {
+export function isSameModel(a: ModelName, b: ModelName): boolean {
   return a.model === b.model && a.provider === b.provider;
 }
 
-function merge(lines: readonly ModelUsage[], line: ModelUsage): readonly ModelUsage[] {
-  const at = lines.findIndex((existing) =>
-    isSameModel(existing, line) && existing.priced === line.priced
-  );
+function merge(
+  lines: readonly ModelUsage[],
+  line: ModelUsage,
+  sign: 1 | -1 = 1,
+): readonly ModelUsage[] {
+  const at = lines.findIndex((one) => isSameModel(one, line) && one.priced === line.priced);
   const existing = lines[at];
-  if (existing !== undefined) return lines.with(at, addSums(existing, line));
+  if (existing !== undefined) return lines.with(at, addTotals(existing, line, sign));
   const name = sortName(line);
   const before = lines.filter((other) => sortName(other) < name);
   return [...before, line, ...lines.slice(before.length)];
@@ -111,13 +110,19 @@ function sortName({ model, provider, priced }: ModelUsage): string {
   return JSON.stringify([model, provider, priced]);
 }
 
-function addSums(a: ModelUsage, b: ModelUsage): ModelUsage {
+/** Adds totals to a line of them, or subtracts them. */
+export function addTotals<Line extends CallTotals>(
+  line: Line,
+  added: CallTotals,
+  sign: 1 | -1 = 1,
+): Line {
+  const times = BigInt(sign);
   return {
-    ...a,
-    calls: a.calls + b.calls,
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    cost: a.cost + b.cost,
+    ...line,
+    calls: line.calls + sign * added.calls,
+    inputTokens: line.inputTokens + times * added.inputTokens,
+    outputTokens: line.outputTokens + times * added.outputTokens,
+    cachedInputTokens: line.cachedInputTokens + times * added.cachedInputTokens,
+    cost: line.cost + times * added.cost,
   };
 }

@@ -17,11 +17,13 @@ import {
   statusOf,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
-import type { AddedScore } from "./added_scores.ts";
+import type { AddedScore } from "./scores.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
-import type { PayloadState } from "./payload.ts";
 import { type Processing, type StageProgress, STAGES, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
+
+/** Retention state of a run's payload. */
+export type PayloadState = "whole" | "partly_removed" | "removed";
 
 /** A stored run without its events. */
 export interface StoredRun extends RunHead {

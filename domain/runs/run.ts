@@ -11,7 +11,7 @@ import type { TraceParent } from "../core/traceparent.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RunId } from "../core/ids.ts";
 import { priceOf } from "../pricing/price.ts";
-import type { RateCard, RateMatch } from "../pricing/rates.ts";
+import type { CallTokens, RateCard, RateMatch } from "../pricing/rates.ts";
 
 /** Final statuses of a run (contract 6). */
 export const FINISH_STATUSES = ["success", "failed", "timeout", "cancelled"] as const;
@@ -41,19 +41,7 @@ export const STATUS_OF_HEARTBEAT = {
  * is.
  */
 export function heartbeatStatusOf(status: RunStatus): HeartbeatStatus | "cancelled" {
-  switch (status) {
-    case "success":
-      return "ok";
-    case "failed":
-      return "fail";
-    case "running":
-      return "start";
-    case "timeout":
-    case "cancelled":
-      return status;
-    default:
-      return status satisfies never;
-  }
+  return HEARTBEAT_STATUSES.find((word) => STATUS_OF_HEARTBEAT[word] === status) ?? "cancelled";
 }
 
 /** Usage and cost reported by a heartbeat. */
@@ -217,23 +205,31 @@ export function reportedBy(parts: RunParts): Reported {
   };
 }
 
+/** Returns the usage a heartbeat reports; none for a run opened by `POST /v1/runs` (pricing rule 4). */
+export function heartbeatUsage(parts: RunParts): Reported {
+  return parts.opening?.kind === "heartbeat" ? reportedBy(parts) : {};
+}
+
 /**
  * Returns the model call a heartbeat stands for, if its tokens determine its price (pricing rules 1
  * and 2); else null.
  */
 export function reportedCall(reported: Reported): LlmCall & { readonly model: string } | null {
-  const { model, provider = null, inputTokens, outputTokens, cachedInputTokens } = reported;
-  const counted = (inputTokens ?? outputTokens ?? cachedInputTokens) !== undefined;
-  if (reported.cost !== undefined || model === undefined || !counted) return null;
-  return {
-    model,
-    provider,
-    counted,
-    inputTokens: inputTokens ?? 0,
-    outputTokens: outputTokens ?? 0,
-    cachedInputTokens: cachedInputTokens ?? 0,
-    cacheWriteTokens: 0,
-  };
+  const { cost, model, provider = null } = reported;
+  if (cost !== undefined || model === undefined || !countsTokens(reported)) return null;
+  return { model, provider, counted: true, ...reportedTokens(reported) };
+}
+
+/** Returns whether any token count is reported. */
+export function countsTokens({ inputTokens, outputTokens, cachedInputTokens }: Reported): boolean {
+  return (inputTokens ?? outputTokens ?? cachedInputTokens) !== undefined;
+}
+
+/** Returns the reported tokens; an absent count is 0. */
+export function reportedTokens(
+  { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0 }: Reported,
+): CallTokens {
+  return { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens: 0 };
 }
 
 /** Prices the tokens of a heartbeat with a rate card; null if the card does not price them. */
@@ -271,5 +267,5 @@ export function heartbeatPrice(
  * 1).
  */
 export function isStated(parts: RunParts): boolean {
-  return parts.opening?.kind === "heartbeat" && reportedBy(parts).cost !== undefined;
+  return heartbeatUsage(parts).cost !== undefined;
 }

@@ -8,7 +8,7 @@
  */
 import type { Contribution, RunSums } from "./contribution.ts";
 import type { RunId } from "../core/ids.ts";
-import { durationOf, labelsOf, statusOf } from "./run.ts";
+import { durationOf, labelsOf, type Opening, statusOf } from "./run.ts";
 import {
   type CostFlag,
   costOfRun,
@@ -37,13 +37,10 @@ export interface SummarizedState {
   readonly scores?: number;
 }
 
-/** Start and last activity of a run, by its opening and its close. */
-export interface RunTimes {
-  /** Start by the client's clock, unix milliseconds. */
-  readonly startedAt: number;
-  /** Arrival of the later of opening and close, unix milliseconds. */
-  readonly receivedAt: number;
-}
+/**
+ * Start of a run, and the arrival of the later of its opening and its close; unix milliseconds.
+ */
+export type RunTimes = Pick<Opening, "startedAt" | "receivedAt">;
 
 /** Position of a run in lists, and its list attributes other than labels. */
 export interface ListPosition {

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { addMeasures, EMPTY_MEASURES, type RollupRow } from "./rollup.ts";
-import type { Measures } from "../runs/contribution.ts";
+import { addCounts } from "../core/sums.ts";
+import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
+import { type RollupRow } from "./rollup.ts";
 
 /** Days shown for an agent, including today. */
 export const AGENT_DAYS = 30;
@@ -42,7 +43,7 @@ export function daysOfAgents(
     if (group.kind === "agent") byAgent.get(group.value ?? "")?.set(day, measures);
   }
   return new Map(Array.from(byAgent, ([agent, byDay]) => [agent, {
-    total: [...byDay.values()].reduce(addMeasures, EMPTY_MEASURES),
+    total: [...byDay.values()].reduce(addCounts, EMPTY_MEASURES),
     days: days.map((day) => ({ day, measures: byDay.get(day) ?? EMPTY_MEASURES })),
   }]));
 }

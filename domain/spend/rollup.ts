@@ -6,9 +6,15 @@
  *
  * @module
  */
-import type { ModelUsage } from "../runs/model_usage.ts";
+import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
 import type { RunStatus } from "../runs/run.ts";
-import type { Contribution, Measures, ModelName, RunLabels } from "../runs/contribution.ts";
+import {
+  type Contribution,
+  EMPTY_MEASURES,
+  type Measures,
+  type RunLabels,
+} from "../runs/contribution.ts";
+import { addCounts, isZero, subtractCounts } from "../core/sums.ts";
 import type { Team } from "../teams/team.ts";
 import type { Parsed } from "../core/errors.ts";
 
@@ -37,58 +43,6 @@ export interface RollupRow {
   readonly group: RollupGroup;
   /** Totals of the group. */
   readonly measures: Measures;
-}
-
-/** Measures that are all 0, the start of every accumulation. */
-export const EMPTY_MEASURES: Measures = {
-  runs: 0,
-  succeeded: 0,
-  failed: 0,
-  timedOut: 0,
-  running: 0,
-  events: 0,
-  calls: 0,
-  inputTokens: 0n,
-  outputTokens: 0n,
-  cachedInputTokens: 0n,
-  cost: 0n,
-  unpricedCalls: 0,
-  unpricedInputTokens: 0n,
-  unpricedOutputTokens: 0n,
-  unpricedCachedInputTokens: 0n,
-};
-
-/** Mutable measures, for accumulation. */
-export type Sums = { -readonly [Name in keyof Measures]: Measures[Name] };
-
-const MEASURES = Object.keys(EMPTY_MEASURES) as readonly (keyof Measures)[];
-
-/** Adds measures to an accumulator in place. */
-export function addTo(sums: Sums, measures: Measures): void {
-  // A measure has the same type in both, number or bigint, which the compiler cannot see.
-  const totals = sums as unknown as Record<keyof Measures, number>;
-  for (const name of MEASURES) totals[name] += measures[name] as number;
-}
-
-/** Returns the sum of `a` and `b`. */
-export function addMeasures(a: Measures, b: Measures): Measures {
-  const sums = { ...a };
-  addTo(sums, b);
-  return sums;
-}
-
-/** Subtracts `b` from `a`; a measure of the result may be negative. */
-export function subtractMeasures(a: Measures, b: Measures): Measures {
-  const rest = { ...a } as unknown as Record<keyof Measures, number>;
-  for (const name of MEASURES) rest[name] -= b[name] as number;
-  return rest as unknown as Measures;
-}
-
-/**
- * Returns whether every measure is 0; such a row carries no information and need not be stored.
- */
-export function isEmpty(measures: Measures): boolean {
-  return MEASURES.every((name) => Number(measures[name]) === 0);
 }
 
 /** Returns a text that identifies the group. */
@@ -149,7 +103,7 @@ export function contributionsOf(run: Contribution): RollupRow[] {
 
 /** Returns the measures of a complete run. Unpriced usage is known only by model. */
 function measuresOf(run: Contribution, models: readonly ModelMeasures[]): Measures {
-  const sum = models.reduce((total, [, measures]) => addMeasures(total, measures), EMPTY_MEASURES);
+  const sum = models.reduce((total, [, measures]) => addCounts(total, measures), EMPTY_MEASURES);
   const { events, calls, inputTokens, outputTokens, cachedInputTokens, cost } = run;
   const own = { events, calls, inputTokens, outputTokens, cachedInputTokens, cost };
   return { ...sum, ...runCounts(run), ...own };
@@ -164,7 +118,7 @@ function measuresByModel(run: Contribution): ModelMeasures[] {
     const value: ModelName = { provider: line.provider, model: line.model };
     const name = JSON.stringify(modelParts(value));
     const previous = byName.get(name)?.[1] ?? EMPTY_MEASURES;
-    byName.set(name, [value, { ...addMeasures(previous, lineMeasures(line)), ...runCounts(run) }]);
+    byName.set(name, [value, { ...addCounts(previous, lineMeasures(line)), ...runCounts(run) }]);
   }
   return [...byName.values()];
 }
@@ -220,10 +174,10 @@ export function differencesOf(
   for (const row of after === null ? [] : contributionsOf(after)) rows.set(rowName(row), row);
   for (const old of before === null ? [] : contributionsOf(before)) {
     const name = rowName(old);
-    const measures = subtractMeasures(rows.get(name)?.measures ?? EMPTY_MEASURES, old.measures);
+    const measures = subtractCounts(rows.get(name)?.measures ?? EMPTY_MEASURES, old.measures);
     rows.set(name, { ...old, measures });
   }
-  return [...rows.values()].filter(({ measures }) => !isEmpty(measures));
+  return [...rows.values()].filter(({ measures }) => !isZero(measures));
 }
 
 /** Merges rows into one per day and group. */
@@ -232,7 +186,7 @@ export function mergeRows(rows: readonly RollupRow[]): RollupRow[] {
   for (const row of rows) {
     const name = rowName(row);
     const sum = sums.get(name)?.measures;
-    const measures = sum === undefined ? row.measures : addMeasures(sum, row.measures);
+    const measures = sum === undefined ? row.measures : addCounts(sum, row.measures);
     sums.set(name, { ...row, measures });
   }
   return [...sums.values()];

@@ -3,22 +3,13 @@
  *
  * @module
  */
+import { addCounts, addTo, isZero, subtractCounts, type Sums } from "../core/sums.ts";
+import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { firstOf } from "./first_of.ts";
-import {
-  addMeasures,
-  addTo,
-  countsOf,
-  EMPTY_MEASURES,
-  isEmpty,
-  NO_RUNS,
-  type RollupKind,
-  type RollupRow,
-  subtractMeasures,
-  type Sums,
-} from "./rollup.ts";
-import type { Measures, ModelName } from "../runs/contribution.ts";
+import { countsOf, NO_RUNS, type RollupKind, type RollupRow } from "./rollup.ts";
+import type { ModelName } from "../runs/model_usage.ts";
 import {
   daysOf,
   type Grouping,
@@ -39,11 +30,11 @@ export const SPEND_ROWS_MAX = 100_000;
 /** Maximum bytes of a query's groups while they are accumulated. */
 export const SPEND_BYTES_MAX = 67_108_864;
 
-/** Bytes of a group without its name, and of a row that a watcher stores. */
+/** Bytes of a group without its name, and of a row that is summed by day. */
 const GROUP_BYTES = 500, ROW_BYTES = 100;
 
 /** Name of the group that combines those beyond {@link SPEND_GROUPS_MAX}. */
-export const OTHER_GROUPS = "(other)";
+const OTHER_GROUPS = "(other)";
 
 /** Maximum reads of roll-ups that keep changing; the answer then uses the last read. */
 const READINGS_MAX = 3;
@@ -63,6 +54,8 @@ export interface SpendGroup {
    * remainder.
    */
   readonly runsKnown: boolean;
+  /** Costs by UTC day, `YYYY-MM-DD`; only if the answer is by day. */
+  readonly costs?: ReadonlyMap<string, Picodollars>;
 }
 
 /** The answer to a spend query. */
@@ -74,6 +67,8 @@ export interface Spend {
    * models.
    */
   readonly groups: readonly SpendGroup[];
+  /** Totals by UTC day, `YYYY-MM-DD`; only if the answer is by day. */
+  readonly byDay?: ReadonlyMap<string, Measures>;
 }
 
 /**
@@ -89,33 +84,24 @@ export function costPerSuccess({ cost, succeeded }: Measures): Picodollars | nul
 /** Reads the rows of a kind by day, in pages, for the days of a query. */
 export type ReadRows = (kind: RollupKind) => AsyncIterable<readonly RollupRow[]>;
 
-/** Observes the rows an answer is computed from. */
-export interface RowWatcher {
-  /** Called when a kind is about to be read; rows of this kind seen earlier no longer count. */
-  readonly begins: (kind: RollupKind) => void;
-  /** Called with each counted row and the id of its group. */
-  readonly row: (row: RollupRow, id: string) => void;
-}
-
 /**
  * Answers a spend query, or refuses one that reads too much.
  *
- * @param watcher observes each counted row as it is read
+ * @param isByDay true to include the costs of each group by day
  */
 export async function spendOf(
   query: SpendQuery,
   read: ReadRows,
-  watcher?: RowWatcher,
+  isByDay = false,
 ): Promise<Parsed<Spend>> {
   const { groupBy, filters } = query;
-  const reader = new RowReader(read, filters, watcher);
+  const reader = new RowReader(read, filters, isByDay);
   const plan = spendPlanOf(query);
   if (plan.whole !== null) return await spendByModel(reader, plan.groups, plan.whole);
-  const groups = await reader.groups(plan.groups, groupBy);
-  if (groups === null) return TOO_MANY_ROWS;
-  const totals = sumOf(groups);
-  const all = groupBy === "day" ? withAllDays(groups, query) : bySize(groups);
-  return { ok: true, value: { totals, groups: all } };
+  const sums = await reader.sums(plan.groups, groupBy);
+  if (sums === null) return TOO_MANY_ROWS;
+  const groups = groupBy === "day" ? withAllDays(sums.groups, query) : bySize(sums.groups);
+  return { ok: true, value: { ...sums, groups } };
 }
 
 /** Refusal of a query that would occupy the store for too long. */
@@ -141,31 +127,38 @@ async function spendByModel(
   kind: RollupKind,
   whole: RollupKind,
 ): Promise<Parsed<Spend>> {
-  let before = await reader.total(whole);
+  let before = await reader.sums(whole, null);
   for (let reading = 1;; reading++) {
-    const models = await reader.groups(kind, "model");
-    const after = await reader.total(whole);
+    const models = await reader.sums(kind, "model");
+    const after = await reader.sums(whole, null);
     if (before === null || models === null || after === null) return TOO_MANY_ROWS;
-    if (reading === READINGS_MAX || isEmpty(subtractMeasures(after, before))) {
+    if (reading === READINGS_MAX || isZero(subtractCounts(after.totals, before.totals))) {
       return { ok: true, value: withUnattributed(models, after) };
     }
     before = after;
   }
 }
 
-function withUnattributed(models: readonly SpendGroup[], whole: Measures): Spend {
-  const attributed = sumOf(models);
-  const rest = { ...atLeastNothing(subtractMeasures(whole, attributed)), ...NO_RUNS };
-  const totals = { ...addMeasures(attributed, rest), ...countsOf(whole) };
-  if (isEmpty(rest)) return { totals, groups: bySize(models) };
+function withUnattributed(models: Spend, whole: Spend): Spend {
+  const rest = {
+    ...atLeastNothing(subtractCounts(whole.totals, models.totals)),
+    ...NO_RUNS,
+  };
+  const totals = { ...addCounts(models.totals, rest), ...countsOf(whole.totals) };
+  if (isZero(rest)) return { ...whole, totals, groups: bySize(models.groups) };
+  const costs = Array.from(
+    whole.byDay ?? [],
+    ([day, { cost }]) => [day, cost - (models.byDay?.get(day)?.cost ?? 0n)] as const,
+  );
   const group = {
     key: UNATTRIBUTED,
     model: null,
     folded: null,
     measures: rest,
     runsKnown: false,
+    ...whole.byDay && { costs: new Map(costs) },
   };
-  return { totals, groups: bySize([...models, group]) };
+  return { ...whole, totals, groups: bySize([...models.groups, group]) };
 }
 
 /** Replaces negative measures with 0. They occur if runs shrank between two reads. */
@@ -179,7 +172,8 @@ function atLeastNothing(measures: Measures): Measures {
 
 /** A group being accumulated. */
 interface OpenGroup extends SpendGroup {
-  readonly measures: Sums;
+  readonly measures: Sums<Measures>;
+  readonly costs?: Map<string, Picodollars>;
 }
 
 /** Accumulates rows as they are read. It holds only the groups, within a size limit. */
@@ -187,19 +181,19 @@ class RowReader {
   #left = SPEND_ROWS_MAX;
   readonly #read: ReadRows;
   readonly #filters: SpendFilters;
-  readonly #watcher: RowWatcher | undefined;
+  readonly #isByDay: boolean;
 
-  constructor(read: ReadRows, filters: SpendFilters, watcher: RowWatcher | undefined) {
+  constructor(read: ReadRows, filters: SpendFilters, isByDay: boolean) {
     this.#read = read;
     this.#filters = filters;
-    this.#watcher = watcher;
+    this.#isByDay = isByDay;
   }
 
-  /** Returns the groups of a kind's rows in no order; null if there are too many rows. */
-  async groups(kind: RollupKind, groupBy: Grouping | null): Promise<SpendGroup[] | null> {
+  /** Returns the sums of a kind's rows, groups in no order; null if there are too many rows. */
+  async sums(kind: RollupKind, groupBy: Grouping | null): Promise<Spend | null> {
     const groups = new Map<string, OpenGroup>();
+    const byDay = new Map<string, Sums<Measures>>();
     let bytes = 0;
-    this.#watcher?.begins(kind);
     for await (const rows of this.#read(kind)) {
       this.#left -= rows.length;
       if (this.#left < 0 || bytes > SPEND_BYTES_MAX) return null;
@@ -208,23 +202,29 @@ class RowReader {
         const id = groupId(row, groupBy);
         let group = groups.get(id);
         if (group === undefined) {
-          groups.set(id, group = emptyGroup(row, groupBy));
+          groups.set(id, group = emptyGroup(row, groupBy, this.#isByDay));
           bytes += groupBytes(id);
         }
         addTo(group.measures, row.measures);
-        if (this.#watcher === undefined) continue;
-        this.#watcher.row(row, id);
+        if (group.costs === undefined) continue;
+        addToDay(byDay, group.costs, row);
         bytes += ROW_BYTES;
       }
     }
-    return [...groups.values()].filter(({ measures }) => !isEmpty(measures));
+    const all = [...groups.values()].filter(({ measures }) => !isZero(measures));
+    return { totals: sumOf(all), groups: all, ...this.#isByDay ? { byDay } : {} };
   }
+}
 
-  /** Returns the total of a kind's rows; null if there are too many. */
-  async total(kind: RollupKind): Promise<Measures | null> {
-    const groups = await this.groups(kind, null);
-    return groups && sumOf(groups);
-  }
+function addToDay(
+  byDay: Map<string, Sums<Measures>>,
+  costs: Map<string, Picodollars>,
+  { day, measures }: RollupRow,
+): void {
+  costs.set(day, (costs.get(day) ?? 0n) + measures.cost);
+  let sums = byDay.get(day);
+  if (sums === undefined) byDay.set(day, sums = { ...EMPTY_MEASURES });
+  addTo(sums, measures);
 }
 
 /**
@@ -236,7 +236,7 @@ export function groupBytes(id: string): number {
 }
 
 /** Returns the id of a row's group; a `groupBy` of `null` puts all rows in one group. */
-export function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
+function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
   switch (groupBy) {
     case null:
       return "";
@@ -259,10 +259,11 @@ export function modelId(model: ModelName | null): string {
   return JSON.stringify([model?.provider, model?.model]);
 }
 
-function emptyGroup(row: RollupRow, groupBy: Grouping | null): OpenGroup {
+function emptyGroup(row: RollupRow, groupBy: Grouping | null, isByDay: boolean): OpenGroup {
   const model = groupBy === "model" ? modelOf(row.group) : null;
   const key = model === null ? groupId(row, groupBy) : modelKey(model);
-  return { key, model, folded: null, measures: { ...EMPTY_MEASURES }, runsKnown: true };
+  const group = { key, model, folded: null, measures: { ...EMPTY_MEASURES }, runsKnown: true };
+  return isByDay ? { ...group, costs: new Map() } : group;
 }
 
 /** Returns the display name of a model: `provider/model`, or the model alone. */
@@ -278,8 +279,12 @@ function sumOf(groups: Iterable<SpendGroup>): Measures {
 
 function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
   const byDay = new Map(groups.map((group) => [group.key, group]));
-  const none = { model: null, folded: null, measures: EMPTY_MEASURES, runsKnown: true };
-  return daysOf(query).map((key) => byDay.get(key) ?? { key, ...none });
+  return daysOf(query).map((key) => byDay.get(key) ?? dayGroup(key));
+}
+
+/** Returns the group of a day. */
+export function dayGroup(key: string, measures: Measures = EMPTY_MEASURES): SpendGroup {
+  return { key, model: null, folded: null, measures, runsKnown: true };
 }
 
 /** Sorts groups by descending cost. If there are too many, the last group combines the others. */

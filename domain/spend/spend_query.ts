@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../core/errors.ts";
-import { type Parameters, parseChoice, parseQuery } from "../core/query.ts";
-import type { ModelName } from "../runs/contribution.ts";
+import type { Parsed } from "../core/errors.ts";
+import { type Query, readQuery, refuseParameter } from "../core/query.ts";
+import type { ModelName } from "../runs/model_usage.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
 import { dayOf, parseInstant } from "../core/time.ts";
@@ -13,7 +13,7 @@ import {
   FILTERS,
   type Label,
   labelOrNull,
-  parseFilters,
+  readFilters,
   type SpendFilters,
 } from "../runs/filters.ts";
 
@@ -51,67 +51,44 @@ const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
  * @param nowMs unix milliseconds; a query without an end ends today
  */
 export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery> {
-  return parseQuestion(text, nowMs, FILTERS, (parameters) => {
-    const groupBy = parseChoice(parameters, "group_by", GROUPINGS);
-    return groupBy.ok ? { ok: true, value: groupBy.value ?? "day" } : groupBy;
+  return readQuery(text, (query) => {
+    const range = readRange(query, nowMs);
+    const groupBy = query.choice("group_by", GROUPINGS) ?? "day";
+    return { ...range, groupBy, filters: readFilters(query, FILTERS) };
   });
 }
 
 /** Parses a query for models without a price; it has fewer filters. */
 export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQuery> {
   const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
-  return parseQuestion(text, nowMs, ofModels, () => ({ ok: true, value: "model" }));
+  return readQuery(text, (query) => {
+    const range = readRange(query, nowMs);
+    return { ...range, groupBy: "model", filters: readFilters(query, ofModels) };
+  });
 }
 
-function parseQuestion(
-  text: string,
-  nowMs: number,
-  supported: readonly (typeof FILTERS[number])[],
-  groupingOf: (parameters: Parameters) => Parsed<Grouping>,
-): Parsed<SpendQuery> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const range = parseRange(parameters.value, nowMs);
-  if (!range.ok) return range;
-  const groupBy = groupingOf(parameters.value);
-  if (!groupBy.ok) return groupBy;
-  const filters = parseFilters(parameters.value, supported);
-  if (!filters.ok) return filters;
-  return { ok: true, value: { ...range.value, groupBy: groupBy.value, filters: filters.value } };
-}
-
-function parseRange(
-  parameters: Parameters,
-  nowMs: number,
-): Parsed<Pick<SpendQuery, "from" | "to">> {
-  const to = parseDay(parameters, "to", nowMs);
-  const from = parseDay(parameters, "from", (to ?? 0) - (SPEND_DAYS_DEFAULT - 1) * DAY_MS);
-  if (from === null) return refuseDay("from", parameters);
-  if (to === null) return refuseDay("to", parameters);
+function readRange(query: Query, nowMs: number): Pick<SpendQuery, "from" | "to"> {
+  const to = parseDay(query.text("to"), nowMs);
+  const from = parseDay(query.text("from"), (to ?? 0) - (SPEND_DAYS_DEFAULT - 1) * DAY_MS);
+  if (from === null) return refuseDay("from", query);
+  if (to === null) return refuseDay("to", query);
   const days = (to - from) / DAY_MS + 1;
-  if (days < 1) {
-    return refuse("invalid_field", 'Parameter "from" must not be after "to"', "from");
-  }
+  if (days < 1) refuseParameter("from", 'Parameter "from" must not be after "to"');
   if (days > SPEND_DAYS_MAX) {
     const message = `"from" to "to" may be ${SPEND_DAYS_MAX} days at most: got ${days}`;
-    return refuse("invalid_field", message, "from");
+    refuseParameter("from", message);
   }
-  return { ok: true, value: { from: dayOf(from), to: dayOf(to) } };
+  return { from: dayOf(from), to: dayOf(to) };
 }
 
-function refuseDay<T>(name: string, parameters: Parameters): Parsed<T> {
+function refuseDay(name: string, query: Query): never {
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant ` +
-    `on it: got ${show(parameters.get(name))}`;
-  return refuse("invalid_field", message, name);
+    `on it: got ${show(query.text(name))}`;
+  return refuseParameter(name, message);
 }
 
 /** Returns midnight of a day given as such or as an instant on it; null for any other value. */
-function parseDay(
-  parameters: Parameters,
-  name: string,
-  absentMs: number,
-): number | null {
-  const value = parameters.get(name);
+function parseDay(value: string | undefined, absentMs: number): number | null {
   const ms = value === undefined
     ? absentMs
     : parseInstant(/t/i.test(value) ? value : `${value}T00:00:00Z`);

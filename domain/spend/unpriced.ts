@@ -4,10 +4,9 @@
  * @module
  */
 import type { Parsed } from "../core/errors.ts";
-import { type ModelUsage, OTHER_MODELS } from "../runs/model_usage.ts";
+import { type ModelName, type ModelUsage, OTHER_MODELS } from "../runs/model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";
-import type { ModelName } from "../runs/contribution.ts";
 import type { RollupRow } from "./rollup.ts";
 import { firstOf } from "./first_of.ts";
 import {

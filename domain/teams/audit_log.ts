@@ -6,9 +6,8 @@
  */
 import { OPERATOR } from "./credentials.ts";
 import type { TeamId } from "../core/ids.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
-import { parseInstant } from "../core/time.ts";
-import { type PageQuery, parsePage } from "../core/page.ts";
+import type { Parsed } from "../core/errors.ts";
+import { type PageBounds, readQuery, refuseParameter } from "../core/query.ts";
 
 /** Logged actions, as `object.verb`. */
 export const AUDIT_ACTIONS = [
@@ -72,7 +71,7 @@ export interface AuditPlace {
 }
 
 /** Query for a page of entries. */
-export interface AuditQuery extends PageQuery<AuditPlace> {
+export interface AuditQuery extends PageBounds<AuditPlace> {
   /** Start of the range, inclusive, unix milliseconds. */
   readonly from: number;
   /** End of the range, exclusive, unix milliseconds; `Infinity` for up to now. */
@@ -123,24 +122,14 @@ export function differenceOf(
 
 /** Parses the query of `GET /v1/audit`. */
 export function parseAuditQuery(
-  query: string,
+  text: string,
   placeOf: (cursor: string) => AuditPlace | null,
 ): Parsed<AuditQuery> {
-  const page = parsePage(query, placeOf);
-  if (!page.ok) return page;
-  const from = instantOf(page.value.sent.get("from"), 0);
-  if (from === null) return refuseInstant("from");
-  const to = instantOf(page.value.sent.get("to"), Infinity);
-  if (to === null) return refuseInstant("to");
-  if (to < from) return refuse("invalid_field", '"to" must not be before "from"', "to");
-  return { ok: true, value: { ...page.value, from, to } };
-}
-
-function instantOf(text: string | undefined, absent: number): number | null {
-  return text === undefined ? absent : parseInstant(text);
-}
-
-function refuseInstant(field: string): Parsed<never> {
-  const message = `"${field}" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z`;
-  return refuse("invalid_field", message, field);
+  return readQuery(text, (query) => {
+    const page = query.page(placeOf);
+    const from = query.instant("from") ?? 0;
+    const to = query.instant("to") ?? Infinity;
+    if (to < from) return refuseParameter("to", '"to" must not be before "from"');
+    return { ...page, from, to };
+  });
 }

@@ -4,15 +4,15 @@
  * @module
  */
 import type { CredentialRecord, CredentialSpec, Principal } from "./credentials.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import type { Parsed } from "../core/errors.ts";
 import { isName } from "../core/rules.ts";
 import { AGENT_CHARS_MAX } from "../core/limits.ts";
-import { type PageQuery, parsePage } from "../core/page.ts";
+import { type PageBounds, readQuery, refuseParameter } from "../core/query.ts";
 import type { Team } from "./team.ts";
 import type { RotateOutcome } from "./rotation.ts";
 
 /** Query for a page of credentials; the cursor is the last id of the previous page. */
-export interface KeysQuery extends PageQuery<string> {
+export interface KeysQuery extends PageBounds<string> {
   /** Agent whose ping tokens to list; null for all credentials. */
   readonly agent: string | null;
 }
@@ -33,16 +33,15 @@ export interface KeyPage {
 
 /** Parses the query of `GET /v1/keys`. */
 export function parseKeysQuery(
-  query: string,
+  text: string,
   placeOf: (cursor: string) => string | null,
 ): Parsed<KeysQuery> {
-  const page = parsePage(query, placeOf);
-  if (!page.ok) return page;
-  const agent = page.value.sent.get("agent") ?? null;
-  if (agent !== null && !isName(agent, AGENT_CHARS_MAX)) {
-    return refuse("invalid_field", '"agent" must be an agent slug', "agent");
-  }
-  return { ok: true, value: { ...page.value, agent } };
+  return readQuery(text, (query) => {
+    const page = query.page(placeOf);
+    const agent = query.text("agent") ?? null;
+    if (agent === null || isName(agent, AGENT_CHARS_MAX)) return { ...page, agent };
+    return refuseParameter("agent", '"agent" must be an agent slug');
+  });
 }
 
 /** Store of all teams' credentials. */

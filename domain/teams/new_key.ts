@@ -21,7 +21,9 @@ export const keyBody = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("api_key"),
     name: name(KEY_NAME_CHARS_MAX, "a name"),
-    scopes: optional(z.array(oneOf(SCOPES), "a list of scopes").min(1, "a list of scopes")),
+    scopes: optional(
+      z.array(oneOf("Scope", SCOPES), "a list of scopes").min(1, "a list of scopes"),
+    ),
   }),
   z.object({
     kind: z.literal("ping_token"),

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery } from "../core/query.ts";
+import type { Parsed } from "../core/errors.ts";
+import { readQuery, refuseParameter } from "../core/query.ts";
 import { printable, show } from "../core/text.ts";
 import { formatInstant, monthOf, parseInstant } from "../core/time.ts";
 
@@ -63,17 +63,15 @@ export function projectedUse(used: number, month: string, nowMs: number): number
  * @param nowMs current time in unix milliseconds; the default is the current month
  */
 export function parseUsageQuery(text: string, nowMs: number): Parsed<string> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const present = monthOf(nowMs);
-  const month = parameters.value.get("month") ?? present;
-  // A month is valid if its first day is. As text, months sort by time.
-  if (parseInstant(`${month}-01T00:00:00Z`) !== null && month <= present) {
-    return { ok: true, value: month };
-  }
-  const message = `Parameter "month" must be a month such as ${present} and not in the future: ` +
-    `got ${show(month)}`;
-  return refuse("invalid_field", message, "month");
+  return readQuery(text, (query) => {
+    const present = monthOf(nowMs);
+    const month = query.text("month") ?? present;
+    // A month is valid if its first day is. As text, months sort by time.
+    if (parseInstant(`${month}-01T00:00:00Z`) !== null && month <= present) return month;
+    const message = `Parameter "month" must be a month such as ${present} and not in the future: ` +
+      `got ${show(month)}`;
+    return refuseParameter("month", message);
+  });
 }
 
 /** Content of a notice. */

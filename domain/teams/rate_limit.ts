@@ -15,58 +15,37 @@ import {
 } from "../core/limits.ts";
 import { Memory } from "../core/memory.ts";
 import type { ReadScope } from "../core/read_scope.ts";
-import { type Tier, TIER_NAMES, TIERS } from "./plans.ts";
+import { TIERS } from "./plans.ts";
 import { type Rate, TokenBucket } from "../core/token_bucket.ts";
 
-/** Refill rates of one set of buckets. */
-export interface RateRules {
-  /** By plan; `null` for no limit. */
-  readonly tiers: Readonly<Record<Tier, Rate | null>>;
-  /** Returns the rate of a team with its own request rate; null to use the plan's rate. */
-  readonly own: (requests: Rate) => Rate | null;
-}
+/** Returns the rate of a team; null for no limit. */
+export type RateRule = (team: Pick<Team, "tier" | "rate">) => Rate | null;
 
 /** Multiplies a rate. */
 function times({ sustained, burst }: Rate, factor: number): Rate {
   return { sustained: sustained * factor, burst: burst * factor };
 }
 
-/** Computes the rates of all plans. */
-function byTier(rateOf: (tier: Tier) => Rate | null): RateRules["tiers"] {
-  const rates = TIER_NAMES.map((tier) => [tier, rateOf(tier)] as const);
-  return Object.fromEntries(rates) as Record<Tier, Rate | null>;
-}
-
-/** Returns the request rate of a plan; `null` for no limit. */
-function requestsOf(tier: Tier): Rate | null {
+/** Rate of ingest requests: the team's own, or its plan's (decision 36). */
+const INGEST: RateRule = ({ rate, tier }) => {
   const { requestsPerSecond: sustained, burst } = TIERS[tier];
-  return sustained === Infinity ? null : { sustained, burst };
+  return rate ?? (sustained === Infinity ? null : { sustained, burst });
+};
+
+/** Creates the rate of reads and management: a request takes one token, and its reads are debited. */
+function control(factor: number): RateRule {
+  const { requestsPerSecond: sustained, burst } = TIERS.business;
+  const ofEnterprise = times({ sustained, burst }, ENTERPRISE_CONTROL_FACTOR);
+  return (team) => times(INGEST(team) ?? ofEnterprise, factor);
 }
 
-/** Rates of ingest requests (decision 36). */
-const INGEST: RateRules = { tiers: byTier(requestsOf), own: (requests) => requests };
+/** Rate of the control API (decision 36). */
+export const CONTROL: RateRule = control(CONTROL_RATE_FACTOR);
 
-/** Rates of reads and management: a request takes one token, and its reads are debited afterwards. */
-function control(factor: number): RateRules {
-  const business = requestsOf("business") ?? { sustained: 0, burst: 0 };
-  return {
-    tiers: byTier((tier) =>
-      times(requestsOf(tier) ?? times(business, ENTERPRISE_CONTROL_FACTOR), factor)
-    ),
-    own: (requests) => times(requests, factor),
-  };
-}
-
-/** Rates of the control API (decision 36). */
-export const CONTROL: RateRules = control(CONTROL_RATE_FACTOR);
-
-/** Rates of body bytes, decompressed. */
-const BYTES: RateRules = {
-  tiers: byTier((tier) => {
-    const { bytesPerSecond: sustained } = TIERS[tier];
-    return sustained === Infinity ? null : { sustained, burst: sustained * BYTES_BURST_SECONDS };
-  }),
-  own: () => null,
+/** Rate of body bytes, decompressed. */
+const BYTES: RateRule = ({ tier }) => {
+  const { bytesPerSecond: sustained } = TIERS[tier];
+  return sustained === Infinity ? null : { sustained, burst: sustained * BYTES_BURST_SECONDS };
 };
 
 /** Returns the tokens that reads cost in addition to the request's token. */
@@ -82,58 +61,52 @@ export type NewBucket = (team: TeamId, rate: Rate, nowMs: number) => TokenBucket
 
 /** Buckets of all teams for one part of the API. */
 export class RateLimiter {
-  readonly #rules: RateRules;
-  readonly #teamsMax: number;
+  readonly #rule: RateRule;
+  readonly #teamsMin: number;
   readonly #newBucket: NewBucket;
-  // Two generations: a team in use moves to the young one, and the old one is dropped when the young
-  // one is full. This takes one lookup per request, cheaper than an exact LRU order.
-  #young = new Map<TeamId, TokenBucket>();
-  #old = new Map<TeamId, TokenBucket>();
+  /** Least recently used first. */
+  readonly #buckets = new Map<TeamId, TokenBucket>();
 
   /**
    * Creates a limiter without buckets.
    *
-   * @param rules rates of plans, and of teams with their own rate
-   * @param teamsMax minimum number of teams whose buckets are kept; an evicted bucket is full again
+   * @param teamsMin minimum number of teams whose buckets are kept; an evicted bucket is full again
    * @param newBucket creates buckets, possibly shared with other instances; local by default
    */
   constructor(
-    rules: RateRules = INGEST,
-    teamsMax = RATE_TEAMS_MAX,
+    rule: RateRule = INGEST,
+    teamsMin = RATE_TEAMS_MAX,
     newBucket: NewBucket = (_, rate, nowMs) => new TokenBucket(rate, nowMs),
   ) {
-    this.#rules = rules;
-    this.#teamsMax = teamsMax;
+    this.#rule = rule;
+    this.#teamsMin = teamsMin;
     this.#newBucket = newBucket;
   }
 
   /** Returns the bucket of a team; `null` for a team without a limit. */
   bucketOf(team: Team, nowMs: number): TokenBucket | null {
-    const { tiers, own } = this.#rules;
-    const rate = (team.rate === undefined ? null : own(team.rate)) ?? tiers[team.tier];
+    const rate = this.#rule(team);
     if (rate === null) return null;
-    const { sustained, burst } = rate;
-    const bucket = this.#young.get(team.id) ?? this.#admit(team.id, rate, nowMs);
-    if (bucket.rate.sustained !== sustained || bucket.rate.burst !== burst) {
-      bucket.changeRate(rate);
-    }
+    const bucket = this.#buckets.get(team.id) ?? this.#newBucket(team.id, rate, nowMs);
+    this.#buckets.delete(team.id);
+    this.#buckets.set(team.id, bucket);
+    if (this.#buckets.size > MAX_OVER_MIN * this.#teamsMin) this.#evict();
+    const { sustained, burst } = bucket.rate;
+    if (sustained !== rate.sustained || burst !== rate.burst) bucket.changeRate(rate);
     return bucket;
+  }
+
+  /** Removes many buckets at once: finding the first key takes longer the more keys were deleted. */
+  #evict(): void {
+    for (const id of this.#buckets.keys()) {
+      if (this.#buckets.size <= this.#teamsMin) return;
+      this.#buckets.delete(id);
+    }
   }
 
   /** Number of buckets in memory. */
   get size(): number {
-    return this.#young.size + this.#old.size;
-  }
-
-  /** Moves a team to the young generation, with its existing bucket or a full one. */
-  #admit(id: TeamId, rate: Rate, nowMs: number): TokenBucket {
-    const bucket = this.#old.get(id) ?? this.#newBucket(id, rate, nowMs);
-    if (this.#young.size >= this.#teamsMax) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(id, bucket);
-    return bucket;
+    return this.#buckets.size;
   }
 }
 
@@ -163,14 +136,14 @@ export function createRequestLimits(
   memory: Memory = new Memory(),
 ): RequestLimits {
   const fits = Math.floor(
-    memory.bytesMax("rate_buckets") / (LIMITERS * GENERATIONS * BUCKET_BYTES),
+    memory.bytesMax("rate_buckets") / (LIMITERS * MAX_OVER_MIN * BUCKET_BYTES),
   );
-  const teamsMax = Math.min(RATE_TEAMS_MAX, fits);
+  const teamsMin = Math.min(RATE_TEAMS_MAX, fits);
   const limiters = {
-    ingest: new RateLimiter(INGEST, teamsMax, newBucketFor("ingest")),
-    control: new RateLimiter(CONTROL, teamsMax, newBucketFor("control")),
-    dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE), teamsMax),
-    bytes: new RateLimiter(BYTES, teamsMax),
+    ingest: new RateLimiter(INGEST, teamsMin, newBucketFor("ingest")),
+    control: new RateLimiter(CONTROL, teamsMin, newBucketFor("control")),
+    dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE), teamsMin),
+    bytes: new RateLimiter(BYTES, teamsMin),
   };
   memory.register(
     "rate_buckets",
@@ -182,5 +155,5 @@ export function createRequestLimits(
 /** Estimated bytes of a bucket with its map entry. */
 const BUCKET_BYTES = 320;
 
-/** Number of limiters, and of generations in each. */
-const LIMITERS = 4, GENERATIONS = 2;
+/** Number of limiters, and the maximum of their buckets as a multiple of the minimum. */
+const LIMITERS = 4, MAX_OVER_MIN = 2;

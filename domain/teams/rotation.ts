@@ -26,7 +26,10 @@ const HOURS = `a whole number of hours from 0 to ${OVERLAP_HOURS.max}`;
  * @internal
  */
 export const rotateBody = z.object({
-  overlap_hours: optional(z.int(HOURS).min(0, HOURS).max(OVERLAP_HOURS.max, HOURS)),
+  overlap_hours: optional(z.int(HOURS).min(0, HOURS).max(OVERLAP_HOURS.max, HOURS)).describe(
+    "Hours for which the old secret keeps working; 24 when absent. At least 1 when a " +
+      "credential rotates itself.",
+  ),
 });
 
 /** Validates a rotation and returns the overlap in milliseconds. */

@@ -8,7 +8,7 @@ import { type OwnLimits, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
 import type { Team } from "./team.ts";
 import type { TeamId } from "../core/ids.ts";
 import type { CredentialRecord } from "./credentials.ts";
-import type { PageQuery } from "../core/page.ts";
+import type { PageBounds } from "../core/query.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import {
   EMAIL_CHARS_MAX,
@@ -32,7 +32,12 @@ const EMAIL = `an e-mail address of at most ${EMAIL_CHARS_MAX.all} characters, `
 
 const teamName = name(TEAM_NAME_CHARS_MAX, "a name");
 
-const tier = oneOf(TIER_NAMES);
+/**
+ * Plan of a team.
+ *
+ * @internal
+ */
+export const tier = oneOf("Tier", TIER_NAMES);
 
 const email = z.email(EMAIL).refine(fitsMail, EMAIL).meta({ maxLength: EMAIL_CHARS_MAX.all });
 
@@ -42,9 +47,9 @@ const email = z.email(EMAIL).refine(fitsMail, EMAIL).meta({ maxLength: EMAIL_CHA
  * @internal
  */
 export const newTeamBody = z.object({
-  name: teamName,
-  tier,
-  owner_email: optional(email),
+  name: teamName.describe("Display name."),
+  tier: tier.describe("The plan."),
+  owner_email: optional(email).describe("Address for quota notices."),
 });
 
 /**
@@ -53,21 +58,27 @@ export const newTeamBody = z.object({
  * @internal
  */
 export const teamChangeBody = z.object({
-  name: optional(teamName),
-  tier: optional(tier),
-  owner_email: email.nullable().optional(),
+  name: optional(teamName).describe("Display name."),
+  tier: optional(tier).describe("The plan; a team that leaves enterprise loses its `limits`."),
+  owner_email: email.nullable().optional().describe("Null to send no notices."),
   rate: z.object(
     { sustained: upTo(OWN_RATE_MAX), burst: upTo(OWN_RATE_MAX) },
     "an object with sustained and burst, or null",
-  ).nullable().optional(),
+  ).meta({ id: "TeamRateChange" }).nullable().optional()
+    .describe("Overrides the plan's rate; null restores it."),
   limits: z.object({
     events_per_month: optional(upTo(OWN_LIMIT_MAX)),
     metadata_keys_max: optional(upTo(OWN_LIMIT_MAX)),
     agents_max: optional(upTo(OWN_LIMIT_MAX)),
     payload_days: optional(upTo(OWN_LIMIT_MAX)),
     record_days: optional(upTo(OWN_LIMIT_MAX)),
-  }, "an object of limits, or null").nullable().optional(),
-  suspended: optional(z.boolean("true or false")),
+  }, "an object of limits, or null").meta({ id: "TeamLimitsChange" }).nullable().optional()
+    .describe(
+      "Enterprise only; replaces all limits together. Null restores the plan's limits. " +
+        "`payload_days` must not exceed `record_days`.",
+    ),
+  suspended: optional(z.boolean("true or false"))
+    .describe("True to refuse every call of the team."),
 });
 
 /**
@@ -105,7 +116,7 @@ export interface TeamStore {
   /** Reads a team; null if there is none. */
   get(id: string): Promise<Team | null>;
   /** Lists a page of teams. */
-  page(query: PageQuery<string>): Promise<TeamPage>;
+  page(query: PageBounds<string>): Promise<TeamPage>;
   /** Changes a team or returns the refusal; null if there is no such team. */
   change(id: string, change: TeamChange): Promise<Parsed<Team> | null>;
 }

@@ -5,26 +5,30 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
 import {
   addAgentRun,
   type AgentActivity,
   type AgentRun,
+  agentRunOf,
+  type LastRun,
   lastRunAs,
   laterRun,
   takeAgentRun,
 } from "../../domain/agents/activity.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/deadline.ts";
+import { agentPart } from "../base/index_parts.ts";
 import { keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";
-import type { StoredAgent } from "./rows.ts";
-import { changeAgent, recordOf } from "./change.ts";
+import { recordOf, type StoredAgent } from "./rows.ts";
+import { changeAgent } from "./change.ts";
 import type { KnownAgents } from "./known_agents.ts";
-import { lastRunOf } from "./last_run.ts";
 import { SizedMap } from "../base/sized_map.ts";
-import { getAll, getMany, type Store } from "../store.ts";
+import { getAll, getMany, getValue, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Fraction of the memory share of agents; the rest is for known agents. */
@@ -38,10 +42,7 @@ const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
  *
  * @param known cache of active agents, invalidated when an agent is archived
  */
-export function createAgentStore(
-  store: Store,
-  known: KnownAgents,
-): AgentStore {
+export function createAgentStore(store: Store, known: KnownAgents): AgentStore {
   return {
     change: (...args) => inTime(changeAgent(store, known, ...args), store.deadlines),
     read: (team, slug) => store.reads.run(team.id, () => readAgent(store, team, slug)),
@@ -95,7 +96,7 @@ export class ActivityCache {
   /** Creates an empty cache. */
   constructor(store: Store) {
     this.#store = store;
-    this.#teams = new ByteCache({
+    this.#teams = createByteCache({
       memory: store.memory,
       share: "agents",
       part: ACTIVITIES_PART,
@@ -126,10 +127,10 @@ export class ActivityCache {
       changed.set(slug, activity);
     }
     for (const slug of unsure) await this.#findLastRun(team, slug, changed, changes);
-    const sets = Array.from(
-      changed,
-      ([slug, value]) => ({ key: keys.agentActivity(team, slug), value }),
-    );
+    const sets = Array.from(changed, ([slug, value]) => ({
+      key: keys.agentActivity(team, slug),
+      value,
+    }));
     return { sets, remember: (now) => this.#remember(team, now, rows, changed) };
   }
 
@@ -179,7 +180,7 @@ export class ActivityCache {
     changed: ReadonlyMap<string, AgentActivity>,
   ): void {
     // A team that exceeds its share loses all its cached rows.
-    const rows = known.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known;
+    const rows = known.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known;
     for (const [slug, activity] of changed) rows.set(slug, activity);
     this.#teams.set(team, { version, rows });
   }
@@ -202,4 +203,29 @@ function count(known: AgentActivity | null, { before, after }: AgentChange): Age
   if (after !== null) return addAgentRun(known, before, after);
   if (known === null || before === null) throw new TypeError("An uncounted run is subtracted");
   return takeAgentRun(known, before);
+}
+
+/**
+ * Returns an agent's run with the latest start, stored or expired; null if there is none.
+ *
+ * @param excluded runs to skip, because they are being changed or deleted
+ */
+async function lastRunOf(
+  store: Store,
+  team: TeamId,
+  slug: string,
+  excluded: ReadonlySet<RunId>,
+): Promise<LastRun | null> {
+  const removed = await getValue<AgentActivity>(store, keys.removedAgent(team, slug));
+  const swept = removed?.lastRun ?? null;
+  const range = { prefix: keys.runsBy(team, "agent", agentPart(slug)) };
+  const rows = await listRows(store, range, { limit: excluded.size + 1, reverse: true });
+  const id = rows.map(({ key }) => key.at(-1) as RunId).find((runId) => !excluded.has(runId));
+  return laterRun(swept, id === undefined ? null : await startOf(store, team, id));
+}
+
+async function startOf(store: Store, team: TeamId, id: RunId): Promise<LastRun | null> {
+  const stored = await getValue<Uint8Array>(store, keys.summary(team, id));
+  const run = agentRunOf(id, stored && decodeSums<RunSummary>(stored));
+  return run && lastRunAs(run);
 }

@@ -4,11 +4,10 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
-import { type AgentPatch, patchedTexts } from "../../domain/agents/change.ts";
-import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
+import type { Problem } from "../../domain/core/errors.ts";
+import { patchedTexts } from "../../domain/agents/change.ts";
+import type { AgentStore } from "../../domain/agents/agents.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
-import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, type Store } from "../store.ts";
@@ -18,41 +17,35 @@ import {
   agentRows,
   archiveAgent,
   keysOfAgent,
+  recordOf,
   type StoredAgent,
   useAgent,
-  versionsOf,
 } from "./rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import type { KnownAgents } from "./known_agents.ts";
-
-/** Author and time of a change. */
-export type MadeBy = Parameters<AgentStore["change"]>[3];
 
 /** Changes an agent, with retries on a conflict; null if the team has none with that slug. */
 export function changeAgent(
   store: Store,
   known: KnownAgents,
-  team: Team,
-  slug: string,
-  patch: AgentPatch,
-  actor: MadeBy,
-): Promise<Parsed<AgentRecord> | null> {
+  ...[team, slug, patch, actor]: Parameters<AgentStore["change"]>
+): ReturnType<AgentStore["change"]> {
   const keysToRead = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
   return untilCommitted("change an agent", async () => {
-    const [activity, ...entries] = (await getMany(store, keysToRead)).reverse();
-    const rows = agentRows(entries.reverse());
+    const entries = await getMany(store, keysToRead);
+    const rows = agentRows(entries);
     const before = rows.used ?? rows.archived;
     if (before === null) return null;
     const after = { created_at: before.created_at, ...patchedTexts(before, patch) };
     const isArchived = rows.used === null;
     const archived = patch.archived ?? isArchived;
-    const record = recordOf(slug, after, activity?.value, archived);
+    const record = recordOf(slug, after, entries.at(-1)?.value, archived);
     const details = differenceOf(
       fieldsOf(slug, before, isArchived),
       fieldsOf(slug, after, archived),
     );
     if (details === null) return { ok: true, value: record };
-    const write = writeOf(team, slug, rows, after, archived);
+    const write = writeOf(team, rows, after, archived);
     if ("code" in write) return { ok: false, problem: write };
     const logged = auditRows({
       at: actor.at,
@@ -76,35 +69,15 @@ function fieldsOf(slug: string, { name, notes }: StoredAgent, archived: boolean)
   return { name: name ?? slug, notes: notes ?? null, archived };
 }
 
-/** Joins an agent's stored rows. */
-export function recordOf(
-  agent: string,
-  { created_at, name, notes }: StoredAgent,
-  activity: unknown,
-  archived: boolean,
-): AgentRecord {
-  return {
-    agent,
-    firstSeen: created_at,
-    activity: (activity ?? null) as AgentActivity | null,
-    name: name ?? null,
-    notes: notes ?? null,
-    archived,
-  };
-}
-
 function writeOf(
   team: Team,
-  slug: string,
   rows: AgentRows,
   after: StoredAgent,
   archived: boolean,
-): ReturnType<typeof useAgent> {
+): Write | Problem {
   const isArchived = rows.used === null;
-  if (archived && !isArchived) return archiveAgent(team, slug, rows, after);
-  if (!archived && isArchived) return useAgent(team, slug, rows, after);
-  const at = isArchived ? 1 : 0;
-  const key = rows.entries[at]?.key ?? [];
-  const write: Write = { checks: versionsOf(rows, [at]), sets: [{ key, value: after }] };
-  return write;
+  if (archived && !isArchived) return archiveAgent(rows, after);
+  if (!archived && isArchived) return useAgent(team, rows, after);
+  const entry = rows.entries[isArchived ? 1 : 0];
+  return { checks: [entry], sets: [{ key: entry.key, value: after }] };
 }

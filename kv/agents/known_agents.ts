@@ -8,7 +8,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 
 /** Fractions of the memory share of agents; the rest is for their activity. */
 const AGENTS_PART = 0.4, TEAMS_PART = 0.1;
@@ -45,18 +45,19 @@ export class KnownAgents {
   /** Creates an empty cache. */
   constructor(memory: Memory, now: () => number) {
     this.now = now;
-    this.#agents = new ByteCache({
+    this.#agents = createByteCache({
       memory,
       share: "agents",
       part: AGENTS_PART,
       bytesOf: (_, name) => BYTES_PER_CHAR * name.length,
     });
-    this.#teams = new ByteCache({
+    this.#teams = createByteCache({
       memory,
       share: "agents",
       part: TEAMS_PART,
       bytesOf: ({ version }, team) => TEAM_BYTES + BYTES_PER_CHAR * (version.length + team.length),
-    }, { dispose: (known) => known.isOver = true });
+      dispose: (known) => known.isOver = true,
+    });
   }
 
   /** Returns whether an agent is known by a recent check. */

@@ -18,8 +18,7 @@ import {
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
-import type { StoredAgent } from "./rows.ts";
-import { recordOf } from "./change.ts";
+import { recordOf, type StoredAgent } from "./rows.ts";
 
 /** Position of the slug in a key, and the prefix of active agents' keys. */
 const SLUG = 2, USED = "agent";
@@ -30,25 +29,23 @@ export async function listAgents(
   team: Team,
   query: AgentsQuery,
 ): Promise<Parsed<AgentPage>> {
+  const read = <T>(work: () => Promise<T>) => store.reads.run(team.id, work);
   if (query.sort === "agent") {
-    return {
-      ok: true,
-      value: await store.reads.run(team.id, () => listBySlug(store, team, query)),
-    };
+    return { ok: true, value: await read(() => listBySlug(store, team, query)) };
   }
-  const counts = await store.reads.run(
-    team.id,
-    () => getMany(store, [keys.agentCount(team.id), keys.archivedAgents(team.id)]),
-  );
-  const [used, archived] = counts.map(({ value }) => Number(value ?? 0)) as [number, number];
+  const countKeys = [keys.agentCount(team.id), keys.archivedAgents(team.id)];
+  const counts = await read(() => getMany(store, countKeys));
+  const [used = 0, archived = 0] = counts.map(({ value }) => Number(value ?? 0));
   const problem = sortRefusal(used + (query.archived ? archived : 0));
   if (problem !== null) return { ok: false, problem };
   const shortPage = isShort(query, used, archived)
-    ? await store.reads.run(team.id, () => listLatest(store, team, query))
+    ? await read(() => listLatest(store, team, query))
     : null;
   if (shortPage !== null) return { ok: true, value: shortPage };
-  const all = await store.reads.run(team.id, () => readAgents(store, team, query));
-  return { ok: true, value: pageByLastSeen(all, query) };
+  return {
+    ok: true,
+    value: pageByLastSeen(await read(() => readAgents(store, team, query)), query),
+  };
 }
 
 async function listBySlug(

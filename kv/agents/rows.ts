@@ -9,7 +9,8 @@ import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Problem } from "../../domain/core/errors.ts";
 import { type AgentTexts, archiveRefusal } from "../../domain/agents/change.ts";
-import { agentCapRefusal } from "../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../domain/agents/activity.ts";
+import { agentCapRefusal, type AgentRecord } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import type { Write } from "../writer/write.ts";
 
@@ -29,9 +30,11 @@ export interface AgentRows {
   readonly counts: { readonly used: number; readonly archived: number };
   /** Version of the row that every archive changes. */
   readonly archiveVersion: string | null;
-  /** Entries that were read, for the checks of a change. */
-  readonly entries: readonly Deno.KvEntryMaybe<unknown>[];
+  /** Entries that were read, in the order of {@link keysOfAgent}. */
+  readonly entries: readonly [used: Entry, archived: Entry, count: Entry, archive: Entry];
 }
+
+type Entry = Deno.KvEntryMaybe<unknown>;
 
 /** Returns the keys that {@link agentRows} reads. */
 export function keysOfAgent(team: TeamId, slug: string): Deno.KvKey[] {
@@ -43,72 +46,62 @@ export function keysOfAgent(team: TeamId, slug: string): Deno.KvKey[] {
   ];
 }
 
-/** Decodes the entries at {@link keysOfAgent}. */
-export function agentRows(entries: readonly Deno.KvEntryMaybe<unknown>[]): AgentRows {
-  const [used, archived, count, archive] = entries;
+/** Decodes entries that begin with those at {@link keysOfAgent}. */
+export function agentRows(entries: readonly Entry[]): AgentRows {
+  const [used, archived, count, archive] = entries as unknown as AgentRows["entries"];
   return {
-    used: (used?.value ?? null) as StoredAgent | null,
-    archived: (archived?.value ?? null) as StoredAgent | null,
-    counts: { used: Number(count?.value ?? 0), archived: Number(archive?.value ?? 0) },
-    archiveVersion: archive?.versionstamp ?? null,
-    entries,
+    used: used.value as StoredAgent | null,
+    archived: archived.value as StoredAgent | null,
+    counts: { used: Number(count.value ?? 0), archived: Number(archive.value ?? 0) },
+    archiveVersion: archive.versionstamp,
+    entries: [used, archived, count, archive],
+  };
+}
+
+/** Joins an agent's stored rows. */
+export function recordOf(
+  agent: string,
+  { created_at, name, notes }: StoredAgent,
+  activity: unknown,
+  archived: boolean,
+): AgentRecord {
+  return {
+    agent,
+    firstSeen: created_at,
+    activity: (activity ?? null) as AgentActivity | null,
+    name: name ?? null,
+    notes: notes ?? null,
+    archived,
   };
 }
 
 /** Activates a new or archived agent, or returns why the limit refuses it. */
-export function useAgent(
-  team: Team,
-  slug: string,
-  rows: AgentRows,
-  agent: StoredAgent,
-): Write | Problem {
-  const isArchived = rows.archived !== null;
-  const { used, archived } = rows.counts;
-  const refusal = agentCapRefusal(team, used, isArchived);
+export function useAgent(team: Team, rows: AgentRows, agent: StoredAgent): Write | Problem {
+  const { archived, counts, entries } = rows;
+  const refusal = agentCapRefusal(team, counts.used, archived !== null);
   if (refusal !== null) return refusal;
-  const [key, archivedKey, count, archive] = keysOfAgent(team.id, slug) as [Key, Key, Key, Key];
+  const [used, archivedAgent, count, archive] = entries;
+  const sets = [{ key: used.key, value: agent }, { key: count.key, value: counts.used + 1 }];
+  if (archived === null) return { checks: [used, count], sets };
   return {
-    checks: versionsOf(rows, isArchived ? [0, 1, 2, 3] : [0, 2]),
-    sets: [
-      { key, value: agent },
-      { key: count, value: used + 1 },
-      ...isArchived ? [{ key: archive, value: archived - 1 }] : [],
-    ],
-    deletes: isArchived ? [archivedKey] : [],
+    checks: entries,
+    sets: [...sets, { key: archive.key, value: counts.archived - 1 }],
+    deletes: [archivedAgent.key],
   };
 }
 
 /** Archives an active agent, or returns why it is refused. */
-export function archiveAgent(
-  team: Team,
-  slug: string,
-  rows: AgentRows,
-  agent: StoredAgent,
-): Write | Problem {
-  const { used, archived } = rows.counts;
-  const refusal = archiveRefusal(archived);
+export function archiveAgent({ counts, entries }: AgentRows, agent: StoredAgent): Write | Problem {
+  const refusal = archiveRefusal(counts.archived);
   if (refusal !== null) return refusal;
-  const [key, archivedKey, count, archive] = keysOfAgent(team.id, slug) as [Key, Key, Key, Key];
+  const [used, archived, count, archive] = entries;
   return {
-    checks: versionsOf(rows, [0, 2, 3]),
+    checks: [used, count, archive],
     sets: [
-      { key: archivedKey, value: agent },
-      { key: count, value: used - 1 },
-      { key: archive, value: archived + 1 },
+      { key: archived.key, value: agent },
+      { key: count.key, value: counts.used - 1 },
+      { key: archive.key, value: counts.archived + 1 },
     ],
-    deletes: [key],
+    deletes: [used.key],
   };
-}
-
-type Key = Deno.KvKey;
-
-/** Returns the checks of the entries at `indexes`. */
-export function versionsOf(
-  { entries }: AgentRows,
-  indexes: readonly number[],
-): Deno.AtomicCheck[] {
-  return indexes.flatMap((at) => {
-    const entry = entries[at];
-    return entry === undefined ? [] : [{ key: entry.key, versionstamp: entry.versionstamp }];
-  });
 }

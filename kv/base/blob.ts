@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { CHUNK_BYTES_MAX } from "./limits.ts";
 
@@ -91,16 +92,6 @@ export function chunksOf(head: Uint8Array): { readonly name: string; readonly co
 /** Decodes a text from its head and its further chunks in order. */
 export function unpackBlob(head: Uint8Array, chunks: readonly Uint8Array[]): string {
   const first = head.subarray(2 + (chunks.length > 0 ? NAME_BYTES : 0));
-  const payload = chunks.length === 0 ? first : join([first, ...chunks]);
+  const payload = chunks.length === 0 ? first : Buffer.concat([first, ...chunks]);
   return decoder.decode(head[0] === ZSTD ? zstdDecompressSync(payload) : payload);
-}
-
-function join(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(pieces.reduce((total, piece) => total + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.length;
-  }
-  return joined;
 }

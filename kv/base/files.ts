@@ -7,13 +7,6 @@
  * @module
  */
 
-/** Identity of the file found under a path. */
-interface FileIdentity {
-  readonly path: string;
-  readonly dev: number;
-  readonly ino: number | null;
-}
-
 /** Sizes of a ledger's files. */
 export interface FileBytes {
   /** Bytes of the database file. */
@@ -75,21 +68,18 @@ export function fileBytesOf(path: string): FileBytes | null {
  */
 export function watchFiles(location: string, path: string): () => boolean {
   const paths = [location, logOf(path), lockOf(path)];
-  const opened = paths.map((path): FileIdentity => ({ path, ...identityOf(path) }));
-  return () => opened.every(isInPlace);
+  const opened = paths.map(identityOf);
+  return () => {
+    try {
+      return paths.every((path, at) => identityOf(path) === opened[at]);
+    } catch {
+      return false;
+    }
+  };
 }
 
-function isInPlace({ path, dev, ino }: FileIdentity): boolean {
-  try {
-    const now = identityOf(path);
-    return now.dev === dev && now.ino === ino;
-  } catch {
-    return false;
-  }
-}
-
-/** Returns the identity of a file, constant for its lifetime. */
-function identityOf(path: string): Pick<FileIdentity, "dev" | "ino"> {
+/** Returns the identity of the file found under a path, constant for the file's lifetime. */
+function identityOf(path: string): string {
   const { dev, ino } = Deno.statSync(path);
-  return { dev, ino };
+  return `${dev} ${ino}`;
 }

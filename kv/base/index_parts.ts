@@ -4,7 +4,7 @@
  * @module
  */
 import type { Picodollars } from "../../domain/pricing/money.ts";
-import type { ModelName } from "../../domain/runs/contribution.ts";
+import type { ModelName } from "../../domain/runs/model_usage.ts";
 import { createHash } from "node:crypto";
 import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
 

@@ -57,7 +57,8 @@ export class Reads {
     try {
       const release = await this.#slots.take(team, end.signal);
       isWaiting = false;
-      const working = startWithin(new SlotScope(end.signal, outer), work).finally(release);
+      const working = Promise.try(() => readScopes.run(new SlotScope(end.signal, outer), work))
+        .finally(release);
       working.catch(() => {});
       return await Promise.race([working, aborted.promise]);
     } finally {
@@ -65,9 +66,4 @@ export class Reads {
       outer?.signal.removeEventListener("abort", onOuterAbort);
     }
   }
-}
-
-/** Starts work; a synchronous throw becomes a rejection. */
-async function startWithin<T>(scope: ReadScope, work: () => Promise<T>): Promise<T> {
-  return await readScopes.run(scope, work);
 }

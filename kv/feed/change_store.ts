@@ -9,7 +9,7 @@ import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
-import { readSummaries } from "../run_list/rows.ts";
+import { readSummaries } from "../runs/heads.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../base/keys.ts";
+import { eventKeys } from "../retention/removal.ts";
+import type { RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf, tombstoneRow } from "../runs/tombstone.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getMany, listRows } from "../store.ts";
 import { type Mismatch, NONE } from "./mismatch.ts";
 
 /**
@@ -15,19 +16,12 @@ import { type Mismatch, NONE } from "./mismatch.ts";
  * other row is left. A purge mark allows event rows to remain. A run that expired has only the
  * mark.
  */
-export async function verifyDeleted(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  deleted: RunDeletion,
-): Promise<Mismatch[]> {
+export async function verifyDeleted(run: RunAt, deleted: RunDeletion): Promise<Mismatch[]> {
+  const { store, team, id } = run;
   const mark = keys.purge(team, id);
   const entryKey = deleted.by === null ? mark : tombstoneRow(team, deleted);
-  const [purgeMark, row, ...tombstones] = await getMany(store, [
-    mark,
-    entryKey,
-    ...insertedKeys(team, id),
-  ]);
+  const wanted = [mark, entryKey, ...insertedKeys(team, id)];
+  const [purgeMark, row, ...tombstones] = await getMany(store, wanted);
   const mismatches: Mismatch[] = [];
   if (!row?.versionstamp) {
     mismatches.push({ what: `index of deleted ${id}`, expected: "stored", found: NONE });
@@ -35,23 +29,9 @@ export async function verifyDeleted(
   if (tombstones.some(({ value }) => tombstoneOf([value]) === null)) {
     mismatches.push({ what: `tombstone of ${id}`, expected: "complete", found: "not complete" });
   }
-  const isLeft = await hasRows(store, team, id, !purgeMark?.versionstamp);
+  const head = await listRows(store, { prefix: keys.run(team, id) });
+  const isLeft = head.some(({ value }) => tombstoneOf([value]) === null) ||
+    !purgeMark?.versionstamp && (await eventKeys(run, 1)).length > 0;
   if (isLeft) mismatches.push({ what: `rows of deleted ${id}`, expected: NONE, found: "stored" });
   return mismatches;
-}
-
-/** Returns whether any row other than tombstones is stored for a run. */
-async function hasRows(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  withEvents: boolean,
-): Promise<boolean> {
-  const head = await listRows(store, { prefix: keys.run(team, id) });
-  if (head.some(({ value }) => tombstoneOf([value]) === null)) return true;
-  if (!withEvents) return false;
-  for (const prefix of [keys.events(team, id), keys.chunks(team, id)]) {
-    if ((await listRows(store, { prefix }, { limit: 1 })).length > 0) return true;
-  }
-  return false;
 }

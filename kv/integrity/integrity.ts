@@ -155,10 +155,10 @@ async function sumTeams(
   }
   let group: { readonly team: TeamId; readonly id: RunId }[] = [];
   const verifyGroup = async () => {
-    const audited = await Promise.all(group.map(({ team, id }) => verifyRun(store, team, id)));
+    const audited = await Promise.all(group.map(({ team, id }) => verifyRun({ store, team, id })));
     for (const [i, run] of audited.entries()) {
-      const { team } = group[i] ?? {};
-      if (team !== undefined) sumsOf(team).add(run);
+      const { team, id } = group[i] ?? {};
+      if (team !== undefined && id !== undefined) sumsOf(team).add(id, run);
       onRun();
     }
     group = [];

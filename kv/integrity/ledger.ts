@@ -4,14 +4,14 @@
  * @module
  */
 import {
-  type EventLedger,
   hasRowIds,
   type LedgerPage,
   PACKED_ID_BYTES,
   pageEntryOf,
 } from "../../domain/runs/ledger.ts";
 import { keys } from "../base/keys.ts";
-import { readDirectory, type RunAt } from "../runs/directory.ts";
+import { readDirectory } from "../runs/directory.ts";
+import type { LedgerAt } from "../runs/heads.ts";
 import { eachRow } from "../store.ts";
 import { type Mismatch, mismatch } from "./mismatch.ts";
 
@@ -22,22 +22,23 @@ import { type Mismatch, mismatch } from "./mismatch.ts";
  * @param months events that are not removed, by month of arrival
  */
 export async function verifyLedger(
-  run: RunAt,
-  ledger: EventLedger,
+  run: LedgerAt,
   months: ReadonlyMap<string, number>,
 ): Promise<Mismatch[]> {
-  const { store, team, id } = run;
+  const { store, team, id, ledger } = run;
   const mismatches: Mismatch[] = [];
-  const pageTotals = {
+  const pageTotals: PageTotals = {
     ids: 0,
     batches: 0,
     firstAt: null,
     latestAt: null,
     oldestAt: null,
-  } as PageTotals;
-  const directory = await readDirectory(run, ledger);
+  };
+  const directory = await readDirectory(run);
   let pages = 0;
-  for await (const { value } of sealedPages(run, ledger)) {
+  // A page sealed after the ledger was read belongs to a later state.
+  const range = keys.firstPages(team, id, ledger.sealed);
+  for await (const { value } of eachRow<LedgerPage>(store, range)) {
     addPage(pageTotals, value, ledger.removed);
     const entry = pageEntryOf(value, pageTotals.batches);
     mismatches.push(
@@ -65,14 +66,6 @@ interface PageTotals {
   firstAt: number | null;
   latestAt: number | null;
   oldestAt: number | null;
-}
-
-async function* sealedPages(
-  { store, team, id }: RunAt,
-  { sealed }: EventLedger,
-): AsyncGenerator<Deno.KvEntry<LedgerPage>> {
-  // A page sealed after the ledger was read belongs to a later state.
-  if (sealed > 0) yield* eachRow<LedgerPage>(store, keys.firstPages(team, id, sealed));
 }
 
 function addPage(pageTotals: PageTotals, { ids, batches }: LedgerPage, removed: number): void {

@@ -6,15 +6,13 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
-import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
+import { EMPTY_LEDGER } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
-import type { Contribution } from "../../domain/runs/contribution.ts";
-import { type AgentRun, agentRunOf } from "../../domain/agents/activity.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
-import type { Processing, StageProgress } from "../../domain/runs/stages.ts";
+import type { StageProgress } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
@@ -22,23 +20,24 @@ import { verifyDeleted } from "./deleted.ts";
 import { verifyLedger } from "./ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
-import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
+import {
+  isStored,
+  type LedgerAt,
+  readHead,
+  type RunAt,
+  type SummarizedHead,
+} from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
-import { tombstoneOf } from "../runs/tombstone.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
-import { type IndexRow, indexRows } from "../run_list/run_index.ts";
-import { getAll, getEntry, getMany, listRows, type Store } from "../store.ts";
+import { indexRows } from "../run_list/run_index.ts";
+import { getAll, getEntry, listRows } from "../store.ts";
 
 /** Result of verifying a run. */
 export interface VerifiedRun {
-  /** The run's share of roll-ups; null for none. */
-  readonly contribution: Contribution | null;
-  /** The run's share of its agent's row; null for none. */
-  readonly agentRun: AgentRun | null;
+  /** The summary that roll-ups, agents and the index must include; null for none. */
+  readonly summary: RunSummary | null;
   /** The run's share of the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
-  /** Expected rows of the index. */
-  readonly indexed: readonly IndexRow[];
   /** True if the feed of changes must have a row of the run. */
   readonly isInFeed: boolean;
   /** Number of stored events. */
@@ -49,80 +48,52 @@ export interface VerifiedRun {
 
 /** Result for a run without data. */
 const NOTHING: VerifiedRun = {
-  contribution: null,
-  agentRun: null,
+  summary: null,
   usage: new Map(),
-  indexed: [],
   isInFeed: false,
   events: 0,
   mismatches: [],
 };
 
-/** Offset of the stages among the entries read of a run. */
-const PROCESSING = 5;
-
 /** Verifies a run. An unreadable part is a mismatch, not an error. */
-export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
+export async function verifyRun(run: RunAt): Promise<VerifiedRun> {
   try {
-    return await verifyReadable(store, team, id);
+    return await verifyReadable(await readHead(run));
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     const found = error instanceof Error ? error.message : String(error);
-    const unreadable = { what: `parts of ${id}`, expected: "readable", found };
+    const unreadable = { what: `parts of ${run.id}`, expected: "readable", found };
     return { ...NOTHING, mismatches: [unreadable] };
   }
 }
 
-async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
-  const rowKeys = [...headKeys(team, id), keys.processing(team, id)];
-  const entries = await getMany(store, rowKeys);
-  const deleted = tombstoneOf(entries.map(({ value }) => value));
-  if (deleted !== null) {
-    const mismatches = await verifyDeleted(store, team, id, deleted);
-    return { ...NOTHING, mismatches };
-  }
-  const read = await headOf(store, team, id, entries);
-  const { head, summary, ledger } = read;
-  const cost = (entries[PROCESSING]?.value as Processing | null)?.stages[0] ?? null;
-  const events = await sumEvents(store, team, id, ledger);
-  const usage = countCalls(head.parts, events.usage);
+async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
+  const { id, head, summary, ledger, processing, tombstone } = run;
+  if (tombstone !== null) return { ...NOTHING, mismatches: await verifyDeleted(run, tombstone) };
+  const events = await sumEvents(run);
   const totals = withLinesOf(events.totals, ledger.totals);
   const mismatches = [
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
-    ...await verifyLedger({ store, team, id }, ledger, events.usage),
-    ...await compareScores(store, team, id, ledger),
+    ...await verifyLedger(run, events.usage),
+    ...await compareScores(run),
   ];
-  const isInFeed = summary?.changes !== undefined;
-  const counts = { usage, isInFeed, events: totals.events };
-  // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
-  const pendingCost = pendingCostOf(id, cost);
-  if (pendingCost !== null) {
-    const contribution = summary?.contribution ?? null;
-    const agentRun = agentRunOf(id, summary);
-    const indexed = [...indexRows(team, id, summary).values()];
-    return {
-      ...counts,
-      contribution,
-      agentRun,
-      indexed,
-      mismatches: [...mismatches, pendingCost],
-    };
-  }
-  const expectedSummary = isStored(head)
-    ? placedAs(summarize({ ...head, totals }, null), summary)
-    : null;
-  const indexed = [...indexRows(team, id, expectedSummary).values()];
-  const contribution = expectedSummary?.contribution ?? null;
-  mismatches.push(...compareSummaries(id, expectedSummary, summary));
-  mismatches.push(...await missingRows(store, team, read, indexed));
-  return {
-    ...counts,
-    contribution,
-    agentRun: agentRunOf(id, expectedSummary),
-    indexed,
-    mismatches,
+  const counts = {
+    usage: countCalls(head.parts, events.usage),
+    isInFeed: summary?.changes !== undefined,
+    events: totals.events,
   };
+  // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
+  const pendingCost = pendingCostOf(id, processing?.stages[0]);
+  if (pendingCost !== null) {
+    return { ...counts, summary, mismatches: [...mismatches, pendingCost] };
+  }
+  const expected = isStored(head) ? placedAs(summarize({ ...head, totals }, null), summary) : null;
+  mismatches.push(
+    ...compareSummaries(id, expected, summary),
+    ...await missingRows(run, expected),
+  );
+  return { ...counts, summary: expected, mismatches };
 }
 
 /**
@@ -134,20 +105,21 @@ function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
   return { ...expected, listed: { ...expected.listed, at: found.listed.at } };
 }
 
-function pendingCostOf(id: RunId, cost: StageProgress | null): Mismatch | null {
-  if (cost === null || cost.state === "done") return null;
+function pendingCostOf(id: RunId, cost: StageProgress | undefined): Mismatch | null {
+  if (cost === undefined || cost.state === "done") return null;
   const found = `${cost.state} after ${cost.attempts} tries: ${cost.error ?? "not tried yet"}`;
   return { what: `cost of ${id}`, expected: "summarized", found };
 }
 
 /** Totals the events of a run, batch by batch, at the prices stored with them. */
-async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLedger) {
-  let totals = await readRemovedTotals({ store, team, id }, ledger);
+async function sumEvents(run: LedgerAt) {
+  const { store, team, id, ledger } = run;
+  let totals = await readRemovedTotals(run);
   const usage = new Map<string, number>();
   const mismatches: Mismatch[] = [];
   const numbers = numbersFrom(ledger.removed, ledger.batches);
   let at = ledger.removed;
-  for await (const { events, prices } of readBatches(store, team, id, ledger, numbers)) {
+  for await (const { events, prices } of readBatches(run, numbers)) {
     const batch = at++;
     // A stored batch always has an event.
     if (events.length === 0) {
@@ -219,12 +191,7 @@ function flat(summary: RunSummary): Record<string, unknown> {
 /**
  * Compares the ledger's count of scores with the stored rows. A run without a ledger has no scores.
  */
-async function compareScores(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  ledger: EventLedger,
-): Promise<Mismatch[]> {
+async function compareScores({ store, team, id, ledger }: LedgerAt): Promise<Mismatch[]> {
   if (ledger === EMPTY_LEDGER) return [];
   const rows = await listRows(store, { prefix: keys.scores(team, id) });
   return mismatch(`scores of ${id}`, { scores: rows.length }, {
@@ -234,30 +201,27 @@ async function compareScores(
 
 /** Finds missing or wrong rows of a run in the index, the expiry entries and the feed. */
 async function missingRows(
-  store: Store,
-  team: TeamId,
-  { id, head, ledger, summary }: SummarizedHead,
-  indexed: readonly IndexRow[],
+  { store, team, id, head, ledger, summary }: SummarizedHead,
+  expectedSummary: RunSummary | null,
 ): Promise<Mismatch[]> {
-  const expiryKeys = isStored(head)
-    ? [keys.expiry(team, expiryEntryOf(head.parts, ledger), id)]
-    : [];
-  const { changes } = summary ?? {};
-  const feedKeys = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
-  const otherRows = [...expiryKeys, ...feedKeys].map((key) => ({ key, value: null }));
-  const expected = [...indexed, ...otherRows];
+  const changes = summary?.changes;
+  const expected: { readonly key: Deno.KvKey; readonly value?: Uint8Array }[] = [
+    ...indexRows(team, id, expectedSummary).values(),
+    ...isStored(head) ? [{ key: keys.expiry(team, expiryEntryOf(head.parts, ledger), id) }] : [],
+    ...changes === undefined ? [] : [{ key: keys.change(team, changes.latest, id) }],
+  ];
   const missing: Mismatch[] = [];
   const entries = await getAll(store, expected.map(({ key }) => key));
   for (const [i, entry] of entries.entries()) {
     const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
     if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
-    else missing.push(...compareValues(what, expected[i]?.value ?? null, entry.value));
+    else missing.push(...compareValues(what, expected[i]?.value, entry.value));
   }
   return missing;
 }
 
 /** Compares the values of an index row; older rows have none. */
-function compareValues(what: string, expected: Uint8Array | null, found: unknown): Mismatch[] {
-  if (expected === null || !(found instanceof Uint8Array)) return [];
+function compareValues(what: string, expected: Uint8Array | undefined, found: unknown): Mismatch[] {
+  if (expected === undefined || !(found instanceof Uint8Array)) return [];
   return mismatch(what, { value: expected.toHex() }, { value: found.toHex() });
 }

@@ -3,13 +3,20 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
-import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/agents/activity.ts";
-import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import { addCounts } from "../../domain/core/sums.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import {
+  addAgentRun,
+  type AgentActivity,
+  agentRunOf,
+  joinActivities,
+} from "../../domain/agents/activity.ts";
+import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { VerifiedRun } from "./run.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
+import { indexRows } from "../run_list/run_index.ts";
 import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { eachRow, getMany, type Store } from "../store.ts";
 
@@ -42,18 +49,20 @@ export class TeamSums {
   }
 
   /** Adds a run. */
-  add(run: VerifiedRun): void {
+  add(id: RunId, { summary, usage, isInFeed, events, mismatches }: VerifiedRun): void {
     this.runs++;
-    this.events += run.events;
-    this.#note(run.mismatches);
-    for (const [month, by] of run.usage) this.#addUsage(month, by);
-    if (run.isInFeed) this.#inFeed++;
-    for (const { key } of run.indexed) count(this.#indexed, String(key[INDEX]));
-    if (run.agentRun !== null) {
-      const { agent } = run.agentRun;
-      this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, run.agentRun));
+    this.events += events;
+    this.#note(mismatches);
+    for (const [month, by] of usage) count(this.#usage, month, by);
+    if (isInFeed) this.#inFeed++;
+    for (const { key } of indexRows(this.#team, id, summary).values()) {
+      count(this.#indexed, String(key[INDEX]));
     }
-    for (const row of run.contribution === null ? [] : contributionsOf(run.contribution)) {
+    const run = agentRunOf(id, summary);
+    if (run !== null) {
+      this.#agents.set(run.agent, addAgentRun(this.#agents.get(run.agent) ?? null, null, run));
+    }
+    for (const row of summary?.contribution ? contributionsOf(summary.contribution) : []) {
       this.#addRow(row);
     }
   }
@@ -75,7 +84,7 @@ export class TeamSums {
       this.#addRow(decodeRollup(String(key[DAY]), value as Uint8Array));
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedUsages(team) })) {
-      this.#addUsage(String(key[MONTH]), Number((value as Deno.KvU64).value));
+      count(this.#usage, String(key[MONTH]), Number((value as Deno.KvU64).value));
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
       const [slug, removed] = [String(key[SLUG]), value as AgentActivity];
@@ -87,26 +96,38 @@ export class TeamSums {
   #addRow(row: RollupRow): void {
     const name = keyText(rollupKey(this.#team, row));
     const previous = this.#rows.get(name)?.measures;
-    const measures = previous === undefined ? row.measures : addMeasures(previous, row.measures);
+    const measures = previous === undefined ? row.measures : addCounts(previous, row.measures);
     this.#rows.set(name, { ...row, measures });
-  }
-
-  #addUsage(month: string, by: number): void {
-    this.#usage.set(month, (this.#usage.get(month) ?? 0) + by);
   }
 
   async #compareRollups(store: Store): Promise<void> {
     for await (const { key, value } of eachRow(store, { prefix: keys.teamRollups(this.#team) })) {
-      const name = keyText(key);
-      const expected = this.#rows.get(name);
-      this.#rows.delete(name);
       const what = `roll-up ${key.slice(2).join(" ")}`;
-      if (expected === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
-      else this.#note(compareRow(what, expected, key, value));
+      this.#compareRow(what, this.#rows, keyText(key), ({ measures, group }) => {
+        const stored = decodeRollup(String(key[DAY]), value as Uint8Array);
+        return mismatch(what, { ...measures, group }, { ...stored.measures, group: stored.group });
+      });
     }
     for (const row of this.#rows.values()) {
       const what = `roll-up ${rollupKey(this.#team, row).slice(2).join(" ")}`;
       this.#note([{ what, expected: `runs ${row.measures.runs}`, found: NONE }]);
+    }
+  }
+
+  /** Compares a stored row with the expected one, which it removes. */
+  #compareRow<Row>(
+    what: string,
+    rows: Map<string, Row>,
+    name: string,
+    compare: (expected: Row) => Mismatch[],
+  ): void {
+    const expected = rows.get(name);
+    rows.delete(name);
+    if (expected === undefined) return this.#note([{ what, expected: NONE, found: "stored" }]);
+    try {
+      this.#note(compare(expected));
+    } catch (error) {
+      this.#note([{ what, expected: "readable", found: String(error) }]);
     }
   }
 
@@ -144,14 +165,8 @@ export class TeamSums {
   }
 
   async #compareAgents(store: Store): Promise<void> {
-    const slugs = new Set<string>();
-    for await (const { key } of eachRow(store, { prefix: keys.teamAgents(this.#team) })) {
-      slugs.add(String(key[SLUG]));
-    }
-    const archived = new Set<string>();
-    for await (const { key } of eachRow(store, { prefix: keys.archivedAgents(this.#team) })) {
-      archived.add(String(key[SLUG]));
-    }
+    const slugs = await slugsBelow(store, keys.teamAgents(this.#team));
+    const archived = await slugsBelow(store, keys.archivedAgents(this.#team));
     const [count, archive] = await getMany(store, [
       keys.agentCount(this.#team),
       keys.archivedAgents(this.#team),
@@ -166,19 +181,16 @@ export class TeamSums {
       if (slugs.has(slug) || archived.has(slug)) continue;
       this.#note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
     }
-    await this.#compareActivities(store);
-  }
-
-  async #compareActivities(store: Store): Promise<void> {
-    for await (
-      const { key, value } of eachRow(store, { prefix: keys.agentActivities(this.#team) })
-    ) {
+    const activities = { prefix: keys.agentActivities(this.#team) };
+    for await (const { key, value } of eachRow<AgentActivity>(store, activities)) {
       const slug = String(key[SLUG]);
-      const expected = this.#agents.get(slug);
-      this.#agents.delete(slug);
       const what = `activity of agent ${slug}`;
-      if (expected === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
-      else this.#note(mismatch(what, { ...expected }, { ...value as AgentActivity }));
+      this.#compareRow(
+        what,
+        this.#agents,
+        slug,
+        (activity) => mismatch(what, { ...activity }, { ...value }),
+      );
     }
     for (const [slug, { runs }] of this.#agents) {
       const what = `activity of agent ${slug}`;
@@ -193,20 +205,10 @@ export class TeamSums {
   }
 }
 
-function count(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+function count(counts: Map<string, number>, name: string, by = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
-function compareRow(
-  what: string,
-  expected: RollupRow,
-  key: Deno.KvKey,
-  value: unknown,
-): Mismatch[] {
-  try {
-    const { group, measures } = decodeRollup(String(key[DAY]), value as Uint8Array);
-    return mismatch(what, { ...expected.measures, group: expected.group }, { ...measures, group });
-  } catch (error) {
-    return [{ what, expected: "readable", found: String(error) }];
-  }
+async function slugsBelow(store: Store, prefix: Deno.KvKey): Promise<Set<string>> {
+  return new Set(await Array.fromAsync(eachRow(store, { prefix }), ({ key }) => String(key[SLUG])));
 }

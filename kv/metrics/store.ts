@@ -6,10 +6,10 @@
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { counter, gauge, histogram, type MetricFamily } from "../../domain/metrics/text.ts";
 import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
-import { PENDING_LANES } from "../../domain/runs/processing.ts";
+import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { type Backlog, readBacklog } from "../runs/backlog.ts";
+import { readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
 import type { WriterMetrics } from "../writer/metrics.ts";
 
@@ -62,14 +62,8 @@ function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFami
   ];
 }
 
-/** Numbers that are read from the store. */
-interface Rows {
-  readonly backlog: Backlog;
-  readonly deadStages: number;
-  readonly openNotices: number;
-}
-
-async function readRows(store: Store): Promise<Rows> {
+/** Reads the numbers that are in the store. */
+async function readRows(store: Store) {
   const [backlog, deadStages, openNotices] = await Promise.all([
     readBacklog(store, ROWS_MAX),
     countRows(store, keys.deadStages()),
@@ -84,11 +78,13 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
   return rows;
 }
 
-function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number): MetricFamily[] {
-  const { runs, stages } = backlog;
+function rowFamilies(
+  { backlog: { runs, stages }, deadStages, openNotices }: Awaited<ReturnType<typeof readRows>>,
+  nowMs: number,
+): MetricFamily[] {
   // Clocks may be set back, but an age is never negative.
   const ageOf = (ms: number | null) => ms === null ? 0 : Math.max(0, nowMs - ms) / 1_000;
-  const byLane = (value: (lane: typeof PENDING_LANES[number]) => number) =>
+  const byLane = (value: (lane: PendingLane) => number) =>
     PENDING_LANES.map((lane) => ({ labels: { lane }, value: value(lane) }));
   return [
     {

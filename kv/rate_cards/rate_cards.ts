@@ -14,25 +14,18 @@ import {
   NAMES_BYTES_MAX,
   type RateCardStore,
 } from "../../domain/pricing/rate_card.ts";
-import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import type { Store } from "../store.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
-import { readRates, versionOf } from "./rate_rows.ts";
-import { RateWriter } from "./rate_writer.ts";
+import { createRateWriter, readRates, versionOf } from "./own_rates.ts";
 
 /** Cache lifetime of a card: half of the time in which another process must notice a change. */
-const CACHE = {
-  ttl: 5_000,
-  ttlResolution: 0,
-  // A stale card keeps its version: usually nothing has changed and it is not read again.
-  noDeleteOnStaleGet: true,
-} as const;
+const CACHE_MS = 5_000;
 
 /** Fraction of the memory share for names looked up by teams without own rows. */
 const NAMES_PART = 0.25;
@@ -63,21 +56,24 @@ export function createRateCardStore(
   store: Store,
   environment: Pick<Environment, "now">,
 ): RateCardStore {
-  const writer = new RateWriter(store, environment);
+  const writer = createRateWriter(store, environment);
   const { memory } = store;
-  const cards = new ByteCache<TeamId, LoadedCard>({
+  const cards = createByteCache<TeamId, LoadedCard>({
     memory,
     share: "rate_cards",
     part: 1 - NAMES_PART,
     bytesOf: ({ bytes }, team) => bytes + BYTES_PER_CHAR * team.length,
     // The largest card must fit: reading it for every call would take longest.
     entryBytesMax: memory.bytesMax("rate_cards"),
-  }, CACHE);
+    ttl: CACHE_MS,
+    // A stale card keeps its version: usually nothing has changed and it is not read again.
+    noDeleteOnStaleGet: true,
+  });
   /** Reads in flight, shared by concurrent callers. */
   const loading = new Map<TeamId, Promise<LoadedCard>>();
   // Nearly all teams have no own rows and share one card.
   const namesBytesMax = memory.bytesMax("rate_cards") * NAMES_PART;
-  const unchanged = createRateCard([], DEFAULT_RATES, namesBytesMax);
+  const unchanged = createRateCard([], namesBytesMax);
   memory.register("rate_cards", () => unchanged.namesBytes);
 
   /** Reads cards of one team sequentially, so that frequent changes cause one read at a time. */
@@ -91,7 +87,8 @@ export function createRateCardStore(
     if (restMs > 0) await sleep(restMs);
     if (!isWanted()) return null;
     const startMs = performance.now();
-    const card = await readCard(store, team, cards.peekStale(team.id) ?? null, unchanged);
+    const cached = cards.peek(team.id, { allowStale: true }) ?? null;
+    const card = await readCard(store, team, cached, unchanged);
     const endMs = performance.now();
     if (restsUntilMs.size >= RESTS_MAX) restsUntilMs.clear();
     if (endMs - startMs >= REST_FROM_MS) restsUntilMs.set(team.id, 2 * endMs - startMs);

@@ -6,12 +6,11 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { addCounts } from "../../domain/core/sums.ts";
 import { storedCall } from "../../domain/runs/event.ts";
 import type { Priceable } from "../../domain/pricing/price_events.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import {
-  addRepriced,
   NO_CALLS,
   repriceBatch,
   repriceHeartbeat,
@@ -19,26 +18,23 @@ import {
   type RepriceSum,
 } from "../../domain/repricing/reprice.ts";
 import { isStated } from "../../domain/runs/run.ts";
-import type { RunHead } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
 import { costOf } from "../writer/group.ts";
-import { headKeys, headOf, type StoredReprice } from "../runs/heads.ts";
-import { ledgerOf } from "../runs/tombstone.ts";
+import { readHead, type RunAt, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
-import { blobWrite, getMany, type Store } from "../store.ts";
+import { blobWrite } from "../store.ts";
+import type { KvSet } from "../writer/write.ts";
 
 /** Maximum batches checked and bytes of new prices in one commit. */
 const STEP = { batchesMax: 50, bytesMax: 200_000 } as const;
-
-export type Sets = { readonly key: Deno.KvKey; readonly value: unknown }[];
 
 /** The changes to commit for a run, and their totals. */
 export interface RepriceStep {
   /** Versions that the change depends on. */
   readonly checks: readonly Deno.AtomicCheck[];
   /** Empty when nothing changes. */
-  readonly sets: Readonly<Sets>;
+  readonly sets: readonly KvSet[];
   /** Agent of the run; null when it names none. */
   readonly agent: string | null;
   /** Totals of the calls that match the job. */
@@ -48,10 +44,7 @@ export interface RepriceStep {
 }
 
 /** A run to reprice. */
-export interface RepriceTarget {
-  readonly store: Store;
-  readonly team: TeamId;
-  readonly id: RunId;
+export interface RepriceTarget extends RunAt {
   /** Selects the calls to reprice. */
   readonly spec: RepriceSpec;
   /** The rate card to apply. */
@@ -64,48 +57,43 @@ const NOTHING: OwnStep = { checks: [], sets: [], sum: NO_CALLS, nextBatch: null 
 
 /** Reprices a run's heartbeat and some of its batches, starting at one of them. Commits nothing. */
 export async function repriceStep(target: RepriceTarget, fromBatch: number): Promise<RepriceStep> {
-  const { store, team, id } = target;
-  const entries = await getMany(store, headKeys(team, id));
-  const { head } = await headOf(store, team, id, entries);
-  const agent = head.parts.opening?.agent ?? null;
-  if (isStated(head.parts)) return { ...NOTHING, agent };
-  const [, , ledger, price] = entries;
-  const heartbeat = fromBatch === 0 ? heartbeatStep(target, head, price) : NOTHING;
-  const events = await eventsStep(target, ledger, fromBatch);
+  const run = await readHead(target);
+  const { parts } = run.head;
+  const agent = parts.opening?.agent ?? null;
+  if (isStated(parts)) return { ...NOTHING, agent };
+  const heartbeat = fromBatch === 0 ? heartbeatStep(target, run) : NOTHING;
+  const events = await eventsStep(target, run, fromBatch);
   return {
     agent,
     checks: [...heartbeat.checks, ...events.checks],
     sets: [...heartbeat.sets, ...events.sets],
-    sum: addRepriced(heartbeat.sum, events.sum),
+    sum: addCounts(heartbeat.sum, events.sum),
     nextBatch: events.nextBatch,
   };
 }
 
 function heartbeatStep(
-  { team, id, spec, card }: RepriceTarget,
-  { parts, repriced }: RunHead,
-  entry: Deno.KvEntryMaybe<unknown> | undefined,
+  { spec, card }: RepriceTarget,
+  { head: { parts, repriced, repricings }, ledger, check }: SummarizedHead,
 ): OwnStep {
   const { sum, price } = repriceHeartbeat(spec, parts, repriced, card);
   if (price === undefined) return { ...NOTHING, sum };
-  const key = keys.price(team, id);
-  const times = ((entry?.value as StoredReprice | null)?.times ?? 0) + 1;
+  const times = repricings - ledger.repricings + 1;
   const value: StoredReprice = { price, times, closed: parts.closing !== null };
-  const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
-  return { checks, sets: [{ key, value }], sum, nextBatch: null };
+  const unchanged = check("price");
+  return { checks: [unchanged], sets: [{ key: unchanged.key, value }], sum, nextBatch: null };
 }
 
 async function eventsStep(
-  target: RepriceTarget,
-  entry: Deno.KvEntryMaybe<unknown> | undefined,
+  { spec, card }: RepriceTarget,
+  run: SummarizedHead,
   fromBatch: number,
 ): Promise<OwnStep> {
-  const ledger = ledgerOf(entry?.value);
+  const { team, id, ledger } = run;
   // Removed batches keep their prices.
   const firstBatch = Math.max(fromBatch, ledger.removed);
   if (firstBatch >= ledger.batches) return NOTHING;
-  const { team, id, spec, card } = target;
-  const sets: Sets = [];
+  const sets: KvSet[] = [];
   let next = firstBatch;
   let bytes = 0;
   let { totals } = ledger;
@@ -114,9 +102,9 @@ async function eventsStep(
     firstBatch,
     Math.min(ledger.batches, firstBatch + STEP.batchesMax),
   );
-  for await (const batch of readBatches(target.store, team, id, ledger, numbers)) {
+  for await (const batch of readBatches(run, numbers)) {
     const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
-    sum = addRepriced(sum, repriced.sum);
+    sum = addCounts(sum, repriced.sum);
     totals = repriced.totals;
     if (repriced.prices !== null) {
       const key = keys.prices(team, id, next);
@@ -130,9 +118,10 @@ async function eventsStep(
   }
   const nextBatch = next < ledger.batches ? next : null;
   if (sets.length === 0) return { ...NOTHING, sum, nextBatch };
-  const key = keys.ledger(team, id);
-  sets.push({ key, value: { ...ledger, totals, repricings: ledger.repricings + 1 } });
-  return { checks: [{ key, versionstamp: entry?.versionstamp ?? null }], sets, sum, nextBatch };
+  const unchanged = run.check("ledger");
+  const value = { ...ledger, totals, repricings: ledger.repricings + 1 };
+  sets.push({ key: unchanged.key, value });
+  return { checks: [unchanged], sets, sum, nextBatch };
 }
 
 function toPrice({ ts, type, data }: StoredBatch["events"][number]): Priceable {

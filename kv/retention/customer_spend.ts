@@ -6,16 +6,10 @@
  *
  * @module
  */
+import { addCounts, isZero, subtractCounts } from "../../domain/core/sums.ts";
+import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import {
-  addMeasures,
-  EMPTY_MEASURES,
-  isEmpty,
-  mergeRows,
-  type RollupGroup,
-  type RollupRow,
-  subtractMeasures,
-} from "../../domain/spend/rollup.ts";
+import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keys } from "../base/keys.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../base/index_parts.ts";
@@ -25,16 +19,16 @@ import { getAll, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 const ROWS_PER_STEP = 30;
 
 /** Rows of one read, of all customers; the next step reads the unused rows again. */
-const ROWS_PER_READ = 50;
+const ROWS_PER_READ = 100;
 
-/** Maximum rows and days read in one step. */
-const READ_MAX = { rows: 1_000, days: 100 } as const;
+/** Days of one read. */
+const DAYS_PER_READ = 100;
 
 /** Offset of the day in a key. */
 const DAY = 3;
 
 /** Progress of deleting a customer's spend. */
-export interface SpendPlace {
+export interface SpendPosition {
   /** The current day; if `kind` is null, the day after which to search. */
   readonly day: string;
   /** Kind of the current rows; null to search for the next day. */
@@ -44,7 +38,7 @@ export interface SpendPlace {
 }
 
 /** The initial position. */
-export const FIRST_DAY: SpendPlace = { day: "", kind: null, after: null };
+export const FIRST_DAY: SpendPosition = { day: "", kind: null, after: null };
 
 /** Differences to add to a team's roll-ups and to its totals of removed runs. */
 export interface CustomerShare {
@@ -53,7 +47,7 @@ export interface CustomerShare {
   /** True if these rows delete the rest of that day. */
   readonly isLast: boolean;
   /** Position of the next step; null after the last day. */
-  readonly next: SpendPlace | null;
+  readonly next: SpendPosition | null;
 }
 
 /**
@@ -63,52 +57,35 @@ export async function customerShareOf(
   store: Store,
   team: TeamId,
   customer: string,
-  position: SpendPlace,
+  position: SpendPosition,
 ): Promise<CustomerShare> {
   const { day, kind, after } = position;
-  if (kind === null) return await nextDay(store, team, customer, day);
-  const prefix = [...keys.removedRollups(team, kind), day];
-  const matching: RollupRow[] = [];
-  let [last, isEnd] = [after, false];
-  for (let read = 0; read < READ_MAX.rows && matching.length < ROWS_PER_STEP && !isEnd;) {
-    const options = { limit: ROWS_PER_READ };
-    const rows = await listRows<Uint8Array>(store, rowsAfter(prefix, last), options);
-    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - matching.length);
-    matching.push(...used.matching);
-    last = rows[used.count - 1]?.key ?? last;
-    isEnd = used.count === rows.length && rows.length < ROWS_PER_READ;
-    read += rows.length;
+  if (kind === null) {
+    return { rows: [], isLast: false, next: await nextDay(store, team, customer, day) };
   }
-  const rows = mergeRows(matching.flatMap(takenFrom));
-  return {
-    rows,
-    isLast: matching.length > 0 && await isAllOf(store, team, customer, day, rows),
-    next: isEnd ? nextKind(position) : { day, kind, after: last },
-  };
-}
-
-/** Selects up to `max` rows of a customer, and counts the rows examined for them. */
-function rowsOf(
-  customer: string,
-  day: string,
-  rows: readonly Deno.KvEntry<Uint8Array>[],
-  max: number,
-): { readonly matching: readonly RollupRow[]; readonly count: number } {
+  const range = rowsAfter([...keys.removedRollups(team, kind), day], after);
+  const read = await listRows<Uint8Array>(store, range, { limit: ROWS_PER_READ });
   const matching: RollupRow[] = [];
-  let count = 0;
-  for (const { value } of rows) {
-    if (matching.length === max) break;
-    count++;
+  let last = after;
+  for (const { key, value } of read) {
+    if (matching.length === ROWS_PER_STEP) break;
+    last = key;
     const row = decodeRollup(day, value);
     if ("labels" in row.group && row.group.labels.customer === customer) matching.push(row);
   }
-  return { matching, count };
+  const rows = mergeRows(matching.flatMap(takenFrom));
+  const isEnd = read.length < ROWS_PER_READ && last === (read.at(-1)?.key ?? after);
+  return {
+    rows,
+    isLast: await isAllOf(store, team, customer, day, rows),
+    next: isEnd ? nextKind(position) : { day, kind, after: last },
+  };
 }
 
 /**
  * Returns the next kind of rows. Models are first: a restarted process finds the day by its totals.
  */
-function nextKind({ day, kind }: SpendPlace): SpendPlace {
+function nextKind({ day, kind }: SpendPosition): SpendPosition {
   return { day, kind: kind === "model_cell" ? "cell" : null, after: null };
 }
 
@@ -118,25 +95,21 @@ async function nextDay(
   team: TeamId,
   customer: string,
   day: string,
-): Promise<CustomerShare> {
+): Promise<SpendPosition | null> {
   const name = customerPart(customer);
   const prefix = keys.removedRollups(team, "total");
   const range = rowsAfter(prefix, [...prefix, day]);
-  const totals = await listRows(store, range, { limit: READ_MAX.days });
+  const totals = await listRows(store, range, { limit: DAYS_PER_READ });
   const days = totals.map(({ key }) => String(key[DAY]));
-  const step = (next: SpendPlace | null): CustomerShare => ({ rows: [], isLast: false, next });
   const rows = await getAll(
     store,
     days.map((day) => keys.removedRollup(team, "customer", day, name)),
   );
   const matching = rows.find(({ versionstamp }) => versionstamp !== null);
   if (matching !== undefined) {
-    return step({ day: String(matching.key[DAY]), kind: "model_cell", after: null });
+    return { day: String(matching.key[DAY]), kind: "model_cell", after: null };
   }
-  const last = days.at(-1);
-  return step(
-    last === undefined || days.length < READ_MAX.days ? null : { ...FIRST_DAY, day: last },
-  );
+  return days.length < DAYS_PER_READ ? null : { ...FIRST_DAY, day: days.at(-1) ?? day };
 }
 
 /** Returns true if these differences delete the rest of the customer's day. */
@@ -152,14 +125,14 @@ async function isAllOf(
   const key = keys.removedRollup(team, "customer", day, customerPart(customer));
   const stored = await getValue<Uint8Array>(store, key);
   if (stored === null) return false;
-  return isEmpty(addMeasures(decodeRollup(day, stored).measures, difference.measures));
+  return isZero(addCounts(decodeRollup(day, stored).measures, difference.measures));
 }
 
 /**
  * Returns the differences that subtract a row from itself and from every total that includes it.
  */
 function takenFrom({ day, group, measures }: RollupRow): RollupRow[] {
-  const minus = subtractMeasures(EMPTY_MEASURES, measures);
+  const minus = subtractCounts(EMPTY_MEASURES, measures);
   return partsOf(group).map((part) => ({ day, group: part, measures: minus }));
 }
 

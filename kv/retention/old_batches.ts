@@ -13,9 +13,10 @@ import { keys } from "../base/keys.ts";
 import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../base/codec_sums.ts";
-import type { RunAt } from "../runs/directory.ts";
+import type { LedgerAt, RunAt } from "../runs/heads.ts";
 import { getAll, getValue, listRows, pieceKeys } from "../store.ts";
 import type { Write } from "../writer/write.ts";
+import { usageSums } from "./removal.ts";
 
 /** A removal of batches, ready to commit. */
 export interface OldBatches {
@@ -37,17 +38,16 @@ export interface OldBatches {
  * @param rowsMax rows after which the rest stays for the next call
  */
 export async function takeOldBatches(
-  run: RunAt,
-  ledger: EventLedger,
+  run: LedgerAt,
   beforeMs: number,
   rowsMax: number,
 ): Promise<OldBatches | null> {
+  const { team, id, ledger } = run;
   if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
-  const { team, id } = run;
-  const { old, next } = await findOld(run, ledger, beforeMs, rowsMax);
-  const { deletes, end } = await rowsOf(run, ledger, ledger.removed + old.length, rowsMax);
+  const { old, next } = await findOld(run, beforeMs, rowsMax);
+  const { deletes, end } = await rowsOf(run, ledger.removed + old.length, rowsMax);
   const entries = old.slice(0, end - ledger.removed);
-  const { totals, months } = await countEvents(run, ledger, entries, end);
+  const { totals, months } = await countEvents(run, entries, end);
   return {
     ledger: {
       ...ledger,
@@ -60,18 +60,15 @@ export async function takeOldBatches(
     },
     sets: [{ key: keys.removedTotals(team, id), value: encodeSums(totals) }],
     deletes,
-    sums: Array.from(months, ([month, by]) => ({
-      key: keys.removedUsage(team, month),
-      by: BigInt(by),
-    })),
+    sums: usageSums(team, months),
     events: months.values().reduce((sum, by) => sum + by, 0),
   };
 }
 
 /** Finds at most `batchesMax` batches that arrived before an instant, and the batch after them. */
-async function findOld(run: RunAt, ledger: EventLedger, beforeMs: number, batchesMax: number) {
+async function findOld(run: LedgerAt, beforeMs: number, batchesMax: number) {
   const old: BatchEntry[] = [];
-  const index = await BatchIndex.read(run, ledger);
+  const index = await BatchIndex.read(run);
   for await (const entry of index.byArrival()) {
     if (entry.receivedAt >= beforeMs || old.length >= batchesMax) return { old, next: entry };
     old.push(entry);
@@ -86,11 +83,11 @@ const BATCHES_PER_READ = 10;
  * Returns the rows of the batches before `old`, within `rowsMax`, and the number of the next batch.
  */
 async function rowsOf(
-  { store, team, id }: RunAt,
-  ledger: EventLedger,
+  run: LedgerAt,
   old: number,
   rowsMax: number,
 ) {
+  const { store, team, id, ledger } = run;
   const [anyChunk] = await listRows(store, { prefix: keys.chunks(team, id) }, { limit: 1 });
   const deletes: Deno.KvKey[] = [];
   let end = ledger.removed;
@@ -102,8 +99,7 @@ async function rowsOf(
       : numbers.map((batch) => keys.prices(team, id, batch));
     deletes.push(...batches, ...prices);
     if (anyChunk !== undefined) {
-      deletes.push(...await chunkKeys({ store, team, id }, batches));
-      deletes.push(...await chunkKeys({ store, team, id }, prices));
+      deletes.push(...await chunkKeys(run, [...batches, ...prices]));
     }
     end += numbers.length;
   }
@@ -124,20 +120,19 @@ export async function chunkKeys(
  * month. Reads the batches only if the ledger does not have the numbers.
  */
 async function countEvents(
-  run: RunAt,
-  ledger: EventLedger,
+  run: LedgerAt,
   entries: readonly BatchEntry[],
   end: number,
 ): Promise<{ readonly totals: EventTotals; readonly months: ReadonlyMap<string, number> }> {
+  const { ledger } = run;
   if (end === ledger.batches) {
     return { totals: ledger.totals, months: new Map(Object.entries(ledger.months)) };
   }
-  const { store, team, id } = run;
   const months = new Map<string, number>();
-  let totals = await readRemovedTotals(run, ledger);
+  let totals = await readRemovedTotals(run);
   const numbers = numbersFrom(ledger.removed, end);
   let at = 0;
-  for await (const { events, prices } of readBatches(store, team, id, ledger, numbers)) {
+  for await (const { events, prices } of readBatches(run, numbers)) {
     totals = addEvents(totals, events.map(withFacts), prices);
     const month = monthOf(entries[at++]?.receivedAt ?? 0);
     months.set(month, (months.get(month) ?? 0) + events.length);
@@ -147,8 +142,7 @@ async function countEvents(
 
 /** Reads the totals of a run's removed batches. */
 export async function readRemovedTotals(
-  { store, team, id }: RunAt,
-  ledger: EventLedger,
+  { store, team, id, ledger }: LedgerAt,
 ): Promise<EventTotals> {
   if (ledger.removed === 0) return NO_EVENTS;
   const stored = await getValue<Uint8Array>(store, keys.removedTotals(team, id));

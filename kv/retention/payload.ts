@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
 import {
   expiryEntryOf,
   hasPayload,
@@ -14,7 +13,7 @@ import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodePart } from "../base/codec.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
-import { blobWrite, type Store } from "../store.ts";
+import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { chunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
@@ -25,16 +24,12 @@ import type { Removal } from "./removal.ts";
  * @param rowsMax rows of events after which the rest stays; `isAll` is false if any stays
  */
 export async function removePayload(
-  store: Store,
-  team: TeamId,
   run: SummarizedHead,
   beforeMs: number,
   rowsMax: number,
 ): Promise<Removal & { readonly isAll: boolean }> {
-  const { id, head, summary, versions } = run;
-  const at = { store, team, id };
-  const old = await takeOldBatches(at, run.ledger, beforeMs, rowsMax);
-  const ledgerKey = keys.ledger(team, id);
+  const { team, id, head, summary, check } = run;
+  const old = await takeOldBatches(run, beforeMs, rowsMax);
   const stripped: Write["sets"] & unknown[] = [];
   const strip = <Part extends Opening | Closing>(part: Part | null, key: Deno.KvKey) => {
     if (part === null || !hasPayload(part) || part.receivedAt >= beforeMs) return part;
@@ -47,7 +42,7 @@ export async function removePayload(
     opening: strip(head.parts.opening, keys.opening(team, id)),
     closing: strip(head.parts.closing, keys.closing(team, id)),
   };
-  const chunks = await chunkKeys(at, stripped.map(({ key }) => key));
+  const chunks = await chunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
   const [was, is] = [expiryEntryOf(head.parts, run.ledger), expiryEntryOf(parts, ledger)];
   return {
@@ -58,15 +53,13 @@ export async function removePayload(
       rows: {
         // A concurrent commit may replace the opening or add a batch. A close never changes.
         checks: [
-          ...parts.opening === head.parts.opening
-            ? []
-            : [{ key: keys.opening(team, id), versionstamp: versions.opening }],
-          ...old === null ? [] : [{ key: ledgerKey, versionstamp: versions.ledger }],
+          ...parts.opening === head.parts.opening ? [] : [check("opening")],
+          ...old === null ? [] : [check("ledger")],
         ],
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
-          ...old === null ? [] : [...old.sets, { key: ledgerKey, value: ledger }],
+          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: ledger }],
           { key: keys.expiry(team, is, id), value: true },
         ],
         deletes: [
@@ -77,8 +70,6 @@ export async function removePayload(
       },
     },
     events: old?.events ?? 0,
-    receipt: null,
-    isPurged: false,
     isAll: ledger.oldestAt === null || ledger.oldestAt >= beforeMs,
   };
 }

@@ -1,12 +1,13 @@
 /**
  * Removes all data of a run.
  *
- * One commit deletes the rows that make the run exist. Further commits delete the events of a large
- * run; meanwhile a tombstone reserves the id.
+ * One commit deletes the rows that make the run exist. Further commits purge the events of a large
+ * run. Meanwhile a tombstone reserves the id, and a mark names the run until no row remains, so
+ * that any process completes the purge.
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
@@ -14,13 +15,14 @@ import { arrivalsOf } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
-import type { SummarizedHead } from "../runs/heads.ts";
-import { insertedKeys } from "../runs/tombstone.ts";
-import { listRows, type Store } from "../store.ts";
+import type { RunAt, SummarizedHead } from "../runs/heads.ts";
+import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /**
- * Event rows deleted in the same commit as the run. If a run has more, all are purged afterwards.
+ * Event rows deleted in one commit: few enough that calls queued after it do not wait long. If a
+ * run has more, all are purged after the commit that removes the run.
  */
 const ROWS_MAX = 300;
 
@@ -29,10 +31,6 @@ export interface Removal {
   readonly change: RunUpdate;
   /** Number of events removed now; excludes earlier removals. */
   readonly events: number;
-  /** The receipt that replaces the run; null unless the run is deleted. */
-  readonly receipt: RunDeletion | null;
-  /** True if rows must be purged after the commit. */
-  readonly isPurged: boolean;
 }
 
 /** When a run is deleted, and by which actor. */
@@ -42,37 +40,28 @@ export type Deleted = Pick<RunDeletion, "deletedAt" | "by">;
 const GONE_BY_AGE: Deleted = { deletedAt: 0, by: null };
 
 /** Deletes a run on request: it no longer counts in any total except the quota. */
-export function deleteRun(
-  store: Store,
-  team: TeamId,
-  run: SummarizedHead,
-  deleted: Deleted,
-): Promise<Removal> {
-  return removeRun(store, team, run, deleted, null);
+export function deleteRun(run: SummarizedHead, deleted: Deleted): Promise<Removal> {
+  return removeRun(run, deleted, null);
 }
 
 /** Expires a run: its totals stay, and its id is free again. */
-export function expireRun(store: Store, team: TeamId, run: SummarizedHead): Promise<Removal> {
+export function expireRun(run: SummarizedHead): Promise<Removal> {
   const { head, summary } = run;
-  const remains = isCurrent(summary, head) ? summary : summarize(head, summary);
-  return removeRun(store, team, run, null, remains);
+  return removeRun(run, null, isCurrent(summary, head) ? summary : summarize(head, summary));
 }
 
 async function removeRun(
-  store: Store,
-  team: TeamId,
   run: SummarizedHead,
   deleted: Deleted | null,
   remains: RunSummary | null,
 ): Promise<Removal> {
-  const { id, head, ledger, summary, versions } = run;
-  const rows = await rowsOfEvents(store, team, run);
+  const { team, id, head, ledger, summary, check } = run;
+  const rows = await eventKeys(run, ROWS_MAX + 1);
   const isPurged = rows.length > ROWS_MAX;
-  const { sums, events } = callsToKeep(team, run);
+  const { sums, events } = callsToKeep(run);
   const receipt = deleted === null ? null : { run: id, ...deleted, events };
   const tombstone = receipt ?? (isPurged ? { run: id, ...GONE_BY_AGE, events } : null);
-  const [opening, closing, ledgerKey] = insertedKeys(team, id) as [Key, Key, Key];
-  const inserted = [opening, closing, ledgerKey];
+  const inserted = insertedKeys(team, id);
   const change: RunUpdate = {
     run,
     before: summary,
@@ -80,11 +69,7 @@ async function removeRun(
     remains,
     deletion: receipt,
     rows: {
-      checks: [
-        { key: opening, versionstamp: versions.opening },
-        { key: closing, versionstamp: versions.closing },
-        { key: ledgerKey, versionstamp: versions.ledger },
-      ],
+      checks: [check("opening"), check("closing"), check("ledger")],
       sums,
       sets: [
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
@@ -101,36 +86,71 @@ async function removeRun(
       ],
     },
   };
-  return { change, events, receipt, isPurged };
-}
-
-type Key = Deno.KvKey;
-
-/** Lists the rows of a run's events and chunks, at most one more than fit into one commit. */
-async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Promise<Key[]> {
-  const rowKeys: Key[] = [];
-  for (const prefix of [keys.chunks(team, run.id), keys.events(team, run.id)]) {
-    const limit = ROWS_MAX + 1 - rowKeys.length;
-    if (limit > 0) {
-      rowKeys.push(...(await listRows(store, { prefix }, { limit })).map(({ key }) => key));
-    }
-  }
-  return rowKeys;
+  return { change, events };
 }
 
 /** Keeps the run's calls in the usage counters, by month. Earlier removals are already kept. */
 function callsToKeep(
-  team: TeamId,
-  { head, ledger }: SummarizedHead,
+  { team, head, ledger }: SummarizedHead,
 ): { readonly sums: NonNullable<Write["sums"]>; readonly events: number } {
   const months = new Map(Object.entries(ledger.months));
   const events = months.values().reduce((sum, count) => sum + count, 0);
   for (const call of arrivalsOf(head.parts)) {
     months.set(monthOf(call), (months.get(monthOf(call)) ?? 0) + 1);
   }
-  const sums = Array.from(months, ([month, by]) => ({
+  return { sums: usageSums(team, months), events };
+}
+
+/** Returns the changes of the counters that keep removed calls, by month. */
+export function usageSums(
+  team: TeamId,
+  months: ReadonlyMap<string, number>,
+): NonNullable<Write["sums"]> {
+  return Array.from(months, ([month, by]) => ({
     key: keys.removedUsage(team, month),
     by: BigInt(by),
   }));
-  return { sums, events };
+}
+
+/** Reads the keys of a run's chunks and events, at most `limit`. */
+export async function eventKeys(
+  { store, team, id }: RunAt,
+  limit: number,
+): Promise<Deno.KvKey[]> {
+  const rowKeys: Deno.KvKey[] = [];
+  for (const prefix of [keys.chunks(team, id), keys.events(team, id)]) {
+    if (rowKeys.length === limit) break;
+    const rows = await listRows(store, { prefix }, { limit: limit - rowKeys.length });
+    rowKeys.push(...rows.map(({ key }) => key));
+  }
+  return rowKeys;
+}
+
+/** Purges every marked run of a team, or of all teams. */
+export async function purgeAll(store: Store, team?: TeamId): Promise<void> {
+  const prefix = team === undefined ? keys.purges() : keys.purgesOf(team);
+  for (const { key } of await listRows(store, { prefix })) {
+    await purge({ store, team: key[1] as TeamId, id: key[2] as RunId });
+  }
+}
+
+/**
+ * Purges one run if it is marked. Frees its id, unless a deletion still reserves it.
+ *
+ * @param commitsMax commits after which the rest and the mark stay
+ */
+export async function purge(run: RunAt, commitsMax = Infinity): Promise<void> {
+  const { store, team, id } = run;
+  const inserted = insertedKeys(team, id);
+  for (let commits = 0;; commits++) {
+    const [mark, ...entries] = await getMany(store, [keys.purge(team, id), ...inserted]);
+    // Another process finished the purge, and the rows may belong to a new run.
+    if (!mark?.versionstamp) return;
+    const rows = await eventKeys(run, ROWS_MAX);
+    if (rows.length > 0 && commits >= commitsMax) return;
+    const isFreed = tombstoneOf(entries.map(({ value }) => value))?.by === null;
+    const last = [mark.key, ...isFreed ? inserted : []];
+    // On a conflict with another purge of this run, the next round reads what is left.
+    await store.writer.commit({ team, checks: [mark], deletes: rows.length > 0 ? rows : last });
+  }
 }

@@ -3,39 +3,41 @@
  *
  * @module
  */
+import { addCounts } from "../../domain/core/sums.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
-  addSwept,
   EMPTY_SWEEP,
-  type ReadReport,
-  type SweepClock,
-  type SweepClockMove,
   type SweepCounts,
   type SweepReport,
   type SweepStep,
   type SweepStore,
 } from "../../domain/retention/sweep.ts";
-import type { RunId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
-import { readHeads, type SummarizedHead } from "../runs/heads.ts";
-import { eachRow, getEntry, listRows, type Store } from "../store.ts";
+import { readHeads, type RunAt } from "../runs/heads.ts";
+import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import { keyText } from "../writer/group.ts";
+import type { KvSet } from "../writer/write.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
-import { type ExpiryPlan, planExpiry } from "./plan_expiry.ts";
-import { purge, purgeAll } from "./purge.ts";
-import { forgetReceipts, releaseIds } from "./release.ts";
+import { planExpiry } from "./plan_expiry.ts";
+import { purge, purgeAll } from "./removal.ts";
 
 /** Runs of one step, about as many as fit into one commit. */
 const RUNS_PER_STEP = 40;
 
 /** Payload rows of one run removed in one check; the next check removes more. */
 const ROWS_PER_CHECK = 300;
+
+/** Receipts checked in one night, oldest first. */
+const RECEIPTS_AT_ONCE = 300;
 
 /** Maximum number of stored reports. */
 const REPORTS_MAX = 60;
@@ -48,37 +50,56 @@ export function createSweepStore(store: Store, commits: RunUpdater): SweepStore 
     },
     resume: () => purgeAll(store),
     step: (team, retentionClass, nowMs, from, dryRun) =>
-      step({ store, commits, team, retentionClass, nowMs, dryRun }, from as Cursor | null),
+      step({ store, commits, team, nowMs, dryRun }, retentionClass, from as Cursor | null),
     forgetSessions: (nowMs, from) => forgetSessions(store, nowMs, from as Cursor | null),
-    clock: () => readClock(store),
+    async clock() {
+      const { value, versionstamp } = await getEntry(store, keys.sweepClock());
+      return versionstamp === null ? null : { atMs: value as number, version: versionstamp };
+    },
     async startClock(atMs) {
       const key = keys.sweepClock();
-      await store.writer.commit({
-        checks: [{ key, versionstamp: null }],
-        sets: [{ key, value: atMs }],
-      });
+      const checks = [{ key, versionstamp: null }];
+      await store.writer.commit({ checks, sets: [{ key, value: atMs }] });
     },
-    report: (night) => readReport(store, night),
+    async report(night) {
+      const { value, versionstamp } = await getEntry(store, keys.sweep(night));
+      const report = value as SweepReport;
+      return versionstamp === null ? null : { report, version: versionstamp };
+    },
     async reports(max) {
       const options = { limit: max, reverse: true };
       const rows = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, options);
       return rows.map(({ value }) => value);
     },
-    tell: (previous, report, move) => writeReport(store, previous, report, move),
+    async tell(previous, report, move) {
+      const checks = [{ key: keys.sweep(report.night), versionstamp: previous?.version ?? null }];
+      const sets: KvSet[] = [{ key: keys.sweep(report.night), value: report }];
+      if (move !== undefined) {
+        checks.push({ key: keys.sweepClock(), versionstamp: move.from?.version ?? null });
+        sets.push({ key: keys.sweepClock(), value: move.toMs });
+      }
+      const deletes = report.finishedAt === null ? [] : await oldReports(store);
+      const version = await store.writer.commit({ checks, sets, deletes });
+      return version === null ? null : { report, version };
+    },
   };
 }
 
-/** Input of one step. */
+async function oldReports(store: Store): Promise<Deno.KvKey[]> {
+  const rows = await listRows(store, { prefix: keys.sweeps() });
+  return rows.slice(0, Math.max(0, rows.length - REPORTS_MAX)).map(({ key }) => key);
+}
+
+/** Context of a step. */
 interface Step {
   readonly store: Store;
   readonly commits: RunUpdater;
   readonly team: Team;
-  readonly retentionClass: RetentionClass;
   readonly nowMs: number;
   readonly dryRun: boolean;
 }
 
-/** The expiry entries of each due run. */
+/** The rows to delete with each due run: its expiry entries, and the feed row of a deleted run. */
 type Due = ReadonlyMap<RunId, readonly Deno.KvKey[]>;
 
 /** The row after which to continue; null to begin at the first. */
@@ -86,8 +107,12 @@ interface Cursor {
   readonly after: Deno.KvKey | null;
 }
 
-async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
-  const { store, team, retentionClass, nowMs, dryRun } = on;
+async function step(
+  on: Step,
+  retentionClass: RetentionClass,
+  from: Cursor | null,
+): Promise<SweepStep> {
+  const { store, team, nowMs, dryRun } = on;
   const before = cutoffOf(planOfTeam(team), retentionClass, nowMs);
   if (before === -Infinity) return { counts: EMPTY_SWEEP, next: null };
   const after = from?.after ?? null;
@@ -101,19 +126,20 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
     }
     return { counts: EMPTY_SWEEP, next: null };
   }
-  const due = Map.groupBy(rows.map(({ key }) => key), (key) => key.at(-1) as RunId);
+  const due = new Map<RunId, Deno.KvKey[]>();
+  for (const { key, value } of rows) {
+    const run = key.at(-1) as RunId;
+    due.set(run, [...due.get(run) ?? [], key, ...deletionRows(team.id, run, value)]);
+  }
   if (retentionClass === "tombstone") {
-    for (const { key, value } of rows) {
-      const run = key.at(-1) as RunId;
-      due.get(run)?.push(...deletionRows(team.id, run, value));
-    }
     const released = dryRun ? due.size : await releaseIds(store, team.id, due);
     return { counts: { ...EMPTY_SWEEP, released }, next: { after: last } };
   }
   let counts = EMPTY_SWEEP;
-  const onCounts = (added: SweepCounts) => void (counts = addSwept(counts, added));
+  const onCounts = (added: SweepCounts) => void (counts = addCounts(counts, added));
   const work = dryRun ? wouldSweep : sweep;
   const failed = await leaveFaulty(due, (runs) => work(on, runs, onCounts));
+  if (!dryRun) await purgeAll(store, team.id);
   // Checked runs have a new expiry entry by now, except failed ones. A run with very many events
   // may be due again.
   const isPassed = dryRun || failed > 0;
@@ -122,27 +148,19 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
 
 /** Sweeps runs; reports the counts of each commit. */
 async function sweep(
-  { store, commits, team, nowMs }: Step,
+  { commits, team, nowMs }: Step,
   due: Due,
   onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
-  const context = { team, nowMs, rowsMax: ROWS_PER_CHECK };
-  const plans = new Map<RunId, ExpiryPlan>();
-  const purged: RunId[] = [];
-  const plan = async (run: SummarizedHead) => {
-    const expiryPlan = await planExpiry(store, context, run, due.get(run.id) ?? []);
-    plans.set(run.id, expiryPlan);
-    return expiryPlan.change;
-  };
-  await commits.remove(team.id, [...due.keys()], plan, (runs) => {
-    for (const { id } of runs) {
-      const expiryPlan = plans.get(id);
-      if (expiryPlan === undefined) continue;
-      onCounts(expiryPlan.counts);
-      if (expiryPlan.isPurged) purged.push(id);
-    }
+  const context = { plan: planOfTeam(team), nowMs, rowsMax: ROWS_PER_CHECK };
+  const planned = new Map<RunId, SweepCounts>();
+  await commits.remove(team.id, [...due.keys()], async (run) => {
+    const { change, counts } = await planExpiry(run, context, due.get(run.id) ?? []);
+    planned.set(run.id, counts);
+    return change;
+  }, (runs) => {
+    for (const { id } of runs) onCounts(planned.get(id) ?? EMPTY_SWEEP);
   });
-  for (const id of purged) await purge(store, team.id, id);
 }
 
 /** Reports what a sweep of these runs would remove; changes nothing. */
@@ -151,7 +169,7 @@ async function wouldSweep(
   due: Due,
   onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
-  const context = { team, nowMs, rowsMax: Infinity };
+  const context = { plan: planOfTeam(team), nowMs, rowsMax: Infinity };
   const runs = await readHeads(store, team.id, [...due.keys()]);
   // An outdated expiry entry stays until it is due: the run is counted only under its current
   // entry.
@@ -159,44 +177,37 @@ async function wouldSweep(
     const entryKey = keyText(keys.expiry(team.id, expiryEntryOf(head.parts, ledger), id));
     return due.get(id)?.some((row) => keyText(row) === entryKey);
   });
-  const plans = await Promise.all(current.map((run) => planExpiry(store, context, run, [])));
+  const plans = await Promise.all(current.map((run) => planExpiry(run, context, [])));
   for (const { counts } of plans) onCounts(counts);
 }
 
-async function readClock(store: Store): Promise<SweepClock | null> {
-  const { value, versionstamp } = await getEntry(store, keys.sweepClock());
-  return versionstamp === null ? null : { atMs: value as number, version: versionstamp };
+/** Deletes the tombstones of runs that were deleted long ago; returns how many. */
+async function releaseIds(store: Store, team: TeamId, due: Due): Promise<number> {
+  const ends = await Promise.allSettled(
+    Array.from(due, ([id, rows]) => release({ store, team, id }, rows)),
+  );
+  // All releases have ended even if one fails: the store may be closed next.
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+  return ends.filter((end) => end.status === "fulfilled" && end.value).length;
 }
 
-async function readReport(store: Store, night: string): Promise<ReadReport | null> {
-  const { value, versionstamp } = await getEntry(store, keys.sweep(night));
-  return versionstamp === null ? null : { report: value as SweepReport, version: versionstamp };
+async function release(run: RunAt, rows: readonly Deno.KvKey[]): Promise<boolean> {
+  const { store, team, id } = run;
+  await purge(run);
+  const inserted = insertedKeys(team, id);
+  const entries = await getMany(store, inserted);
+  const isDeleted = tombstoneOf(entries.map(({ value }) => value)) !== null;
+  const deletes = [...rows, ...isDeleted ? inserted : []];
+  // The id stays reserved until its rows are purged.
+  const checks = [...entries, { key: keys.purge(team, id), versionstamp: null }];
+  return await store.writer.commit({ team, checks, deletes }) !== null && isDeleted;
 }
 
-async function writeReport(
-  store: Store,
-  previous: ReadReport | null,
-  report: SweepReport,
-  move: SweepClockMove | undefined,
-): Promise<ReadReport | null> {
-  const key = keys.sweep(report.night);
-  const clock = keys.sweepClock();
-  const old = report.finishedAt === null ? [] : await oldReports(store);
-  const version = await store.writer.commit({
-    checks: [
-      { key, versionstamp: previous?.version ?? null },
-      ...move === undefined ? [] : [{ key: clock, versionstamp: move.from?.version ?? null }],
-    ],
-    sets: [
-      { key, value: report },
-      ...move === undefined ? [] : [{ key: clock, value: move.toMs }],
-    ],
-    deletes: old,
-  });
-  return version === null ? null : { report, version };
-}
-
-async function oldReports(store: Store): Promise<Deno.KvKey[]> {
-  const rows = await listRows(store, { prefix: keys.sweeps() });
-  return rows.slice(0, Math.max(0, rows.length - REPORTS_MAX)).map(({ key }) => key);
+/** Deletes the receipts of customer deletions that finished before an instant. */
+async function forgetReceipts(store: Store, team: TeamId, beforeMs: number): Promise<void> {
+  const range = { prefix: keys.jobs("deletion", team) };
+  const rows = await listRows<CustomerDeletion>(store, range, { limit: RECEIPTS_AT_ONCE });
+  const old = rows.filter(({ value: { finishedAt } }) => (finishedAt ?? Infinity) < beforeMs);
+  if (old.length > 0) await store.writer.commit({ team, deletes: old.map(({ key }) => key) });
 }

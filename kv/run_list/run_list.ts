@@ -12,6 +12,7 @@ import {
   type RunListStore,
   type RunPosition,
   type RunsQuery,
+  summedRowOf,
 } from "../../domain/runs/list.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import { maybeListed } from "./index_value.ts";
@@ -26,7 +27,7 @@ import {
   MergedIndexCursor,
   SingleIndexCursor,
 } from "./cursors.ts";
-import { readPresentRows, readSummedRows } from "./rows.ts";
+import { readListRows, readSummaries } from "../runs/heads.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 
 /**
@@ -100,9 +101,8 @@ async function readOne(
   after: RunPosition | null,
 ): Promise<RunListPage> {
   const ids = after === null ? [query.q as RunId] : [];
-  const rows = (await readPresentRows(store, team, ids))
-    .filter((row) => isListed(row, query));
-  return { rows, next: null, searchedTo: null };
+  const rows = await readListRows(store, team, ids);
+  return { rows: rows.filter((row) => isListed(row, query)), next: null, searchedTo: null };
 }
 
 /** Returns the next runs whose ids and index values may match the query. */
@@ -134,11 +134,9 @@ async function readRows(
   query: RunsQuery,
   positions: readonly RunPosition[],
 ): Promise<RunListRow[]> {
-  const rows = await readSummedRows(store, team, positions.map(({ run }) => run));
-  return positions.flatMap(({ run }) => {
-    const row = rows.get(run);
-    return row !== undefined && isListed(row, query) ? [row] : [];
-  });
+  const summaries = await readSummaries(store, team, positions.map(({ run }) => run));
+  return Array.from(summaries, ([run, summary]) => summedRowOf(run, summary))
+    .filter((row) => isListed(row, query));
 }
 
 function startOf({ to }: RunsQuery, after: RunPosition | null): IndexPosition {

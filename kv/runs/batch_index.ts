@@ -5,8 +5,9 @@
  * @module
  */
 import type { BatchStart, EventPosition, NumberedBatch } from "../../domain/runs/event_page.ts";
-import type { BatchEntry, EventLedger, PageEntry } from "../../domain/runs/ledger.ts";
-import { readDirectory, readDirectoryPage, type RunAt } from "./directory.ts";
+import type { BatchEntry, PageEntry } from "../../domain/runs/ledger.ts";
+import { readDirectory, readDirectoryPage } from "./directory.ts";
+import type { LedgerAt } from "./heads.ts";
 
 /** A page that was not read yet, and the batches it may contain. */
 interface ClosedPage extends PageEntry {
@@ -26,27 +27,26 @@ interface Order {
 
 /** Index of the batches in one state of a ledger, without removed ones. */
 export class BatchIndex {
-  readonly #run: RunAt;
-  readonly #ledger: EventLedger;
+  readonly #run: LedgerAt;
   /** Sealed pages with a batch that is not removed, in order of arrival. */
   readonly #pages: readonly ClosedPage[];
 
-  private constructor(run: RunAt, ledger: EventLedger, pages: readonly PageEntry[]) {
+  private constructor(run: LedgerAt, pages: readonly PageEntry[]) {
     this.#run = run;
-    this.#ledger = ledger;
-    const tailStart = ledger.batches - ledger.tail.batches.length;
+    const { batches, tail, removed } = run.ledger;
+    const tailStart = batches - tail.batches.length;
     this.#pages = pages
       .map((entry, page) => ({
         ...entry,
         page,
         lastBatch: (pages[page + 1]?.firstBatch ?? tailStart) - 1,
       }))
-      .filter(({ lastBatch }) => lastBatch >= ledger.removed);
+      .filter(({ lastBatch }) => lastBatch >= removed);
   }
 
   /** Reads the directory of a ledger. */
-  static async read(run: RunAt, ledger: EventLedger): Promise<BatchIndex> {
-    return new BatchIndex(run, ledger, await readDirectory(run, ledger));
+  static async read(run: LedgerAt): Promise<BatchIndex> {
+    return new BatchIndex(run, await readDirectory(run));
   }
 
   /** Yields batches ordered by start, without those that end before a position. */
@@ -105,13 +105,13 @@ export class BatchIndex {
   }
 
   #tail(): NumberedBatch[] {
-    const { tail: { batches }, batches: end } = this.#ledger;
+    const { tail: { batches }, batches: end } = this.#run.ledger;
     return this.#numbered(batches, end - batches.length);
   }
 
   #numbered(entries: readonly BatchEntry[], first: number): NumberedBatch[] {
     return entries.map((entry, i) => ({ ...entry, batch: first + i }))
-      .filter(({ batch }) => batch >= this.#ledger.removed);
+      .filter(({ batch }) => batch >= this.#run.ledger.removed);
   }
 }
 

@@ -3,28 +3,24 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { type RunEvent, storedFacts } from "../../domain/runs/event.ts";
 import type { PagedEvent } from "../../domain/runs/event_page.ts";
-import type { EventLedger } from "../../domain/runs/ledger.ts";
 import { decodeBatch, decodePrices, type StoredBatch } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { getMany, readBlob, type Store } from "../store.ts";
+import { groupsOf } from "../base/groups.ts";
+import { getMany, readBlob } from "../store.ts";
+import type { LedgerAt } from "./heads.ts";
 
 /**
  * Reads batches by their numbers; a missing one has no events. Each is decompressed only when the
  * caller reaches it, because a batch of a few bytes may contain a MiB of text.
  */
 export async function* readBatches(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  ledger: Pick<EventLedger, "repricings">,
+  { store, team, id, ledger }: LedgerAt,
   numbers: readonly number[],
 ): AsyncGenerator<StoredBatch> {
-  for (let at = 0; at < numbers.length; at += GET_MANY_KEYS_MAX) {
-    const group = numbers.slice(at, at + GET_MANY_KEYS_MAX);
+  for (const group of groupsOf(numbers, GET_MANY_KEYS_MAX)) {
     const heads = await getMany(store, group.map((batch) => keys.batch(team, id, batch)));
     const prices = ledger.repricings === 0
       ? []

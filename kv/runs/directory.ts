@@ -3,18 +3,11 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
 import { keys } from "../base/keys.ts";
-import { getValue, listRows, type Store } from "../store.ts";
+import { getValue, listRows } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
-
-/** Address of a run. */
-export interface RunAt {
-  readonly store: Store;
-  readonly team: TeamId;
-  readonly id: RunId;
-}
+import type { LedgerAt, RunAt } from "./heads.ts";
 
 /** Pages per row; a row is rewritten once for each of them. */
 const PAGES_PER_ROW = 64;
@@ -52,8 +45,7 @@ export function addToRow(
 
 /** Reads the entries of a ledger's sealed pages, in order. */
 export async function readDirectory(
-  { store, team, id }: RunAt,
-  { sealed }: Pick<EventLedger, "sealed">,
+  { store, team, id, ledger: { sealed } }: LedgerAt,
 ): Promise<PageEntry[]> {
   if (sealed === 0) return [];
   const rows = await listRows<StoredEntry[]>(store, { prefix: keys.directory(team, id) });

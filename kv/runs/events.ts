@@ -4,7 +4,6 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { HASH_NUMBERS, packEventIds } from "../../domain/runs/event_ids.ts";
 import {
   type AppendDecision,
@@ -24,12 +23,13 @@ import type { EventId, RunId } from "../../domain/core/ids.ts";
 import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { encodeBatch } from "../base/codec.ts";
-import { addToRow, type DirectoryRow, readOpenRow, type RunAt } from "./directory.ts";
+import { addToRow, type DirectoryRow, readOpenRow } from "./directory.ts";
+import type { RunAt } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { blobWrite, getAll, getEntry, listRows, stage, type Store, unstage } from "../store.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -60,32 +60,30 @@ function noEvents(): LiveLedger {
 }
 
 /** Creates the operation of {@link RunStore} that stores events. */
-export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "append"> {
-  const live = new ByteCache<string, LiveLedger>({
+export function createAppend(store: Store, cards: RateCards): RunStore["append"] {
+  const live = createByteCache<string, LiveLedger>({
     memory: store.memory,
     share: "ledgers",
     bytesOf: (ledger, name) => name.length * BYTES_PER_CHAR + bytesOf(ledger),
   });
-  async function append(
-    name: string,
+  async function appendPart(
     team: Team,
     id: RunId,
-    batch: readonly RunEvent[],
+    part: readonly RunEvent[],
     receivedAt: number,
   ): Promise<AppendOutcome> {
     const run = { store, team: team.id, id };
+    const name = pendingName(team.id, id);
     const loaded = cards.card(team);
     const card = loaded instanceof Promise ? await loaded : loaded;
     let current = live.get(name) ?? noEvents();
-    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    return await untilCommitted("append events", async () => {
       const knownIds = hasRowIds(current.ledger)
-        ? await withRows(run, current.sealed, batch)
+        ? await withRows(run, current.sealed, part)
         : current.sealed;
-      const decision = decideAppend(current.ledger, knownIds, batch, receivedAt, card);
-      const { fresh, duplicates, ledger, sealedPage } = decision;
-      if (fresh.length === 0 && await isUnchanged(run, current)) {
-        return { kind: "stored", accepted: 0, duplicates };
-      }
+      const decision = decideAppend(current.ledger, knownIds, part, receivedAt, card);
+      const { fresh, duplicates, ledger, sealedPage, scores } = decision;
+      if (fresh.length === 0 && await isUnchanged(run, current)) return storedOf(0, duplicates, 0);
       const version = fresh.length === 0
         ? null
         : await commitBatch(run, current, decision, receivedAt);
@@ -95,49 +93,40 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
         const row = directoryOf(run, current, decision)?.next ?? current.row;
         // Use a new object: the cache does not measure one again that it already has.
         live.set(name, { version, ledger, sealed, row });
-        const { dropped } = decision.scores;
-        const drops = dropped === 0 ? {} : { scoresDropped: dropped };
-        return { kind: "stored", accepted: fresh.length, duplicates, ...drops };
+        return storedOf(fresh.length, duplicates, scores.dropped);
       }
       const stored = await readLedger(run);
       if (stored === null) return DELETED;
       current = stored;
       live.set(name, current);
-    }
-    throw new StorageUnavailable(
-      "Cannot append events: every attempt conflicted with another write",
-    );
+      return LOST;
+    });
   }
 
-  return {
-    async append(team, id, batch, receivedAt) {
-      const name = pendingName(team.id, id);
-      const appendInTurn = (part: readonly RunEvent[]) =>
-        store.runLocks.take(name, () => append(name, team, id, part, receivedAt));
-      // Nearly every batch is one commit.
-      if (!isLargeBatch(batch)) return await appendInTurn(batch);
-      let [accepted, duplicates, scoresDropped] = [0, 0, 0];
-      for (const part of partsOf(batch)) {
-        const outcome = await appendInTurn(part);
-        if (outcome.kind === "conflict") return outcome;
-        accepted += outcome.accepted;
-        duplicates += outcome.duplicates;
-        scoresDropped += outcome.scoresDropped ?? 0;
-      }
-      const drops = scoresDropped === 0 ? {} : { scoresDropped };
-      return { kind: "stored", accepted, duplicates, ...drops };
-    },
+  return async (team, id, batch, receivedAt) => {
+    const name = pendingName(team.id, id);
+    let [accepted, duplicates, scoresDropped] = [0, 0, 0];
+    for (const part of partsOf(batch)) {
+      const outcome = await store.runLocks.take(
+        name,
+        () => appendPart(team, id, part, receivedAt),
+      );
+      if (outcome.kind === "conflict") return outcome;
+      accepted += outcome.accepted;
+      duplicates += outcome.duplicates;
+      scoresDropped += outcome.scoresDropped ?? 0;
+    }
+    return storedOf(accepted, duplicates, scoresDropped);
   };
+}
+
+function storedOf(accepted: number, duplicates: number, scoresDropped: number): AppendOutcome {
+  const drops = scoresDropped === 0 ? {} : { scoresDropped };
+  return { kind: "stored", accepted, duplicates, ...drops };
 }
 
 /** Maximum payload characters per commit: compressing more blocks the event loop too long. */
 const COMMIT_CHARS_MAX = 1_048_576;
-
-function isLargeBatch(batch: readonly RunEvent[]): boolean {
-  let chars = 0;
-  for (const { data } of batch) chars += data.length;
-  return chars > COMMIT_CHARS_MAX;
-}
 
 /**
  * Splits a large batch into parts for separate commits, in order. Events are deduplicated by id,

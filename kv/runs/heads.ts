@@ -1,19 +1,35 @@
 /**
- * Reads the data that a run's cost is computed from, for one run or many.
+ * Reads the head of a run, which its cost is computed from, for one run or many.
  *
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
-import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
+import type { Closing, Opening, ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
+import type { Processing } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
+import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
+import { decodePart } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { readHeadRows } from "./head_rows.ts";
 import { keys } from "../base/keys.ts";
-import { readParts } from "./parts.ts";
-import { ledgerOf } from "./tombstone.ts";
-import type { Store } from "../store.ts";
+import { getAll, getMany, readBlob, type Store } from "../store.ts";
+import { type HeadRows, readHeadRows } from "./head_rows.ts";
+import { ledgerOf, tombstoneOf } from "./tombstone.ts";
+
+/** Address of a run. */
+export interface RunAt {
+  readonly store: Store;
+  readonly team: TeamId;
+  readonly id: RunId;
+}
+
+/** A run with its ledger. */
+export interface LedgerAt extends RunAt {
+  /** Empty if there are no events. */
+  readonly ledger: EventLedger;
+}
 
 /** Price of a heartbeat's tokens after a repricing. */
 export interface StoredReprice {
@@ -25,17 +41,23 @@ export interface StoredReprice {
   readonly closed: boolean;
 }
 
+/** Rows of a head, in the order in which {@link readHead} reads them. */
+const HEAD_PARTS = ["opening", "closing", "ledger", "price", "summary", "processing"] as const;
+
+type HeadPart = typeof HEAD_PARTS[number];
+
 /** A run with its latest summary. */
-export interface SummarizedHead {
-  readonly id: RunId;
+export interface SummarizedHead extends LedgerAt {
   /** Current state. */
   readonly head: RunHead;
   /** Summary of this state or an earlier one. */
   readonly summary: RunSummary | null;
-  /** Ledger; empty if there are no events. */
-  readonly ledger: EventLedger;
-  /** Versions of rows that requests write, for the checks of a deletion; null if absent. */
-  readonly versions: Readonly<Record<"opening" | "closing" | "ledger", string | null>>;
+  /** Stages after the close; null before its first projection. */
+  readonly processing: Processing | null;
+  /** Tombstone of a removed run. */
+  readonly tombstone: RunDeletion | null;
+  /** Returns the check that a row has not changed since it was read. */
+  readonly check: (part: HeadPart) => Deno.AtomicCheck;
   /**
    * Latest version of the rows that were read. They are one snapshot, so it includes every commit
    * up to that version.
@@ -49,46 +71,12 @@ export function isStored({ parts, batchCount, ages }: RunHead): boolean {
     ages.scores !== undefined;
 }
 
-/** Returns the keys that {@link headOf} decodes. */
-export function headKeys(team: TeamId, id: RunId): Deno.KvKey[] {
-  return HEAD_PARTS.map((part) => keys[part](team, id));
-}
-
-/** Decodes the values at {@link headKeys}. */
-export async function headOf(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  entries: readonly Deno.KvEntryMaybe<unknown>[],
-): Promise<SummarizedHead> {
-  const [opening, closing, ledgerEntry, price, summary] = entries.map(({ value }) => value);
-  const parts = await readParts(store, team, id, opening, closing);
-  const ledger = ledgerOf(ledgerEntry);
-  const repriced = price as StoredReprice | null;
-  return {
-    id,
-    head: {
-      parts,
-      totals: ledger.totals,
-      batchCount: ledger.batches,
-      ages: ledger,
-      repricings: ledger.repricings + (repriced?.times ?? 0),
-      repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
-    },
-    ledger,
-    versions: {
-      opening: entries[0]?.versionstamp ?? null,
-      closing: entries[1]?.versionstamp ?? null,
-      ledger: entries[2]?.versionstamp ?? null,
-    },
-    version: entries.reduce((latest, { versionstamp }) => later(latest, versionstamp), ""),
-    summary: summary === null ? null : decodeSums<RunSummary>(summary as Uint8Array),
-  };
-}
-
-/** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
-function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
-  return !closed && closing?.reported !== undefined;
+/** Reads one run. */
+export async function readHead(run: RunAt): Promise<SummarizedHead> {
+  const { store, team, id } = run;
+  const entries = await getMany(store, HEAD_PARTS.map((part) => keys[part](team, id)));
+  const rows = entries.filter((row) => row.versionstamp !== null);
+  return await headOf(run, new Map(rows.map((row) => [String(row.key[3]), row])));
 }
 
 /** Reads distinct runs of a team. */
@@ -99,19 +87,81 @@ export async function readHeads(
 ): Promise<SummarizedHead[]> {
   const byRun = await readHeadRows(store, team, ids);
   return await Promise.all(
-    ids.map((id) => {
-      const rows = byRun.get(id);
-      return headOf(store, team, id, HEAD_PARTS.map((part) => rows?.get(part) ?? NO_ROW));
-    }),
+    ids.map((id) => headOf({ store, team, id }, byRun.get(id) ?? new Map())),
   );
 }
 
-/** Parts that {@link headOf} decodes, in its order. */
-const HEAD_PARTS = ["opening", "closing", "ledger", "price", "summary"] as const;
+/** Reads runs as lists show them, from their current state; omits runs that are not stored. */
+export async function readListRows(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<RunListRow[]> {
+  const heads = await readHeads(store, team, ids);
+  return heads.filter(({ head }) => isStored(head))
+    .map(({ id, head, summary }) => listRowOf(id, head, summary));
+}
 
-const NO_ROW: Deno.KvEntryMaybe<unknown> = { key: [], value: null, versionstamp: null };
+/** Reads the summaries of some runs; omits deleted runs. */
+export async function readSummaries(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<ReadonlyMap<RunId, RunSummary>> {
+  const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
+  const summaries = new Map<RunId, RunSummary>();
+  for (const { key, value } of entries) {
+    if (value instanceof Uint8Array) summaries.set(key[1] as RunId, decodeSums(value));
+  }
+  return summaries;
+}
 
-/** Returns the later of two versions, which sort as text. */
-function later(a: string, b: string | null): string {
-  return b !== null && b > a ? b : a;
+async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
+  const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
+  const parts = await readParts(run, valueOf("opening"), valueOf("closing"));
+  const ledger = ledgerOf(valueOf("ledger"));
+  const repriced = valueOf("price") as StoredReprice | null;
+  const summary = valueOf("summary") as Uint8Array | null;
+  return {
+    ...run,
+    head: {
+      parts,
+      totals: ledger.totals,
+      batchCount: ledger.batches,
+      ages: ledger,
+      repricings: ledger.repricings + (repriced?.times ?? 0),
+      repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
+    },
+    ledger,
+    processing: valueOf("processing") as Processing | null,
+    tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
+    check: (part) => ({
+      key: keys[part](run.team, run.id),
+      versionstamp: rows.get(part)?.versionstamp ?? null,
+    }),
+    // Versions sort as text.
+    version: [...rows.values()].map(({ versionstamp }) => versionstamp).sort().at(-1) ?? "",
+    summary: summary === null ? null : decodeSums<RunSummary>(summary),
+  };
+}
+
+/** Decodes a run's opening and close from their stored values. */
+export async function readParts(
+  { store, team, id }: RunAt,
+  opening: unknown,
+  closing: unknown,
+): Promise<RunParts> {
+  const [opened, closed] = await Promise.all([
+    readBlob(store, team, id, opening),
+    readBlob(store, team, id, closing),
+  ]);
+  return {
+    opening: opened === null ? null : decodePart<Opening>(opened),
+    closing: closed === null ? null : decodePart<Closing>(closed),
+  };
+}
+
+/** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
+function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
+  return !closed && closing?.reported !== undefined;
 }

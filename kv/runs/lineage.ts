@@ -6,30 +6,18 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { LineageStore, RunLineage } from "../../domain/runs/lineage.ts";
-import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
+import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { isStored, readHeads } from "./heads.ts";
+import { readListRows } from "./heads.ts";
 
 /** Creates the store of lineages. */
 export function createLineageStore(store: Store): LineageStore {
   return {
     of: (team, id) => store.reads.run(team.id, () => readLineage(store, team.id, id)),
-    rows: (team, ids) => store.reads.run(team.id, () => readRows(store, team.id, ids)),
+    rows: (team, ids) => store.reads.run(team.id, () => readListRows(store, team.id, ids)),
   };
-}
-
-/** Reads runs as lists show them. */
-async function readRows(
-  store: Store,
-  team: TeamId,
-  ids: readonly RunId[],
-): Promise<readonly RunListRow[]> {
-  const heads = await readHeads(store, team, ids);
-  return heads.filter(({ head }) => isStored(head))
-    .map(({ id, head, summary }) => listRowOf(id, head, summary));
 }
 
 /** Reads a run's lineage, generation by generation. */

@@ -5,7 +5,7 @@
  */
 import type { Memory } from "../../domain/core/memory.ts";
 import type { Opening } from "../../domain/runs/run.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 
 /** Milliseconds for which such a run certainly exists; retention deletes none before a week. */
 const BEGUN_MS_MAX = 86_400_000;
@@ -19,7 +19,7 @@ export class OpenHeartbeats {
 
   /** Creates an empty cache. */
   constructor(memory: Memory) {
-    this.#openings = new ByteCache<string, Opening>({
+    this.#openings = createByteCache<string, Opening>({
       memory,
       share: "openings",
       bytesOf: (opening, name) => BYTES_PER_CHAR * name.length + bytesOf(opening),

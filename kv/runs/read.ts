@@ -10,41 +10,31 @@ import {
   type NumberedBatch,
   type RunPage,
 } from "../../domain/runs/event_page.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
-import type { Processing } from "../../domain/runs/stages.ts";
 import { readBatches } from "./batches.ts";
 import { BatchIndex, startOf } from "./batch_index.ts";
-import type { RunAt } from "./directory.ts";
-import { headKeys, headOf, isStored } from "./heads.ts";
+import { isStored, type LedgerAt, readHead, type RunAt } from "./heads.ts";
 import { readScores } from "./scores.ts";
-import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { getMany, type Store } from "../store.ts";
 
-/** Creates the read operation of {@link RunStore}. */
-export function createReader(store: Store): Pick<RunStore, "read"> {
-  return {
-    async read(team, id, after, limit, fromEnd): Promise<RunPage | null> {
-      const keysToRead = [...headKeys(team.id, id), keys.processing(team.id, id)];
-      const entries = await getMany(store, keysToRead);
-      const { head, summary, ledger } = await headOf(store, team.id, id, entries);
-      if (!isStored(head)) return null;
-      const processing = entries[PROCESSING]?.value as Processing | null;
-      const run = { store, team: team.id, id };
-      const index = await BatchIndex.read(run, ledger);
-      const page = await readEvents(run, ledger, index, after, limit);
-      const nearEnd = fromEnd === undefined ? null : await findNearEnd(ledger, index, fromEnd);
-      const addedScores = await readScores(store, team.id, id, ledger);
-      const payload = payloadState(head.parts, ledger);
-      const stored = { firstBatchAt: ledger.firstAt, payload, summary, processing, addedScores };
-      return { ...head, ...stored, ...page, nearEnd };
-    },
-  };
+/** Reads a run and a page of its events; see `RunStore.read`. */
+export async function readRun(
+  run: RunAt,
+  after: EventPosition | null,
+  limit: number,
+  fromEnd?: number,
+): Promise<RunPage | null> {
+  const read = await readHead(run);
+  const { head, summary, ledger, processing } = read;
+  if (!isStored(head)) return null;
+  const index = await BatchIndex.read(read);
+  const page = await readEvents(read, index, after, limit);
+  const nearEnd = fromEnd === undefined ? null : await findNearEnd(ledger, index, fromEnd);
+  const addedScores = await readScores(read);
+  const payload = payloadState(head.parts, ledger);
+  const stored = { firstBatchAt: ledger.firstAt, payload, summary, processing, addedScores };
+  return { ...head, ...stored, ...page, nearEnd };
 }
-
-/** Position of the stages in the entries. */
-const PROCESSING = 5;
 
 /**
  * Reads `limit` events after a position, ordered by `ts`, then arrival.
@@ -52,39 +42,38 @@ const PROCESSING = 5;
  * Batches are read by their start until no further batch can change the page.
  */
 async function readEvents(
-  run: RunAt,
-  ledger: EventLedger,
+  run: LedgerAt,
   index: BatchIndex,
   after: EventPosition | null,
   limit: number,
 ): Promise<Pick<RunPage, "events" | "next">> {
   if (limit === 0) return { events: [], next: null };
   const page = new EventPage(after, limit);
-  const perBatch = ledger.totals.events / Math.max(1, ledger.batches);
+  const { totals, batches } = run.ledger;
+  const perBatch = totals.events / Math.max(1, batches);
   const count = Math.min(GET_MANY_KEYS_MAX, Math.ceil((limit + 1) / Math.max(1, perBatch)));
   let group: NumberedBatch[] = [];
   for await (const batch of index.byStart(after)) {
     if (group.length === count) {
-      await addBatches(run, ledger, group, page);
+      await addBatches(run, group, page);
       group = [];
     }
     if (group.length === 0 && page.isSettledBefore(startOf(batch))) return page.result();
     group.push(batch);
   }
-  await addBatches(run, ledger, group, page);
+  await addBatches(run, group, page);
   return page.result();
 }
 
 /** Adds batches to a page in the order of their start, as long as they can change it. */
 async function addBatches(
-  { store, team, id }: RunAt,
-  ledger: EventLedger,
+  run: LedgerAt,
   group: readonly NumberedBatch[],
   page: EventPage,
 ): Promise<void> {
   let at = 0;
   const numbers = group.map(({ batch }) => batch);
-  for await (const { events } of readBatches(store, team, id, ledger, numbers)) {
+  for await (const { events } of readBatches(run, numbers)) {
     const batch = numbers[at++] ?? 0;
     page.add(
       events.map((event, index) => ({ ...event, position: { ts: event.ts, batch, index } })),

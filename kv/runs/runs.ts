@@ -19,7 +19,7 @@ import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { encodePart } from "../base/codec.ts";
-import { readParts } from "./parts.ts";
+import { readParts } from "./heads.ts";
 import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
@@ -186,7 +186,7 @@ class RunWriter {
       if (!decision.opening && !decision.closing) return decision.outcome;
       const added = agent === null || newAgent === null || agent.rows.used !== null
         ? {}
-        : useAgent(team, newAgent, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
+        : useAgent(team, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
       if ("code" in added) return { kind: "refused", problem: added };
       const { write, staged } = partsWrite(call, decision, opening);
       await stage(this.#store, team.id, staged);
@@ -207,7 +207,8 @@ class RunWriter {
     const keysToRead = agent === null ? partKeys : [...partKeys, ...keysOfAgent(team.id, agent)];
     const [opening, closing, ...entries] = await getMany(this.#store, keysToRead);
     if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
-    const read = await readParts(this.#store, team.id, id, opening?.value, closing?.value);
+    const at = { store: this.#store, team: team.id, id };
+    const read = await readParts(at, opening?.value, closing?.value);
     if (agent === null) return { parts: read, opening, agent: null };
     const rows = agentRows(entries);
     const known = this.#known.saw(team.id, rows.archiveVersion, askedAtMs);

@@ -4,11 +4,10 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { DELETED } from "../../domain/runs/decide.ts";
-import type { EventLedger } from "../../domain/runs/ledger.ts";
-import type { AddedScore } from "../../domain/runs/added_scores.ts";
 import {
+  type AddedScore,
   decideScore,
   inOrder,
   type ScoreOutcome,
@@ -20,6 +19,7 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
+import type { LedgerAt } from "./heads.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
 /** Creates the store of scores. */
@@ -35,12 +35,9 @@ export function createScoreStore(store: Store): ScoreStore {
 
 /** Reads the scores that were added to a run, in order of arrival. */
 export async function readScores(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  { scores }: Pick<EventLedger, "scores">,
+  { store, team, id, ledger }: LedgerAt,
 ): Promise<AddedScore[]> {
-  if (scores === undefined) return [];
+  if (ledger.scores === undefined) return [];
   const rows = await listRows<AddedScore>(store, { prefix: keys.scores(team, id) });
   return inOrder(rows.map(({ value }) => value));
 }

@@ -19,14 +19,13 @@ import {
   stageRevived,
   STAGES,
 } from "../../domain/runs/stages.ts";
-import { isAlive } from "../alive.ts";
 import type { PutOff } from "../base/retry_later.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { eachRow, getEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";
+import { eachRow, getEntry, getValue, isAlive, listRows, rowsAfter, type Store } from "../store.ts";
 
 /** Due rows per read. */
 const ROWS_PER_READ = 500;

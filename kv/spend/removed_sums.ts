@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   addAgentRun,
@@ -14,12 +15,7 @@ import {
   agentRunOf,
   seenLater,
 } from "../../domain/agents/activity.ts";
-import {
-  addMeasures,
-  contributionsOf,
-  isEmpty,
-  type RollupRow,
-} from "../../domain/spend/rollup.ts";
+import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import { decodeRollup, encodeRollup } from "./rollups.ts";
@@ -58,8 +54,8 @@ export class RemovedSums {
     for (const row of differences) add(sums, removedKey(team, row), row);
     await this.#addStored(sums);
     const all = [...sums.values()];
-    const empty = all.filter(({ row }) => isEmpty(row.measures));
-    const kept = all.filter(({ row }) => !isEmpty(row.measures));
+    const empty = all.filter(({ row }) => isZero(row.measures));
+    const kept = all.filter(({ row }) => !isZero(row.measures));
     return {
       deletes: empty.map(({ key }) => key),
       sets: kept.map(({ key, row }) => ({ key, value: encodeRollup(row) })),
@@ -134,5 +130,5 @@ function add(
 ): void {
   const sum = sums.get(keyText(key));
   if (sum === undefined) sums.set(keyText(key), { key, row });
-  else sum.row = { ...row, measures: addMeasures(sum.row.measures, row.measures) };
+  else sum.row = { ...row, measures: addCounts(sum.row.measures, row.measures) };
 }

@@ -6,9 +6,10 @@
  *
  * @module
  */
+import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import type { RollupRow } from "../../domain/spend/rollup.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { keyText } from "../writer/group.ts";
@@ -46,7 +47,7 @@ export class RollupCache {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#teams = new ByteCache({
+    this.#teams = createByteCache({
       memory: store.memory,
       share: "rollup_teams",
       part: TEAMS_PART,
@@ -98,8 +99,8 @@ export class RollupCache {
     const after = new Map<string, RollupRow | null>();
     for (const { key, name, row } of keyed) {
       const before = current.rows.get(name)?.measures;
-      const measures = before === undefined ? row.measures : addMeasures(before, row.measures);
-      const empty = isEmpty(measures);
+      const measures = before === undefined ? row.measures : addCounts(before, row.measures);
+      const empty = isZero(measures);
       if (empty) deletes.push(key);
       else sets.push({ key, value: encodeRollup({ ...row, measures }) });
       after.set(name, empty ? null : { ...row, measures });
@@ -131,7 +132,7 @@ export class RollupCache {
     state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
     // A team whose rows exceed half of its limit loses all of them.
-    const rows = current.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : current.rows;
+    const rows = current.rows.bytes > this.#teams.maxEntrySize / 2 ? newRows() : current.rows;
     for (const [name, row] of after) rows.set(name, row);
     const now = { ...state, rows };
     this.#teams.set(team, now);

@@ -10,7 +10,7 @@
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import type { RollupKind, RollupRow } from "../../domain/spend/rollup.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 import { bytesOfRow } from "./rollup_bytes.ts";
@@ -39,7 +39,7 @@ export class RollupDays {
   constructor(memory: Memory) {
     // A larger day would evict too many others.
     this.#dayBytesMax = memory.bytesMax("rollup_days") / 10;
-    this.#days = new ByteCache({
+    this.#days = createByteCache({
       memory,
       share: "rollup_days",
       bytesOf: ({ bytes }, name) => bytes + BYTES_PER_CHAR * name.length,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ProcessingStore } from "../../domain/runs/processing.ts";
-import { isAlive } from "../alive.ts";
+import { isAlive } from "../store.ts";
 import { PutOff } from "../base/retry_later.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
 import { type ProcessingDeps, Projector } from "./projector.ts";

@@ -10,7 +10,7 @@ import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunUpdater } from "./run_updater.ts";
@@ -45,7 +45,7 @@ export class Projector {
     version <= (this.#seen.get(name) ?? "");
 
   constructor({ store: { memory }, updater, stages, now }: ProcessingDeps) {
-    this.#seen = new ByteCache({
+    this.#seen = createByteCache({
       memory,
       share: "rollup_teams",
       part: SEEN_PART,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CredentialRecord } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   type AuditEntry,
@@ -12,9 +13,8 @@ import {
   logsOf,
 } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
-import { listRows, newRowName, type Store } from "../store.ts";
+import { getAll, listRows, newRowName, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
-import { readCredentials } from "./credential_rows.ts";
 
 /** Returns the rows of an entry, to set in the commit of the change it records. */
 export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {
@@ -53,6 +53,14 @@ async function namesOf(
   log: TeamId,
   actors: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const records = await readCredentials(store, log, [...new Set(actors)]);
-  return new Map(records.map(({ id, name }) => [id, name]));
+  const pointers = await getAll(
+    store,
+    Array.from(new Set(actors), (id) => keys.teamCredential(log, id)),
+  );
+  const hashes = pointers.map(({ value }) => value).filter((hash) => hash instanceof Uint8Array);
+  const records = await getAll(store, hashes.map(keys.credential));
+  return new Map(records.map(({ value }) => {
+    const { id, name } = value as CredentialRecord;
+    return [id, name];
+  }));
 }

@@ -1,6 +1,8 @@
 /**
  * Rows of a credential: one by the hash of its secret, one by its team and id.
  *
+ * An expired rotated credential is marked, so that setting a clock back does not revive it.
+ *
  * @module
  */
 import { createHash } from "node:crypto";
@@ -14,9 +16,12 @@ import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
+import { nextSweepClock } from "../../domain/retention/sweep.ts";
 import { keys } from "../base/keys.ts";
-import { getAll, getEntry, getValue, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import { outsideScope } from "../base/read_scope.ts";
+import { getEntry, getValue, type Store } from "../store.ts";
+import type { KvSet, Write } from "../writer/write.ts";
+import { auditRows } from "./audit_log.ts";
 
 /** A credential as stored, by the hash of its secret. */
 export interface StoredCredential extends CredentialRecord {
@@ -36,26 +41,17 @@ export interface NewCredential {
   readonly secret: string;
 }
 
-/** Generates a credential. */
+/** Generates a credential; an existing secret may be given. */
 export function newCredential(
-  spec: CredentialSpec,
-  region: Region,
-  environment: Environment,
-): NewCredential {
-  const random = environment.random(16).toHex();
-  const secret = `${SECRET_PREFIX[spec.grant.kind]}_${region}_${random}`;
-  return { record: newRecord(spec, region, environment), secret };
-}
-
-/** Creates the record of a credential with an existing secret. */
-export function newRecord(
   { name, grant }: CredentialSpec,
   region: Region,
-  environment: Environment,
-): CredentialRecord {
-  const createdAt = environment.now();
-  const id = `key_${region}_${uuid7Hex(createdAt, environment.random(10))}`;
-  return { id, name, grant, createdAt, revokedAt: null };
+  { now, random }: Environment,
+  existing: string | null = null,
+): NewCredential {
+  const secret = existing ?? `${SECRET_PREFIX[grant.kind]}_${region}_${random(16).toHex()}`;
+  const createdAt = now();
+  const id = `key_${region}_${uuid7Hex(createdAt, random(10))}`;
+  return { record: { id, name, grant, createdAt, revokedAt: null }, secret };
 }
 
 /** Returns the write of a new credential; it conflicts if the secret is already stored. */
@@ -70,6 +66,22 @@ export function insertion(
     checks: [{ key, versionstamp: null }],
     sets: [{ key, value }, { key: keys.teamCredential(team, record.id), value: hash }],
   };
+}
+
+/** Stores a new credential with its audit log entry and other rows. */
+export async function insertCredential(
+  store: Store,
+  team: TeamId,
+  created: NewCredential,
+  by: string,
+  rows: readonly KvSet[] = [],
+): Promise<void> {
+  const { record } = created;
+  const { checks, sets } = insertion(team, created);
+  const entry = credentialEntry("credential.created", team, record, by, record.createdAt);
+  const write = { team, checks, sets: [...rows, ...sets, ...auditRows(entry)] };
+  if (await store.writer.commit(write) !== null) return;
+  throw new StorageUnavailable("Cannot store a key that already exists");
 }
 
 /** Returns the audit log entry for a change of a credential. */
@@ -110,26 +122,6 @@ export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCr
   return { key, stored: value as StoredCredential, version: versionstamp };
 }
 
-/** Reads credentials by id; ids that the team does not have are skipped. */
-export async function readCredentials(
-  store: Store,
-  team: TeamId,
-  ids: readonly string[],
-): Promise<StoredCredential[]> {
-  const pointers = await getAll(store, ids.map((id) => keys.teamCredential(team, id)));
-  const hashes = pointers.map(({ value }) => value);
-  return await readByHash(store, hashes.filter((hash) => hash instanceof Uint8Array));
-}
-
-/** Reads credentials by the hashes of their secrets, in the same order. */
-export async function readByHash(
-  store: Store,
-  hashes: readonly Uint8Array[],
-): Promise<StoredCredential[]> {
-  const entries = await getAll(store, hashes.map((hash) => keys.credential(hash)));
-  return entries.map(({ value }) => value as StoredCredential);
-}
-
 /** Reads the team of a credential. */
 export async function readTeam(store: Store, id: TeamId): Promise<Team> {
   const team = await getValue<Team>(store, keys.team(id));
@@ -145,4 +137,31 @@ export function publicRecord({ team: _, ...record }: StoredCredential): Credenti
 /** Hashes a secret with SHA-256: enough for 128 random bits; synchronous is 20 times faster. */
 export function hashOf(secret: string): Uint8Array {
   return new Uint8Array(createHash("sha256").update(secret).digest());
+}
+
+/**
+ * Marks a credential that was refused because it has expired. The refused request does not wait
+ * for the mark; a failed mark is retried by the next refusal.
+ *
+ * The mark is permanent, so a wrong clock must not set it. It is set only if the sweep clock, which
+ * advances in bounded steps, could have reached the expiry as well.
+ */
+export function markEnded(store: Store, read: ReadCredential, nowMs: number): void {
+  outsideScope(() => tryMark(store, read, nowMs)).catch(() => {});
+}
+
+async function tryMark(
+  store: Store,
+  { key, stored, version }: ReadCredential,
+  nowMs: number,
+): Promise<void> {
+  const { endsAt = Infinity, revokedAt, hasEnded = false } = stored;
+  if (revokedAt !== null || hasEnded || endsAt > nowMs) return;
+  const clockMs = await getValue<number>(store, keys.sweepClock());
+  if (clockMs === null || endsAt > nextSweepClock(clockMs, nowMs)) return;
+  await store.writer.commit({
+    team: stored.team,
+    checks: [{ key, versionstamp: version }],
+    sets: [{ key, value: { ...stored, hasEnded: true } }],
+  });
 }

@@ -4,53 +4,43 @@
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
-import {
-  type CredentialSpec,
-  isLive,
-  OPERATOR,
-  type Principal,
-} from "../../domain/teams/credentials.ts";
+import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type {
-  CredentialStore,
-  KeyPage,
-  KeysQuery,
-  ListedCredential,
-} from "../../domain/teams/key_list.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
-import { rotatedCredentials, type RotateOutcome } from "../../domain/teams/rotation.ts";
+import { rotatedCredentials } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { listRows, type Store } from "../store.ts";
+import { getAll, listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import {
   credentialEntry,
   hashOf,
+  insertCredential,
   insertion,
+  markEnded,
   newCredential,
   publicRecord,
-  readByHash,
   readCredential,
   readSecret,
   readTeam,
+  type StoredCredential,
 } from "./credential_rows.ts";
-import { markEnded } from "./ended_credentials.ts";
 import { LastUses, type Use } from "./last_uses.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
-export { ensureFirstTeam, insertTeam, setTeamRate } from "./first_team.ts";
+export { ensureFirstTeam, insertTeam, setTeamRate } from "./teams.ts";
 
 /**
  * Cache lifetime of a credential: half of the time in which another process must notice a change.
  * Then the credential is read again in the queue of its team: it has worked before, so it does not
  * wait behind secrets that never did.
  */
-const CACHE = { ttl: 5_000, ttlResolution: 0, noDeleteOnStaleGet: true } as const;
+const CACHE = { ttl: 5_000, noDeleteOnStaleGet: true } as const;
 
 /** Fraction of the memory share for credentials; the rest is for their last uses. */
 const CACHE_PART = 1 / 2;
@@ -62,7 +52,7 @@ const CREDENTIAL_BYTES = 800;
 const SCANNED_MAX = 1_000;
 
 /** Options of a credential store. */
-export interface CredentialOptions {
+interface CredentialOptions {
   /** Region in new secrets. */
   readonly region: Region;
   /** A secret that is refused even if it is stored. */
@@ -84,194 +74,148 @@ interface CachedCredential {
 export function createCredentialStore(
   store: Store,
   environment: Environment,
-  options: CredentialOptions,
+  { region, refusedSecret, operatorKey = null }: CredentialOptions,
 ): CredentialStore {
-  return new Credentials(store, environment, options);
-}
-
-/** Queue of requests without an address. */
-const NO_ADDRESS = () => "";
-
-class Credentials implements CredentialStore {
-  readonly #store: Store;
-  readonly #environment: Environment;
-  readonly #options: CredentialOptions;
-  readonly #operatorHash: Uint8Array | null;
-  readonly #uses: LastUses;
-  readonly #cache: ByteCache<string, CachedCredential>;
-  readonly #lookups: SecretLookups;
+  const { deadlines } = store;
+  const operatorHash = operatorKey === null ? null : hashOf(operatorKey);
+  const lastUses = new LastUses(store);
+  const lookups = new SecretLookups(store);
+  const cache = createByteCache<string, CachedCredential>({
+    memory: store.memory,
+    share: "credentials",
+    part: CACHE_PART,
+    bytesOf: ({ principal: { team } }, secret) =>
+      CREDENTIAL_BYTES + BYTES_PER_CHAR *
+        (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
+    ...CACHE,
+  });
   /** Incremented by each change, so that a read that began earlier is not cached. */
-  #changes = 0;
-
-  constructor(store: Store, environment: Environment, options: CredentialOptions) {
-    this.#store = store;
-    this.#environment = environment;
-    this.#options = options;
-    const { operatorKey = null } = options;
-    this.#operatorHash = operatorKey === null ? null : hashOf(operatorKey);
-    this.#uses = new LastUses(store);
-    this.#lookups = new SecretLookups(store);
-    this.#cache = new ByteCache({
-      memory: store.memory,
-      share: "credentials",
-      part: CACHE_PART,
-      bytesOf: ({ principal: { team } }, secret) =>
-        CREDENTIAL_BYTES + BYTES_PER_CHAR *
-          (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
-    }, CACHE);
-  }
+  let changes = 0;
 
   /** Synchronous on a cache hit: it runs for every request. */
-  find(secret: string, from = NO_ADDRESS): Principal | null | Promise<Principal | null> {
-    if (secret === this.#options.refusedSecret) return null;
-    const cached = this.#cache.get(secret);
+  const find: CredentialStore["find"] = (secret, from = NO_ADDRESS) => {
+    if (secret === refusedSecret) return null;
+    const cached = cache.get(secret);
     if (cached !== undefined) {
-      const nowMs = this.#environment.now();
+      const nowMs = environment.now();
       if (nowMs < cached.endsAt) {
         cached.use.usedAt = nowMs;
         return cached.principal;
       }
     }
-    if (secret.startsWith("opk_")) return this.#findOperator(secret);
+    if (secret.startsWith("opk_")) return findOperator(secret);
     const hash = hashOf(secret);
-    const line = this.#cache.peekStale(secret)?.principal.team.id ?? from();
-    return this.#lookups.find(hash, line, () => this.#lookUp(secret, hash));
-  }
+    const line = cache.peek(secret, { allowStale: true })?.principal.team.id ?? from();
+    return lookups.find(hash, line, () => lookUp(secret, hash));
+  };
 
   /** Compares hashes: they have equal lengths and do not reveal how much of a secret matched. */
-  #findOperator(secret: string): Principal | Promise<null> {
-    const hash = this.#operatorHash;
-    const isOperator = hash !== null && timingSafeEqual(hash, hashOf(secret));
+  function findOperator(secret: string): Principal | Promise<null> {
+    const isOperator = operatorHash !== null && timingSafeEqual(operatorHash, hashOf(secret));
     return isOperator ? OPERATOR : Promise.resolve(null);
   }
 
-  async #lookUp(secret: string, hash: Uint8Array): Promise<Principal | null> {
-    const before = this.#changes;
+  async function lookUp(secret: string, hash: Uint8Array): Promise<Principal | null> {
+    const before = changes;
     // Another request may have filled the cache while this one was queued.
-    const cached = this.#cache.get(secret);
-    if (cached !== undefined && this.#environment.now() < cached.endsAt) return cached.principal;
-    const read = await readSecret(this.#store, hash);
-    const nowMs = this.#environment.now();
+    const cached = cache.get(secret);
+    if (cached !== undefined && environment.now() < cached.endsAt) return cached.principal;
+    const read = await readSecret(store, hash);
+    const nowMs = environment.now();
     if (read === null || !isLive(read.stored, nowMs)) {
-      this.#cache.delete(secret);
-      if (read !== null) markEnded(this.#store, read, nowMs);
+      cache.delete(secret);
+      if (read !== null) markEnded(store, read, nowMs);
       return null;
     }
     const { stored } = read;
     const { id, grant, endsAt = Infinity } = stored;
-    const team = await readTeam(this.#store, stored.team);
+    const team = await readTeam(store, stored.team);
     const principal: Principal = { credentialId: id, team, grant };
-    const use = this.#uses.note(team.id, id, nowMs);
-    if (before === this.#changes) this.#cache.set(secret, { principal, endsAt, use });
+    const use = lastUses.note(team.id, id, nowMs);
+    if (before === changes) cache.set(secret, { principal, endsAt, use });
     return principal;
   }
 
-  forget(): void {
-    this.#changes++;
-    this.#cache.clear();
-    this.#lookups.forget();
-  }
-
   /** Removes one credential from the cache; other credentials stay cached. */
-  #forgetOne(id: string): void {
-    this.#changes++;
-    for (const [secret, { principal }] of this.#cache.entries()) {
-      if (principal.credentialId === id) this.#cache.delete(secret);
+  function forgetOne(id: string): void {
+    changes++;
+    for (const [secret, { principal }] of cache.entries()) {
+      if (principal.credentialId === id) cache.delete(secret);
     }
   }
 
-  async create({ id: team }: Team, spec: CredentialSpec, by: string) {
-    const created = newCredential(spec, this.#options.region, this.#environment);
-    const { checks, sets } = insertion(team, created);
-    const at = created.record.createdAt;
-    const entry = credentialEntry("credential.created", team, created.record, by, at);
-    const write = { team, checks, sets: [...sets, ...auditRows(entry)] };
-    const committed = await inTime(this.#store.writer.commit(write), this.#store.deadlines);
-    if (committed === null) throw new StorageUnavailable("Cannot store a key that already exists");
+  const create: CredentialStore["create"] = async ({ id: team }, spec, by) => {
+    const created = newCredential(spec, region, environment);
+    await insertCredential(store, team, created, by);
     return created;
-  }
+  };
 
-  revoke(team: Team, id: string, by: string) {
-    return inTime(this.#revoke(team, id, by), this.#store.deadlines);
-  }
-
-  #revoke(team: Team, id: string, by: string): ReturnType<CredentialStore["revoke"]> {
-    return untilCommitted("revoke a key", async () => {
-      const read = await readCredential(this.#store, team.id, id);
+  const revoke: CredentialStore["revoke"] = (team, id, by) =>
+    untilCommitted("revoke a key", async () => {
+      const read = await readCredential(store, team.id, id);
       if (read === null) return null;
       const { key, stored, version } = read;
       if (stored.revokedAt !== null) return publicRecord(stored);
-      const revokedAt = this.#environment.now();
+      const revokedAt = environment.now();
       const revoked = { ...stored, revokedAt };
       const entry = credentialEntry("credential.revoked", team.id, stored, by, revokedAt);
-      const committed = await this.#store.writer.commit({
+      const committed = await store.writer.commit({
         team: team.id,
         checks: [{ key, versionstamp: version }],
         sets: [{ key, value: revoked }, ...auditRows(entry)],
       });
       if (committed === null) return LOST;
-      this.#forgetOne(id);
+      forgetOne(id);
       return publicRecord(revoked);
     });
-  }
 
-  rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome> {
-    return inTime(this.#rotate(team, id, overlapMs, by), this.#store.deadlines);
-  }
-
-  #rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome> {
-    return untilCommitted("rotate a key", async () => {
-      const read = await readCredential(this.#store, team.id, id);
+  const rotate: CredentialStore["rotate"] = (team, id, overlapMs, by) =>
+    untilCommitted("rotate a key", async () => {
+      const read = await readCredential(store, team.id, id);
       if (read === null) return null;
       const { key, stored, version } = read;
-      const { record, secret } = newCredential(stored, this.#options.region, this.#environment);
+      const { record, secret } = newCredential(stored, region, environment);
       const nowMs = record.createdAt;
       const old = rotatedCredentials(stored, record.id, overlapMs, nowMs, by);
       if (!old.ok) return old;
-      const endsAt = nowMs + overlapMs;
       const successor = { record: { ...record, replaces: id }, secret };
       const { checks, sets } = insertion(team.id, successor);
-      const details = { replaced_by: record.id, ends_at: formatInstant(endsAt) };
+      const details = { replaced_by: record.id, ends_at: formatInstant(nowMs + overlapMs) };
       const entry = credentialEntry("credential.rotated", team.id, stored, by, nowMs, details);
-      const committed = await this.#store.writer.commit({
+      const committed = await store.writer.commit({
         team: team.id,
         checks: [{ key, versionstamp: version }, ...checks],
         sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...auditRows(entry)],
       });
       if (committed === null) return LOST;
-      this.#forgetOne(id);
+      forgetOne(id);
       return { ok: true, value: successor };
     });
-  }
 
-  read(team: Team, id: string): Promise<ListedCredential | null> {
-    return inTime(this.#read(team, id), this.#store.deadlines);
-  }
-
-  async #read({ id: team }: Team, id: string): Promise<ListedCredential | null> {
+  const read: CredentialStore["read"] = async ({ id: team }, id) => {
     const [found, [lastUsedAt]] = await Promise.all([
-      readCredential(this.#store, team, id),
-      this.#uses.read(team, [id]),
+      readCredential(store, team, id),
+      lastUses.read(team, [id]),
     ]);
     return found && { ...publicRecord(found.stored), lastUsedAt: lastUsedAt ?? null };
-  }
+  };
 
-  list(team: Team, query: KeysQuery): Promise<KeyPage> {
-    return inTime(this.#list(team, query), this.#store.deadlines);
-  }
-
-  async #list({ id: team }: Team, { limit, after, agent }: KeysQuery): Promise<KeyPage> {
+  const list: CredentialStore["list"] = async ({ id: team }, { limit, after, agent }) => {
     const max = agent === null ? limit : SCANNED_MAX;
     const range = keys.teamCredentialsAfter(team, after);
-    const rows = await listRows<Uint8Array>(this.#store, range, { limit: max + 1 });
-    const scanned = await readByHash(this.#store, rows.slice(0, max).map(({ value }) => value));
+    const rows = await listRows<Uint8Array>(store, range, { limit: max + 1 });
+    const entries = await getAll(
+      store,
+      rows.slice(0, max).map(({ value }) => keys.credential(value)),
+    );
+    const scanned = entries.map(({ value }) => value as StoredCredential);
     const matching = scanned.filter(({ grant }) =>
       agent === null || (grant.kind === "ping_token" && grant.agent === agent)
     );
     const page = matching.slice(0, limit);
     const last = matching.length > limit ? page.at(-1) : scanned.at(-1);
     const isAll = matching.length <= limit && rows.length <= max;
-    const uses = await this.#uses.read(team, page.map(({ id }) => id));
+    const uses = await lastUses.read(team, page.map(({ id }) => id));
     return {
       records: page.map((record, at) => ({
         ...publicRecord(record),
@@ -279,9 +223,23 @@ class Credentials implements CredentialStore {
       })),
       next: isAll ? null : last?.id ?? null,
     };
-  }
+  };
 
-  writeUses(all = false): Promise<void> {
-    return this.#uses.write(all);
-  }
+  return {
+    find,
+    create: (...args) => inTime(create(...args), deadlines),
+    revoke: (...args) => inTime(revoke(...args), deadlines),
+    rotate: (...args) => inTime(rotate(...args), deadlines),
+    read: (...args) => inTime(read(...args), deadlines),
+    list: (...args) => inTime(list(...args), deadlines),
+    forget() {
+      changes++;
+      cache.clear();
+      lookups.forget();
+    },
+    writeUses: (all = false) => lastUses.write(all),
+  };
 }
+
+/** Queue of requests without an address. */
+const NO_ADDRESS = () => "";

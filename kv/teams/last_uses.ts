@@ -8,7 +8,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
@@ -43,7 +43,7 @@ export class LastUses {
   /** Creates an empty record. */
   constructor(store: Store) {
     this.#store = store;
-    this.#uses = new ByteCache({
+    this.#uses = createByteCache({
       memory: store.memory,
       share: "credentials",
       part: USES_PART,

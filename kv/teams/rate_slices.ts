@@ -5,15 +5,13 @@
  * @module
  */
 import type { Timers } from "../../domain/core/deadlines.ts";
-import { Memory } from "../../domain/core/memory.ts";
 import type { Api, NewBucket } from "../../domain/teams/rate_limit.ts";
 import { type BucketRow, type Lease, SharedBucket } from "../../domain/teams/shared_bucket.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
-import { WorkerSignal } from "../writer/signal.ts";
-import { createWriter, type Writer } from "../writer/writer.ts";
+import { GroupWriter, type Writer } from "../writer/writer.ts";
 
 /** Leases of one instance, at most one in flight per bucket; requests never wait for a lease. */
 export class RateSlices {
@@ -35,15 +33,7 @@ export class RateSlices {
   constructor(store: Store, timers: Timers, epochMs: number) {
     this.#store = store;
     // A separate writer: a lease that conflicts must not delay other writes in the same commit.
-    this.#writer = createWriter({
-      kv: store.reader,
-      reader: store.reader,
-      limits: store.limits,
-      deadlines: store.deadlines,
-      workerSignal: new WorkerSignal(),
-      inPlace: () => true,
-      memory: new Memory(),
-    });
+    this.#writer = new GroupWriter({ ...store, kv: store.reader });
     this.#timers = timers;
     this.#epochMs = epochMs;
   }

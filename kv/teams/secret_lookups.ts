@@ -8,7 +8,7 @@
  * @module
  */
 import type { SlotLimits } from "../../domain/core/fair_slots.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { Reads } from "../base/reads.ts";
 import type { Store } from "../store.ts";
@@ -36,12 +36,13 @@ export class SecretLookups {
   /** Creates look-ups without cached refusals. */
   constructor({ deadlines, memory }: Pick<Store, "deadlines" | "memory">) {
     this.#reads = new Reads(deadlines, LOOK_UPS);
-    this.#refused = new ByteCache({
+    this.#refused = createByteCache({
       memory,
       share: "other",
       part: REFUSED_PART,
       bytesOf: (_, hash) => hash.length * BYTES_PER_CHAR,
-    }, { ttl: REFUSED_MS, ttlResolution: 0 });
+      ttl: REFUSED_MS,
+    });
   }
 
   /**

@@ -20,8 +20,7 @@ import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { Reads } from "../base/reads.ts";
 import { getEntry, getValue, listRows, type Store } from "../store.ts";
-import { hashOf, readSecret, readTeam } from "./credential_rows.ts";
-import { markEnded } from "./ended_credentials.ts";
+import { hashOf, markEnded, readSecret, readTeam } from "./credential_rows.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
 const TOKEN_BYTES = 32;

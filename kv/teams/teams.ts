@@ -1,15 +1,17 @@
 /**
- * Stores teams, as the operator creates and changes them.
+ * Stores teams: the first one, which a start finds or creates, and those of the operator.
  *
  * @module
  */
 import { type CredentialSpec, OPERATOR, SCOPES } from "../../domain/teams/credentials.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
+import type { Parsed } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { Region } from "../../domain/core/ids.ts";
-import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
-import type { PageQuery } from "../../domain/core/page.ts";
+import type { Region, TeamId } from "../../domain/core/ids.ts";
+import type { Rate } from "../../domain/core/token_bucket.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
+import { type AuditEntry, differenceOf, SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
+import type { PageBounds } from "../../domain/core/query.ts";
 import {
   changedTeam,
   isTeamId,
@@ -20,16 +22,16 @@ import {
   type TeamStore,
 } from "../../domain/teams/team_change.ts";
 import { inTime } from "../base/deadline.ts";
-import { keys } from "../base/keys.ts";
+import { keys, LEDGER_FORMAT } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
-import { getEntry, listRows, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import { getEntry, getValue, listRows, type Store } from "../store.ts";
+import type { KvSet } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
-import { credentialEntry, insertion, newCredential } from "./credential_rows.ts";
+import { hashOf, insertCredential, newCredential, readTeam } from "./credential_rows.ts";
 
 /** The key that a team is created with. */
-export const FIRST_KEY: CredentialSpec = {
+const FIRST_KEY: CredentialSpec = {
   name: "first key",
   grant: { kind: "api_key", scopes: SCOPES },
 };
@@ -49,16 +51,8 @@ export function createTeamStore(
 
   async function create(spec: TeamSpec): ReturnType<TeamStore["create"]> {
     const credential = newCredential(FIRST_KEY, region, environment);
-    const at = credential.record.createdAt;
-    const { team, sets } = newTeam(spec, by, at);
-    const inserted = insertion(team.id, credential);
-    const entry = credentialEntry("credential.created", team.id, credential.record, by, at);
-    const committed = await store.writer.commit({
-      team: team.id,
-      checks: inserted.checks,
-      sets: [...sets, ...inserted.sets, ...auditRows(entry)],
-    });
-    if (committed === null) throw new StorageUnavailable("Cannot store a key that already exists");
+    const { team, sets } = newTeam(spec, by, credential.record.createdAt);
+    await insertCredential(store, team.id, credential, by, sets);
     return { team, ...credential };
   }
 
@@ -77,11 +71,11 @@ export function createTeamStore(
 }
 
 /** Returns a new team and its rows. */
-export function newTeam(
+function newTeam(
   { name, tier, owner_email: email }: TeamSpec,
   by: string,
   nowMs: number,
-): { readonly team: Team; readonly sets: NonNullable<Write["sets"]> } {
+): { readonly team: Team; readonly sets: readonly KvSet[] } {
   const id = newTeamId();
   const owner = email === undefined ? {} : { ownerEmail: email };
   const team: Team = { id, name, tier, ...owner, createdAt: nowMs };
@@ -92,7 +86,7 @@ export function newTeam(
 }
 
 /** Changes a team with an audit log entry; null if it does not exist. Writes only a difference. */
-export function changeTeam(
+function changeTeam(
   store: Store,
   id: string,
   change: TeamChange,
@@ -130,8 +124,117 @@ async function readTeamEntry(store: Store, id: string): Promise<Deno.KvEntry<Tea
   return entry.versionstamp === null ? null : entry as Deno.KvEntry<Team>;
 }
 
-async function readPage(store: Store, { after, limit }: PageQuery<string>): Promise<TeamPage> {
+async function readPage(store: Store, { after, limit }: PageBounds<string>): Promise<TeamPage> {
   const rows = await listRows<Team>(store, keys.teamsAfter(after), { limit: limit + 1 });
   const teams = rows.slice(0, limit).map(({ value }) => value);
   return { teams, next: rows.length > limit ? teams.at(-1)?.id ?? null : null };
+}
+
+/** Result of {@link ensureFirstTeam}. */
+interface FirstTeam {
+  readonly team: Team;
+  /** The first key, if this start created it. */
+  readonly createdKey: string | null;
+}
+
+/** Settings of the first team. */
+interface FirstTeamOptions {
+  readonly region: Region;
+  /** A key that must work for it; null to generate one if it has none. */
+  readonly key: string | null;
+  /** A refused key that does not count as a key of the team; null or absent for none. */
+  readonly refusedKey?: string | null;
+  /** Plan; null to leave it unchanged. */
+  readonly tier: Tier | null;
+  /** Email address for notices; null or absent to leave it unchanged. */
+  readonly ownerEmail?: string | null;
+}
+
+/**
+ * Ensures that the first team exists and that the given key, if any, works for it.
+ *
+ * An empty store gets the team `default` with the given plan, and with the given key or a generated
+ * one. In an existing store, an unknown key is added to the team, which restores access for an
+ * owner who lost every key. A revoked key stays revoked.
+ */
+export async function ensureFirstTeam(
+  store: Store,
+  environment: Environment,
+  options: FirstTeamOptions,
+): Promise<FirstTeam> {
+  const id = await getValue<TeamId>(store, keys.firstTeam());
+  const team = id !== null
+    ? await withOptions(store, id, environment, options)
+    : await createDefaultTeam(store, environment, options);
+  if (await hasKey(store, team.id, options)) return { team, createdKey: null };
+  const created = newCredential(FIRST_KEY, options.region, environment, options.key);
+  await insertCredential(store, team.id, created, SETTINGS_ACTOR);
+  return { team, createdKey: created.secret };
+}
+
+/** Returns whether the given key is stored or, if none is given, whether the team has a key. */
+async function hasKey(
+  store: Store,
+  team: TeamId,
+  { key, refusedKey }: FirstTeamOptions,
+): Promise<boolean> {
+  if (key !== null) return await getValue(store, keys.credential(hashOf(key))) !== null;
+  const refused = refusedKey ? hashOf(refusedKey).toHex() : null;
+  const range = keys.teamCredentialsAfter(team, null);
+  const hashes = await listRows<Uint8Array>(store, range, { limit: 2 });
+  return hashes.some(({ value }) => value.toHex() !== refused);
+}
+
+/** Default plan of a first team. */
+const FIRST_TIER: Tier = "business";
+
+export async function insertTeam(store: Store, tier: Tier, name = "team"): Promise<Team> {
+  const team: Team = { id: newTeamId(), name, tier };
+  await store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value: team }] });
+  return team;
+}
+
+/** Sets a team's own request rate; `null` restores the rate of its plan (decision 36). */
+export async function setTeamRate(store: Store, id: TeamId, rate: Rate | null): Promise<Team> {
+  const { rate: _, ...rest } = await readTeam(store, id);
+  const team: Team = rate === null ? rest : { ...rest, rate };
+  await store.writer.commit({ team: id, sets: [{ key: keys.team(id), value: team }] });
+  return team;
+}
+
+/** Applies the plan and the owner's address, if given. */
+async function withOptions(
+  store: Store,
+  id: TeamId,
+  environment: Environment,
+  { tier, ownerEmail }: FirstTeamOptions,
+): Promise<Team> {
+  const change: TeamChange = {
+    name: undefined,
+    tier: tier ?? undefined,
+    owner_email: ownerEmail ?? undefined,
+    suspended: undefined,
+  };
+  const changed = await changeTeam(store, id, change, SETTINGS_ACTOR, environment.now());
+  return changed?.ok === true ? changed.value : await readTeam(store, id);
+}
+
+/** Creates the team `default`, unless another process has created it first. */
+async function createDefaultTeam(
+  store: Store,
+  environment: Environment,
+  options: FirstTeamOptions,
+): Promise<Team> {
+  const { tier, ownerEmail } = options;
+  const spec = { name: "default", tier: tier ?? FIRST_TIER, owner_email: ownerEmail ?? undefined };
+  const { team, sets } = newTeam(spec, SETTINGS_ACTOR, environment.now());
+  const key = keys.firstTeam();
+  const committed = await store.writer.commit({
+    team: team.id,
+    checks: [{ key, versionstamp: null }],
+    sets: [{ key, value: team.id }, { key: keys.format(), value: LEDGER_FORMAT }, ...sets],
+  });
+  if (committed !== null) return team;
+  const { value } = await getEntry(store, key);
+  return await withOptions(store, value as TeamId, environment, options);
 }

@@ -1,13 +1,21 @@
 /**
- * Reads teams' usage.
+ * Stores teams' usage and the notices of it, with an index of undelivered ones.
  *
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Notice, UsageStore } from "../../domain/teams/quota_notice.ts";
+import {
+  isOpen,
+  type Notice,
+  type NoticeName,
+  type NoticeStore,
+  type ReadNotice,
+  type UsageStore,
+} from "../../domain/teams/quota_notice.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
-import { countOf, getEntry, listRows, type Store } from "../store.ts";
+import { countOf, eachRow, getEntry, getValue, listRows, type Store } from "../store.ts";
 
 /** Creates the store of usage. */
 export function createUsageStore(store: Store): UsageStore {
@@ -19,7 +27,7 @@ export function createUsageStore(store: Store): UsageStore {
 }
 
 /** Returns the events counted for a team in a month, `YYYY-MM`. */
-export async function readUse(store: Store, team: TeamId, month: string): Promise<number> {
+async function readUse(store: Store, team: TeamId, month: string): Promise<number> {
   return countOf(await getEntry(store, keys.usage(team, month)));
 }
 
@@ -32,4 +40,57 @@ async function readMonths(store: Store, team: TeamId, max: number): Promise<Mont
 async function readNotices(store: Store, team: TeamId, month: string): Promise<Notice[]> {
   const rows = await listRows(store, { prefix: keys.notices(team, month) });
   return rows.map(({ value }) => value as Notice);
+}
+
+/** Creates the store of notices. */
+export function createNoticeStore(store: Store): NoticeStore {
+  return {
+    teams: () => teamsOf(store),
+    team: (id) => getValue<Team>(store, keys.team(id)),
+    used: (team, month) => readUse(store, team, month),
+    has: async (name) => (await read(store, name)) !== null,
+    add: async (notice) => await write(store, notice, null) !== null,
+    open: () => openNotices(store),
+    change: ({ version }, to) => write(store, to, version),
+  };
+}
+
+async function* teamsOf(store: Store): AsyncGenerator<TeamId> {
+  for await (const { key } of eachRow(store, { prefix: keys.teams() })) yield key[1] as TeamId;
+}
+
+async function openNotices(store: Store): Promise<ReadNotice[]> {
+  const notices: ReadNotice[] = [];
+  for (const { key } of await listRows(store, { prefix: keys.openNotices() })) {
+    const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
+    const stored = await read(store, name);
+    if (stored !== null && isOpen(stored.notice)) notices.push(stored);
+  }
+  return notices;
+}
+
+async function read(
+  store: Store,
+  { team, month, percent }: NoticeName,
+): Promise<ReadNotice | null> {
+  const { value, versionstamp } = await getEntry(store, keys.notice(team, month, percent));
+  return versionstamp === null ? null : { notice: value as Notice, version: versionstamp };
+}
+
+/** Writes a notice and its index row; null on a conflict. */
+async function write(
+  store: Store,
+  notice: Notice,
+  expected: string | null,
+): Promise<ReadNotice | null> {
+  const { team, month, percent } = notice;
+  const key = keys.notice(team, month, percent);
+  const index = keys.openNotice(team, month, percent);
+  const version = await store.writer.commit({
+    team,
+    checks: [{ key, versionstamp: expected }],
+    sets: [{ key, value: notice }, ...(isOpen(notice) ? [{ key: index, value: true }] : [])],
+    deletes: isOpen(notice) ? [] : [index],
+  });
+  return version === null ? null : { notice, version };
 }

@@ -3,28 +3,18 @@
  *
  * @module
  */
-import { Histogram, type HistogramValue, SECONDS_BOUNDS } from "../../domain/metrics/histogram.ts";
+import { Histogram, SECONDS_BOUNDS } from "../../domain/metrics/histogram.ts";
 
 /** Bucket bounds for writes per commit; the limit of 100 checks caps most commits. */
 const WRITES_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/** Outcome of a commit: `lost` is a conflict with another write; `failed` is unknown. */
-export type CommitEnd = "stored" | "lost" | "failed";
-
 /** Metrics of one writer. */
-export interface WriterMetrics {
-  /** Commits by outcome. */
-  readonly commits: Readonly<Record<CommitEnd, number>>;
+export class WriterMetrics {
+  /** Commits by outcome: `lost` is a conflict with another write; `failed` is unknown. */
+  readonly commits = { stored: 0, lost: 0, failed: 0 };
   /** Writes per commit. */
-  readonly writes: HistogramValue;
-  /** Seconds per commit, including the sync to disk. */
-  readonly seconds: HistogramValue;
-}
-
-/** Counts commits. */
-export class WriterCounts implements WriterMetrics {
-  readonly commits: Record<CommitEnd, number> = { stored: 0, lost: 0, failed: 0 };
   readonly writes: Histogram = new Histogram(WRITES_BOUNDS);
+  /** Seconds per commit, including the sync to disk. */
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
 
   /**
@@ -37,7 +27,7 @@ export class WriterCounts implements WriterMetrics {
     commit: () => Promise<Result>,
   ): Promise<Result> {
     const startMs = performance.now();
-    let end: CommitEnd = "failed";
+    let end: keyof typeof this.commits = "failed";
     try {
       const result = await commit();
       end = result.ok ? "stored" : "lost";

@@ -10,11 +10,11 @@
  *
  * @module
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { groupsOf } from "../base/groups.ts";
-import { commitInPlace } from "./commit.ts";
 import type { WorkerSignal } from "./signal.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
@@ -22,29 +22,13 @@ import {
   COMMIT_ATTEMPTS_MAX,
   COMMITS_IN_FLIGHT_MAX,
   GET_MANY_KEYS_MAX,
+  LOCKED_RETRY,
   QUEUE,
   QUEUE_TEAM_PART,
 } from "../base/limits.ts";
 import { FairQueue } from "./fair_queue.ts";
-import { WriterCounts, type WriterMetrics } from "./metrics.ts";
+import { WriterMetrics } from "./metrics.ts";
 import type { Write } from "./write.ts";
-
-/** Commits writes. */
-export interface Writer {
-  /**
-   * Commits one write.
-   *
-   * @returns the new version of the keys, or `null` on a conflict; nothing is stored then
-   * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown
-   * @throws {Overloaded} when the queue is full; nothing is stored
-   */
-  commit(write: Write): Promise<string | null>;
-  /** Resolves once no write is queued or in flight. */
-  idle(): Promise<void>;
-  /** Number of queued and in-flight writes. */
-  readonly underWay: number;
-  readonly metrics: WriterMetrics;
-}
 
 /** A queued or in-flight write. */
 interface Pending {
@@ -65,7 +49,7 @@ interface Pending {
 export interface WriterDeps {
   /** Handle for commits. */
   readonly kv: Deno.Kv;
-  /** Handle for reads; it sees the commits of `kv`. */
+  /** Handle for reads; on a separate handle, reads never queue behind commits. */
   readonly reader: Deno.Kv;
   /** Limits of one commit. */
   readonly limits: BackEnd;
@@ -75,22 +59,16 @@ export interface WriterDeps {
   readonly workerSignal: WorkerSignal;
   /** Returns whether the ledger's files are in place; called before callers get a response. */
   readonly inPlace: () => boolean;
-  /** Bounds the bytes of queued writes. */
+  /** Memory budget of caches and queues. */
   readonly memory: Memory;
 }
 
-/** Creates the writer of a store. */
-export function createWriter(deps: WriterDeps): Writer {
-  return new GroupWriter(deps);
-}
+/** Commits writes. */
+export type Writer = Pick<GroupWriter, keyof GroupWriter>;
 
-class GroupWriter implements Writer {
-  readonly #kv: Deno.Kv;
-  readonly #reader: Deno.Kv;
-  readonly #limits: BackEnd;
-  readonly #deadlines: Deadlines | null;
-  readonly #workerSignal: WorkerSignal;
-  readonly #inPlace: () => boolean;
+/** The writer of a store. */
+export class GroupWriter {
+  readonly #deps: WriterDeps;
   readonly #queue = new FairQueue<Pending>();
   /** Holder of each checked key: two writes of one key never share a commit or run concurrently. */
   readonly #holders = new Map<string, Pending>();
@@ -102,19 +80,22 @@ class GroupWriter implements Writer {
   #inFlight = 0;
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
-  readonly metrics = new WriterCounts();
+  readonly metrics: WriterMetrics = new WriterMetrics();
 
-  constructor({ kv, reader, limits, deadlines, workerSignal, inPlace, memory }: WriterDeps) {
-    this.#kv = kv;
-    this.#reader = reader;
-    this.#limits = limits;
-    this.#deadlines = deadlines;
-    this.#workerSignal = workerSignal;
-    this.#inPlace = inPlace;
-    this.#bytesMax = memory.bytesMax("writes");
-    memory.register("writes", () => this.#queuedBytes);
+  /** Creates an idle writer. */
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+    this.#bytesMax = deps.memory.bytesMax("writes");
+    deps.memory.register("writes", () => this.#queuedBytes);
   }
 
+  /**
+   * Commits one write.
+   *
+   * @returns the new version of the keys, or `null` on a conflict; nothing is stored then
+   * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown
+   * @throws {Overloaded} when the queue is full; nothing is stored
+   */
   commit(write: Write): Promise<string | null> {
     const cost = costOf(write);
     const team = write.team ?? "";
@@ -127,7 +108,7 @@ class GroupWriter implements Writer {
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const keys = (write.checks ?? []).map(({ key }) => keyText(key));
     // A write may still be stored after its caller timed out; the caller's retry then finds it.
-    const wait = this.#deadlines?.watch(() =>
+    const wait = this.#deps.deadlines?.watch(() =>
       reject(new StorageUnavailable("The store did not answer in time"))
     );
     this.#underWay++;
@@ -137,10 +118,12 @@ class GroupWriter implements Writer {
     return promise;
   }
 
+  /** Number of queued and in-flight writes. */
   get underWay(): number {
     return this.#underWay;
   }
 
+  /** Resolves once no write is queued or in flight. */
   idle(): Promise<void> {
     if (this.#underWay === 0) return Promise.resolve();
     this.#idle ??= Promise.withResolvers<void>();
@@ -170,7 +153,7 @@ class GroupWriter implements Writer {
 
   #cut(): void {
     while (this.#inFlight < COMMITS_IN_FLIGHT_MAX && this.#queue.size > 0) {
-      const group = new Group<Pending>(this.#limits);
+      const group = new Group<Pending>(this.#deps.limits);
       this.#queue.take((pending) => group.add(pending));
       this.#inFlight++;
       this.#commitGroup(group).finally(() => {
@@ -184,9 +167,9 @@ class GroupWriter implements Writer {
     try {
       const result = await this.metrics.counted(
         group.members.length,
-        () => commitInPlace(this.#kv, group, this.#inPlace),
+        () => this.#commitInPlace(group),
       );
-      if (result.ok && group.hasMarks) this.#workerSignal.raise();
+      if (result.ok && group.hasMarks) this.#deps.workerSignal.raise();
       if (result.ok) {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);
       } else await this.#sortOut(group.members);
@@ -196,6 +179,15 @@ class GroupWriter implements Writer {
       const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
       for (const pending of group.members) this.#fail(pending, failure);
     }
+  }
+
+  /** Commits a group and verifies that the ledger's files are still in place. */
+  async #commitInPlace(group: Group<Pending>) {
+    const result = await commitUnlocked(this.#deps.kv, group);
+    if (!this.#deps.inPlace()) {
+      throw new Error("the ledger's file, log or lock was moved, deleted or replaced");
+    }
+    return result;
   }
 
   /**
@@ -220,7 +212,9 @@ class GroupWriter implements Writer {
 
   async #versionsOf(members: readonly Pending[]): Promise<Map<string, string | null>> {
     const keys = members.flatMap(({ write }) => (write.checks ?? []).map(({ key }) => key));
-    const reads = groupsOf(keys, GET_MANY_KEYS_MAX).map((group) => this.#reader.getMany(group));
+    const reads = groupsOf(keys, GET_MANY_KEYS_MAX).map((group) =>
+      this.#deps.reader.getMany(group)
+    );
     const entries = (await Promise.all(reads)).flat();
     return new Map(entries.map(({ key, versionstamp }) => [keyText(key), versionstamp]));
   }
@@ -246,7 +240,7 @@ class GroupWriter implements Writer {
     for (const key of pending.keys) {
       if (this.#holders.get(key) === pending) this.#holders.delete(key);
     }
-    if (pending.wait !== undefined) this.#deadlines?.done(pending.wait);
+    if (pending.wait !== undefined) this.#deps.deadlines?.done(pending.wait);
     this.#underWay--;
     this.#queuedBytes -= pending.cost.bytes;
     const team = pending.write.team ?? "";
@@ -256,5 +250,18 @@ class GroupWriter implements Writer {
     if (this.#underWay > 0) return;
     this.#idle?.resolve();
     this.#idle = null;
+  }
+}
+
+/** Retries while another process holds the file lock: nothing was written by such a commit. */
+async function commitUnlocked(kv: Deno.Kv, group: Group<Pending>) {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await group.build(kv).commit();
+    } catch (error) {
+      const locked = error instanceof Error && error.message.includes("database is locked");
+      if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
+      await sleep(LOCKED_RETRY.pauseMs);
+    }
   }
 }

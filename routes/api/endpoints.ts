@@ -5,7 +5,7 @@ import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
 import type { Endpoint } from "../openapi/describe.ts";
 import { FEED_ENDPOINTS } from "./feed/endpoints.ts";
 import { EXPORT_ENDPOINTS } from "./exports/exports.ts";
-import { HEARTBEAT_ENDPOINTS } from "./heartbeats/endpoints.ts";
+import { HEARTBEAT_ENDPOINTS } from "./heartbeats/heartbeats.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
 import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
 import { REFUSAL_ENDPOINTS } from "./refusals/refusals.ts";

@@ -2,31 +2,22 @@
 import { answerText, fail } from "../http/answer.ts";
 import type { Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
-import { authorize } from "../http/authorize.ts";
-import { requireHost } from "../http/host.ts";
+import { authorize } from "../http/access.ts";
+import { requireHost, requireSameOrigin } from "../http/target.ts";
 import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
-import { requireSameOrigin } from "../http/same_origin.ts";
-import { sessionAuth } from "../http/session.ts";
+import { sessionAuth } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
-import { renderProblemPage } from "./layout/problem.tsx";
-import { seeOther } from "./layout/reply.tsx";
+import { renderProblemPage, seeOther } from "./layout/reply.tsx";
 import { pageRoutes, SHELL } from "./pages.ts";
 
-/** Routes and guards of the dashboard, for the application. */
-export interface Dashboard {
-  readonly routes: readonly Route[];
-  /** Returns the guards that run before the handler of a route. */
-  guards(route: Route): Guard[];
-  /** Renders errors on dashboard paths as pages. */
-  readonly asPage: Guard;
-}
-
-export function createDashboard(deps: HandlerDeps): Dashboard {
+/** Builds the routes and the guards of the dashboard. */
+export function createDashboard(deps: HandlerDeps) {
   const { admission } = deps;
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
+  /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
       c.set("shell", SHELL);
@@ -35,6 +26,7 @@ export function createDashboard(deps: HandlerDeps): Dashboard {
     return null;
   };
 
+  /** Returns the guards that run before the handler of a route. */
   function guards({ method, access }: Route): Guard[] {
     const changes = method !== "GET";
     return [

@@ -4,13 +4,18 @@
  */
 import type { Problem } from "../../domain/core/errors.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
-import { fail } from "./answer.ts";
+import { fail, OVERLOADED } from "./answer.ts";
 import type { AppDeps, Guard, RequestContext } from "./context.ts";
-import { type ConcurrencyBounds, ConcurrencyLimit, type Slot } from "./concurrency.ts";
-import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
+import {
+  type ConcurrencyBounds,
+  ConcurrencyLimit,
+  FairSlots,
+  type Slot,
+  type SlotLimits,
+} from "../../domain/core/fair_slots.ts";
 import { BytesInFlight } from "./bytes_in_flight.ts";
 import { PacedStreams } from "./paced_streams.ts";
-import { LargeBodies } from "./large_bodies.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * Concurrent requests. At peak throughput this many wait some hundredths of a second; with more, waiting
@@ -34,6 +39,67 @@ const REFUSAL_MS = 250;
  */
 const CHUNKED_BODIES: SlotLimits = { all: 256, team: 4, waiting: 1_024, teamWaiting: 256 };
 
+/** Bytes above which a body is large. */
+export const LARGE_BYTES_MIN = 65_536;
+
+/** Maximum large bodies in progress and waiting. */
+const LARGE_BODIES: SlotLimits = { all: 3, team: 1, waiting: 256, teamWaiting: 64 };
+
+/** Maximum pause of a team after a large body, in milliseconds. */
+const PAUSE_MS_MAX = 500;
+
+/** Maximum teams in {@link Pauses}; beyond it all pauses are dropped. */
+const PAUSES_MAX = 10_000;
+
+/** Teams that have to pause. */
+class Pauses {
+  readonly #untilMs = new Map<string, number>();
+
+  /** Starts a pause of a team. */
+  begin(team: string, ms: number): void {
+    if (this.#untilMs.size >= PAUSES_MAX) this.#untilMs.clear();
+    this.#untilMs.set(team, performance.now() + ms);
+  }
+
+  /** Returns the milliseconds left of a team's pause; 0 without one. */
+  left(team: string): number {
+    return Math.max(0, (this.#untilMs.get(team) ?? 0) - performance.now());
+  }
+}
+
+/**
+ * Slots for requests with a large body, from parsing it to the answer. Few run concurrently, and a team
+ * pauses after each, as long as it took: a parsed body may take 60 times its bytes, and parsing it blocks
+ * the event loop for up to 60 ms.
+ */
+class LargeBodies {
+  readonly #slots = new FairSlots(LARGE_BODIES);
+  readonly #pauses = new Pauses();
+
+  /**
+   * Waits for a slot and for the end of the team's pause.
+   *
+   * @param signal ends the wait; its reason is thrown
+   * @returns a function that releases the slot
+   * @throws {Overloaded} when too many requests wait already
+   */
+  async take(team: string, signal: AbortSignal): Promise<() => void> {
+    const release = await this.#slots.take(team, signal);
+    try {
+      const pauseMs = this.#pauses.left(team);
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
+    } catch (error) {
+      release();
+      throw error;
+    }
+    const startedMs = performance.now();
+    return () => {
+      release();
+      this.#pauses.begin(team, Math.min(PAUSE_MS_MAX, performance.now() - startedMs));
+    };
+  }
+}
+
 type AdmissionDeps = Pick<AppDeps, "memory" | "shuttingDown" | "draining">;
 
 /** Concurrency and memory limits, shared by all routes of an application. */
@@ -41,10 +107,7 @@ export class Admission {
   /** Requests in progress. */
   readonly requests = new ConcurrencyLimit(REQUESTS);
   /** Long polls and live streams. */
-  readonly longPolls = new ConcurrencyLimit({
-    all: LISTENERS_MAX.process,
-    team: LISTENERS_MAX.team,
-  });
+  readonly longPolls = new ConcurrencyLimit({ all: LISTENERS_MAX.process, ...LISTENERS_MAX });
   readonly exports = new ConcurrencyLimit(EXPORTS);
   readonly exportStreams: PacedStreams;
   /** Bytes of bodies that are arriving, or whose requests are in progress. */
@@ -57,8 +120,8 @@ export class Admission {
   readonly largeBodies = new LargeBodies();
   /** Slots for reading bodies without a Content-Length. */
   readonly chunkedBodies = new FairSlots(CHUNKED_BODIES);
-  /** Teams that sent a body in tiny chunks, with the time when their penalty ends. */
-  readonly #tinyChunks = new Map<string, number>();
+  /** Teams that sent a body in tiny chunks; their bodies without a Content-Length are refused. */
+  readonly tinyChunks = new Pauses();
   readonly #shuttingDown: AbortSignal;
 
   constructor({ memory, shuttingDown, draining }: AdmissionDeps) {
@@ -117,20 +180,6 @@ export class Admission {
       for (const source of sources) source.removeEventListener("abort", end);
     }
   }
-
-  /** Refuses a team's bodies without a Content-Length for `ms` milliseconds. */
-  restFromChunks(team: string, ms: number): void {
-    this.#tinyChunks.set(team, performance.now() + ms);
-  }
-
-  /** Returns whether a team's bodies without a Content-Length are currently refused. */
-  restsFromChunks(team: string): boolean {
-    const untilMs = this.#tinyChunks.get(team);
-    if (untilMs === undefined) return false;
-    if (performance.now() < untilMs) return true;
-    this.#tinyChunks.delete(team);
-    return false;
-  }
 }
 
 /** Dependencies of handlers: the application's, and its admission control. */
@@ -142,12 +191,6 @@ export interface HandlerDeps extends AppDeps {
 
 /** Answers a request that passed every guard. */
 export type Handler = (c: RequestContext, deps: HandlerDeps) => Response | Promise<Response>;
-
-/** Refuses a request under overload. */
-export const OVERLOADED = {
-  code: "overloaded",
-  message: "The server is overloaded: retry after the delay in Retry-After",
-} as const;
 
 /** Seconds after which a team with too many long polls may retry. */
 const RETRY_SECONDS = "1";

@@ -3,7 +3,7 @@ import { type ErrorCode, ERRORS, type Problem } from "../../domain/core/errors.t
 import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import type { Losses } from "../../domain/core/losses.ts";
 import type { RequestContext } from "./context.ts";
-import { isKnown, tagOf } from "./etag.ts";
+import { createHash } from "node:crypto";
 
 /** Path whose errors are plain text (contract 9). */
 export const PING_PATH = "/v1/ping";
@@ -45,23 +45,13 @@ export function answerTagged(c: RequestContext, json: RawJson): Response {
 export function answerText(
   c: RequestContext,
   status: number,
-  text: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null,
+  text: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   type: string | null = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
   const isWhole = typeof text === "string" || text instanceof Uint8Array;
   if (isWhole && text.length > LONG_CHARS) c.set("isLong", true);
   return new Response(text, { status, headers: headersOf(c, type, headers) });
-}
-
-/** Answers with a stream. */
-export function answerStream(
-  c: RequestContext,
-  body: ReadableStream<Uint8Array>,
-  type: string,
-  headers: Headers,
-): Response {
-  return new Response(body, { status: 200, headers: headersOf(c, type, headers) });
 }
 
 /**
@@ -137,3 +127,30 @@ function refusalHeaders({ code }: Problem): Headers {
     ...(CLOSING.has(code) ? { "Connection": "close" } : {}),
   };
 }
+
+/** Hex digits of an ETag: 128 bits. */
+const TAG_CHARS = 32;
+
+/** Returns the ETag of a text or of its bytes. */
+export function tagOf(text: string | Uint8Array): string {
+  return `"${createHash("sha256").update(text).digest("hex").slice(0, TAG_CHARS)}"`;
+}
+
+/** Returns whether `If-None-Match` lists an ETag; weak ones count, since proxies that compress weaken it. */
+export function isKnown(c: RequestContext, tag: string): boolean {
+  const header = c.req.raw.headers.get("if-none-match");
+  if (header === null) return false;
+  return header.trim() === "*" ||
+    header.split(",").some((listed) => listed.trim().replace(/^W\//, "") === tag);
+}
+
+/** Returns an empty stream as body for HEAD, where the length of the real stream is unknown. */
+export function emptyStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({ start: (controller) => controller.close() });
+}
+
+/** Refuses a request under overload. */
+export const OVERLOADED = {
+  code: "overloaded",
+  message: "The server is overloaded: retry after the delay in Retry-After",
+} as const;

@@ -12,12 +12,11 @@ import {
 import { cutBody } from "../../domain/ingest/cut_body.ts";
 import type { Body } from "../../domain/core/body.ts";
 import { type BodyShape, parseBody } from "../../domain/ingest/parse.ts";
-import { fail } from "./answer.ts";
+import { fail, OVERLOADED } from "./answer.ts";
 import type { Guard, RequestContext } from "./context.ts";
 import { inTurns, TurnClock } from "./in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
-import { LARGE_BYTES_MIN } from "./large_bodies.ts";
-import { type Admission, OVERLOADED } from "./admission.ts";
+import { type Admission, LARGE_BYTES_MIN } from "./admission.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -121,7 +120,7 @@ function readBody(
     arrival.leave();
     const { flight } = arrival;
     if (!body.ok) {
-      arrival.end();
+      flight?.giveUp();
       // The rest may still arrive. While a body is being read, the runtime closes the connection itself.
       const isOpen = body.problem.code === "body_timeout" && flight !== null;
       return fail(c, body.problem, isOpen ? { "Connection": "close" } : {});
@@ -214,22 +213,17 @@ class Arrival {
   /** Waits until a body without a Content-Length may be read; false when it may not. */
   async #mayReadChunks(): Promise<boolean> {
     const { chunkedBodies } = this.#admission;
-    if (this.#admission.restsFromChunks(this.team)) return false;
+    if (this.#admission.tinyChunks.left(this.team) > 0) return false;
     const release = await inTime((late) => chunkedBodies.take(this.team, late));
     if (this.#hasLeft) release?.();
     else this.#release = release;
-    return this.#release !== null && !this.#admission.restsFromChunks(this.team);
+    return this.#release !== null && this.#admission.tinyChunks.left(this.team) === 0;
   }
 
   /** Releases the slot: the body is read completely, or not read any further. */
   leave(): void {
     this.#hasLeft = true;
     this.#release?.();
-  }
-
-  /** Releases the counted bytes. */
-  end(): void {
-    this.flight?.giveUp();
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array> {
@@ -267,7 +261,7 @@ class Arrival {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
       if (++count > CHUNKS.max + needed / CHUNKS.bytes) {
-        this.#admission.restFromChunks(this.team, CHUNKS_PENALTY_MS);
+        this.#admission.tinyChunks.begin(this.team, CHUNKS_PENALTY_MS);
         return TOO_MANY_CHUNKS;
       }
       if (needed > buffer.length) {

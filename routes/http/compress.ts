@@ -1,8 +1,9 @@
-/** Compresses the responses of reads for clients that accept gzip. */
+/** Compressed responses: of reads at each request, of static texts once. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { weightsOf } from "./accept.ts";
 import type { Handle, RequestContext } from "./context.ts";
+import type { Handler, HandlerDeps } from "./admission.ts";
+import { isKnown, tagOf } from "./answer.ts";
 
 const deflated = promisify(gzip);
 
@@ -41,4 +42,81 @@ function weaken(headers: Headers): void {
 /** Returns whether the client lists gzip with a weight above 0. */
 export function takesGzip(c: RequestContext): boolean {
   return (weightsOf(c.req.raw.headers.get("accept-encoding")).get("gzip") ?? 0) > 0;
+}
+
+/** Content negotiation by the quality values in request headers (RFC 9110, 12.4.2). */
+
+/** Returns the quality value of each listed item, from 0 to 1; an invalid value counts as 0. */
+export function weightsOf(header: string | null): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const item of header?.toLowerCase().split(",") ?? []) {
+    const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
+    const weight = parameters.find((part) => part.startsWith("q="))?.slice(2) ?? "1";
+    if (!weights.has(name)) weights.set(name, Number(weight) || 0);
+  }
+  return weights;
+}
+
+/** Returns whether an `Accept` header lists JSON with at least the weight of plain text. */
+export function prefersJson(accept: string | null): boolean {
+  const weights = weightsOf(accept);
+  const json = weights.get("application/json") ?? weights.get("application/*") ?? 0;
+  const text = weights.get("text/plain") ?? weights.get("text/*") ?? weights.get("*/*") ?? 0;
+  return json > 0 && json >= text;
+}
+
+/** Content of a static answer. */
+interface StaticContent {
+  readonly type: string;
+  readonly text: string;
+  /** Headers in addition to `Content-Type`, `ETag` and the common ones. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Plain and compressed bytes of a response. All requests share them, so they are not counted. */
+export class StaticBytes {
+  readonly #text: string;
+  #plain: Uint8Array<ArrayBuffer> | undefined;
+  #gzipped: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
+  /** Creates the holder; encoding and compression wait for the first request. */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Answers in an encoding that the client accepts. Changes `headers`. */
+  async answer(c: RequestContext, headers: Record<string, string>): Promise<Response> {
+    if (!takesGzip(c)) {
+      const plain = this.#plain ??= new TextEncoder().encode(this.#text);
+      return new Response(plain, { headers: headersOf(c, headers) });
+    }
+    this.#gzipped ??= deflated(this.#text, { level: 9 }) as Promise<Uint8Array<ArrayBuffer>>;
+    headers["Content-Encoding"] = "gzip";
+    return new Response(await this.#gzipped, { headers: headersOf(c, headers) });
+  }
+}
+
+function headersOf(c: RequestContext, headers: Record<string, string>): Record<string, string> {
+  headers["Vary"] = "Accept-Encoding";
+  headers["X-Content-Type-Options"] = "nosniff";
+  headers["X-Request-Id"] = c.get("requestId");
+  return headers;
+}
+
+/** Answers with a text that is rendered at the first request, since most processes never need it. */
+export function staticResponse(make: (deps: HandlerDeps) => Promise<StaticContent>): Handler {
+  let content: Promise<ReturnType<typeof withBytes>> | undefined;
+  return async (c, deps) => {
+    const { bytes, tag, headers } = await (content ??= make(deps).then(withBytes));
+    // A strong ETag identifies the uncompressed bytes; compressed ones get a weak ETag.
+    const all = { ...headers, "ETag": takesGzip(c) ? `W/${tag}` : tag };
+    return isKnown(c, tag)
+      ? new Response(null, { status: 304, headers: headersOf(c, all) })
+      : await bytes.answer(c, all);
+  };
+}
+
+function withBytes({ type, text, headers }: StaticContent) {
+  const own = { "Content-Type": type, "Cache-Control": "public, max-age=300" };
+  return { bytes: new StaticBytes(text), tag: tagOf(text), headers: { ...own, ...headers } };
 }

@@ -10,11 +10,10 @@ import { Overloaded, type Problem, StorageUnavailable } from "../../domain/core/
 import type { CountRequest } from "../../domain/metrics/requests.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { fail } from "./answer.ts";
+import { fail, OVERLOADED } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
-import type { HeadAnswers } from "./head.ts";
-import { type Admission, OVERLOADED } from "./admission.ts";
-import { LongAnswers } from "./long_answers.ts";
+import type { Admission } from "./admission.ts";
+import { LongAnswers } from "./paced_streams.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
 /** Creates the function that serves a route; `null` stands for unknown paths and methods. */
@@ -24,11 +23,26 @@ type Dispatch = (
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
 
+/** Original responses of handlers to `HEAD` requests. */
+const headAnswers = new WeakMap<Request, Response>();
+
+/**
+ * Returns the response to a request. Hono removes the body of a response to `HEAD` before the runtime can
+ * measure it, and the runtime then sends Content-Length 0. With the original response the runtime sends
+ * the length, and leaves out the body itself.
+ */
+export async function withHeadAnswer(
+  request: Request,
+  response: Response | Promise<Response>,
+): Promise<Response> {
+  const answered = await response;
+  return headAnswers.get(request) ?? answered;
+}
+
 /** Creates the dispatch function that all routes of an application share. */
 export function createDispatch(
   deps: AppDeps,
   admission: Admission,
-  heads: HeadAnswers,
 ): Dispatch {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
@@ -80,7 +94,7 @@ export function createDispatch(
     count(teamOf(c), response.status, tookMs / 1_000, problem?.code);
     if (problem !== undefined) recordRefusal(deps, c, response.status, problem);
     deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
-    heads.keep(c, response);
+    if (c.req.method === "HEAD") headAnswers.set(c.req.raw, response);
     return response;
   }
 }

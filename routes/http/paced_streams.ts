@@ -2,6 +2,11 @@
  * Responses sent in parts: the next part is produced when the client has read the previous one. A stream
  * is aborted when its client disconnects or stops reading.
  */
+import type { BytesInFlight } from "./bytes_in_flight.ts";
+import type { RequestContext } from "./context.ts";
+import { nextTurn } from "./in_turns.ts";
+import type { Principal } from "../../domain/teams/credentials.ts";
+import { fail, OVERLOADED } from "./answer.ts";
 
 /** Maximum milliseconds for a client to read one part before its stream is aborted. */
 const STALL_MS_MAX = 30_000;
@@ -129,4 +134,45 @@ async function nextPart(
     if (part.value.length > 0) return part.value as Uint8Array<ArrayBuffer>;
   }
   return null;
+}
+
+/** Maximum bytes of a response sent in one piece: they fit the socket's buffer. */
+const WHOLE_BYTES_MAX = 16_384;
+
+/** Bytes of one part. */
+const PART_BYTES = 65_536;
+
+/** Long responses in flight. */
+export class LongAnswers {
+  readonly #answers: BytesInFlight;
+  readonly #streams = new PacedStreams();
+
+  /** Creates the sender; `answers` counts the bytes in flight. */
+  constructor(answers: BytesInFlight) {
+    this.#answers = answers;
+  }
+
+  /** Sends a long response in parts; answers 503 when too many bytes are in flight. */
+  async send(c: RequestContext, response: Response): Promise<Response> {
+    const { status, headers } = response;
+    await nextTurn();
+    const bytes = await response.bytes();
+    // HEAD sends no body.
+    if (bytes.length <= WHOLE_BYTES_MAX || c.req.method === "HEAD") {
+      return new Response(bytes, { status, headers });
+    }
+    const principal: Principal | undefined = c.get("principal");
+    const team = principal?.team.id ?? "";
+    const flight = this.#answers.begin(team, () => stream.end("Another team needs the memory"));
+    if (!flight.take(bytes.length)) return fail(c, OVERLOADED);
+    const stream = this.#streams.begin(partsOf(bytes), () => flight[Symbol.dispose]());
+    headers.set("Content-Length", String(bytes.length));
+    return new Response(stream.body, { status, headers });
+  }
+}
+
+async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES) {
+    yield bytes.subarray(at, at + PART_BYTES);
+  }
 }

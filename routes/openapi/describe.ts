@@ -4,12 +4,12 @@
  *
  * To add an endpoint:
  *
- * 1. Add an {@link Endpoint} to the list of its resource (`routes/api/<resource>/`). A new list is added to
- *    `routes/api/endpoints.ts`. Scope, credentials, rate headers and the errors of guards are derived from
- *    `method`, `path` and `access`.
- * 2. `body` is the schema that the handler validates the body with. Bounds and patterns that other code
- *    enforces are added to that schema with `.meta({…})`. `bodyDescription` names the schema and adds a note
- *    for each field.
+ * 1. Add an {@link Endpoint} under its id to the table of its resource (`routes/api/<resource>/`). A new
+ *    table is added to `routes/api/endpoints.ts`. Scope, credentials, rate headers and the errors of guards
+ *    are derived from `route` and `access`.
+ * 2. `body` is the schema that the handler validates the body with, under a name: `.meta({ id: … })`. Fields
+ *    are described where they are declared; bounds and patterns that other code enforces are added there
+ *    with `.meta({…})`.
  * 3. `pathFields`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
  *    domain's constants. An optional parameter is `.optional()` or has a `.default(…)`.
  * 4. `answers` are the successful responses, each with a Zod schema (see `fields.ts`); `written(…)` returns
@@ -26,11 +26,9 @@
  */
 import type { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
-import type { Schema } from "../../domain/core/validate.ts";
 import type { Handler } from "../http/admission.ts";
 import type { RouteRule } from "../http/context.ts";
 import type { HeaderName } from "./headers.ts";
-import { NOTES, PARTS } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
 export type FieldDescriptions = Readonly<Record<string, z.ZodType>>;
@@ -70,8 +68,7 @@ export interface Example {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  readonly status: number;
-  /** JSON as a value; anything else as text. */
+  /** First of the endpoint's responses: JSON as a value; anything else as text. */
   readonly answer: unknown;
   /** True for an endless stream: a test compares its beginning. */
   readonly endless?: boolean;
@@ -105,18 +102,27 @@ export interface Endpoint extends RouteRule {
   readonly example: Example;
 }
 
-/** An endpoint in the list of its resource. A GET is a `read` unless declared otherwise. */
+/** An endpoint in the table of its resource. A GET is a `read` unless declared otherwise. */
 type EndpointSpec =
-  & Omit<Endpoint, "tag" | "errors" | "method" | "idempotency">
+  & Omit<Endpoint, "id" | "tag" | "errors" | "method" | "path" | "idempotency">
   & { readonly errors?: readonly ErrorCode[] }
   & (
-    | { readonly method: "GET"; readonly idempotency?: Idempotency }
-    | { readonly method: Exclude<Endpoint["method"], "GET">; readonly idempotency: Idempotency }
+    | { readonly route: `GET ${string}`; readonly idempotency?: Idempotency }
+    | {
+      readonly route: `${Exclude<Endpoint["method"], "GET">} ${string}`;
+      readonly idempotency: Idempotency;
+    }
   );
 
-/** Completes the endpoints of a resource. */
-export function endpoints(tag: Tag, specs: readonly EndpointSpec[]): readonly Endpoint[] {
-  return specs.map((spec) => ({ errors: [], idempotency: "read", ...spec, tag }));
+/** Completes the endpoints of a resource, declared by their ids. */
+export function endpoints(
+  tag: Tag,
+  specs: Readonly<Record<string, EndpointSpec>>,
+): readonly Endpoint[] {
+  return Object.entries(specs).map(([id, { route, ...spec }]) => {
+    const [method, path] = route.split(" ") as [Endpoint["method"], string];
+    return { errors: [], idempotency: "read", ...spec, id, method, path, tag };
+  });
 }
 
 /** Resources, in the order of the document. */
@@ -137,32 +143,23 @@ export const TAGS = {
 /** One of {@link TAGS}. */
 type Tag = keyof typeof TAGS;
 
-/**
- * Names a body's schema and adds notes to its fields.
- *
- * @param parts names of the nested objects, by field
- */
-export function bodyDescription<T>(
-  schema: Schema<T>,
-  id: string,
-  notes: { readonly [name in keyof T]?: string },
-  parts: { readonly [name in keyof T]?: string } = {},
-) {
-  return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
+/** Type of a body, such as a `Wire`. */
+interface Body {
+  readonly schema: z.ZodType;
 }
 
 /** The single 200 response of an operation. */
-export function ok(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+export function ok(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [{ status: 200, description, schema }];
 }
 
 /** The single 201 response of an operation that returns a secret. */
-export function created(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+export function created(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
 }
 
 /** Responses of a conditional read, which takes the header `ifNoneMatch`. */
-export function tagged(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+export function tagged(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [
     { status: 200, description, schema, headers: ["ETag"] },
     {
@@ -178,7 +175,7 @@ export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runled
 
 /** Responses of an idempotent write: 202 for the first, 200 for every repeat. */
 export function written(
-  schema: z.ZodType,
+  { schema }: Body,
   headers: readonly HeaderName[] = [],
 ): readonly AnswerDescription[] {
   return [

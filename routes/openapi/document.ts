@@ -9,8 +9,7 @@ import {
 } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import { answerHeaders, HEADERS } from "./headers.ts";
-import { SchemaBook } from "./json_schema.ts";
-import type { JsonSchema } from "./shared.ts";
+import { type JsonSchema, SchemaBook } from "./json_schema.ts";
 
 /** Version of the contract; breaking changes raise the major version. */
 const VERSION = "1.0.0";
@@ -202,7 +201,7 @@ function answersPart({ access, answers, example, links }: Endpoint, parts: Parts
   const { book } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
-    const sample = status === example.status ? { example: example.answer } : {};
+    const sample = answer === answers[0] ? { example: example.answer } : {};
     const alternatives = Object.entries(also)
       .map(([name, alternative]) => [name, { schema: book.write(alternative) }]);
     const content = schema === undefined ? {} : {

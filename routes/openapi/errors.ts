@@ -2,7 +2,7 @@
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import type { Endpoint } from "./describe.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
-import type { JsonSchema } from "./shared.ts";
+import type { JsonSchema } from "./json_schema.ts";
 
 /** Meaning of each code, and the client's next step. */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {

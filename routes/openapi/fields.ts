@@ -1,10 +1,9 @@
 /** Schemas of fields that several responses and parameters share. */
 import { z } from "zod";
-import { SLUG_PATTERN } from "../../domain/core/fields.ts";
+import { instantText, SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { AGENT_CHARS_MAX } from "../../domain/core/limits.ts";
 import { MATCH_STEPS } from "../../domain/pricing/rates.ts";
-import { sharedSchema } from "./shared.ts";
-import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/runs/run.ts";
+import { FINISH_STATUSES } from "../../domain/runs/run.ts";
 
 /** An id with a prefix and a region. */
 export function idOf(prefix: string) {
@@ -14,48 +13,21 @@ export function idOf(prefix: string) {
 /** An id minted by the server, such as a job's. */
 export const jobId = z.string().meta({ pattern: "^[0-9A-HJKMNP-TV-Z]{26}$" });
 
-/** An instant in responses. */
-export const instantField = z.string().meta({
-  format: "date-time",
-  pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
-});
-
-/** An instant in requests: RFC 3339 with any offset. */
-export const sentInstantField = z.string().meta({ format: "date-time" });
-
 /** A UTC day. */
 export const day = z.string().meta({ format: "date" });
 
 /** A UTC day or an instant, as bound of a range. */
-export const dayOrInstant = z.union([sentInstantField, day])
+export const dayOrInstant = z.union([instantText, day])
   .meta({ id: "DayOrInstant", description: "A UTC day such as 2026-01-31, or an instant." });
 
 /** A month in UTC. */
 export const month = z.string().meta({ pattern: "^(19[7-9][0-9]|20[0-9]{2})-(0[1-9]|1[0-2])$" });
 
-/** A non-negative integer. */
-export const count = z.number().meta({ type: "integer", minimum: 0 });
-
 /** A non-negative integer in requests. */
 export const sentCountField = z.int().min(0);
 
-/** An amount in US dollars. */
-export const dollarsField = z.number().meta({ minimum: 0 });
-
-/** State of a job. */
-export const jobState = z.enum(["waiting", "running", "done"]);
-
 /** Status of a run in reads. */
-export const runStatus = z.enum(["running", ...FINISH_STATUSES]);
-
-/** Status of a run in heartbeats. */
-export const heartbeatStatus = z.enum(HEARTBEAT_STATUSES);
-
-/** Any JSON object. */
-export const anyObject = z.custom<object>().meta({ type: "object" });
-
-/** Any JSON value. */
-export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
+export const runStatus = z.enum(["running", ...FINISH_STATUSES]).meta({ id: "RunStatus" });
 
 /** The slug of an agent. */
 export function slug() {
@@ -63,7 +35,10 @@ export function slug() {
 }
 
 /** Step of the lookup that matched a model's name to the rate card. */
-export const matchStep = z.enum(MATCH_STEPS);
+export const matchStep = z.enum(MATCH_STEPS).meta({ id: "MatchStep" });
+
+/** Origin of a row of the rate card. */
+export const rateSource = z.enum(["own", "default"]).meta({ id: "RateSource" });
 
 /** Maximum items of a page. */
 export function limitOf(page: { readonly default: number; readonly max: number }, what: string) {
@@ -92,9 +67,3 @@ export const traceparent = {
   traceparent: z.string().optional()
     .describe("W3C Trace Context: links a run that this call opens to the caller's trace."),
 };
-
-/** Cursor of the next page. */
-export const nextCursor = cursor.nullable()
-  .describe(
-    "Value for the parameter of the same name to get the next page; null on the last page.",
-  );

@@ -18,7 +18,7 @@ const REPRICE = `${CARD}/reprice`;
 const TYPED = { input_usd_per_million: "2", output_usd_per_million: "10" };
 
 /** Submits a form that starts a job; returns its path. */
-async function begun(reader: Reader, fields: Record<string, string>): Promise<string> {
+async function startReprice(reader: Reader, fields: Record<string, string>): Promise<string> {
   const { status, headers, text } = await reader.send(REPRICE, fields);
   assertEquals(status, 303, text);
   return headers.get("location") ?? "";
@@ -60,7 +60,7 @@ Deno.test("an unpriced model gets a price, a preview by agent and day, and is th
   assertMatch(content, /By agent .* a \+ \$0\.006 \$0 \$0\.006 2 b \+ \$0\.003 \$0 \$0\.003 1 /);
   assertMatch(content, /By day .* Nov 20 \+ \$0\.006 \$0 \$0\.006 2 Nov 21 \+ \$0\.003 /);
   assertEquals((await costOf(h, 1))[0], 0, "only previewed");
-  const job = await begun(reader, fieldsOf(dry.text));
+  const job = await startReprice(reader, fieldsOf(dry.text));
   const done = await reader.get(job);
   assertMatch(textOf(done.text), /Done: 2 runs changed in cost/);
   assert(!done.text.includes("hx-trigger") && !done.text.includes("http-equiv"), "polling stopped");
@@ -76,7 +76,9 @@ Deno.test("a form that does not explicitly ask for repricing changes no price", 
   await putPrice(h);
   const reader = await signedIn(h);
   for (const fields of [{}, { dry_run: "true" }, { dry_run: "" }, { dry_run: "no" }]) {
-    const { text } = await reader.get(await begun(reader, { model: ATLAS.model, ...fields }));
+    const { text } = await reader.get(
+      await startReprice(reader, { model: ATLAS.model, ...fields }),
+    );
     assertMatch(textOf(text), /What would change: atlas-70b/);
   }
   assertEquals((await costOf(h, 1))[0], 0);
@@ -91,7 +93,7 @@ Deno.test("the page of a running job reloads itself, with and without scripts", 
   const key = keys.pending("open", "0".repeat(26));
   await h.store.writer.commit({ sets: [{ key, value: `${h.team.id} run_eu_${"0".repeat(32)}` }] });
   const reader = await signedIn(h);
-  const job = await begun(reader, { model: ATLAS.model, dry_run: "false" });
+  const job = await startReprice(reader, { model: ATLAS.model, dry_run: "false" });
   const waiting = await reader.get(job);
   assertMatch(textOf(waiting.text), / 0% , waits for recent calls to be aggregated/);
   assertStringIncludes(waiting.text, `<progress value="0" max="100"`);
@@ -110,7 +112,7 @@ Deno.test("the form's days are sent as the API's instants, and an error is shown
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   const reader = await signedIn(h);
-  await begun(reader, { model: ATLAS.model, from: "2026-11-01", to: "2026-11-21" });
+  await startReprice(reader, { model: ATLAS.model, from: "2026-11-01", to: "2026-11-21" });
   const [job] = (await h.get(API)).json.jobs;
   assertEquals([job.from, job.to, job.dry_run], [
     "2026-11-01T00:00:00.000Z",
@@ -129,7 +131,7 @@ Deno.test("no button is offered if nothing would change, and past jobs are liste
   await using h = await Harness.open();
   const reader = await signedIn(h);
   assertMatch(textOf((await reader.get(REPRICE)).text), /No calls were repriced yet/);
-  const job = await begun(reader, { model: "never-called" });
+  const job = await startReprice(reader, { model: "never-called" });
   const { text } = await reader.get(job);
   assertMatch(textOf(text), /Nothing would change: no stored call names this model/);
   assert(!text.includes('value="false"'));
@@ -148,7 +150,7 @@ Deno.test("a URL parameter selects only fixed texts", async () => {
 
 Deno.test("another team's job is not found", async () => {
   await using h = await Harness.open();
-  const job = await begun(await signedIn(h), { model: "m" });
+  const job = await startReprice(await signedIn(h), { model: "m" });
   const { key } = await h.addTeam("team");
   const other = await signedIn(h, key);
   assertEquals((await other.get(job)).status, 404);

@@ -5,7 +5,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../../kv/base/keys.ts";
 import type { OpenStore } from "../../kv/open.ts";
-import { createNoticeStore } from "../../kv/teams/notices.ts";
+import { createNoticeStore } from "../../kv/teams/usage.ts";
 import { Process, type Settings } from "../support/harness/process.ts";
 import { type Behaviour, SmtpSink } from "../support/fakes/smtp.ts";
 import { withFolder, withStore } from "../support/harness/temp_store.ts";

@@ -8,7 +8,7 @@ import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { DAY_MS, RetentionHarness } from "../support/harness/retention_harness.ts";
 import { aRunNow } from "../support/builders/old_ledger.ts";
-import { run } from "../support/builders/pipeline.ts";
+import { run } from "../support/builders/stored_runs.ts";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
@@ -40,7 +40,7 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
         refusedSecret: null,
       });
       const settings = { region: "eu", key: KEY, tier: "free" } as const;
-      const { team } = await ensureFirstTeam(store, credentials, environment, settings);
+      const { team } = await ensureFirstTeam(store, environment, settings);
       const archive = new RetentionHarness(store);
       archive.nowMs = thenMs;
       await archive.sweeps.startClock(thenMs);

@@ -15,8 +15,8 @@ import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentia
 import {
   contentsOf,
   DAY_MS,
-  FIGURES,
   RetentionHarness,
+  SUM_ROWS,
 } from "../support/harness/retention_harness.ts";
 import { aRunNow } from "../support/builders/old_ledger.ts";
 import { Process } from "../support/harness/process.ts";
@@ -47,7 +47,7 @@ async function fill(store: Store): Promise<Team> {
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
   const environment = { now: () => Date.now(), random };
   const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
-  const { team } = await ensureFirstTeam(store, credentials, environment, {
+  const { team } = await ensureFirstTeam(store, environment, {
     region,
     key: KEY,
     tier: "free",
@@ -80,9 +80,9 @@ Deno.test("after kill -9 the next process completes a sweep and a customer's del
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
     const settings = { RUNLEDGER_KV: path, RUNLEDGER_KEY: KEY };
-    const { team, figures } = await withStore(path, async (store) => {
+    const { team, sums } = await withStore(path, async (store) => {
       const team = await fill(store);
-      return { team, figures: await contentsOf(store, FIGURES) };
+      return { team, sums: await contentsOf(store, SUM_ROWS) };
     });
 
     // It starts with the current night, which has not been swept.
@@ -115,7 +115,7 @@ Deno.test("after kill -9 the next process completes a sweep and a customer's del
       await assertExact(store);
       assertEquals((await new RetentionHarness(store).sweeps.reports(9)).length, 1, `${sweptMs}`);
       const [job] = await Array.fromAsync(
-        store.reader.list<CustomerDeletion>({ prefix: keys.deletions(team.id) }),
+        store.reader.list<CustomerDeletion>({ prefix: keys.jobs("deletion", team.id) }),
       );
       assert(job !== undefined && job.value.state === "running", "the kill came too late");
       return job.value.id;
@@ -132,7 +132,7 @@ Deno.test("after kill -9 the next process completes a sweep and a customer's del
     assertEquals((await third.stop("SIGTERM")).code, 0);
     await withStore(path, async (store) => {
       await assertClean(store);
-      assert((await contentsOf(store, FIGURES)).length < figures.length);
+      assert((await contentsOf(store, SUM_ROWS)).length < sums.length);
     });
   });
 });

@@ -204,7 +204,7 @@ Deno.test("a refused secret is unknown even if the store has it", async () => {
   const options = { region: "eu", refusedSecret: null } as const;
   const accepting = createCredentialStore(h.store, environment, options);
   const first = { region: "eu", key: shared, tier: "business" } as const;
-  assertEquals((await ensureFirstTeam(h.store, accepting, environment, first)).createdKey, shared);
+  assertEquals((await ensureFirstTeam(h.store, environment, first)).createdKey, shared);
   assertEquals((await accepting.find(shared))?.team.id, h.team.id);
   const refused = await h.get("/v1/keys", { key: shared });
   const unknown = await h.get("/v1/keys", { key: UNKNOWN });

@@ -220,8 +220,8 @@ Deno.test("DELETE a customer: a team has at most 10 such jobs in progress", asyn
     };
     await h.store.writer.commit({
       sets: [
-        { key: keys.deletion(h.team.id, id), value: job },
-        { key: keys.activeDeletion(h.team.id, id), value: true },
+        { key: keys.job("deletion", h.team.id, id), value: job },
+        { key: keys.activeJob("deletion", h.team.id, id), value: true },
       ],
     });
   }

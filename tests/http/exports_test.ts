@@ -101,7 +101,7 @@ Deno.test("exports: the response has a file name, and HEAD does not create the e
     assertEquals(headers.get("content-disposition"), name);
     assertMatch(headers.get("ratelimit") ?? "", /^"control"/);
   }
-  assertEquals(runList.asked, []);
+  assertEquals(runList.pagesRead, []);
 });
 
 Deno.test("exports: all of 20,000 runs, each once, in the order of the pages", async () => {
@@ -121,16 +121,16 @@ Deno.test("exports: pages are read at the client's pace, and not after it discon
   const reader = body?.getReader();
   await reader?.read();
   // Socket buffers accept some of it: a few of 2,000 pages.
-  await untilStill(() => runList.asked.length);
-  assert(runList.asked.length < 200, String(runList.asked.length));
+  await untilStill(() => runList.pagesRead.length);
+  assert(runList.pagesRead.length < 200, String(runList.pagesRead.length));
   await reader?.cancel();
-  await untilStill(() => runList.asked.length);
-  assert(runList.asked.length < 200, String(runList.asked.length));
+  await untilStill(() => runList.pagesRead.length);
+  assert(runList.pagesRead.length < 200, String(runList.pagesRead.length));
   // A disconnected client uses no slot: a team may have four concurrent exports.
   for (let n = 0; n < 5; n++) {
     const next = await begin(h, "/v1/runs.csv");
     await next.body?.cancel();
-    await untilStill(() => runList.asked.length);
+    await untilStill(() => runList.pagesRead.length);
   }
 });
 
@@ -221,23 +221,23 @@ const REVOCATIONS: Readonly<
   },
 };
 
-for (const [what, begun] of Object.entries(REVOCATIONS)) {
+for (const [what, start] of Object.entries(REVOCATIONS)) {
   Deno.test(`M3: an export aborts when ${what}, and is not a failure`, async () => {
     const runList = new FakeRunList(1_000_000);
     await using h = await Harness.open({ deps: { runList }, operatorKey: OPERATOR_KEY });
-    const { path, headers, revoke } = await begun(h);
+    const { path, headers, revoke } = await start(h);
     const { status, body } = await fetch(h.url + path, { headers });
     assertEquals(status, 200);
     const reader = body?.getReader();
     await reader?.read();
-    await untilStill(() => runList.asked.length);
+    await untilStill(() => runList.pagesRead.length);
     assert([200, 204, 303].includes((await revoke() as { status: number }).status));
-    const before = runList.asked.length;
+    const before = runList.pagesRead.length;
     await assertRejects(async () => {
       while (!(await reader?.read())?.done);
     });
     // An export in progress at that moment.
-    assert(runList.asked.length <= before + 1);
+    assert(runList.pagesRead.length <= before + 1);
     assertEquals(h.log.filter((line) => line.includes("failure")), []);
   });
 }

@@ -96,10 +96,10 @@ Deno.test("R10: one bad event refuses a large batch, and nothing of it is stored
     ['{"id":"x"}', '"events[20].id"'],
     ["{}", '"events[20].id"'],
   ];
-  for (const [event, told] of bad) {
+  for (const [event, expected] of bad) {
     const { status, json } = await h.post(`${PATH}/events`, `{"events":[${events},${event}]}`);
     assertEquals(status, 400);
-    assert(json.message.includes(told), json.message);
+    assert(json.message.includes(expected), json.message);
   }
   const cut = await h.post(`${PATH}/events`, `{"events":[${events}`);
   assertEquals([cut.status, cut.json.error], [400, "invalid_json"]);
@@ -125,8 +125,8 @@ Deno.test("R7: an event of 16 MiB is stored with its price, and repriced from th
   assertEquals([usage.input_tokens, usage.output_tokens], [2_000, 200]);
   assert(cost_usd > 0);
   assertEquals(events[0].cost_usd, events[1].cost_usd);
-  const { truncated, bytes, preview, ...figures } = events[1].data;
-  assertEquals([truncated, figures], [true, call]);
+  const { truncated, bytes, preview, ...kept } = events[1].data;
+  assertEquals([truncated, kept], [true, call]);
   assert(bytes > 15_000_000 && preview.startsWith('{"answer":{"a":[{},'));
   // The explanation of the cost reads the stored data.
   const cost = (await h.get(`${PATH}/cost`)).json;

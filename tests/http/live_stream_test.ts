@@ -14,14 +14,14 @@ import { changeCursor } from "../../routes/api/feed/changes.ts";
 import { BytesInFlight } from "../../routes/http/bytes_in_flight.ts";
 import { LiveStream, type ReadPage } from "../../routes/api/feed/live_stream.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
-import { open, projectAll, run, runsOf, TEAM } from "../support/builders/pipeline.ts";
+import { open, processAll, run, runsOf, TEAM } from "../support/builders/stored_runs.ts";
 import { TempStore } from "../support/harness/temp_store.ts";
 
 /** Changes `from` to `to`, each the opening of the same run. */
 async function changes(from: number, to: number): Promise<RunChange[]> {
   await using temp = await TempStore.open();
   await open(runsOf(temp.store), 1);
-  await projectAll(temp.store);
+  await processAll(temp.store);
   const [head] = await readHeads(temp.store, TEAM.id, [run(1)]);
   assert(head !== undefined);
   const row = listRowOf(head.id, head.head, head.summary);

@@ -4,7 +4,7 @@ import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
-import { briefly, follow, type Listener, type Told } from "../support/harness/live.ts";
+import { briefly, follow, type Listener, type StreamEvent } from "../support/harness/live.ts";
 
 Deno.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async () => {
   await using h = await Harness.open();
@@ -13,7 +13,7 @@ Deno.test("live: a run is sent when it opens, ends and gets its cost, each time 
   const [opened] = await listener.events(1);
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   const [finished, final] = await listener.events(2);
-  assertEquals([opened, finished, final].map((told) => briefly(told as Told)), [
+  assertEquals([opened, finished, final].map((event) => briefly(event as StreamEvent)), [
     "run.opened 1",
     "run.finished 1",
     "run.cost_final 1",
@@ -32,7 +32,7 @@ Deno.test("live: it starts with the present, and its event ids are cursors of th
   await h.worker.idle();
   const { next_cursor } = (await h.get("/v1/changes")).json;
   await using listener = await follow(h);
-  assertEquals(listener.place, next_cursor);
+  assertEquals(listener.lastId, next_cursor);
   await h.post("/v1/heartbeats", aHeartbeat(2));
   const events = await listener.events(3);
   assertEquals(events.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
@@ -56,13 +56,13 @@ Deno.test("live: a client that reconnects with its last event id misses and repe
     await h.post("/v1/heartbeats", aHeartbeat(n + 2));
     await h.worker.idle();
     received.push(...(await listener.events(6)).map(briefly));
-    position = listener.place;
+    position = listener.lastId;
     await h.restart();
     await h.post("/v1/heartbeats", aHeartbeat(n + 3));
     await h.worker.idle();
     await using later = await follow(h, { lastEventId: position });
     received.push(...(await later.events(3)).map(briefly));
-    position = later.place;
+    position = later.lastId;
   }
   const expected = Array.from({ length: 9 }, (_, i) => [`run.opened ${i + 1}`, ...ends(i + 1)]);
   assertEquals(received, expected.flat());

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Deadlines } from "../../domain/core/deadlines.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
-import { prefersJson } from "../../routes/http/accept.ts";
+import { prefersJson } from "../../routes/http/compress.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";

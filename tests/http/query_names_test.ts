@@ -13,7 +13,7 @@ const READS = ENDPOINTS.filter((route) => queryNamesOf(route) !== null);
 /** A path that matches a route, and its credential. */
 function addressOf({ path, access }: (typeof READS)[number]) {
   const url = path.replace(":id", runId(1)).replace(":slug", "researcher");
-  return { asked: url, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
+  return { requested: url, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
 }
 
 Deno.test("R11: each read accepts exactly the parameters that the document lists", () => {
@@ -31,20 +31,20 @@ Deno.test("R11: each read accepts exactly the parameters that the document lists
 Deno.test("R11: every read refuses an unknown parameter", async () => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
   for (const route of READS) {
-    const { asked, options } = addressOf(route);
-    const { status, json } = await h.get(`${asked}?nonsense=1`, options);
-    assertEquals([status, json.error, json.field], [400, "invalid_field", "nonsense"], asked);
+    const { requested, options } = addressOf(route);
+    const { status, json } = await h.get(`${requested}?nonsense=1`, options);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", "nonsense"], requested);
   }
 });
 
 Deno.test("R20: every read refuses a parameter without a value", async () => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
   for (const route of READS) {
-    const { asked, options } = addressOf(route);
+    const { requested, options } = addressOf(route);
     for (const name of queryNamesOf(route) ?? []) {
       for (const input of [name, `${name}=`]) {
-        const { status, json } = await h.get(`${asked}?${input}`, options);
-        assertEquals([status, json.error, json.field], [400, "invalid_field", name], asked);
+        const { status, json } = await h.get(`${requested}?${input}`, options);
+        assertEquals([status, json.error, json.field], [400, "invalid_field", name], requested);
         assertStringIncludes(json.message, "add one or leave the parameter out");
       }
     }

@@ -45,17 +45,17 @@ Deno.test("shared: the header fields report this instance's state, and a refusal
     const { status, headers, text } = await t.h.get("/v1/ping?agent=a");
     await t.settle();
     const reported = [headers.get("ratelimit-policy"), headers.get("ratelimit")];
-    return { status, told: reported, wait: headers.get("retry-after"), text };
+    return { status, rate: reported, wait: headers.get("retry-after"), text };
   };
   const policy = '"ingest";q=200;w=2';
   await t.askThere(180);
   // Nothing is leased yet, and no request waits for it.
-  assertEquals((await sendRequest()).told, [policy, '"ingest";r=199;t=1']);
+  assertEquals((await sendRequest()).rate, [policy, '"ingest";r=199;t=1']);
   for (let n = 0; n < 9; n++) assertEquals((await sendRequest()).status, 200);
-  assertEquals((await sendRequest()).told, [policy, '"ingest";r=9;t=1']);
+  assertEquals((await sendRequest()).rate, [policy, '"ingest";r=9;t=1']);
   for (let n = 0; n < 9; n++) assertEquals((await sendRequest()).status, 200);
   const refused = await sendRequest();
-  assertEquals([refused.status, refused.wait, refused.told[1]], [429, "1", '"ingest";r=0;t=1']);
+  assertEquals([refused.status, refused.wait, refused.rate[1]], [429, "1", '"ingest";r=0;t=1']);
   assertMatch(refused.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
   t.timers.advance(1_000);
   assertEquals((await sendRequest()).status, 200);

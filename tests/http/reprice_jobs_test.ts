@@ -239,8 +239,8 @@ function activeJob(h: Harness, n: number) {
   const job = newJob(newRowName(), spec, false, "key", NOON);
   return {
     sets: [
-      { key: keys.repriceJob(h.team.id, job.id), value: job },
-      { key: keys.activeReprice(h.team.id, job.id), value: true },
+      { key: keys.job("reprice", h.team.id, job.id), value: job },
+      { key: keys.activeJob("reprice", h.team.id, job.id), value: true },
     ],
   };
 }

@@ -24,8 +24,8 @@ Deno.test("GET /v1/spend: the default is the last 30 days by day, including zero
   const answer = await h.get("/v1/spend");
   assertEquals(answer.status, 200);
   assertEquals(answer.headers.get("content-type"), "application/json");
-  const { groups, totals, ...asked } = answer.json;
-  assertEquals(asked, { from: "2026-10-23", to: TODAY, group_by: "day", filters: {} });
+  const { groups, totals, ...requested } = answer.json;
+  assertEquals(requested, { from: "2026-10-23", to: TODAY, group_by: "day", filters: {} });
   assertEquals(groups.length, 30);
   const one = {
     runs: 1,

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
-import { createNoticeStore } from "../../kv/teams/notices.ts";
+import { createNoticeStore } from "../../kv/teams/usage.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";

@@ -6,9 +6,9 @@ import {
   CONNECTION_OPTIONS,
   connectionOf,
   createClient,
+  Tally,
 } from "../client.ts";
-import type { DemoCall, DemoRun, DemoScenario } from "./run.ts";
-import { demoRuns } from "./runs.ts";
+import { type DemoRun, demoRuns, STORIES } from "./runs.ts";
 import { createProgress, type Io, processIo, runCommand, UsageError } from "../command.ts";
 
 const HELP = [
@@ -22,17 +22,6 @@ const HELP = [
 /** Concurrent requests: fast enough, and within the burst of the smallest plan. */
 const CONCURRENCY = 16;
 
-/** Counts of the server's responses. */
-export interface Tally {
-  requests: number;
-  /** Events stored. */
-  accepted: number;
-  /** Events already stored. */
-  duplicates: number;
-  /** Openings, finishes and heartbeats already stored. */
-  replays: number;
-}
-
 /** Runs the command; returns its exit code. */
 export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promise<number> {
   const options = { ...CONNECTION_OPTIONS, seed: { type: "string", default: "1" } } as const;
@@ -41,9 +30,22 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
     using client = createClient(connectionOf(values));
     const runs = demoRuns(seed, nowMs, client.region);
     const startedAtMs = performance.now();
-    const tally = await deliver(client, runs, io);
+    const { requests, accepted, duplicates, replays } = await deliver(client, runs, io);
     const seconds = (performance.now() - startedAtMs) / 1_000;
-    const lines = [...summary(runs, tally, { seed, seconds }), ...exampleLines(client, runs)];
+    const agents = [...new Set(runs.map(({ agent }) => agent))].sort();
+    const [first = "", last] = [runs[0], runs.at(-1)].map((run) =>
+      formatInstant(run?.startMs ?? 0)
+    );
+    const lines = [
+      `Sent ${runs.length} runs of ${agents.join(", ")}, ` +
+      `from ${first.slice(0, 10)} to ${last}, seed ${seed}`,
+      `  requests    ${requests} in ${seconds.toFixed(1)} s`,
+      `  events      ${accepted + duplicates}`,
+      `  accepted    ${accepted}`,
+      `  duplicates  ${duplicates}`,
+      `  replays     ${replays}`,
+      ...exampleLines(client, runs),
+    ];
     lines.forEach((line) => io.out(line));
     return 0;
   });
@@ -55,83 +57,39 @@ function seedOf(text: string): number {
   throw new UsageError(`--seed must be a whole number: got ${text}`);
 }
 
-/** Sends runs concurrently, and the requests of each run in order. */
-async function deliver(client: Client, runs: readonly DemoRun[], io: Io): Promise<Tally> {
-  const tally: Tally = { requests: 0, accepted: 0, duplicates: 0, replays: 0 };
-  const failures: unknown[] = [];
-  const queue = runs.values();
+/** Sends runs concurrently, and the requests of each run in order; counts the server's answers. */
+async function deliver(client: Client, runs: readonly DemoRun[], io: Io) {
+  const tally = new Tally();
   using progress = createProgress(io.screen, "runs", runs.length);
-  async function work(): Promise<void> {
+  // A generator ends when one of its readers throws, and then the others have nothing left to send.
+  const queue = (function* () {
+    yield* runs;
+  })();
+  const work = async () => {
     for (const run of queue) {
-      for (const call of run.calls) {
-        if (failures.length > 0) return;
-        await send(client, call, tally);
-      }
+      for (const call of run.calls) await tally.send(client, call);
       progress.step();
     }
-  }
-  // After a failure, the other workers stop after their current request; the first failure is
-  // thrown.
-  const workers = Array.from(
-    { length: CONCURRENCY },
-    () => work().catch((error) => failures.push(error)),
-  );
-  await Promise.all(workers);
-  if (failures.length > 0) throw failures[0];
+  };
+  const workers = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
+  for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
   return tally;
 }
 
-async function send(client: Client, { path, body }: DemoCall, tally: Tally): Promise<void> {
-  const response = await client.post(path, body);
-  tally.requests++;
-  tally.accepted += Number(response.body.accepted ?? 0);
-  tally.duplicates += Number(response.body.duplicates ?? 0);
-  if (response.replayed) tally.replays++;
-}
-
-function summary(
-  runs: readonly DemoRun[],
-  tally: Tally,
-  { seed, seconds }: { seed: number; seconds: number },
-): string[] {
-  const agents = [...new Set(runs.map(({ agent }) => agent))].sort();
-  const [first, last] = [runs[0], runs.at(-1)].map((run) => formatInstant(run?.startMs ?? 0));
-  return [
-    `Sent ${runs.length} runs of ${agents.join(", ")}, from ${
-      first?.slice(0, 10)
-    } to ${last}, seed ${seed}`,
-    `  requests    ${tally.requests} in ${seconds.toFixed(1)} s`,
-    `  events      ${tally.accepted + tally.duplicates}`,
-    `  accepted    ${tally.accepted}`,
-    `  duplicates  ${tally.duplicates}`,
-    `  replays     ${tally.replays}`,
-  ];
-}
-
-/** Runs to show as examples. */
-const EXAMPLES: readonly (readonly [DemoScenario, string])[] = [
-  ["with children", "long, with two child runs"],
-  ["running", "in progress"],
-  ["failed", "failed today"],
-  ["out of order", "its finish arrived first, then late events, then its opening"],
-  ["delivered twice", "every request arrived twice and counts once"],
-  ["unknown model", "a model without a price: see cost.unpriced_models"],
-  ["started, then closed", "one heartbeat starts it, another closes it"],
-  ["never came back", "started and never reported again"],
-];
-
+/** Shows the last run of each scenario. */
 function exampleLines(client: Client, runs: readonly DemoRun[]): string[] {
-  const examples = EXAMPLES.flatMap(([story, text]) => {
+  const examples = Object.entries(STORIES).flatMap(([story, text]) => {
     const run = runs.findLast((run) => run.story === story);
-    return run === undefined ? [] : [[text, run] as const];
+    if (run === undefined) return [];
+    return [
+      `  ${text}`,
+      `    ${client.url}/dashboard/runs/${run.id}`,
+      `    ${client.curl(`/v1/runs/${run.id}`)}`,
+    ];
   });
   return [
     `Open ${client.url}/dashboard (sign in with the link of "deno task dev" or a key), or see`,
-    ...examples.flatMap(([text, { id }]) => [
-      `  ${text}`,
-      `    ${client.url}/dashboard/runs/${id}`,
-      `    ${client.curl(`/v1/runs/${id}`)}`,
-    ]),
+    ...examples,
   ];
 }
 

@@ -6,30 +6,55 @@
  */
 import { EVENTS_PER_BATCH_MAX } from "../../domain/core/limits.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
-import { formatInstant } from "../../domain/core/time.ts";
-import { CUSTOMERS, type Ending, research, triage, watch, type Work } from "./agents.ts";
-import { nightly } from "./nightly.ts";
+import { formatInstant, parseInstant } from "../../domain/core/time.ts";
+import type { ClientCall, ClientJson } from "../client.ts";
 import { Random } from "../random.ts";
-import { type DemoCall, type DemoRun, type DemoScenario, upTo } from "./run.ts";
+import { CUSTOMERS, type Ending, nightly, research, triage, watch, type Work } from "./agents.ts";
 
 export const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 /** Number of complete days before today. */
 const DAYS_BEFORE = 7;
 
 /** Interval of watches. They overlap, so that one is always in progress. */
-const WATCH_EVERY_MS = 3 * 3_600_000, WATCH_OVERLAP_MS = 300_000;
+const WATCH_EVERY_MS = 3 * HOUR_MS, WATCH_OVERLAP_MS = 300_000;
 
 /** Runs of each agent by weekday; Sunday is 0. Nightly reports run every day. */
 const LOAD = { triage: [11, 21, 21, 21, 21, 21, 11], research: [4, 6, 6, 6, 6, 6, 4] } as const;
 
-/** Scenario of the first triage by weekday; other runs end at random. */
-const TRIAGE_STORIES: Readonly<Record<number, DemoScenario>> = {
-  2: "timeout",
-  3: "out of order",
-  4: "delivered twice",
-  5: "cancelled",
+/** Scenarios that runs demonstrate, and what to say of an example. */
+export const STORIES = {
+  "with children": "long, with two child runs",
+  "running": "in progress",
+  "failed": "failed today",
+  "out of order": "its finish arrived first, then late events, then its opening",
+  "delivered twice": "every request arrived twice and counts once",
+  "unknown model": "a model without a price: see cost.unpriced_models",
+  "started, then closed": "one heartbeat starts it, another closes it",
+  "never came back": "started and never reported again",
+} as const;
+type DemoScenario = keyof typeof STORIES;
+
+/** Ending and scenario of the first triage by weekday; other runs end at random. */
+const FIRST_TRIAGES: Readonly<Record<number, readonly [Ending, DemoScenario | null]>> = {
+  2: ["timeout", null],
+  3: ["success", "out of order"],
+  4: ["success", "delivered twice"],
+  5: ["cancelled", null],
 };
+
+/** A run and its requests, in the order in which they are sent. */
+export interface DemoRun {
+  readonly id: string;
+  readonly agent: string;
+  readonly story: DemoScenario | null;
+  /** Unix milliseconds. */
+  readonly startMs: number;
+  /** Unix milliseconds; null if the run never ends. */
+  readonly endMs: number | null;
+  readonly calls: readonly ClientCall[];
+}
 
 /**
  * Returns all runs of the seven days before today and of today up to an instant, earliest first.
@@ -38,95 +63,54 @@ const TRIAGE_STORIES: Readonly<Record<number, DemoScenario>> = {
  */
 export function demoRuns(seed: number, nowMs: number, region: Region): DemoRun[] {
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
-  const days = Array.from(
-    { length: DAYS_BEFORE + 1 },
-    (_, i) => todayMs - (DAYS_BEFORE - i) * DAY_MS,
-  );
-  return days.flatMap((dayMs) => {
-    const random = new Random(`${seed}:${formatInstant(dayMs).slice(0, 10)}`);
-    const runs = [
-      ...triages(random, dayMs, region),
-      ...researches(random, dayMs, region),
-      ...CUSTOMERS.map((customer) => nightly({ random, dayMs, region, customer })),
-      ...aroundTheClock(random, dayMs, region),
-    ];
-    return runs.sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
-  }).flatMap((run) => upTo(run, nowMs) ?? []);
+  return Array.from({ length: DAYS_BEFORE + 1 }, (_, i) => todayMs - (DAYS_BEFORE - i) * DAY_MS)
+    .flatMap((dayMs) => runsOfDay(seed, dayMs, region))
+    .flatMap((run) => upTo(run, nowMs) ?? []);
 }
 
-/**
- * Returns a failed run at the start of the day and watches: there is always a failed run and a
- * running one.
- */
-function aroundTheClock(random: Random, dayMs: number, region: Region): DemoRun[] {
-  const first = triage(random, dayMs + 1_000, "failed");
-  const watches = Array.from({ length: DAY_MS / WATCH_EVERY_MS }, (_, i) => {
-    const startMs = dayMs + i * WATCH_EVERY_MS;
-    return watch(random, startMs, startMs + WATCH_EVERY_MS + WATCH_OVERLAP_MS);
-  });
-  return [
-    toRun(newId(random, "run", region, first.startMs), first, "failed", random),
-    ...watches.map((work) => toRun(newId(random, "run", region, work.startMs), work, null, random)),
-  ];
-}
-
-function triages(random: Random, dayMs: number, region: Region): DemoRun[] {
+function runsOfDay(seed: number, dayMs: number, region: Region): DemoRun[] {
+  const random = new Random(`${seed}:${formatInstant(dayMs).slice(0, 10)}`);
   const weekday = new Date(dayMs).getUTCDay();
-  return Array.from({ length: LOAD.triage[weekday] ?? 0 }, (_, i) => {
-    const story = i === 0 ? TRIAGE_STORIES[weekday] ?? null : null;
-    const work = triage(random, officeHour(random, dayMs), endingOf(story) ?? anyEnding(random));
-    return toRun(newId(random, "run", region, work.startMs), work, story, random);
-  });
-}
-
-function researches(random: Random, dayMs: number, region: Region): DemoRun[] {
-  const weekday = new Date(dayMs).getUTCDay();
-  const start = () => officeHour(random, dayMs);
   const runs: DemoRun[] = [];
-  const add = (work: Work, story: DemoScenario | null = null) => {
-    const run = toRun(newId(random, "run", region, work.startMs), work, story, random);
+  const add = (work: Work, story: DemoScenario | null = null): DemoRun => {
+    const run = toRun(random, region, work, story);
     runs.push(run);
     return run;
   };
-  const parent = add(
-    research(random, start(), { ending: "success", rounds: random.int(30, 60) }),
-    "with children",
-  );
+  const officeHour = () => dayMs + random.int(7 * HOUR_MS, 18 * HOUR_MS);
+  // There is always a failed run of today and a running one.
+  add(triage(random, dayMs + 1_000, "failed"), "failed");
+  for (let ms = dayMs; ms < dayMs + DAY_MS; ms += WATCH_EVERY_MS) {
+    add(watch(random, ms, ms + WATCH_EVERY_MS + WATCH_OVERLAP_MS));
+  }
+  const [ending, story] = FIRST_TRIAGES[weekday] ?? [anyEnding(random), null];
+  add(triage(random, officeHour(), ending), story);
+  for (let n = 1; n < (LOAD.triage[weekday] ?? 0); n++) {
+    add(triage(random, officeHour(), anyEnding(random)));
+  }
+  const long = { ending: "success", rounds: random.int(30, 60) } as const;
+  const parent = add(research(random, officeHour(), long), "with children");
   // Children start within their parent's time.
   for (const afterMs of [60_000, 90_000]) {
-    const task = { ending: "success", rounds: random.int(4, 9), parentId: parent.id } as const;
+    const task = { ending: "success", rounds: random.int(4, 9), parent: parent.id } as const;
     add(research(random, parent.startMs + afterMs, task));
   }
-  const unknownModel = weekday === 5;
-  const rounds = random.int(8, 16);
-  add(
-    research(random, start(), { ending: "success", rounds, unknownModel }),
-    unknownModel ? "unknown model" : null,
-  );
-  while (runs.length < (LOAD.research[weekday] ?? 0)) {
+  const isUnpriced = weekday === 5;
+  const notes = { ending: "success", rounds: random.int(16, 24), isUnpriced } as const;
+  add(research(random, officeHour(), notes), isUnpriced ? "unknown model" : null);
+  for (let n = 4; n < (LOAD.research[weekday] ?? 0); n++) {
     const task = { ending: anyEnding(random), rounds: random.int(6, 30) };
-    add(research(random, start(), task));
+    add(research(random, officeHour(), task));
   }
-  return runs;
+  for (const customer of CUSTOMERS) {
+    add(nightly(random, dayMs, customer), nightlyStory(customer, weekday));
+  }
+  return runs.sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
 }
 
-/** Returns an instant between 07:00 and 18:00. */
-function officeHour(random: Random, dayMs: number): number {
-  return dayMs + random.int(7 * 3_600_000, 18 * 3_600_000);
-}
-
-function endingOf(story: DemoScenario | null): Ending | null {
-  switch (story) {
-    case "failed":
-    case "timeout":
-    case "cancelled":
-      return story;
-    case "out of order":
-    case "delivered twice":
-      return "success";
-    default:
-      return null;
-  }
+function nightlyStory(customer: string, weekday: number): DemoScenario | null {
+  if (customer === "acme") return "started, then closed";
+  return customer === "umbrella" && weekday === 6 ? "never came back" : null;
 }
 
 function anyEnding(random: Random): Ending {
@@ -135,56 +119,82 @@ function anyEnding(random: Random): Ending {
   return random.chance(0.02) ? "cancelled" : "success";
 }
 
-/** Returns an id as clients make them: a UUIDv7 of its instant. */
-export function newId(random: Random, prefix: "run" | "evt", region: Region, ms: number): string {
-  return `${prefix}_${region}_${uuid7Hex(ms, random.bytes(10))}`;
-}
-
-function toRun(id: string, work: Work, story: DemoScenario | null, random: Random): DemoRun {
+function toRun(random: Random, region: Region, work: Work, story: DemoScenario | null): DemoRun {
+  // As clients make them: a UUIDv7 of its instant.
+  const newId = (prefix: "run" | "evt", ms: number) =>
+    `${prefix}_${region}_${uuid7Hex(ms, random.bytes(10))}`;
   const { agent, startMs, endMs } = work;
-  const region: Region = id.startsWith("run_us_") ? "us" : "eu";
-  const open = { id, agent, started_at: formatInstant(startMs), ...work.opening };
-  const finish = { status: work.ending, finished_at: formatInstant(endMs), ...work.closing };
+  const id = newId("run", startMs);
+  const opening = { id, agent, started_at: formatInstant(startMs), ...work.opening };
+  const closing = { finished_at: formatInstant(endMs), ...work.closing };
+  const run = { id, agent, story, startMs, endMs };
+  if (work.events.length === 0) {
+    const bodies = beats(opening, closing, story);
+    const calls = bodies.map((body) => ({ path: "/v1/heartbeats", body }));
+    return { ...run, endMs: bodies.at(-1)?.finished_at === undefined ? null : endMs, calls };
+  }
   const events = work.events.map((event) => ({
-    id: newId(random, "evt", region, event.ts),
+    id: newId("evt", event.ts),
     ...event,
     ts: formatInstant(event.ts),
   }));
-  const parts: Parts = {
-    open: { path: "/v1/runs", body: open },
-    // An out-of-order run needs at least two batches.
-    batches: inBatches(events, story === "out of order" ? 3 : EVENTS_PER_BATCH_MAX)
-      .map((batch) => ({ path: `/v1/runs/${id}/events`, body: { events: batch } })),
-    finish: { path: `/v1/runs/${id}/finish`, body: finish },
-  };
-  return { id, agent, story, startMs, endMs, calls: delivery(parts, story) };
+  const open = { path: "/v1/runs", body: opening };
+  // An out-of-order run needs at least two batches.
+  const batches = inBatches(events, story === "out of order" ? 3 : EVENTS_PER_BATCH_MAX)
+    .map((events) => ({ path: `/v1/runs/${id}/events`, body: { events } }));
+  const finish = { path: `/v1/runs/${id}/finish`, body: closing };
+  return { ...run, calls: delivered(open, batches, finish, story) };
 }
 
-interface Parts {
-  readonly open: DemoCall;
-  readonly batches: readonly DemoCall[];
-  readonly finish: DemoCall;
+/** Returns the heartbeats of a job: one for all, or one for each of start and end. */
+function beats(
+  opening: ClientJson,
+  closing: ClientJson,
+  story: DemoScenario | null,
+): readonly ClientJson[] {
+  const start = { ...opening, status: "start" };
+  if (story === "never came back") return [start];
+  if (story !== "started, then closed") return [{ ...opening, ...closing }];
+  // The closing call names only the run and its end; the server has the rest from the start.
+  const { id, agent } = opening;
+  return [start, { id, agent, ...closing }];
 }
 
 /**
  * Returns requests in delivery order: networks and retrying clients do not keep the order of
  * events.
  */
-function delivery({ open, batches, finish }: Parts, story: DemoScenario | null): DemoCall[] {
-  const [first, ...later] = batches;
-  const early = first === undefined ? [] : [first];
-  switch (story) {
-    case "out of order":
-      return [finish, ...later, open, ...early];
-    case "delivered twice":
-      return [open, open, ...batches, ...batches, finish, finish];
-    default:
-      return [open, ...batches, finish];
-  }
+function delivered(
+  open: ClientCall,
+  batches: readonly ClientCall[],
+  finish: ClientCall,
+  story: DemoScenario | null,
+): ClientCall[] {
+  if (story === "out of order") return [finish, ...batches.slice(1), open, ...batches.slice(0, 1)];
+  const calls = [open, ...batches, finish];
+  return story === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
 }
 
 function inBatches<T>(items: readonly T[], size: number): T[][] {
   const batches: T[][] = [];
   for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
   return batches;
+}
+
+/** Cuts a run at an instant, unix milliseconds; null if nothing of it was sent. */
+function upTo(run: DemoRun, nowMs: number): DemoRun | null {
+  if (run.endMs !== null && run.endMs <= nowMs) return run;
+  const calls = run.calls.flatMap((call) => callsUpTo(call, nowMs));
+  // A heartbeat that reports a complete run has nothing to send before its end.
+  if (calls.length === 0) return null;
+  return { ...run, endMs: null, story: run.endMs === null ? run.story : "running", calls };
+}
+
+function callsUpTo({ path, body }: ClientCall, nowMs: number): ClientCall[] {
+  const isPast = (instant: unknown) => (parseInstant(String(instant)) ?? Infinity) <= nowMs;
+  if (!Array.isArray(body.events)) {
+    return isPast(body.finished_at ?? body.started_at) ? [{ path, body }] : [];
+  }
+  const events = body.events.filter(({ ts }: { readonly ts: string }) => isPast(ts));
+  return events.length === 0 ? [] : [{ path, body: { events } }];
 }

@@ -9,6 +9,7 @@ import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { documentText } from "../../routes/openapi/document.ts";
 import { type Document, documentedCalls } from "../../routes/docs/document.ts";
 import { documentedFields } from "../../routes/docs/fields.tsx";
+import { formatted } from "../format.ts";
 import { callBlock } from "./call_block.ts";
 import { fieldRow, table } from "./fields.ts";
 
@@ -92,23 +93,8 @@ export function withBlocks(text: string, blocks: ReadonlyMap<string, string>): s
 
 /** Returns the current text of a document, formatted by `deno fmt`. */
 export async function currentText(path: string): Promise<string> {
-  const text = withBlocks(
-    await Deno.readTextFile(new URL(path, ROOT)),
-    generatedBlocks(servedDocument()),
-  );
-  const formatter = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--quiet", "--ext=md", "-"],
-    cwd: ROOT,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const input = formatter.stdin.getWriter();
-  await input.write(new TextEncoder().encode(text));
-  await input.close();
-  const { success, stdout } = await formatter.output();
-  if (!success) throw new Error(`deno fmt cannot format ${path}`);
-  return new TextDecoder().decode(stdout);
+  const text = await Deno.readTextFile(new URL(path, ROOT));
+  return await formatted(withBlocks(text, generatedBlocks(servedDocument())), "md");
 }
 
 if (import.meta.main) {

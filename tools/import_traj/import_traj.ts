@@ -6,24 +6,24 @@ import { LABEL_CHARS_MAX } from "../../domain/core/limits.ts";
 import { parseInstant } from "../../domain/core/time.ts";
 import {
   type Client,
-  type ClientAnswer,
+  type ClientCall,
   type ClientJson,
   CONNECTION_HELP,
   CONNECTION_OPTIONS,
   connectionOf,
   createClient,
   Refused,
+  Tally,
 } from "../client.ts";
 import {
   createProgress,
   type Io,
   processIo,
-  type Progress,
   runCommand,
   ToolFailure,
   UsageError,
 } from "../command.ts";
-import { type Identity, planImport, type RunPlan, trajectoryDuration } from "./trajectory.ts";
+import { planImport, runIdOf, type RunPlan, trajectoryDuration } from "./trajectory.ts";
 import { parseTrajectory, splitModel, type Trajectory, UNKNOWN_MODEL } from "./trajectory_file.ts";
 
 const HELP = [
@@ -49,14 +49,10 @@ interface Source {
   readonly trajectory: Trajectory;
 }
 
-/** Result of a file's import. */
-interface Imported {
-  readonly source: Source;
+/** A trajectory file with its requests and the server's answers. */
+interface Import extends Source {
   readonly plan: RunPlan;
-  readonly accepted: number;
-  readonly duplicates: number;
-  /** True if the ledger already had the complete run. */
-  readonly alreadyStored: boolean;
+  readonly tally: Tally;
 }
 
 /** Runs the command; returns its exit code. */
@@ -75,8 +71,14 @@ export function importTraj(args: readonly string[], io: Io): Promise<number> {
     // All files must be readable before anything is sent.
     const model = values.model === undefined ? null : modelNamed(values.model);
     const sources = await Promise.all(positionals.map((path) => readSource(path, model)));
-    const imported = await sendAll(client, sources, { agent: values.agent, io });
-    const reports = await Promise.all(imported.map((file) => report(client, file)));
+    const imports: Import[] = [];
+    for (const source of sources) {
+      // Copies of a file are one run, which ends at the date of the first.
+      const { dateMs } = sources.find(({ digest }) => digest === source.digest) ?? source;
+      imports.push(await planned(client, { ...source, dateMs }, values.agent));
+    }
+    await sendAll(client, imports, io);
+    const reports = await Promise.all(imports.map((file) => report(client, file)));
     reports.flatMap(({ lines }) => lines).forEach((line) => io.out(line));
     io.out(
       `All runs: ${client.url}/dashboard/runs?${new URLSearchParams({ agent: values.agent })}`,
@@ -131,97 +133,65 @@ async function readSource(path: string, model: Trajectory["model"] | null): Prom
   };
 }
 
-async function sendAll(
-  client: Client,
-  sources: readonly Source[],
-  { agent, io }: { readonly agent: string; readonly io: Io },
-): Promise<Imported[]> {
-  const plans = sources.map((source) => {
-    const identity = { agent, region: client.region, digest: source.digest };
-    return { source, identity, plan: planAt(source, identity, startOf(source)) };
+/**
+ * Plans an import. SWE-agent last writes the file at the end of the run. A copy of a file that is
+ * already imported may have another date, and the ledger refuses another start for the same id:
+ * then the stored start is used.
+ */
+async function planned(client: Client, source: Source, agent: string): Promise<Import> {
+  const { name: fileName, digest, dateMs, trajectory } = source;
+  const identity = { agent, region: client.region, digest };
+  const stored = await readRun(client, runIdOf(identity)).catch((error) => {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
   });
-  const requests = plans.reduce((sum, { plan }) => sum + plan.batches.length + 2, 0);
-  using progress = createProgress(io.screen, "requests", requests);
-  const imported: Imported[] = [];
-  for (const { source, identity, plan } of plans) {
-    imported.push(await send(client, source, { identity, plan, progress }));
-  }
-  return imported;
+  const startMs = parseInstant(String(stored?.started_at)) ??
+    Math.max(0, Math.trunc(dateMs) - trajectoryDuration(trajectory));
+  const plan = planImport(trajectory, identity, { fileName, startMs });
+  return { ...source, plan, tally: new Tally() };
 }
 
-/** SWE-agent last writes the file at the end of the run. */
-function startOf({ dateMs, trajectory }: Source): number {
-  return Math.max(0, Math.trunc(dateMs) - trajectoryDuration(trajectory));
+async function readRun(client: Client, id: string): Promise<ClientJson> {
+  return (await client.get(`/v1/runs/${id}?events_limit=1`)).body;
 }
 
-function planAt(source: Source, identity: Identity, startMs: number): RunPlan {
-  return planImport(source.trajectory, identity, { fileName: source.name, startMs });
-}
-
-async function send(
-  client: Client,
-  source: Source,
-  { identity, plan, progress }: {
-    readonly identity: Identity;
-    readonly plan: RunPlan;
-    readonly progress: Progress;
-  },
-): Promise<Imported> {
-  const { opened, plan: openedPlan } = await open(client, source, { identity, plan });
-  progress.step();
-  let [accepted, duplicates] = [0, 0];
-  for (const events of openedPlan.batches) {
-    const { body } = await client.post(`/v1/runs/${openedPlan.id}/events`, { events });
-    accepted += Number(body.accepted);
-    duplicates += Number(body.duplicates);
+async function sendAll(client: Client, imports: readonly Import[], io: Io): Promise<void> {
+  const calls = imports.flatMap(({ plan, tally }) =>
+    callsOf(plan).map((call) => ({ call, tally }))
+  );
+  using progress = createProgress(io.screen, "requests", calls.length);
+  for (const { call, tally } of calls) {
+    await tally.send(client, call);
     progress.step();
   }
-  const finished = await client.post(`/v1/runs/${openedPlan.id}/finish`, openedPlan.finish);
-  progress.step();
-  const alreadyStored = opened.replayed && accepted === 0 && finished.replayed;
-  return { source, plan: openedPlan, accepted, duplicates, alreadyStored };
 }
 
-/**
- * Opens the run. A copy of a file that is already imported may have another date, and the ledger
- * refuses another start for the same id. Then the stored start is used.
- */
-async function open(
-  client: Client,
-  source: Source,
-  { identity, plan }: { readonly identity: Identity; readonly plan: RunPlan },
-): Promise<{ opened: ClientAnswer; plan: RunPlan }> {
-  try {
-    return { opened: await client.post("/v1/runs", plan.open), plan };
-  } catch (error) {
-    const startDiffers = error instanceof Refused && error.code === "id_conflict" &&
-      error.field === "started_at";
-    if (!startDiffers) throw error;
-    const { body } = await client.get(`/v1/runs/${plan.id}?events_limit=1`);
-    const startMs = parseInstant(String(body.started_at));
-    if (startMs === null) throw error;
-    const storedPlan = planAt(source, identity, startMs);
-    return { opened: await client.post("/v1/runs", storedPlan.open), plan: storedPlan };
-  }
+function callsOf({ id, open, batches, finish }: RunPlan): ClientCall[] {
+  return [
+    { path: "/v1/runs", body: open },
+    ...batches.map((events) => ({ path: `/v1/runs/${id}/events`, body: { events } })),
+    { path: `/v1/runs/${id}/finish`, body: finish },
+  ];
 }
 
 /** Reads a run and compares its numbers with the file's. */
 async function report(
   client: Client,
-  { source, plan, accepted, duplicates, alreadyStored }: Imported,
+  { name, trajectory, plan, tally }: Import,
 ): Promise<{ lines: string[]; agrees: boolean }> {
-  const path = `/v1/runs/${plan.id}`;
-  const { body: run } = await client.get(`${path}?events_limit=1`);
+  const run = await readRun(client, plan.id);
   const usage = isObject(run.usage) ? run.usage : {};
-  const { tokens, apiCalls, instanceCost, steps } = source.trajectory;
+  const { tokens, apiCalls, instanceCost, steps } = trajectory;
   const events = plan.batches.flat().length;
   const row = (what: string, ledger: unknown, file: unknown) =>
     `  ${what.padEnd(15)}${String(ledger).padEnd(12)}${file ?? "not in the file"}`;
   const agrees = usage.events === events &&
     (tokens === null ||
       usage.input_tokens === tokens.sent && usage.output_tokens === tokens.received);
+  const { accepted, duplicates, replays } = tally;
+  const alreadyStored = accepted === 0 && replays === 2;
   const lines = [
-    `${source.name}: ${run.status}, ${alreadyStored ? "already stored" : "stored"}`,
+    `${name}: ${run.status}, ${alreadyStored ? "already stored" : "stored"}`,
     `  ${plan.id}`,
     row("", "ledger", "file"),
     row("events", usage.events, `${events} from ${steps.length} steps`),
@@ -232,7 +202,7 @@ async function report(
     unpriced(run),
     `  sent now: ${accepted} events stored, ${duplicates} duplicates`,
     `  ${client.url}/dashboard/runs/${plan.id}`,
-    `  ${client.curl(path)}`,
+    `  ${client.curl(`/v1/runs/${plan.id}`)}`,
   ];
   return { lines, agrees };
 }

@@ -12,7 +12,6 @@
  */
 import { createHash } from "node:crypto";
 import type { Region } from "../../domain/core/ids.ts";
-import { charCount } from "../../domain/core/raw_json.ts";
 import {
   GOAL_CHARS_MAX,
   METADATA_VALUE_CHARS_MAX,
@@ -22,7 +21,7 @@ import type { FinishStatus } from "../../domain/runs/run.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import type { ClientJson } from "../client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
-import { cutToBytes, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
+import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
 
 /** Identity of an import: equal identities give equal ids. */
 export interface Identity {
@@ -77,7 +76,7 @@ export function planImport(
   const id = runIdOf(identity);
   const events = eventsOf(trajectory, startMs).map((event, index) => {
     const eventId = `evt_${identity.region}_${nameHex("event", id, `${index}`)}`;
-    return shortened({ id: eventId, ...event }, TEXT_FIELDS);
+    return shortened({ id: eventId, ...event });
   });
   return {
     id,
@@ -87,7 +86,9 @@ export function planImport(
       started_at: formatInstant(startMs),
       feature: "import",
       metadata: metadataOf(trajectory, fileName),
-      ...(trajectory.problem === null ? {} : { goal: cutChars(trajectory.problem) }),
+      ...(trajectory.problem === null
+        ? {}
+        : { goal: cutText(trajectory.problem.toWellFormed(), GOAL_CHARS_MAX) }),
     },
     batches: inBatches(events),
     finish: {
@@ -97,9 +98,6 @@ export function planImport(
     },
   };
 }
-
-/** The field of each payload that may be long. */
-const TEXT_FIELDS = ["text", "action", "output"];
 
 /** Maximum characters of a tool name; the first word of an action can be any text. */
 const TOOL_NAME_CHARS_MAX = 64;
@@ -112,64 +110,44 @@ const TOOL_NAME_CHARS_MAX = 64;
  */
 function stepTimes({ executionMs }: Step) {
   const observedMs = 1 + Math.max(1, executionMs ?? 0);
-  return { actedMs: 1, observedMs, endMs: observedMs + 1 };
+  return { observedMs, endMs: observedMs + 1 };
 }
 
-type UnnamedEvent = Omit<WireEvent, "id">;
-
-function eventsOf(trajectory: Trajectory, startMs: number): UnnamedEvent[] {
-  const { steps, tokens, model } = trajectory;
+function eventsOf({ steps, tokens, model }: Trajectory, startMs: number): Omit<WireEvent, "id">[] {
   const totals = tokens === null ? {} : {
     input_tokens: tokens.sent,
     output_tokens: tokens.received,
     tokens_of: "run",
   };
+  if (steps.length === 0 && tokens !== null) {
+    // A run that ended before its first step may still have paid for a call.
+    const data = { ...model, text: "", ...totals };
+    return [{ type: "llm_call", ts: formatInstant(startMs), data }];
+  }
   let atMs = startMs;
-  const events = steps.flatMap((step, index) => {
-    const last = index === steps.length - 1;
-    const call = { ...model, text: step.response, ...(last ? totals : {}) };
-    const eventsOfStep = stepEvents(step, call, { atMs, turn: index + 1 });
-    atMs += stepTimes(step).endMs;
-    return eventsOfStep;
+  return steps.flatMap((step, index) => {
+    const { response: text, action, observation: output, executionMs } = step;
+    const { observedMs, endMs } = stepTimes(step);
+    const stepMs = atMs;
+    atMs += endMs;
+    const event = (type: string, afterMs: number, data: ClientJson) => [
+      { type, ts: formatInstant(stepMs + afterMs), turn: index + 1, data },
+    ];
+    const isLast = index === steps.length - 1;
+    const hasAction = action.trim() !== "";
+    const latency = executionMs === null ? {} : { latency_ms: executionMs };
+    return [
+      ...event("llm_call", 0, { ...model, text, ...(isLast ? totals : {}) }),
+      ...hasAction ? event("tool_call", 1, { name: toolName(action), action, ...latency }) : [],
+      // An action without output has an empty observation; without an action there is no result.
+      ...hasAction || output !== "" ? event("observation", observedMs, { output }) : [],
+    ];
   });
-  if (steps.length > 0 || tokens === null) return events;
-  // A run that ended before its first step may still have paid for a call.
-  return [{
-    type: "llm_call",
-    ts: formatInstant(startMs),
-    data: { ...model, text: "", ...totals },
-  }];
-}
-
-function stepEvents(
-  step: Step,
-  call: ClientJson,
-  { atMs, turn }: { readonly atMs: number; readonly turn: number },
-): UnnamedEvent[] {
-  const times = stepTimes(step);
-  const event = (type: string, afterMs: number, data: ClientJson): UnnamedEvent => ({
-    type,
-    ts: formatInstant(atMs + afterMs),
-    turn,
-    data,
-  });
-  const events = [event("llm_call", 0, call)];
-  const hasAction = step.action.trim() !== "";
-  if (hasAction) {
-    const latency = step.executionMs === null ? {} : { latency_ms: step.executionMs };
-    const data = { name: toolName(step.action), action: step.action, ...latency };
-    events.push(event("tool_call", times.actedMs, data));
-  }
-  // An action without output has an empty observation; without an action there is no result.
-  if (hasAction || step.observation !== "") {
-    events.push(event("observation", times.observedMs, { output: step.observation }));
-  }
-  return events;
 }
 
 /** Returns a command's first word. */
 function toolName(action: string): string {
-  return cutToBytes(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
+  return cutText(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
 }
 
 function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJson {
@@ -186,20 +164,13 @@ function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJso
 function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
   const labels = {
     source: "swe-agent",
-    file: cutToBytes(fileName, METADATA_VALUE_CHARS_MAX),
+    file: cutText(fileName, METADATA_VALUE_CHARS_MAX),
     environment: trajectory.environment,
     exit_status: trajectory.exitStatus,
     instance_cost: trajectory.instanceCost,
     times: "end is the file's date",
   };
   return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== null));
-}
-
-function cutChars(text: string): string {
-  const wellFormed = text.toWellFormed();
-  return charCount(wellFormed) <= GOAL_CHARS_MAX
-    ? wellFormed
-    : cutToBytes(wellFormed, GOAL_CHARS_MAX);
 }
 
 /** Hashes names to 32 hex digits in the form of a UUIDv8, whose bits are application-defined. */

@@ -21,7 +21,7 @@ export function jsonBytes(value: unknown): number {
 }
 
 /** Returns the start of a text, at most `unitsMax` UTF-16 units, without splitting a character. */
-export function cutToBytes(text: string, unitsMax: number): string {
+export function cutText(text: string, unitsMax: number): string {
   const cut = text.slice(0, unitsMax);
   const splits = cut.length < text.length && /[\uD800-\uDBFF]$/.test(cut);
   return splits ? cut.slice(0, -1) : cut;
@@ -34,7 +34,7 @@ export function cutToBytes(text: string, unitsMax: number): string {
 export function fitText<T>(text: string, bytesMax: number, build: (cut: string) => T): T {
   let units = text.length;
   for (;;) {
-    const value = build(cutToBytes(text, units));
+    const value = build(cutText(text, units));
     const bytes = jsonBytes(value);
     if (bytes <= bytesMax || units === 0) return value;
     // Characters differ in bytes, so a proportional cut may need another one.
@@ -42,14 +42,15 @@ export function fitText<T>(text: string, bytesMax: number, build: (cut: string) 
   }
 }
 
+/** The field of each payload that may be long. */
+const TEXT_FIELDS = ["text", "action", "output"];
+
 /**
  * Returns the event, or a copy with a shortened field that fits; `shortened` in its data has the
  * lengths.
- *
- * @param fields the payload's fields that may be cut, the first existing one
  */
-export function shortened(event: WireEvent, fields: readonly string[]): WireEvent {
-  const field = fields.find((name) => typeof event.data[name] === "string");
+export function shortened(event: WireEvent): WireEvent {
+  const field = TEXT_FIELDS.find((name) => typeof event.data[name] === "string");
   if (field === undefined || jsonBytes(event) <= EVENT_BYTES_MAX) return event;
   const text = String(event.data[field]);
   return fitText(text, EVENT_BYTES_MAX, (cut) => {

@@ -1,7 +1,7 @@
 /** `deno task rates`: writes the default rate card from the price data of a pinned package. */
 import { type ModelInfo, PINNED, type Provider, waitForUpdate } from "@pydantic/genai-prices";
 import { type Io, processIo, runCommand, ToolFailure } from "../command.ts";
-import { layOut } from "./layout.ts";
+import { formatted } from "../format.ts";
 import { plainNames, resolve } from "./names.ts";
 import { type DatedPrices, datedPrices } from "./prices.ts";
 import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./providers.ts";
@@ -41,7 +41,8 @@ export async function renderRates(): Promise<RenderedRates> {
   });
   const models = providers.reduce((sum, provider) => sum + provider.models.length, 0);
   notes.push(`${providers.length} providers, ${models} models`);
-  return { text: layOut({ generated_from: PINNED, providers }), notes };
+  const card = JSON.stringify({ generated_from: PINNED, providers });
+  return { text: await formatted(card, "json"), notes };
 }
 
 function providerEntry(provider: Provider, notes: string[]) {

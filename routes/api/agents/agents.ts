@@ -2,7 +2,6 @@
 import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
 import { notFound } from "../../../domain/core/errors.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
@@ -14,23 +13,13 @@ import {
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
 import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
-import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { lastPartOf, queryOf } from "../../http/query.ts";
 import { z } from "zod";
-import { bodyDescription, endpoints, ok, tagged } from "../../openapi/describe.ts";
-import {
-  count,
-  cursorOf,
-  idOf,
-  ifNoneMatch,
-  instantField,
-  limitOf,
-  nextCursor,
-  runStatus,
-  slug,
-} from "../../openapi/fields.ts";
+import { endpoints, ok, tagged } from "../../openapi/describe.ts";
+import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
+import { boolean, count, id, instant, object, page, text, wire } from "../../openapi/wire.ts";
 
 const listAgents: Handler = async (c, { agents }) => {
   const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
@@ -39,7 +28,7 @@ const listAgents: Handler = async (c, { agents }) => {
   if (!page.ok) return fail(c, page.problem);
   const { next } = page.value;
   const cursor = next === null ? null : agentCursor(next, query.value.sort);
-  return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
+  return answer(c, 200, agentPage.write({ items: page.value.agents, cursor }));
 };
 
 const getAgent: Handler = async (c, { agents }) => {
@@ -49,7 +38,7 @@ const getAgent: Handler = async (c, { agents }) => {
     ? await agents.read(c.get("principal").team, slug)
     : null;
   if (record === null) return fail(c, NO_SUCH_AGENT);
-  return answerTagged(c, rawOf(agentFields(record)));
+  return answerTagged(c, agent.write(record));
 };
 
 const changeAgent: Handler = async (c, { agents, environment }) => {
@@ -63,30 +52,11 @@ const changeAgent: Handler = async (c, { agents, environment }) => {
     : null;
   if (changed === null) return fail(c, NO_SUCH_AGENT);
   if (!changed.ok) return fail(c, changed.problem);
-  return answer(c, 200, rawOf(agentFields(changed.value)));
+  return answer(c, 200, agent.write(changed.value));
 };
 
 /** Identical for an unknown slug and another team's (decision 32). */
 export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");
-
-function agentFields({ agent, firstSeen, activity, name, notes, archived }: AgentRecord) {
-  const last = activity?.lastRun ?? null;
-  return {
-    agent,
-    name: name ?? agent,
-    first_seen: formatInstant(firstSeen),
-    last_seen: formatInstantOrNull(activity?.lastSeen),
-    runs: activity?.runs ?? 0,
-    succeeded: activity?.succeeded ?? 0,
-    failed: activity?.failed ?? 0,
-    running: activity?.running ?? 0,
-    last_run_id: last?.id ?? null,
-    last_status: last?.status ?? null,
-    last_started_at: formatInstantOrNull(last?.startedAt),
-    notes,
-    archived,
-  };
-}
 
 /** Encodes a position: the sort, when the agent was last seen if that is the sort, and its slug. */
 export function agentCursor({ agent, lastSeen }: AgentPosition, sort: AgentSort): string {
@@ -101,23 +71,32 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
   return { agent, lastSeen: lastSeen === "" ? null : Number(lastSeen) };
 }
 
-const agent = z.object({
-  agent: z.string().describe("The slug."),
-  name: z.string().describe("Display name; the slug by default."),
-  first_seen: instantField.describe("Arrival of the call that created it."),
-  last_seen: instantField.nullable().describe(
+const agent = object<AgentRecord>("Agent", {
+  agent: text("agent", "The slug."),
+  name: text(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
+  first_seen: instant("firstSeen", "Arrival of the call that created it."),
+  last_seen: instant.orNull(
+    ({ activity }) => activity?.lastSeen,
     "Latest arrival of a run's opening or close.",
   ),
-  runs: count.describe("All runs of the agent, including expired ones."),
-  succeeded: count,
-  failed: count,
-  running: count,
-  last_run_id: idOf("run").nullable().describe("The run with the latest `started_at`."),
-  last_status: runStatus.nullable(),
-  last_started_at: instantField.nullable(),
-  notes: z.string().nullable(),
-  archived: z.boolean(),
-}).meta({ id: "Agent" });
+  runs: count(
+    ({ activity }) => activity?.runs ?? 0,
+    "All runs of the agent, including expired ones.",
+  ),
+  succeeded: count(({ activity }) => activity?.succeeded ?? 0),
+  failed: count(({ activity }) => activity?.failed ?? 0),
+  running: count(({ activity }) => activity?.running ?? 0),
+  last_run_id: id("run").orNull(
+    ({ activity }) => activity?.lastRun?.id,
+    "The run with the latest `started_at`.",
+  ),
+  last_status: wire(runStatus).orNull(({ activity }) => activity?.lastRun?.status),
+  last_started_at: instant.orNull(({ activity }) => activity?.lastRun?.startedAt),
+  notes: text.orNull("notes"),
+  archived: boolean("archived"),
+});
+
+const agentPage = page("AgentPage", "agents", agent);
 
 const AGENT = {
   agent: "researcher",
@@ -141,18 +120,16 @@ const pathFields = {
 };
 
 /** Agent endpoints. */
-export const AGENT_ENDPOINTS = endpoints("Agents", [
-  {
-    method: "GET",
-    path: "/v1/agents",
+export const AGENT_ENDPOINTS = endpoints("Agents", {
+  listAgents: {
+    route: "GET /v1/agents",
     access: teamKey("read"),
     handler: listAgents,
-    id: "listAgents",
     summary: "List agents",
     description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
       "shortly after its response.",
     query: {
-      sort: z.enum(AGENT_SORTS).default(AGENT_SORTS[0])
+      sort: z.enum(AGENT_SORTS).meta({ id: "AgentSort" }).default(AGENT_SORTS[0])
         .describe(
           "`last_seen`: most recently seen first; `agent`: by slug. A very large number of agents " +
             "can only be listed by slug.",
@@ -162,22 +139,16 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
       archived: z.boolean().default(false)
         .describe("True to include archived agents."),
     },
-    answers: ok(
-      "A page of agents.",
-      z.object({ agents: z.array(agent), cursor: nextCursor }).meta({ id: "AgentPage" }),
-    ),
+    answers: ok("A page of agents.", agentPage),
     example: {
-      status: 200,
       answer: { agents: [AGENT], cursor: null },
       needs: ["openRun", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/agents/:slug",
+  getAgent: {
+    route: "GET /v1/agents/:slug",
     access: teamKey("read"),
     handler: getAgent,
-    id: "getAgent",
     summary: "Read an agent",
     description: "Returns an agent. An unknown slug and another team's both return 404.",
     pathFields,
@@ -186,37 +157,29 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
     errors: ["not_found"],
     example: {
       path: { slug: "researcher" },
-      status: 200,
       answer: AGENT,
       needs: ["openRun", "finishRun"],
     },
   },
-  {
-    method: "PATCH",
-    path: "/v1/agents/:slug",
+  changeAgent: {
+    route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
     handler: changeAgent,
-    id: "changeAgent",
     summary: "Change an agent",
     description:
       "Fields that are not sent keep their values. The slug that clients send never changes, so " +
       "renaming loses no history. An archived agent does not count against the plan's agent limit. " +
       "It is restored when it opens a run, if the limit allows it.",
     pathFields,
-    body: bodyDescription(agentPatchBody, "AgentChange", {
-      name: "Display name; empty to use the slug.",
-      notes: "Free text; empty to remove it.",
-      archived: "True to archive the agent, false to restore it.",
-    }),
+    body: agentPatchBody.meta({ id: "AgentChange" }),
     answers: ok("The updated agent.", agent),
     errors: ["agent_cap_reached", "not_found"],
     idempotency: "content",
     example: {
       path: { slug: "researcher" },
       body: { name: "Researcher", notes: "Ask Ada." },
-      status: 200,
       answer: { ...AGENT, name: "Researcher", notes: "Ask Ada." },
       needs: ["openRun", "finishRun"],
     },
   },
-]);
+});

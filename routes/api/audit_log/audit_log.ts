@@ -1,49 +1,28 @@
 /** `GET /v1/audit`: the audit log of a team. */
 import type { Handler } from "../../http/admission.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import {
   AUDIT_ACTIONS,
   type AuditPlace,
   parseAuditQuery,
   type ReadAuditEntry,
 } from "../../../domain/teams/audit_log.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
-import { z } from "zod";
+import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import {
-  anyObject,
-  cursorOf,
-  instantField,
-  jobId,
-  limitOf,
-  nextCursor,
-  sentInstantField,
-} from "../../openapi/fields.ts";
+import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
+import { anyObject, instant, object, oneOf, page, text, wire } from "../../openapi/wire.ts";
 
 const listAudit: Handler = async (c, { auditLog }) => {
   const query = parseAuditQuery(queryOf(c), parseAuditCursor);
   if (!query.ok) return fail(c, query.problem);
   const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
   const cursor = next === null ? null : auditCursor(next);
-  return answer(c, 200, rawOf({ entries: entries.map(entryFields), cursor }));
+  return answer(c, 200, auditPage.write({ items: entries, cursor }));
 };
-
-function entryFields(entry: ReadAuditEntry) {
-  const { at, team, actor, actorName, action, target, details } = entry;
-  return {
-    at: formatInstant(at),
-    team,
-    actor: { id: actor, name: actorName },
-    action,
-    target,
-    details,
-  };
-}
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -57,48 +36,42 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
   return at === undefined || name === undefined ? null : { at: Number(at), name };
 }
 
-const actor = z.object({
-  id: z.string().describe(
-    "Id of a credential; `operator`, or `settings` for changes at service start.",
-  ),
-  name: z.string().nullable().describe("The credential's name."),
-}).meta({ id: "AuditActor" });
+const actor = object<ReadAuditEntry>("AuditActor", {
+  id: text("actor", "Id of a credential; `operator`, or `settings` for changes at service start."),
+  name: text.orNull("actorName", "The credential's name."),
+});
 
-const entry = z.object({
-  at: instantField,
-  team: jobId,
-  actor,
-  action: z.enum(AUDIT_ACTIONS),
-  target: z.string().describe("Id of the changed resource."),
-  details: anyObject.describe("The changed values; never a secret."),
-}).meta({ id: "AuditEntry" });
+const entry = object<ReadAuditEntry>("AuditEntry", {
+  at: instant("at"),
+  team: wire(jobId)("team"),
+  actor: actor((entry) => entry),
+  action: oneOf("AuditAction", AUDIT_ACTIONS)("action"),
+  target: text("target", "Id of the changed resource."),
+  details: anyObject("details", "The changed values; never a secret."),
+});
+
+const auditPage = page("AuditPage", "entries", entry);
 
 /** Audit log endpoint. */
-export const AUDIT_ENDPOINTS = endpoints("Audit log", [
-  {
-    method: "GET",
-    path: "/v1/audit",
+export const AUDIT_ENDPOINTS = endpoints("Audit log", {
+  listAudit: {
+    route: "GET /v1/audit",
     access: teamKeyOrOperator("admin"),
     handler: listAudit,
-    id: "listAudit",
     summary: "Read the audit log",
     description:
       "Lists changes of credentials, the team and its rate card, repricing jobs and deletions, " +
       "newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
       "as the team exists.",
     query: {
-      from: sentInstantField.optional().describe("Start of the range, inclusive."),
-      to: sentInstantField.optional()
+      from: instantText.optional().describe("Start of the range, inclusive."),
+      to: instantText.optional()
         .describe("End of the range, exclusive; not before `from`."),
       limit: limitOf(ADMIN_PER_PAGE, "entries"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok(
-      "A page of entries.",
-      z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
-    ),
+    answers: ok("A page of entries.", auditPage),
     example: {
-      status: 200,
       answer: {
         entries: [{
           at: "2026-11-21T12:00:00.000Z",
@@ -113,4 +86,4 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", [
       needs: ["createKey"],
     },
   },
-]);
+});

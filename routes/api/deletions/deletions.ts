@@ -3,7 +3,6 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -14,15 +13,15 @@ import type {
   RunDeletion,
 } from "../../../domain/retention/deletion.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
-import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
 import { lastPartOf } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { count, idOf, instantField, jobId, jobState } from "../../openapi/fields.ts";
-import { RUN } from "../runs/describe_answers.ts";
+import { idOf, jobId } from "../../openapi/fields.ts";
+import { count, id, instant, jobState, object, text, wire } from "../../openapi/wire.ts";
+import { RUN } from "../runs/examples.ts";
 
 /** Milliseconds to wait for a customer's deletion: most finish in time. */
 const WAIT_MS = 5_000;
@@ -33,7 +32,7 @@ const deleteRun: Handler = async (c, deps) => {
   const deleted = await deleteNamedRun(deps, c);
   if (!deleted.ok) return fail(c, deleted.problem);
   const { kind, receipt } = deleted.value;
-  return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
+  return answer(c, 200, deletedRun.write(receipt), writeHeaders(kind, null));
 };
 
 /** Deletes the run that the path names. */
@@ -56,13 +55,13 @@ const deleteCustomer: Handler = async (c, { deletions }) => {
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   const job = await deletions.waitUntilDone(team, outcome.job, WAIT_MS);
   const status = job.state === "done" ? 200 : 202;
-  return answer(c, status, rawOf(jobFields(job)), writeHeaders(outcome.kind, null));
+  return answer(c, status, customerDeletion.write(job), writeHeaders(outcome.kind, null));
 };
 
 const getDeletion: Handler = async (c, { deletions }) => {
   const id = c.req.param("id") ?? "";
   const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
-  return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, rawOf(jobFields(job)));
+  return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, customerDeletion.write(job));
 };
 
 const NO_CUSTOMER: Problem = {
@@ -76,54 +75,34 @@ const NO_SUCH_DELETION = notFound(
   "No such deletion: use the id in the response to the DELETE that started it",
 );
 
-function receiptFields({ run, deletedAt, by, events }: RunDeletion) {
-  return {
-    id: run,
-    deleted_at: formatInstant(deletedAt),
-    deleted_by: by,
-    runs: 1,
-    events,
-    id_refused_until: formatInstant(deletedAt + TOMBSTONE_DAYS * DAY_MS),
-  };
-}
+const deletedRun = object<RunDeletion>("DeletedRun", {
+  id: id("run")("run"),
+  deleted_at: instant("deletedAt"),
+  // A receipt of a call always names its credential.
+  deleted_by: text(({ by }) => by as string, "Id of the credential that deleted the run."),
+  runs: count(() => 1),
+  events: count("events"),
+  id_refused_until: instant(
+    ({ deletedAt }) => deletedAt + TOMBSTONE_DAYS * DAY_MS,
+    "Until then, writes with this id return 409.",
+  ),
+});
 
-function jobFields(job: CustomerDeletion) {
-  return {
-    id: job.id,
-    customer_id: job.customer,
-    state: job.state,
-    runs: job.runs,
-    runs_failed: job.failed,
-    events: job.events,
-    spend_days: job.days,
-    created_at: formatInstant(job.createdAt),
-    created_by: job.createdBy,
-    finished_at: formatInstantOrNull(job.finishedAt),
-  };
-}
-
-const receipt = z.object({
-  id: idOf("run"),
-  deleted_at: instantField,
-  deleted_by: z.string().describe("Id of the credential that deleted the run."),
-  runs: count,
-  events: count,
-  id_refused_until: instantField.describe("Until then, writes with this id return 409."),
-}).meta({ id: "DeletedRun" });
-
-const job = z.object({
-  id: jobId,
-  customer_id: z.string(),
-  state: jobState
-    .describe("`waiting` until calls stored before the job are included in the spend."),
-  runs: count.describe("Deleted runs; 0 until the job is `done`."),
-  runs_failed: count.describe("Runs that could not be read; they are not deleted."),
-  events: count.describe("Deleted events; 0 until the job is `done`."),
-  spend_days: count.describe("Deleted days of spend that remained of expired runs."),
-  created_at: instantField,
-  created_by: z.string(),
-  finished_at: instantField.nullable(),
-}).meta({ id: "CustomerDeletion" });
+const customerDeletion = object<CustomerDeletion>("CustomerDeletion", {
+  id: wire(jobId)("id"),
+  customer_id: text("customer"),
+  state: jobState(
+    "state",
+    "`waiting` until calls stored before the job are included in the spend.",
+  ),
+  runs: count("runs", "Deleted runs; 0 until the job is `done`."),
+  runs_failed: count("failed", "Runs that could not be read; they are not deleted."),
+  events: count("events", "Deleted events; 0 until the job is `done`."),
+  spend_days: count("days", "Deleted days of spend that remained of expired runs."),
+  created_at: instant("createdAt"),
+  created_by: text("createdBy"),
+  finished_at: instant.orNull("finishedAt"),
+});
 
 const JOB = {
   id: "01KAK7ZJ5W8F0T2N4B6D8H1K3M",
@@ -139,13 +118,11 @@ const JOB = {
 };
 
 /** Deletion endpoints. */
-export const DELETION_ENDPOINTS = endpoints("Deletions", [
-  {
-    method: "DELETE",
-    path: "/v1/runs/:id",
+export const DELETION_ENDPOINTS = endpoints("Deletions", {
+  deleteRun: {
+    route: "DELETE /v1/runs/:id",
     access: teamKey("admin"),
     handler: deleteRun,
-    id: "deleteRun",
     summary: "Delete a run",
     description:
       "Deletes a run with all its data and its share of the spend. Its events still count towards " +
@@ -155,14 +132,13 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     answers: [{
       status: 200,
       description: "Deleted, now or previously.",
-      schema: receipt,
+      schema: deletedRun.schema,
       headers: ["Idempotent-Replayed"],
     }],
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "target",
     example: {
       path: { id: RUN },
-      status: 200,
       answer: {
         id: RUN,
         deleted_at: "2026-11-21T12:00:00.000Z",
@@ -174,12 +150,10 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
       needs: ["openRun"],
     },
   },
-  {
-    method: "DELETE",
-    path: "/v1/customers/:customer_id",
+  deleteCustomer: {
+    route: "DELETE /v1/customers/:customer_id",
     access: teamKey("admin"),
     handler: deleteCustomer,
-    id: "deleteCustomer",
     summary: "Delete a customer's runs",
     description:
       "Deletes all runs of a customer, and the spend that remains of its expired runs. " +
@@ -193,13 +167,13 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
       {
         status: 200,
         description: "Done.",
-        schema: job,
+        schema: customerDeletion.schema,
         headers: ["Idempotent-Replayed"],
       },
       {
         status: 202,
         description: "In progress: poll the deletion by its id.",
-        schema: job,
+        schema: customerDeletion.schema,
         headers: ["Idempotent-Replayed"],
       },
     ],
@@ -207,22 +181,19 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     idempotency: "target",
     example: {
       path: { customer_id: "acme" },
-      status: 200,
       answer: JOB,
       needs: ["openRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/deletions/:id",
+  getDeletion: {
+    route: "GET /v1/deletions/:id",
     access: teamKey("admin"),
     handler: getDeletion,
-    id: "getDeletion",
     summary: "Read a customer's deletion",
     description: "Returns the progress and the result of a deletion, for 30 days.",
     pathFields: { id: jobId.describe("The id in the response to the call that started it.") },
-    answers: ok("The current state of the job.", job),
+    answers: ok("The current state of the job.", customerDeletion),
     errors: ["not_found"],
-    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["deleteCustomer"] },
+    example: { path: { id: JOB.id }, answer: JOB, needs: ["deleteCustomer"] },
   },
-]);
+});

@@ -2,15 +2,20 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. Each page is read when the
  * client has received the previous one, so an export of any length keeps one page in memory.
  */
-import { type Handler, type HandlerDeps, OVERLOADED } from "../../http/admission.ts";
+import type { Handler, HandlerDeps } from "../../http/admission.ts";
+import { answerText, emptyStream, fail, OVERLOADED } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { answerStream, fail } from "../../http/answer.ts";
-import { EXPORT_COLUMNS, EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
+import {
+  EXPORT_COLUMNS,
+  EXPORT_FORMS,
+  exportEnd,
+  type ExportForm,
+  type ExportFormat,
+} from "./formats.ts";
 import { isStillLive } from "../../http/credential.ts";
-import { emptyStream } from "../../http/head.ts";
 import { paced } from "../../http/rate.ts";
 import { BrokenOff } from "../../http/paced_streams.ts";
 import { logFailure } from "../../http/dispatch.ts";
@@ -19,9 +24,9 @@ import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { endpoints } from "../../openapi/describe.ts";
-import { count } from "../../openapi/fields.ts";
-import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
-import { RUN } from "../runs/describe_answers.ts";
+import { RUN_FILTERS } from "../runs/endpoints_list.ts";
+import { exportedRun } from "../runs/run_json.ts";
+import { RUN } from "../runs/examples.ts";
 
 /** Runs read per page. */
 const RUNS_PER_PART = 100;
@@ -59,7 +64,7 @@ export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive
     const body = c.req.method === "HEAD" ? emptyStream() : startExport(deps, c, parts);
     if (body === null) return fail(c, OVERLOADED);
     const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
-    return answerStream(c, body, form.type, {
+    return answerText(c, 200, body, form.type, {
       "Content-Disposition": `attachment; filename="${name}"`,
       "Cache-Control": "no-store",
     });
@@ -111,16 +116,6 @@ async function* partsOf(
   yield encoder.encode(form.tail(runs));
 }
 
-const exportedRun = runRow.extend({
-  cost_usd: z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" })
-    .describe("Dollars as decimal text, exact to the picodollar."),
-}).meta({ id: "ExportedRun" });
-
-const exportEnd = z.object({
-  end: z.literal(true),
-  runs: count.describe("Number of lines before this one."),
-}).meta({ id: "ExportEnd" });
-
 const tableRow = z.object(
   Object.fromEntries(EXPORT_COLUMNS.map((column) => [column, z.string()])),
 ).meta({
@@ -137,13 +132,11 @@ const SHARED =
   "concurrently. ";
 
 /** Export endpoints. */
-export const EXPORT_ENDPOINTS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/runs.ndjson",
+export const EXPORT_ENDPOINTS = endpoints("Runs", {
+  exportRuns: {
+    route: "GET /v1/runs.ndjson",
     access: teamKey("read"),
     handler: exportRuns("ndjson"),
-    id: "exportRuns",
     summary: "Export runs as NDJSON",
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
@@ -152,23 +145,20 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
       description: "One JSON object per line.",
       schema: z.string(),
       type: "application/x-ndjson",
-      parts: { line: exportedRun, last_line: exportEnd },
+      parts: { line: exportedRun.schema, last_line: exportEnd.schema },
       headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      status: 200,
       answer: `{"id":"${RUN}","kind":"run","agent":"researcher",…`,
       needs: NEEDS,
     },
   },
-  {
-    method: "GET",
-    path: "/v1/runs.csv",
+  exportRunsAsCsv: {
+    route: "GET /v1/runs.csv",
     access: teamKey("read"),
     handler: exportRuns("csv"),
-    id: "exportRunsAsCsv",
     summary: "Export runs as CSV",
     description: SHARED +
       "CSV as in RFC 4180, with the column names on the first line. Client-supplied text that a " +
@@ -185,9 +175,8 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      status: 200,
       answer: `id,kind,agent,status,started_at,…`,
       needs: NEEDS,
     },
   },
-]);
+});

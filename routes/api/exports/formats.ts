@@ -1,10 +1,11 @@
 /** A run as one line of an export. */
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
+import { z } from "zod";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { formatInstantOrNull } from "../../../domain/core/time.ts";
-import { runRowJsonWith } from "../runs/run_list.ts";
+import { count, object, wire } from "../../openapi/wire.ts";
+import { exportedRun } from "../runs/run_json.ts";
 
 /** Formats of an export. */
 const EXPORT_FORMATS = ["ndjson", "csv"] as const;
@@ -61,14 +62,19 @@ const COLUMNS: readonly Column[] = [
 /** Column names in order. */
 export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
+/** Last line of NDJSON. */
+export const exportEnd = object<{ readonly runs: number }>("ExportEnd", {
+  end: wire(z.literal(true))(() => true as const),
+  runs: count("runs", "Number of lines before this one."),
+});
+
 /** Writers by format. */
 export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
   ndjson: {
     type: "application/x-ndjson",
     head: "",
-    // Amounts are text, because JSON parsers would round numbers.
-    line: (run) => `${runRowJsonWith(run, rawOf(dollarsText(run.cost.amount)))}\n`,
-    tail: (runs) => `${rawOf({ end: true, runs })}\n`,
+    line: (run) => `${exportedRun.write(run)}\n`,
+    tail: (runs) => `${exportEnd.write({ runs })}\n`,
   },
   csv: {
     type: "text/csv; charset=utf-8; header=present",

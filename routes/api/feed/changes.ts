@@ -1,15 +1,17 @@
 /** `GET /v1/changes`: every run at its latest change, in change order. */
+import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
-import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
-import { runRowJson } from "../runs/run_list.ts";
+import { cursor } from "../../openapi/fields.ts";
+import { boolean, id, instant, list, object, wire } from "../../openapi/wire.ts";
+import { runRow } from "../runs/run_json.ts";
 
 /** Parameters of a request for changes. */
 interface ChangesQuery {
@@ -29,7 +31,7 @@ export const listChanges: Handler = async (c, { changes, admission }) => {
     const page = await changes.page(team, after, limit);
     if (page === null) return fail(c, UNKNOWN_CURSOR);
     const hasChanges = page.changes.length > 0 || page.hasMore;
-    return hasChanges || mayBeEmpty ? answer(c, 200, pageJson(page)) : null;
+    return hasChanges || mayBeEmpty ? answer(c, 200, changePage.write(page)) : null;
   }
 
   return await answerPage(waitSeconds === 0) ??
@@ -62,32 +64,54 @@ export function parseChangeCursor(text: string): number | null {
 }
 
 function parseChangesQuery(text: string): Parsed<ChangesQuery> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const limit = parseInteger(parameters.value, "limit", CHANGES_PER_PAGE);
-  if (!limit.ok) return limit;
-  const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
-  const wait = parseInteger(parameters.value, "wait", bounds);
-  if (!wait.ok) return wait;
-  const cursor = parameters.value.get("after");
-  const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
-  if (after === null) return { ok: false, problem: UNKNOWN_CURSOR };
-  return { ok: true, value: { after, limit: limit.value, waitSeconds: wait.value } };
+  return readQuery(text, (query) => {
+    const limit = query.integer("limit", CHANGES_PER_PAGE);
+    const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
+    const waitSeconds = query.integer("wait", bounds);
+    const cursor = query.text("after");
+    const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
+    return { after: after ?? refuseQuery(UNKNOWN_CURSOR), limit, waitSeconds };
+  });
 }
 
-function pageJson({ changes, next, hasMore }: ChangePage): RawJson {
-  return writeObject([
-    ["changes", `[${changes.map(changeJson).join(",")}]`],
-    ["next_cursor", rawOf(changeCursor(next))],
-    ["has_more", rawOf(hasMore)],
-  ]);
-}
+const at = wire<number>(cursor, (number) => rawOf(changeCursor(number)));
 
-function changeJson(change: RunChange): RawJson {
-  const cursor = rawOf(changeCursor(change.number));
-  if (change.kind === "changed") {
-    return writeObject([["cursor", cursor], ["run", runRowJson(change.row)]]);
-  }
-  const deleted = { id: change.run, deleted_at: formatInstant(change.deletedAt) };
-  return writeObject([["cursor", cursor], ["deleted", rawOf(deleted)]]);
-}
+const AT = "Position of the change in the feed.";
+
+/** A kind of change. */
+type Kind<Name extends RunChange["kind"]> = Extract<RunChange, { readonly kind: Name }>;
+
+const changed = object<Kind<"changed">>("ChangedRun", {
+  cursor: at("number", AT),
+  run: runRow("row"),
+});
+
+const deleted = object<Kind<"deleted">>("GoneRun", {
+  cursor: at("number", AT),
+  deleted: object<Kind<"deleted">>("RunDeletion", {
+    id: id("run")("run"),
+    deleted_at: instant("deletedAt"),
+  })((change) => change),
+});
+
+const change = wire<RunChange>(
+  z.union([changed.schema, deleted.schema])
+    .meta({ id: "Change", description: "The current state of a run, or its deletion." }),
+  (change) => change.kind === "changed" ? changed.write(change) : deleted.write(change),
+);
+
+/** Response of `GET /v1/changes`. */
+export const changePage = object<ChangePage>("ChangePage", {
+  changes: list(change)("changes", "In change order."),
+  next_cursor: at("next", "Value of `after` for the next page."),
+  has_more: boolean("hasMore", "True if there were more changes at the time of reading."),
+});
+
+/** Changes that a live stream leaves out. */
+export const skippedChanges = object<{ readonly after: number; readonly upTo: number }>(
+  "SkippedChanges",
+  {
+    after: at("after", "The omitted changes follow this position in the feed."),
+    up_to: at("upTo", "Position of the last omitted change."),
+  },
+);

@@ -1,5 +1,5 @@
 /** Endpoints that follow runs as they change. */
-import { listChanges } from "./changes.ts";
+import { changePage, listChanges, skippedChanges } from "./changes.ts";
 import { followLive } from "./live.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
@@ -12,42 +12,21 @@ import {
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
-import { ROW } from "../runs/describe_answers.ts";
-import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
-
-const at = cursor.describe("Position of the change in the feed.");
-
-const deleted = z.object({ id: idOf("run"), deleted_at: instantField }).meta({ id: "RunDeletion" });
-
-const change = z.union([
-  z.object({ cursor: at, run: runRow }).meta({ id: "ChangedRun" }),
-  z.object({ cursor: at, deleted }).meta({ id: "GoneRun" }),
-]).meta({ id: "Change", description: "The current state of a run, or its deletion." });
-
-const skipped = z.object({
-  after: cursor.describe("The omitted changes follow this position in the feed."),
-  up_to: cursor.describe("Position of the last omitted change."),
-}).meta({ id: "SkippedChanges" });
-
-const page = z.object({
-  changes: z.array(change).describe("In change order."),
-  next_cursor: cursor.describe("Value of `after` for the next page."),
-  has_more: z.boolean().describe("True if there were more changes at the time of reading."),
-}).meta({ id: "ChangePage" });
+import { cursor, limitOf } from "../../openapi/fields.ts";
+import { ROW } from "../runs/examples.ts";
+import { RUN_FILTERS } from "../runs/endpoints_list.ts";
+import { runRow } from "../runs/run_json.ts";
 
 const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
 /** Feed endpoints. */
-export const FEED_ENDPOINTS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/changes",
+export const FEED_ENDPOINTS = endpoints("Runs", {
+  listChanges: {
+    route: "GET /v1/changes",
     access: teamKey("read"),
     handler: listChanges,
-    id: "listChanges",
     summary: "Follow changes",
     description:
       "Returns every run once, at its latest change, in change order. A client that continues with " +
@@ -60,11 +39,10 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
         .describe("Seconds to wait for a change if there is none yet."),
     },
-    answers: ok("A page of the feed.", page),
+    answers: ok("A page of the feed.", changePage),
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { limit: "10" },
-      status: 200,
       answer: {
         changes: [{
           cursor: "YzM",
@@ -76,12 +54,10 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/live",
+  followLive: {
+    route: "GET /v1/live",
     access: teamKey("read"),
     handler: followLive,
-    id: "followLive",
     summary: "Stream changes live",
     description: `Server-sent events: ${EVENTS}. Each has the run as in lists in \`data\` and a ` +
       "cursor of the feed in `id`. If one change causes several events, only the last has the " +
@@ -111,16 +87,15 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
       schema: z.string(),
       type: "text/event-stream",
       parts: {
-        ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow])),
-        "changes.skipped": skipped,
+        ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow.schema])),
+        "changes.skipped": skippedChanges.schema,
       },
     }],
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { status: "failed" },
-      status: 200,
       answer: "retry: 2000\nid: YzA\n\n",
       endless: true,
     },
   },
-]);
+});

@@ -4,14 +4,13 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage } from "../../../domain/feed/changes.ts";
-import { type LiveFilters, parseLiveFilters } from "../../../domain/feed/live.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { type LiveFilters, readLiveFilters } from "../../../domain/feed/live.ts";
+import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../../../domain/core/limits.ts";
-import { answerText, fail } from "../../http/answer.ts";
+import { answerText, emptyStream, fail } from "../../http/answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
 import { paced } from "../../http/rate.ts";
 import { isStillLive } from "../../http/credential.ts";
-import { emptyStream } from "../../http/head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "../../http/query.ts";
 
@@ -80,13 +79,13 @@ async function begin(
 }
 
 function parseLiveQuery(c: RequestContext): Parsed<LiveQuery> {
-  const parameters = parseQuery(queryOf(c));
-  if (!parameters.ok) return parameters;
-  const filters = parseLiveFilters(parameters.value);
-  if (!filters.ok) return filters;
-  // A client that reconnects sends the header with its original URL, so the header is newer.
-  const cursor = c.req.raw.headers.get("last-event-id") || parameters.value.get("after");
-  const after = cursor === undefined ? null : parseChangeCursor(cursor);
-  if (cursor !== undefined && after === null) return { ok: false, problem: UNKNOWN_CURSOR };
-  return { ok: true, value: { filters: filters.value, after } };
+  return readQuery(queryOf(c), (query) => {
+    const filters = readLiveFilters(query);
+    // A client that reconnects sends the header with its original URL, so the header is newer.
+    const cursor = c.req.raw.headers.get("last-event-id") || query.text("after");
+    const after = cursor === undefined ? null : parseChangeCursor(cursor);
+    return cursor !== undefined && after === null
+      ? refuseQuery(UNKNOWN_CURSOR)
+      : { filters, after };
+  });
 }

@@ -7,11 +7,10 @@ import {
   type LiveBatch,
   type LiveFilters,
 } from "../../../domain/feed/live.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { LIVE_BUFFER_BYTES_MAX, LIVE_KEEP_ALIVE_MS } from "../../../domain/core/limits.ts";
-import { changeCursor } from "./changes.ts";
+import { changeCursor, skippedChanges } from "./changes.ts";
 import type { BytesInFlight, Flight } from "../../http/bytes_in_flight.ts";
-import { runRowJson } from "../runs/run_list.ts";
+import { runRow } from "../runs/run_json.ts";
 
 /** Milliseconds between two checks of the credential: a stream ends when its credential is revoked. */
 const CHECK_MS = 1_000;
@@ -253,7 +252,7 @@ function batchText(batch: LiveBatch, sentUpTo: number, filters: LiveFilters): st
 
 /** Writes the event for skipped changes, which the client reads from the feed. */
 function skippedText(after: number, upTo: number): string {
-  const data = rawOf({ after: changeCursor(after), up_to: changeCursor(upTo) });
+  const data = skippedChanges.write({ after, upTo });
   return `event: changes.skipped\nid: ${changeCursor(upTo)}\ndata: ${data}\n\n`;
 }
 
@@ -261,7 +260,7 @@ function changeText(change: RunChange, sentUpTo: number, filters: LiveFilters): 
   if (change.kind === "deleted" || change.number <= sentUpTo) return "";
   const events = eventsOf(change, sentUpTo);
   if (events.length === 0 || !isFollowed(change.row, filters)) return "";
-  const data = `data: ${runRowJson(change.row)}\n\n`;
+  const data = `data: ${runRow.write(change.row)}\n\n`;
   // Only the last event has the position: a client that is cut off before it gets all of them again.
   return events.map((event, i) => {
     const position = i === events.length - 1 ? `id: ${changeCursor(change.number)}\n` : "";

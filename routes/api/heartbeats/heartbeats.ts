@@ -1,16 +1,21 @@
 /** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
-import { Losses } from "../../../domain/core/losses.ts";
-import type { Handler } from "../../http/admission.ts";
-import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
-import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
-import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
-import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
-import type { ExactNumber } from "../../../domain/core/exact_number.ts";
-import { dollars } from "../../../domain/pricing/money.ts";
-import { type HeartbeatBody, parseHeartbeat } from "../../../domain/ingest/heartbeat.ts";
+import { z } from "zod";
 import type { Environment } from "../../../domain/core/environment.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import { instantText } from "../../../domain/core/fields.ts";
+import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
+import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { Losses } from "../../../domain/core/losses.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import {
+  type HeartbeatBody,
+  heartbeatBody,
+  heartbeatStatus,
+  parseHeartbeat,
+} from "../../../domain/ingest/heartbeat.ts";
+import { readPing } from "../../../domain/ingest/ping.ts";
+import type { Picodollars } from "../../../domain/pricing/money.ts";
+import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import {
   durationOf,
   heartbeatStatusOf,
@@ -20,15 +25,19 @@ import {
   type RunParts,
   statusOf,
 } from "../../../domain/runs/run.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
+import { prefersJson } from "../../http/compress.ts";
+import { KEY_OR_TOKEN } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
-import { conflictProblem } from "../runs/runs.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
-import { readPing } from "../../../domain/ingest/ping.ts";
-import { prefersJson } from "../../http/accept.ts";
+import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import { endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
+import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts";
+import { dollars, id, instant, integer, object, text, wire } from "../../openapi/wire.ts";
+import { conflictProblem } from "../runs/runs.ts";
 
-export const sendHeartbeat: Handler = async (c, deps) => {
+const sendHeartbeat: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const body = c.get("body");
   const refused = agentRefusalOf(principal, body.value.agent);
@@ -37,7 +46,7 @@ export const sendHeartbeat: Handler = async (c, deps) => {
   if (!parsed.ok) return fail(c, parsed.problem);
   const outcome = await writeHeartbeat(deps, c, parsed.value.request);
   if (!outcome.ok) return fail(c, outcome.problem);
-  const json = heartbeatJson(outcome.value);
+  const json = heartbeat.write(outcome.value);
   return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
 };
 
@@ -45,11 +54,12 @@ export const sendHeartbeat: Handler = async (c, deps) => {
 interface HeartbeatResult {
   readonly kind: "stored" | "replayed";
   readonly id: RunId;
+  readonly opening: Opening;
   readonly parts: RunParts;
 }
 
 /** Stores a heartbeat under its id, or a minted one (decision 33). */
-export async function writeHeartbeat(
+async function writeHeartbeat(
   { runs, region, environment }: AppDeps,
   c: RequestContext,
   body: HeartbeatBody,
@@ -64,8 +74,11 @@ export async function writeHeartbeat(
     case "conflict":
       return { ok: false, problem: conflictProblem(id, outcome) };
     case "stored":
-    case "replayed":
-      return { ok: true, value: { ...outcome, id } };
+    case "replayed": {
+      const { kind, parts } = outcome;
+      if (parts.opening === null) throw new TypeError("A stored heartbeat has no opening");
+      return { ok: true, value: { kind, id, opening: parts.opening, parts } };
+    }
     default:
       return outcome satisfies never;
   }
@@ -75,38 +88,7 @@ function mintRunId(region: Region, environment: Environment, nowMs: number): Run
   return `run_${region}_${uuid7Hex(nowMs, environment.random(10))}` as RunId;
 }
 
-/** Returns when a heartbeat's close arrived, else its opening: retries get the same response. */
-export function heartbeatReceivedAt({ opening, closing }: RunParts): number {
-  return closing?.receivedAt ?? opening?.receivedAt ?? 0;
-}
-
-/** Returns the opening, which every stored heartbeat has. */
-export function openingOf({ opening }: RunParts): Opening {
-  if (opening === null) throw new TypeError("A stored heartbeat has no opening");
-  return opening;
-}
-
-/** Returns the cost of a heartbeat in dollars; 0 while the run is open (decision 29). */
-export function heartbeatCost(parts: RunParts): ExactNumber | number {
-  return dollars(parts.closing === null ? 0n : reportedCost(parts));
-}
-
-function heartbeatJson({ id, parts }: HeartbeatResult): RawJson {
-  const opening = openingOf(parts);
-  const { closing } = parts;
-  return rawOf({
-    id,
-    agent: opening.agent,
-    status: heartbeatStatusOf(statusOf(parts)),
-    started_at: formatInstant(opening.startedAt),
-    finished_at: closing === null ? null : formatInstant(closing.finishedAt),
-    received_at: formatInstant(heartbeatReceivedAt(parts)),
-    cost_usd: heartbeatCost(parts),
-    duration_ms: durationOf(opening, closing),
-  });
-}
-
-export const ping: Handler = async (c, deps) => {
+const ping: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const { grant } = principal;
   const query = parseQuery(queryOf(c));
@@ -123,7 +105,7 @@ export const ping: Handler = async (c, deps) => {
   const outcome = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
   if (!outcome.ok) return fail(c, outcome.problem);
 
-  const { id, kind, parts } = outcome.value;
+  const { id, kind } = outcome.value;
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
@@ -132,18 +114,151 @@ export const ping: Handler = async (c, deps) => {
   if (!prefersJson(c.req.raw.headers.get("accept"))) {
     return answerText(c, 200, "OK\n", undefined, headers);
   }
-  const json = {
-    id,
-    agent: openingOf(parts).agent,
-    status: heartbeatStatusOf(statusOf(parts)),
-    received_at: formatInstant(heartbeatReceivedAt(parts)),
-    // Left out unless the ping reported a cost or a model, to keep plain responses short.
-    cost_usd: reportsCost(parts) ? heartbeatCost(parts) : undefined,
-  };
-  return answer(c, 200, rawOf(json), headers);
+  return answer(c, 200, pinged.write(outcome.value), headers);
 };
+
+/** Returns when a heartbeat's close arrived, else its opening: retries get the same response. */
+function receivedAtOf({ opening, parts }: HeartbeatResult): number {
+  return parts.closing?.receivedAt ?? opening.receivedAt;
+}
+
+/** Returns the cost of a heartbeat; 0 while the run is open (decision 29). */
+function costOf({ parts }: HeartbeatResult): Picodollars {
+  return parts.closing === null ? 0n : reportedCost(parts);
+}
 
 function reportsCost(parts: RunParts): boolean {
   const { cost, model } = reportedBy(parts);
   return cost !== undefined || model !== undefined;
 }
+
+const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
+
+const status = wire<string>(heartbeatStatus);
+
+const heartbeat = object<HeartbeatResult>("Heartbeat", {
+  id: id("run")("id"),
+  agent: text(({ opening }) => opening.agent),
+  status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
+  started_at: instant(({ opening }) => opening.startedAt),
+  finished_at: instant.orNull(({ parts }) => parts.closing?.finishedAt, "Null after a `start`."),
+  received_at: instant(receivedAtOf),
+  cost_usd: dollars(costOf, "The reported cost, else the price of the tokens, else 0."),
+  duration_ms: integer.orNull(
+    ({ opening, parts }) => durationOf(opening, parts.closing),
+    "Null after a `start`.",
+  ),
+});
+
+const pinged = object<HeartbeatResult>("Ping", {
+  id: id("run")("id"),
+  agent: text(({ opening }) => opening.agent),
+  status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
+  received_at: instant(receivedAtOf),
+  // Left out unless the ping reported a cost or a model, to keep plain responses short.
+  cost_usd: dollars.optional(
+    (result) => reportsCost(result.parts) ? costOf(result) : undefined,
+    "Only if the ping has `cost_usd` or `model`.",
+  ),
+});
+
+const label = z.string().max(LABEL_CHARS_MAX).optional();
+const tokens = sentCountField.optional();
+
+/** Maximum exit code of a ping: ten digits. */
+const EXIT_CODE_MAX = 9_999_999_999;
+
+/** Fields of a heartbeat as query parameters; an empty one counts as absent. */
+const pingQuery = {
+  agent: slug().optional()
+    .describe("The agent's slug; required unless a ping token supplies it."),
+  status: heartbeatStatus.optional().describe("`ok` by default."),
+  exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
+    .describe(
+      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`.",
+    ),
+  id: idOf("run").optional().describe("A new id when absent; required for safe retries."),
+  started_at: instantText.optional().describe("Time of arrival by default."),
+  finished_at: instantText.optional().describe("Time of arrival by default."),
+  duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
+  cost_usd: z.number().min(0).max(COST_USD_MAX).optional()
+    .describe("Takes precedence over the price of the tokens, even if 0."),
+  model: label.describe("Model that the tokens are priced by."),
+  provider: label.describe("Provider of `model`."),
+  input_tokens: tokens,
+  output_tokens: tokens,
+  cached_input_tokens: tokens,
+  metadata: z.string().optional()
+    .describe(
+      `A note, truncated to ${NOTE_CHARS_MAX} characters; kept if the plan keeps metadata.`,
+    ),
+};
+
+/** Endpoints that record a complete run in one call, as JSON or from a shell. */
+export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
+  sendHeartbeat: {
+    route: "POST /v1/heartbeats",
+    access: KEY_OR_TOKEN,
+    handler: sendHeartbeat,
+    summary: "Record a complete run",
+    description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
+      "`id` closes it. The first close wins, and nothing reopens a run. Returns 409 when the `id` " +
+      "is stored with another `agent` or, if one was sent, another `started_at`. Counts as one " +
+      "event.",
+    headers: traceparent,
+    body: heartbeatBody.meta({ id: "HeartbeatRequest" }),
+    answers: written(heartbeat, LOSS_HEADERS),
+    errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
+    links: ["getRun", "getRunCost", "finishRun", "addScore"],
+    idempotency: "id",
+    example: {
+      body: {
+        agent: "nightly",
+        duration_ms: 5400,
+        provider: "openai",
+        model: "gpt-4o",
+        input_tokens: 1200,
+        output_tokens: 340,
+      },
+      answer: {
+        id: RUN,
+        agent: "nightly",
+        status: "ok",
+        started_at: "2026-11-21T12:00:00.000Z",
+        finished_at: "2026-11-21T12:00:00.000Z",
+        received_at: "2026-11-21T12:00:00.000Z",
+        cost_usd: 0.0064,
+        duration_ms: 5400,
+      },
+    },
+  },
+  ping: {
+    route: "GET /v1/ping",
+    access: KEY_OR_TOKEN,
+    handler: ping,
+    summary: "Record a complete run from a shell",
+    description: "Sends a heartbeat as query parameters. The response is JSON if `Accept` lists " +
+      "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
+      "that begins with the code. Counts as one event.",
+    hasHead: true,
+    query: pingQuery,
+    headers: {
+      Accept: z.string().optional().describe(
+        "`application/json` for a JSON response; weights such as `;q=0.5` are supported.",
+      ),
+      ...traceparent,
+    },
+    answers: [{
+      status: 200,
+      description: "Stored, now or previously.",
+      schema: z.string(),
+      type: "text/plain",
+      also: { "application/json": pinged.schema },
+      headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...LOSS_HEADERS],
+    }],
+    errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
+    errorsAsText: true,
+    idempotency: "id",
+    example: { query: { agent: "nightly", exit_code: "0" }, answer: "OK\n" },
+  },
+});

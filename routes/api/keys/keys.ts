@@ -9,18 +9,28 @@ import {
 } from "../../../domain/teams/credentials.ts";
 import { notFound } from "../../../domain/core/errors.ts";
 import { judgeId } from "../../../domain/core/ids.ts";
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { keyBody, parseKey } from "../../../domain/teams/new_key.ts";
 import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { parseRotation, rotateBody } from "../../../domain/teams/rotation.ts";
-import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, idOf, instantField, limitOf, nextCursor, slug } from "../../openapi/fields.ts";
+import { created, endpoints, ok } from "../../openapi/describe.ts";
+import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
+import {
+  type Fields,
+  id,
+  instant,
+  list,
+  object,
+  oneOf,
+  page,
+  text,
+  wire,
+} from "../../openapi/wire.ts";
 
 const createKey: Handler = (c, deps) => answerNewKey(deps, c, c.get("principal").team);
 
@@ -33,8 +43,8 @@ export async function answerNewKey(
   const spec = parseKey(c.get("body"));
   if (!spec.ok) return fail(c, spec.problem);
   const { credentialId } = c.get("principal");
-  const credential = await credentials.create(team, spec.value, credentialId);
-  return answerSecret(c, rawOf(newKeyFields(credential)));
+  const { record, secret } = await credentials.create(team, spec.value, credentialId);
+  return answerSecret(c, newKey.write({ ...record, secret }));
 }
 
 /** Answers with a secret, which no proxy may cache. */
@@ -46,14 +56,8 @@ const listKeys: Handler = async (c, { credentials }) => {
   const query = parseKeysQuery(queryOf(c), keyIdOf);
   if (!query.ok) return fail(c, query.problem);
   const { records, next } = await credentials.list(c.get("principal").team, query.value);
-  const json = rawOf({
-    keys: records.map(({ lastUsedAt, ...record }) => ({
-      ...keyFields(record),
-      last_used_at: formatInstantOrNull(lastUsedAt),
-    })),
-    cursor: next === null ? null : encodeCursor(next),
-  });
-  return answer(c, 200, json);
+  const cursor = next === null ? null : encodeCursor(next);
+  return answer(c, 200, keyPage.write({ items: records, cursor }));
 };
 
 const rotateKey: Handler = async (c, { credentials }) => {
@@ -66,14 +70,15 @@ const rotateKey: Handler = async (c, { credentials }) => {
     : null;
   if (rotated === null) return fail(c, NO_SUCH_KEY);
   if (!rotated.ok) return fail(c, rotated.problem);
-  return answerSecret(c, rawOf(newKeyFields(rotated.value)));
+  const { record, secret } = rotated.value;
+  return answerSecret(c, newKey.write({ ...record, secret }));
 };
 
 const revokeKey: Handler = async (c, { credentials }) => {
   const { team, credentialId } = c.get("principal");
   const id = c.req.param("id") ?? "";
   const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
-  return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, rawOf(keyFields(record)));
+  return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, key.write(record));
 };
 
 /** Returns whether a text is a key's id. Any other text may exceed the store's key length. */
@@ -90,40 +95,15 @@ export function keyIdOf(cursor: string): string | null {
 /** Identical for an unknown key and another team's. */
 export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
 
-/** Wire fields of a new credential, with its secret. */
-export function newKeyFields(
-  { record, secret }: { readonly record: CredentialRecord; readonly secret: string },
-) {
-  return { ...keyFields(record), secret };
-}
-
-/** Wire fields of a credential, without its secret. */
-function keyFields(record: CredentialRecord) {
-  const { id, name, grant, createdAt, revokedAt, endsAt, replacedBy, replaces } = record;
-  return {
-    id,
-    kind: grant.kind,
-    name,
-    ...(grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent }),
-    created_at: formatInstant(createdAt),
-    revoked_at: formatInstantOrNull(revokedAt),
-    ends_at: formatInstantOrNull(endsAt),
-    replaced_by: replacedBy ?? null,
-    replaces: replaces ?? null,
-  };
-}
-
-const CREDENTIAL_KINDS = ["api_key", "ping_token"] as const;
+const [keyRequest, tokenRequest] = keyBody.options;
 
 const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
 
-const { options } = keyBody as unknown as z.ZodDiscriminatedUnion<[z.ZodObject, z.ZodObject]>;
-
 /** Schema of the body of a new credential; each kind has its own name. */
 export const newCredentialBody = z.discriminatedUnion("kind", [
-  options[0].meta({ id: BODIES.api_key }),
-  options[1].meta({ id: BODIES.ping_token }),
-] as never).meta({
+  keyRequest.meta({ id: BODIES.api_key }),
+  tokenRequest.meta({ id: BODIES.ping_token }),
+]).meta({
   id: "CredentialRequest",
   discriminator: {
     propertyName: "kind",
@@ -133,33 +113,46 @@ export const newCredentialBody = z.discriminatedUnion("kind", [
   },
 });
 
-const credential = {
-  id: idOf("key"),
-  kind: z.enum(CREDENTIAL_KINDS),
-  name: z.string(),
-  scopes: z.array(z.enum(SCOPES)).optional().describe("Team keys only."),
-  agent: z.string().optional().describe("Ping tokens only."),
-  created_at: instantField,
-  revoked_at: instantField.nullable().describe("Null unless revoked."),
-  ends_at: instantField.nullable().describe("When a rotated credential stops working; else null."),
-  replaced_by: idOf("key").nullable(),
-  replaces: idOf("key").nullable(),
+const FIELDS: Fields<CredentialRecord> = {
+  id: id("key")("id"),
+  kind: oneOf("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
+  name: text("name"),
+  scopes: list(oneOf("Scope", SCOPES)).optional(
+    ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
+    "Team keys only.",
+  ),
+  agent: text.optional(
+    ({ grant }) => grant.kind === "ping_token" ? grant.agent : undefined,
+    "Ping tokens only.",
+  ),
+  created_at: instant("createdAt"),
+  revoked_at: instant.orNull("revokedAt", "Null unless revoked."),
+  ends_at: instant.orNull("endsAt", "When a rotated credential stops working; else null."),
+  replaced_by: id("key").orNull("replacedBy"),
+  replaces: id("key").orNull("replaces"),
 };
 
-const key = z.object(credential).meta({ id: "Credential" });
+const key = object("Credential", FIELDS);
 
-const listedKey = z.object({
-  ...credential,
-  last_used_at: instantField.nullable()
-    .describe("Exact in the process that served the request, up to an hour old in others."),
-}).meta({ id: "ListedCredential" });
+const keyPage = page(
+  "CredentialPage",
+  "keys",
+  object<CredentialRecord & { readonly lastUsedAt: number | null }>("ListedCredential", {
+    ...FIELDS,
+    last_used_at: instant.orNull(
+      "lastUsedAt",
+      "Exact in the process that served the request, up to an hour old in others.",
+    ),
+  }),
+);
 
-/** Schema of a created credential. */
-export const newKey = z.object({
-  ...credential,
-  secret: z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" })
-    .describe("Returned only once."),
-}).meta({ id: "NewCredential" });
+const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
+
+/** A new credential with its secret. */
+export const newKey = object<CredentialRecord & { readonly secret: string }>("NewCredential", {
+  ...FIELDS,
+  secret: wire(secret)("secret", "Returned only once."),
+});
 
 const KEY = {
   id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
@@ -181,13 +174,11 @@ const SUCCESSOR = {
 };
 
 /** Credential endpoints. */
-export const KEY_ENDPOINTS = endpoints("Credentials", [
-  {
-    method: "POST",
-    path: "/v1/keys",
+export const KEY_ENDPOINTS = endpoints("Credentials", {
+  createKey: {
+    route: "POST /v1/keys",
     access: teamKey("admin"),
     handler: createKey,
-    id: "createKey",
     summary: "Create a credential",
     description:
       "Creates a team key with scopes (only `ingest` by default), or a ping token for one " +
@@ -199,16 +190,13 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     idempotency: "none",
     example: {
       body: { kind: "ping_token", name: "backup host", agent: "nightly" },
-      status: 201,
       answer: { ...KEY, secret: "ping_eu_6b1f0c9d2e8a47f3b5d09c7e1a2f4d68" },
     },
   },
-  {
-    method: "GET",
-    path: "/v1/keys",
+  listKeys: {
+    route: "GET /v1/keys",
     access: teamKey("admin"),
     handler: listKeys,
-    id: "listKeys",
     summary: "List credentials",
     description:
       "Oldest first, including revoked and replaced credentials, without secrets. With " +
@@ -218,25 +206,18 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
       limit: limitOf(ADMIN_PER_PAGE, "credentials"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok(
-      "A page of credentials.",
-      z.object({ keys: z.array(listedKey), cursor: nextCursor })
-        .meta({ id: "CredentialPage" }),
-    ),
+    answers: ok("A page of credentials.", keyPage),
     example: {
       query: { agent: "nightly" },
-      status: 200,
       answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },
       needs: ["createKey"],
     },
   },
-  {
-    method: "POST",
-    path: "/v1/keys/:id/rotate",
+  rotateKey: {
+    route: "POST /v1/keys/:id/rotate",
     access: teamKey("admin"),
     mayLackBody: true,
     handler: rotateKey,
-    id: "rotateKey",
     summary: "Rotate a credential",
     description:
       "Creates a credential with the same name and scopes or agent. It works immediately, and the " +
@@ -244,28 +225,21 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
       "`credential_ended`, which names the successor; if the response was lost, rotate the " +
       "successor. A credential that rotates itself needs an overlap.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
-    body: bodyDescription(rotateBody, "RotateRequest", {
-      overlap_hours:
-        "Hours for which the old secret keeps working; 24 when absent. At least 1 when a " +
-        "credential rotates itself.",
-    }),
+    body: rotateBody.meta({ id: "RotateRequest" }),
     answers: created("The new credential.", newKey),
     errors: ["not_found", "credential_ended"],
     idempotency: "target",
     example: {
       path: { id: KEY.id },
       body: { overlap_hours: 48 },
-      status: 201,
       answer: SUCCESSOR,
       needs: ["createKey"],
     },
   },
-  {
-    method: "DELETE",
-    path: "/v1/keys/:id",
+  revokeKey: {
+    route: "DELETE /v1/keys/:id",
     access: teamKey("admin"),
     handler: revokeKey,
-    id: "revokeKey",
     summary: "Revoke a credential",
     description: "The credential stops working immediately in this process and within 10 seconds " +
       "in others. A repeat changes nothing.",
@@ -275,9 +249,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     idempotency: "target",
     example: {
       path: { id: KEY.id },
-      status: 200,
       answer: { ...KEY, revoked_at: "2026-11-21T12:00:00.000Z" },
       needs: ["createKey"],
     },
   },
-]);
+});

@@ -1,100 +1,19 @@
 /** Endpoints of `/v1/rate-card`. */
-import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
+import { card, deleteRate, listRates, match, matchRate, ownRow, putRate } from "./rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
+import { instantText } from "../../../domain/core/fields.ts";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
-import { bodyDescription, endpoints, ok, tagged, written } from "../../openapi/describe.ts";
-import {
-  count,
-  cursorOf,
-  dollarsField,
-  ifNoneMatch,
-  instantField,
-  limitOf,
-  matchStep,
-  nextCursor,
-  sentInstantField,
-} from "../../openapi/fields.ts";
-import { NOTES } from "../../openapi/json_schema.ts";
+import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
+import { cursorOf, ifNoneMatch, limitOf, rateSource } from "../../openapi/fields.ts";
 
-const rates = {
-  input_usd_per_million: dollarsField,
-  output_usd_per_million: dollarsField,
-  cached_input_usd_per_million: dollarsField.nullable().describe("Null: the input rate applies."),
-  cache_write_usd_per_million: dollarsField.nullable().describe("Null: the input rate applies."),
-};
+const tier = tierBody.meta({ id: "RateTierRequest" });
 
-const rowFields = {
-  id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
-  source: z.enum(["own", "default"]),
-  provider: z.string().nullable().describe("Null: matches any provider."),
-  model: z.string(),
-  effective_from: instantField.nullable().describe("Null: always in effect."),
-  ...rates,
-  tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
-    .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
-  batch_percent: z.number().meta({ type: "integer", minimum: 0, maximum: 100 }).nullable()
-    .describe("Percentage of all these rates for batch calls; null: no batch rate."),
-};
-
-const row = z.object(rowFields).meta({ id: "RateRow" });
-
-const ownRow = z.object({
-  ...rowFields,
-  created_at: instantField,
-  created_by: z.string().describe("Id of the credential that wrote the row."),
-  note: z.string().nullable(),
-}).meta({ id: "OwnRateRow" });
-
-const card = z.object({
-  own: z.array(ownRow).describe("All of the team's own rows that match."),
-  default: z.array(row).describe("One page of default rows, ordered by id."),
-  cursor: nextCursor,
-  default_source: z.object({ name: z.string(), version: z.string() }).meta({
-    id: "RateCardSource",
-  }),
-}).meta({ id: "RateCard" });
-
-const match = z.object({
-  provider: z.string().nullable(),
-  model: z.string(),
-  at: instantField,
-  matched_by: matchStep.nullable().describe(
-    "Lookup step that matched; null for a model without a price.",
-  ),
-  row: row.nullable(),
-}).meta({ id: "RateMatch" });
-
-const RATE_NOTES = {
-  input_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
-  output_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
-  cached_input_usd_per_million:
-    "Dollars per million tokens, at most 6 decimals; the input rate when absent.",
-  cache_write_usd_per_million:
-    "Dollars per million tokens, at most 6 decimals; the input rate when absent.",
-};
-
-const tier = bodyDescription(tierBody, "RateTierRequest", {
-  above_input_tokens:
-    "Calls with more input tokens are priced at these rates; must increase from tier to tier.",
-  ...RATE_NOTES,
-});
-
-const putBody = (rateBody as unknown as z.ZodObject)
-  .extend({ tiers: z.array(tier).max(RATE_TIERS_MAX).nullish() })
-  .meta({
-    id: "RateRequest",
-    [NOTES]: {
-      provider: "Matches any provider when absent.",
-      model: "The name that calls use, case-insensitive.",
-      effective_from: "Always in effect when absent.",
-      ...RATE_NOTES,
-      batch_percent: "Percentage of all rates for batch calls; no batch rate when absent.",
-      note: "A reason or reference for the price.",
-      tiers: "Rates of calls with more input tokens.",
-    },
-  });
+const putBody = rateBody.extend({
+  tiers: z.array(tier).max(RATE_TIERS_MAX).nullish()
+    .describe("Rates of calls with more input tokens."),
+}).meta({ id: "RateRequest" });
 
 const ROW = {
   id: "default/anthropic/claude-haiku-4-5",
@@ -125,19 +44,17 @@ const OWN_ROW = {
 };
 
 /** Rate card endpoints. */
-export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
-  {
-    method: "GET",
-    path: "/v1/rate-card",
+export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
+  listRates: {
+    route: "GET /v1/rate-card",
     access: teamKey("admin"),
     handler: listRates,
-    id: "listRates",
     summary: "List prices",
     description: "Returns all of the team's own rows, and one page of the default rows.",
     query: {
       provider: z.string().optional().describe("Rows of this provider, by any of its names."),
       model: z.string().optional().describe("Rows whose model contains this text."),
-      source: z.enum(["own", "default"]).optional().describe("Rows of this source only."),
+      source: rateSource.optional().describe("Rows of this source only."),
       limit: limitOf(RATES_PER_PAGE, "default rows"),
       cursor: cursorOf("cursor"),
     },
@@ -145,7 +62,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     answers: tagged("The rate card.", card),
     example: {
       query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
-      status: 200,
       answer: {
         own: [],
         default: [ROW],
@@ -154,12 +70,10 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
       },
     },
   },
-  {
-    method: "PUT",
-    path: "/v1/rate-card",
+  putRate: {
+    route: "PUT /v1/rate-card",
     access: teamKey("admin"),
     handler: putRate,
-    id: "putRate",
     summary: "Set a price",
     description:
       "`provider`, `model` and `effective_from` identify the row. Returns 202 when the " +
@@ -178,29 +92,25 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
         output_usd_per_million: 4,
         note: "contract of November",
       },
-      status: 202,
       answer: OWN_ROW,
     },
   },
-  {
-    method: "GET",
-    path: "/v1/rate-card/match",
+  matchRate: {
+    route: "GET /v1/rate-card/match",
     access: teamKey("admin"),
     handler: matchRate,
-    id: "matchRate",
     summary: "Find the price of a call",
     description: "Returns the row that would price a call, and how its model's name was matched.",
     query: {
       model: z.string().max(LABEL_CHARS_MAX).describe("The model, as the call names it."),
       provider: z.string().max(LABEL_CHARS_MAX).optional()
         .describe("The provider, as the call names it."),
-      at: sentInstantField.optional().describe("Time of the call; now when absent."),
+      at: instantText.optional().describe("Time of the call; now when absent."),
     },
     answers: ok("The matching row, or null.", match),
     errors: ["missing_field"],
     example: {
       query: { provider: "anthropic", model: "claude-haiku-4-5" },
-      status: 200,
       answer: {
         provider: "anthropic",
         model: "claude-haiku-4-5",
@@ -210,12 +120,10 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
       },
     },
   },
-  {
-    method: "DELETE",
-    path: "/v1/rate-card/:id",
+  deleteRate: {
+    route: "DELETE /v1/rate-card/:id",
     access: teamKey("admin"),
     handler: deleteRate,
-    id: "deleteRate",
     summary: "Delete a price",
     description:
       "Deletes an own row; calls that it priced keep their price. Any other id returns " +
@@ -224,6 +132,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
-    example: { path: { id: OWN_ROW.id }, status: 200, answer: OWN_ROW, needs: ["putRate"] },
+    example: { path: { id: OWN_ROW.id }, answer: OWN_ROW, needs: ["putRate"] },
   },
-]);
+});

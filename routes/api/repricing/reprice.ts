@@ -4,16 +4,24 @@ import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { notFound } from "../../../domain/core/errors.ts";
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
-import { dollars } from "../../../domain/pricing/money.ts";
 import { parseReprice, repriceBody, type RepriceRequest } from "../../../domain/repricing/body.ts";
 import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/repricing/job.ts";
-import { formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { bodyDescription, endpoints, ok, written } from "../../openapi/describe.ts";
-import { count, dollarsField, instantField, jobId, jobState } from "../../openapi/fields.ts";
+import { endpoints, ok, written } from "../../openapi/describe.ts";
+import { jobId } from "../../openapi/fields.ts";
+import {
+  boolean,
+  count,
+  dollars,
+  instant,
+  jobState,
+  list,
+  object,
+  text,
+  wire,
+} from "../../openapi/wire.ts";
 
 /** Milliseconds to wait for a job: most finish in time, so that clients need no second call. */
 const WAIT_MS = 2_000;
@@ -23,7 +31,7 @@ const startReprice: Handler = async (c, deps) => {
   if (!request.ok) return fail(c, request.problem);
   const outcome = await beginReprice(deps, c.get("principal"), request.value);
   if (outcome.kind === "refused") return fail(c, outcome.problem);
-  return answerWrite(c, outcome.kind, rawOf(jobFields(outcome.job)), null);
+  return answerWrite(c, outcome.kind, repriceJob.write(outcome.job), null);
 };
 
 /** Creates a job, or finds the same one in progress, and waits briefly for its completion. */
@@ -40,10 +48,7 @@ export async function beginReprice(
 const getReprice: Handler = async (c, { reprices }) => {
   const id = c.req.param("id") ?? "";
   const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
-  if (job === null) {
-    return fail(c, NO_SUCH_JOB);
-  }
-  return answer(c, 200, rawOf(jobFields(job)));
+  return job === null ? fail(c, NO_SUCH_JOB) : answer(c, 200, repriceJob.write(job));
 };
 
 /** Identical for an unknown id, another team's, and an expired one. */
@@ -51,58 +56,39 @@ export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids
 
 const listReprices: Handler = async (c, { reprices }) => {
   const jobs = await reprices.list(c.get("principal").team);
-  return answer(c, 200, jobsJson(jobs));
+  return answer(c, 200, repriceJobs.write({ jobs }));
 };
 
-function jobsJson(jobs: readonly RepriceJob[]): RawJson {
-  return rawOf({ jobs: jobs.map(jobFields) });
-}
+const repriceJob = object<RepriceJob>("RepriceJob", {
+  id: wire(jobId)("id"),
+  model: text(({ spec }) => spec.model),
+  provider: text.orNull(({ spec }) => spec.provider),
+  from: instant.orNull(({ spec }) => spec.from),
+  to: instant.orNull(({ spec }) => spec.to),
+  dry_run: boolean("dryRun"),
+  state: jobState(
+    "state",
+    "`waiting` until calls stored before the job are included in the spend.",
+  ),
+  progress: wire(z.number().meta({ minimum: 0, maximum: 1 }))("progress"),
+  runs: count("runs", "Runs with matching calls processed so far."),
+  runs_changed: count("changed"),
+  runs_failed: count("failed", "Runs that could not be read; their cost is unchanged."),
+  llm_calls: count(({ sum }) => sum.calls, "Repriced calls."),
+  old_cost_usd: dollars(({ sum }) => sum.before),
+  new_cost_usd: dollars(({ sum }) => sum.after),
+  difference_usd: wire(z.number(), dollars.write)(
+    ({ sum }) => sum.after - sum.before,
+    "May be negative.",
+  ),
+  created_at: instant("createdAt"),
+  created_by: text("createdBy"),
+  finished_at: instant.orNull("finishedAt"),
+});
 
-function jobFields(job: RepriceJob) {
-  const { spec, sum } = job;
-  return {
-    id: job.id,
-    model: spec.model,
-    provider: spec.provider,
-    from: formatInstantOrNull(spec.from),
-    to: formatInstantOrNull(spec.to),
-    dry_run: job.dryRun,
-    state: job.state,
-    progress: job.progress,
-    runs: job.runs,
-    runs_changed: job.changed,
-    runs_failed: job.failed,
-    llm_calls: sum.calls,
-    old_cost_usd: dollars(sum.before),
-    new_cost_usd: dollars(sum.after),
-    difference_usd: dollars(sum.after - sum.before),
-    created_at: formatInstantOrNull(job.createdAt),
-    created_by: job.createdBy,
-    finished_at: formatInstantOrNull(job.finishedAt),
-  };
-}
-
-const job = z.object({
-  id: jobId,
-  model: z.string(),
-  provider: z.string().nullable(),
-  from: instantField.nullable(),
-  to: instantField.nullable(),
-  dry_run: z.boolean(),
-  state: jobState
-    .describe("`waiting` until calls stored before the job are included in the spend."),
-  progress: z.number().meta({ minimum: 0, maximum: 1 }),
-  runs: count.describe("Runs with matching calls processed so far."),
-  runs_changed: count,
-  runs_failed: count.describe("Runs that could not be read; their cost is unchanged."),
-  llm_calls: count.describe("Repriced calls."),
-  old_cost_usd: dollarsField,
-  new_cost_usd: dollarsField,
-  difference_usd: z.number().describe("May be negative."),
-  created_at: instantField,
-  created_by: z.string(),
-  finished_at: instantField.nullable(),
-}).meta({ id: "RepriceJob" });
+const repriceJobs = object<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
+  jobs: list(repriceJob)("jobs"),
+});
 
 const JOB = {
   id: "01KAK7ZJ5V76GRSDBZG2T155Y0",
@@ -126,58 +112,45 @@ const JOB = {
 };
 
 /** Repricing endpoints. */
-export const REPRICE_ENDPOINTS = endpoints("Rate card", [
-  {
-    method: "POST",
-    path: "/v1/rate-card/reprice",
+export const REPRICE_ENDPOINTS = endpoints("Rate card", {
+  startReprice: {
+    route: "POST /v1/rate-card/reprice",
     access: teamKey("admin"),
     handler: startReprice,
-    id: "startReprice",
     summary: "Reprice stored calls",
     description: "Applies the current rate card to each call of the model, and to each heartbeat " +
       "priced by its tokens. Starts a job and waits up to 2 seconds for its completion. Returns " +
       `200 when the same job is already in progress, and 429 when ${ACTIVE_JOBS_MAX} other jobs ` +
       "of the team are.",
-    body: bodyDescription(repriceBody, "RepriceRequest", {
-      model: "The model, as the calls named it.",
-      provider: "The provider, as the calls named it; any provider when absent.",
-      from: "Runs that started at this time or later.",
-      to: "Runs that started before this time; must be later than `from`.",
-      dry_run: "`true` calculates the changes without applying them.",
-    }),
-    answers: written(job),
+    body: repriceBody.meta({ id: "RepriceRequest" }),
+    answers: written(repriceJob),
     errors: ["missing_field"],
     links: ["getReprice"],
     idempotency: "content",
     example: {
       body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
-      status: 202,
       answer: JOB,
       needs: ["openRun", "appendEvents", "finishRun", "putRate"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/rate-card/reprice",
+  listReprices: {
+    route: "GET /v1/rate-card/reprice",
     access: teamKey("admin"),
     handler: listReprices,
-    id: "listReprices",
     summary: "List repricing jobs",
     description: "Newest first; the last 100 completed jobs are kept.",
-    answers: ok("The team's jobs.", z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" })),
-    example: { status: 200, answer: { jobs: [JOB] }, needs: ["startReprice"] },
+    answers: ok("The team's jobs.", repriceJobs),
+    example: { answer: { jobs: [JOB] }, needs: ["startReprice"] },
   },
-  {
-    method: "GET",
-    path: "/v1/rate-card/reprice/:id",
+  getReprice: {
+    route: "GET /v1/rate-card/reprice/:id",
     access: teamKey("admin"),
     handler: getReprice,
-    id: "getReprice",
     summary: "Read a repricing job",
     description: "Returns the progress of the job, and its result.",
     pathFields: { id: jobId.describe("The job's id.") },
-    answers: ok("The current state of the job.", job),
+    answers: ok("The current state of the job.", repriceJob),
     errors: ["not_found"],
-    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["startReprice"] },
+    example: { path: { id: JOB.id }, answer: JOB, needs: ["startReprice"] },
   },
-]);
+});

@@ -1,59 +1,17 @@
 /** Endpoint of `GET /v1/runs`. */
-import { listRuns } from "./run_list.ts";
+import { listRuns, runPage } from "./run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { RUN_KINDS, RUN_TRAITS } from "../../../domain/runs/list.ts";
 import {
   RUN_SEARCH_CHARS_MAX,
   RUNS_PER_PAGE,
   RUNS_WINDOW_HOURS,
 } from "../../../domain/runs/list_query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import {
-  cursorOf,
-  dayOrInstant,
-  instantField,
-  limitOf,
-  nextCursor,
-  runStatus,
-  slug,
-} from "../../openapi/fields.ts";
-import { ROW, runAnswer } from "./describe_answers.ts";
-
-/** A run in lists. */
-export const runRow = runAnswer.pick({
-  id: true,
-  kind: true,
-  agent: true,
-  status: true,
-  started_at: true,
-  finished_at: true,
-  received_at: true,
-  duration_ms: true,
-  flags: true,
-  customer_id: true,
-  feature: true,
-  cost_usd: true,
-  cost: true,
-  usage: true,
-}).extend({
-  has: z.array(z.enum(RUN_TRAITS)).describe("Values of the parameter `has` that apply to the run."),
-}).meta({ id: "RunRow" });
-
-const window = z.object({
-  from: instantField.nullable(),
-  to: instantField.nullable().describe("Exclusive."),
-  defaulted: z.boolean().describe("True if the default window was applied."),
-}).meta({ id: "RunWindow" });
-
-const page = z.object({
-  runs: z.array(runRow).describe("Newest first, by start and then id."),
-  cursor: nextCursor,
-  window: window.describe("Range of `started_at` that was searched; a null bound is open."),
-  searched_to: instantField.nullable()
-    .describe("Start time that the search reached, if the page ended before it was full."),
-}).meta({ id: "RunPage" });
+import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
+import { ROW } from "./examples.ts";
+import { runKind, runTrait } from "./run_json.ts";
 
 const label = (whose: string) =>
   z.string().max(LABEL_CHARS_MAX).optional()
@@ -70,8 +28,8 @@ export const RUN_FILTERS = {
     "Provider of that model; only with `model`.",
   ),
   status: runStatus.optional().describe("Runs of this status."),
-  kind: z.enum(RUN_KINDS).optional().describe("Kind of the call that opened the run."),
-  has: z.enum(RUN_TRAITS).optional().describe(
+  kind: runKind.schema.optional().describe("Kind of the call that opened the run."),
+  has: runTrait.schema.optional().describe(
     "`unpriced`: called a model without a price; `late`: received events after its close; " +
       "`orphan`: has no opening yet; `failed_check`: failed a check.",
   ),
@@ -86,13 +44,11 @@ export const RUN_FILTERS = {
 };
 
 /** Endpoint of the run list. */
-export const RUN_LISTS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/runs",
+export const RUN_LISTS = endpoints("Runs", {
+  listRuns: {
+    route: "GET /v1/runs",
     access: teamKey("read"),
     handler: listRuns,
-    id: "listRuns",
     summary: "List runs",
     description:
       "A run must match all filters. Partial ids and `(unattributed)` are not indexed: " +
@@ -105,10 +61,9 @@ export const RUN_LISTS = endpoints("Runs", [
       limit: limitOf(RUNS_PER_PAGE, "runs"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok("A page of runs.", page),
+    answers: ok("A page of runs.", runPage),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
-      status: 200,
       answer: {
         runs: [ROW],
         cursor: null,
@@ -118,4 +73,4 @@ export const RUN_LISTS = endpoints("Runs", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-]);
+});

@@ -1,12 +1,13 @@
 /** Endpoints that read a run. */
-import { getRunCost } from "./run_cost.ts";
+import { getRunCost, runCost } from "./run_cost.ts";
 import { getRun } from "./when_final.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
-import { COST, EVENT, RECORD, RUN, runAnswer, runCost } from "./describe_answers.ts";
+import { COST, EVENT, RECORD, RUN } from "./examples.ts";
+import { runAnswer } from "./run_json.ts";
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
 
@@ -59,13 +60,11 @@ const COST_EXPLAINED = {
 };
 
 /** Endpoints of a run's record and of its cost. */
-export const RUN_READS = endpoints("Runs", [
-  {
-    method: "GET",
-    path: "/v1/runs/:id",
+export const RUN_READS = endpoints("Runs", {
+  getRun: {
+    route: "GET /v1/runs/:id",
     access: teamKey("read"),
     handler: getRun,
-    id: "getRun",
     summary: "Read a run",
     description: "Returns the full record with one page of its events. An unknown id and another " +
       "team's both return 404.",
@@ -77,17 +76,14 @@ export const RUN_READS = endpoints("Runs", [
     example: {
       path: { id: RUN },
       query: { events_limit: "10" },
-      status: 200,
       answer: RECORD,
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/runs/:id/cost",
+  getRunCost: {
+    route: "GET /v1/runs/:id/cost",
     access: teamKey("read"),
     handler: getRunCost,
-    id: "getRunCost",
     summary: "Explain a run's cost",
     description:
       "Returns the calls of one page of events, each with the rate card row that priced it, and " +
@@ -99,9 +95,8 @@ export const RUN_READS = endpoints("Runs", [
     errors: ["invalid_id", "unknown_region", "not_found"],
     example: {
       path: { id: RUN },
-      status: 200,
       answer: COST_EXPLAINED,
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-]);
+});

@@ -1,11 +1,11 @@
 /** `POST /v1/runs/{id}/events`. */
 import type { Handler } from "../../http/admission.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseCutEvents, parseEvents } from "../../../domain/ingest/parse_events.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import { inTurns } from "../../http/in_turns.ts";
+import { count, object } from "../../openapi/wire.ts";
 import { conflictProblem } from "./runs.ts";
 
 export const appendEvents: Handler = async (c, { runs, environment }) => {
@@ -23,5 +23,17 @@ export const appendEvents: Handler = async (c, { runs, environment }) => {
   const { accepted, duplicates, scoresDropped = 0 } = outcome;
   const all = scoresDropped === 0 ? losses : losses ?? new Losses();
   all?.remove("scores", scoresDropped);
-  return answerWrite(c, "stored", rawOf({ accepted, duplicates }), all);
+  return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all);
 };
+
+/** Response of `POST /v1/runs/{id}/events`. */
+export const batchReceipt = object<{ readonly accepted: number; readonly duplicates: number }>(
+  "BatchReceipt",
+  {
+    accepted: count("accepted", "New events that were stored."),
+    duplicates: count(
+      "duplicates",
+      "Events that were already stored or occurred twice in the batch.",
+    ),
+  },
+);

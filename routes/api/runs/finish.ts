@@ -1,13 +1,18 @@
 /** `POST /v1/runs/{id}/finish` and `POST /v1/runs/{id}/scores`. */
+import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
 import { parseContext } from "../../http/context.ts";
-import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
+import { finishStatus } from "../../../domain/ingest/form.ts";
 import { parseFinish } from "../../../domain/ingest/finish.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseScore } from "../../../domain/ingest/score.ts";
-import type { Closing } from "../../../domain/runs/run.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import type { AddedScore } from "../../../domain/runs/scores.ts";
+import type { Closing, Score } from "../../../domain/runs/run.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
+import { id, instant, object, sentJson, text, wire } from "../../openapi/wire.ts";
+import { scoreValue } from "./run_json.ts";
 import { conflictProblem } from "./runs.ts";
 
 export const finishRun: Handler = async (c, { runs, environment }) => {
@@ -22,21 +27,27 @@ export const finishRun: Handler = async (c, { runs, environment }) => {
   const { closing } = outcome.parts;
   // A finish is always closed, whether stored or replayed.
   if (closing === null) throw new TypeError("A finished run has no close");
-  return answerWrite(c, outcome.kind, finishJson(id.value, closing), losses);
+  return answerWrite(c, outcome.kind, finishRecord.write({ ...closing, id: id.value }), losses);
 };
 
-/** Writes the stored finish record, which is the same for the first write and every retry (decision 22). */
-function finishJson(id: string, closing: Closing): RawJson {
-  const { scores } = closing;
-  return writeObject([
-    ["id", rawOf(id)],
-    ["status", rawOf(closing.status)],
-    ["finished_at", rawOf(formatInstant(closing.finishedAt))],
-    ["received_at", rawOf(formatInstant(closing.receivedAt))],
-    ["output", closing.output ?? "null"],
-    ["scores", scores ? writeObject(scores.map(([name, value]) => [name, rawOf(value)])) : "null"],
-  ]);
-}
+const scores = wire<readonly Score[]>(
+  z.record(z.string(), scoreValue.schema)
+    .meta({ id: "Scores", description: "Numbers or booleans by name." }),
+  (scores) => writeObject(scores.map(([name, value]) => [name, rawOf(value)])),
+);
+
+/** Stored finish, which is the same for the first write and every retry (decision 22). */
+export const finishRecord = object<Closing & { readonly id: RunId }>("FinishRecord", {
+  id: id("run")("id"),
+  status: wire(finishStatus)("status"),
+  finished_at: instant("finishedAt"),
+  received_at: instant("receivedAt"),
+  output: sentJson(
+    ({ output }) => output ?? rawOf(null),
+    "Any JSON value, as sent; null if none was sent.",
+  ),
+  scores: scores.orNull("scores"),
+});
 
 export const addScore: Handler = async (c, { scores, environment }) => {
   const id = parseRunId(c.req.param("id") ?? "");
@@ -58,18 +69,20 @@ export const addScore: Handler = async (c, { scores, environment }) => {
     }
     case "stored":
     case "replayed": {
-      const { name, value, source, receivedAt } = outcome.score;
-      const json = rawOf({
-        id: parsed.value.request.id,
-        run_id: id.value,
-        name,
-        value,
-        source,
-        received_at: formatInstant(receivedAt),
-      });
+      const json = addedScore.write({ ...outcome.score, run: id.value });
       return answerWrite(c, outcome.kind, json, parsed.value.losses);
     }
     default:
       return outcome satisfies never;
   }
 };
+
+/** Response of `POST /v1/runs/{id}/scores`. */
+export const addedScore = object<AddedScore & { readonly run: RunId }>("AddedScore", {
+  id: id("scr")("id"),
+  run_id: id("run")("run"),
+  name: text("name"),
+  value: scoreValue("value"),
+  source: text("source"),
+  received_at: instant("receivedAt", "Arrival of the first call."),
+});

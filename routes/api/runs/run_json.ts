@@ -1,124 +1,248 @@
-/** The wire form of a full run (decisions, section 6). */
-import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { writeMetadata } from "../../../domain/runs/metadata.ts";
-import { exactCount } from "../../../domain/core/exact_number.ts";
-import { dollars } from "../../../domain/pricing/money.ts";
+/** The wire form of runs (decisions, section 6). */
+import { z } from "zod";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
-import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import type { RunLineage } from "../../../domain/runs/lineage.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
-import type { StageProgress } from "../../../domain/runs/stages.ts";
+import { RUN_FLAGS } from "../../../domain/runs/flags.ts";
+import {
+  RUN_KINDS,
+  RUN_TRAITS,
+  type RunLineage,
+  type RunListRow,
+} from "../../../domain/runs/list.ts";
+import { type Metadata, writeMetadata } from "../../../domain/runs/metadata.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import type { Score } from "../../../domain/runs/run.ts";
+import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
+import { dollarsText } from "../../../domain/pricing/money.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
+import { runStatus } from "../../openapi/fields.ts";
+import {
+  anyObject,
+  count,
+  dollars,
+  type Fields,
+  id,
+  instant,
+  integer,
+  list,
+  nextCursor,
+  object,
+  oneOf,
+  sentJson,
+  text,
+  wire,
+} from "../../openapi/wire.ts";
 
-/** Writes a run with one page of its events and its lineage. */
-export function runJson(
-  id: RunId,
-  page: RunPage,
-  lineage: RunLineage,
-  eventsCursor: string | null,
-): RawJson {
-  const run = assemble(id, page);
-  return writeObject([
-    ["id", rawOf(run.id)],
-    ["kind", rawOf(run.kind)],
-    ["agent", rawOf(run.agent)],
-    ["status", rawOf(run.status)],
-    ["started_at", instantText(run.startedAt)],
-    ["finished_at", instantText(run.finishedAt)],
-    ["received_at", instantText(run.receivedAt)],
-    ["updated_at", instantText(run.updatedAt)],
-    ["duration_ms", rawOf(run.durationMs)],
-    ["clock_skew_ms", run.clockSkewMs === null ? undefined : rawOf(run.clockSkewMs)],
-    ["flags", rawOf(run.flags)],
-    ["customer_id", rawOf(run.customerId)],
-    ["feature", rawOf(run.feature)],
-    ["metadata", writeMetadata(run.metadata)],
-    ["goal", rawOf(run.opening?.goal ?? null)],
-    ["output", run.output ?? "null"],
-    ["note", rawOf(run.note)],
-    ["payload", run.payload === "whole" ? undefined : rawOf(run.payload)],
-    ["cost_usd", rawOf(dollars(run.cost.amount))],
-    ["cost", costJson(run.cost)],
-    ["cost_with_children_usd", rawOf(dollars(run.cost.amount + lineage.cost))],
-    ["usage", usageJson(run.usage)],
-    ["scores", rawOf(scoreFields(run))],
-    ["events", `[${page.events.map(eventJson).join(",")}]`],
-    ["events_cursor", rawOf(eventsCursor)],
-    ["checks", "[]"],
-    ["judge_results", "[]"],
-    ["links", rawOf(linkFields(run, lineage))],
-    ["processing", rawOf(run.processing.map(stageJson))],
-  ]);
+export const runKind = oneOf("RunKind", RUN_KINDS);
+
+export const runTrait = oneOf("RunTrait", RUN_TRAITS);
+
+const costState = object<RunRecord["cost"]>("RunCostState", {
+  state: oneOf("CostState", ["pending", "final"])(
+    "state",
+    "`final` once the run is closed and its full cost is included in the spend.",
+  ),
+  revision: count("revision", "0 until the cost is first final; increases with each later change."),
+  unpriced_models: list(text)("unpricedModels"),
+  flags: list(oneOf("CostFlag", ["cached_exceeds_input"]))("flags"),
+});
+
+/** Tokens of model calls. */
+export const TOKENS: Fields<
+  Pick<RunRecord["usage"], "inputTokens" | "outputTokens" | "cachedInputTokens">
+> = {
+  input_tokens: count("inputTokens"),
+  output_tokens: count("outputTokens"),
+  cached_input_tokens: count("cachedInputTokens"),
+};
+
+const usage = object<RunRecord["usage"]>("RunUsage", {
+  events: count("events"),
+  llm_calls: count("llmCalls"),
+  tool_calls: count("toolCalls"),
+  logs: count("logs"),
+  errors: count("errors"),
+  ...TOKENS,
+  input_tokens: count("inputTokens", "Including cached tokens."),
+});
+
+/** Fields of records and of rows in lists. */
+export const COMMON = {
+  id: id("run")("id"),
+  kind: runKind("kind", "Kind of the call that opened the run."),
+  agent: text.orNull("agent", "Null while the opening has not arrived."),
+  status: wire(runStatus)("status"),
+  started_at: instant.orNull("startedAt", "Null while the opening has not arrived."),
+  finished_at: instant.orNull("finishedAt", "Null while open."),
+  received_at: instant.orNull("receivedAt", "Arrival of the opening."),
+  duration_ms: integer.orNull("durationMs", "Null while open."),
+  flags: list(oneOf("RunFlag", RUN_FLAGS))(
+    "flags",
+    "Anomalies of the run, and data that was lost from its calls.",
+  ),
+  customer_id: text.orNull("customerId"),
+  feature: text.orNull("feature"),
+  cost_usd: dollars(({ cost }) => cost.amount, "Cost of everything stored so far."),
+  cost: costState("cost"),
+  usage: usage("usage"),
+} satisfies Fields<Pick<RunRecord, keyof RunRecord & keyof RunListRow>>;
+
+const { duration_ms, flags, customer_id, feature, cost_usd, cost, usage: used, ...HEAD } = COMMON;
+
+const ROW: Fields<RunListRow> = {
+  ...HEAD,
+  duration_ms,
+  flags,
+  has: list(runTrait)("has", "Values of the parameter `has` that apply to the run."),
+  customer_id,
+  feature,
+  cost_usd,
+  cost,
+  usage: used,
+};
+
+/** A run in lists. */
+export const runRow = object("RunRow", ROW);
+
+const exactDollars = z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" });
+
+/** A run in exports. Its cost is text, because JSON parsers would round a number. */
+export const exportedRun = object<RunListRow>("ExportedRun", {
+  ...ROW,
+  cost_usd: wire(exactDollars)(
+    ({ cost }) => dollarsText(cost.amount),
+    "Dollars as decimal text, exact to the picodollar.",
+  ),
+});
+
+const event = object<PagedEvent>("Event", {
+  id: id("evt")("id"),
+  type: text("type"),
+  ts: instant("ts"),
+  received_at: instant("receivedAt"),
+  turn: wire(z.number().meta({ type: "integer", minimum: 1 })).optional("turn"),
+  data: wire(anyObject.schema, sentJson.write)("data", "As sent."),
+  unreadable: list(text).optional(
+    "unreadable",
+    "Names of numeric fields in `data` that could not be read. Absent if there are none.",
+  ),
+  cost_usd: dollars.optional(
+    ({ type, cost }) => type === "llm_call" ? cost : undefined,
+    "Cost of an `llm_call`; absent for other types.",
+  ),
+  priced_by: wire(z.string().nullable()).optional(
+    ({ type, pricedBy }) => type === "llm_call" ? pricedBy?.row.id ?? null : undefined,
+    "Id of the rate card row that priced an `llm_call`, or null.",
+  ),
+});
+
+const stage = object<StageProgress>("Stage", {
+  stage: oneOf("StageName", STAGES)("stage"),
+  state: oneOf("StageState", ["pending", "done", "skipped", "retrying", "dead"])("state"),
+  attempts: count("attempts"),
+  at: instant("at"),
+  error: text.optional("error"),
+});
+
+/** A number or a boolean. */
+export const scoreValue = wire(z.union([z.number(), z.boolean()]));
+
+/** A score of the finish, or an added one. */
+type AnyScore = Pick<AddedScore, "name" | "value" | "source"> & Partial<AddedScore>;
+
+const score = object<AnyScore>("Score", {
+  name: text("name"),
+  value: scoreValue("value"),
+  source: text("source", "`self` for scores of the finish, `event` for scores sent as events."),
+  id: id("(scr|evt)").optional(
+    "id",
+    "Id of an added score, or of its event; absent for scores of the finish.",
+  ),
+  received_at: instant.optional("receivedAt", "Absent for scores of the finish."),
+});
+
+/** Cursor of the next page of events. */
+export const eventsCursor = wire<EventPosition | null>(
+  nextCursor.schema,
+  (next) => rawOf(next && cursorText(next)),
+);
+
+/** A run with one page of its events and its lineage. */
+interface RunView extends RunRecord {
+  readonly page: RunPage;
+  readonly lineage: RunLineage;
 }
 
-/** Writes the state of a cost. */
-export function costJson({ state, revision, unpricedModels, flags }: RunRecord["cost"]): RawJson {
-  return rawOf({ state, revision, unpriced_models: unpricedModels, flags });
-}
+const isTrue = wire(z.literal(true));
 
-/** Wire fields of the scores: those of the finish, then added ones. */
-function scoreFields({ scores, addedScores }: RunRecord) {
-  return [
-    ...scores.map(([name, value]) => ({ name, value, source: "self" })),
-    ...addedScores.map(({ id, name, value, source, receivedAt }) => ({
-      name,
-      value,
-      source,
-      id,
-      received_at: formatInstant(receivedAt),
-    })),
-  ];
-}
+const links = object<RunView>("Links", {
+  parent: id("run").orNull(
+    ({ opening }) => opening?.parentRunId,
+    "As sent; the run may not exist.",
+  ),
+  children: list(id("run"))(({ lineage }) => lineage.children, "Most recently started first."),
+  children_cut: isTrue.optional(
+    ({ lineage }) => lineage.hasMore || undefined,
+    "Present if there are more children.",
+  ),
+  cost_cut: isTrue.optional(
+    ({ lineage }) => lineage.isCut || undefined,
+    "Present if `cost_with_children_usd` does not include all descendants.",
+  ),
+  trace_id: wire(z.string().meta({ pattern: "^[0-9a-f]{32}$" })).optional(
+    ({ opening }) => opening?.trace?.traceId,
+    "From the `traceparent` header of the opening.",
+  ),
+  parent_span_id: wire(z.string().meta({ pattern: "^[0-9a-f]{16}$" })).optional(
+    ({ opening }) => opening?.trace?.spanId,
+  ),
+});
 
-/** Wire fields of a run's links; flags that are false are left out. */
-function linkFields({ opening }: RunRecord, lineage: RunLineage) {
-  const { children, hasMore, isCut } = lineage;
-  const trace = opening?.trace;
-  return {
-    parent: opening?.parentRunId ?? null,
-    children,
-    ...hasMore ? { children_cut: true } : {},
-    ...isCut ? { cost_cut: true } : {},
-    ...trace === undefined ? {} : { trace_id: trace.traceId, parent_span_id: trace.spanId },
-  };
-}
+/** Response of `GET /v1/runs/{id}`. */
+export const runAnswer = object<RunView>("Run", {
+  ...HEAD,
+  updated_at: instant("updatedAt", "Arrival of the latest call that changed the run."),
+  duration_ms,
+  clock_skew_ms: integer.optional(
+    ({ clockSkewMs }) => clockSkewMs ?? undefined,
+    "Present only if the client's clock differs considerably from the server's.",
+  ),
+  flags,
+  customer_id,
+  feature,
+  metadata: wire<Metadata>(anyObject.schema, writeMetadata).orNull("metadata"),
+  goal: text.orNull(({ opening }) => opening?.goal),
+  output: sentJson(
+    ({ output }) => output ?? rawOf(null),
+    "Any JSON value, as sent; null if none was sent.",
+  ),
+  note: text.orNull("note", "The note of a ping."),
+  payload: oneOf("PayloadState", ["partly_removed", "removed"]).optional(
+    ({ payload }) => payload === "whole" ? undefined : payload,
+    "Present only if some of the payload has expired.",
+  ),
+  cost_usd,
+  cost,
+  cost_with_children_usd: dollars(
+    ({ cost, lineage }) => cost.amount + lineage.cost,
+    "Cost of the run and of all its descendants.",
+  ),
+  usage: used,
+  scores: list(score)(
+    ({ scores, addedScores }) => [...scores.map(selfScore), ...addedScores],
+    "Scores of the finish, then added scores.",
+  ),
+  events: list(event)(({ page }) => page.events, "One page, ordered by `ts`, then by arrival."),
+  events_cursor: eventsCursor(({ page }) => page.next),
+  checks: list(anyObject)(() => []),
+  judge_results: list(anyObject)(() => []),
+  links: links((run) => run),
+  processing: list(stage)("processing", "Processing stages after the close; empty while open."),
+});
 
-/** Writes the usage of a run. */
-export function usageJson(usage: RunRecord["usage"]): RawJson {
-  return rawOf({
-    events: usage.events,
-    llm_calls: usage.llmCalls,
-    tool_calls: usage.toolCalls,
-    logs: usage.logs,
-    errors: usage.errors,
-    input_tokens: exactCount(usage.inputTokens),
-    output_tokens: exactCount(usage.outputTokens),
-    cached_input_tokens: exactCount(usage.cachedInputTokens),
-  });
-}
-
-function eventJson(event: PagedEvent): RawJson {
-  return writeObject([
-    ["id", rawOf(event.id)],
-    ["type", rawOf(event.type)],
-    ["ts", instantText(event.ts)],
-    ["received_at", instantText(event.receivedAt)],
-    ["turn", event.turn === undefined ? undefined : rawOf(event.turn)],
-    ["data", event.data],
-    ["unreadable", event.unreadable === undefined ? undefined : rawOf(event.unreadable)],
-    ["cost_usd", event.type === "llm_call" ? rawOf(dollars(event.cost)) : undefined],
-    ["priced_by", event.type === "llm_call" ? rawOf(event.pricedBy?.row.id ?? null) : undefined],
-  ]);
-}
-
-function stageJson({ stage, state, attempts, at, error }: StageProgress) {
-  return { stage, state, attempts, at: formatInstant(at), error };
-}
-
-/** Writes an instant, or null. */
-export function instantText(ms: number | null): RawJson {
-  return rawOf(formatInstantOrNull(ms));
+function selfScore([name, value]: Score): AnyScore {
+  return { name, value, source: "self" };
 }
 
 /** Encodes a position as an opaque `events_cursor`. */

@@ -2,22 +2,24 @@
 import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { Conflict } from "../../../domain/runs/decide.ts";
+import type { Conflict, OpenRequest } from "../../../domain/runs/decide.ts";
 import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseInteger, parsePlace, parseQuery } from "../../../domain/core/query.ts";
+import { type PageBounds, readQuery } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
-import { statusOf } from "../../../domain/runs/run.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { assemble } from "../../../domain/runs/record.ts";
+import { type RunParts, statusOf } from "../../../domain/runs/run.ts";
 import { answerTagged, answerWrite, fail } from "../../http/answer.ts";
 import { nextTurn } from "../../http/in_turns.ts";
 import { queryOf } from "../../http/query.ts";
-import { cursorText, parseCursor, runJson } from "./run_json.ts";
+import { runStatus } from "../../openapi/fields.ts";
+import { id, instant, object, text, wire } from "../../openapi/wire.ts";
+import { parseCursor, runAnswer } from "./run_json.ts";
 
 export const openRun: Handler = async (c, { runs, environment }) => {
   const parsed = parseOpen(c.get("body"), parseContext(c));
@@ -26,20 +28,23 @@ export const openRun: Handler = async (c, { runs, environment }) => {
   const outcome = await runs.open(c.get("principal").team, request, environment.now());
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
-  const { opening } = outcome.parts;
-  return answerWrite(
-    c,
-    outcome.kind,
-    rawOf({
-      id: request.id,
-      agent: request.agent,
-      started_at: formatInstant(request.startedAt),
-      received_at: formatInstant(opening?.receivedAt ?? 0),
-      status: statusOf(outcome.parts),
-    }),
-    losses,
-  );
+  return answerWrite(c, outcome.kind, openedRun.write({ request, parts: outcome.parts }), losses);
 };
+
+/** Response of `POST /v1/runs`. */
+export const openedRun = object<{ readonly request: OpenRequest; readonly parts: RunParts }>(
+  "OpenedRun",
+  {
+    id: id("run")(({ request }) => request.id),
+    agent: text(({ request }) => request.agent),
+    started_at: instant(({ request }) => request.startedAt),
+    received_at: instant(
+      ({ parts }) => parts.opening?.receivedAt ?? 0,
+      "Arrival of the first call.",
+    ),
+    status: wire(runStatus)(({ parts }) => statusOf(parts)),
+  },
+);
 
 /** Returns the error for a run that is stored with another value, or was deleted. */
 export function conflictProblem(id: string, { field }: Conflict): Problem {
@@ -53,9 +58,9 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
 }
 
 /** Answers `GET /v1/runs/{id}` without waiting. */
-export const answerRun = answerPage(async (id, run, { team }, deps) => {
+export const answerRun = answerPage(async (id, page, { team }, deps) => {
   const lineage = await deps.lineage.of(team, id);
-  return runJson(id, run, lineage, run.next === null ? null : cursorText(run.next));
+  return runAnswer.write({ ...assemble(id, page), page, lineage });
 });
 
 /** Team and page of a run that is read. */
@@ -88,18 +93,12 @@ export function answerPage(
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** A requested page of events. */
-export interface EventsPage {
-  /** Position after which the page starts; null for the first page. */
-  readonly after: EventPosition | null;
-  readonly limit: number;
-}
+export type EventsPage = PageBounds<EventPosition>;
 
 /** Parses the requested page of events. */
-export function parseEventsPage(query: string): Parsed<EventsPage> {
-  const parameters = parseQuery(query);
-  if (!parameters.ok) return parameters;
-  const limit = parseInteger(parameters.value, "events_limit", EVENTS_PER_PAGE);
-  if (!limit.ok) return limit;
-  const after = parsePlace(parameters.value, "events_cursor", parseCursor);
-  return after.ok ? { ok: true, value: { after: after.value, limit: limit.value } } : after;
+export function parseEventsPage(text: string): Parsed<EventsPage> {
+  return readQuery(text, (query) => ({
+    limit: query.integer("events_limit", EVENTS_PER_PAGE),
+    after: query.place("events_cursor", parseCursor),
+  }));
 }

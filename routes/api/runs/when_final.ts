@@ -2,9 +2,9 @@
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { type Parsed, refuse } from "../../../domain/core/errors.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
+import { readQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
@@ -35,14 +35,10 @@ async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<bo
 }
 
 /** Parses the seconds to wait for a run; null to answer immediately. */
-function parseWait(query: string): Parsed<number | null> {
-  const parameters = parseQuery(query);
-  if (!parameters.ok) return parameters;
-  const wait = parameters.value.get("wait");
-  if (wait !== undefined && wait !== "final") {
-    return refuse("invalid_field", '"wait" must be "final"', "wait");
-  }
-  const seconds = parseInteger(parameters.value, "timeout", { min: 0, ...FINAL_WAIT_SECONDS });
-  if (!seconds.ok) return seconds;
-  return { ok: true, value: wait === undefined ? null : seconds.value };
+function parseWait(text: string): Parsed<number | null> {
+  return readQuery(text, (query) => {
+    const wait = query.choice("wait", ["final"]);
+    const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
+    return wait === undefined ? null : seconds;
+  });
 }

@@ -2,7 +2,6 @@
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { answer, answerText, fail } from "../../http/answer.ts";
 import {
   gauge,
@@ -13,20 +12,27 @@ import {
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
-import { staticResponse } from "../../http/static_response.ts";
+import { staticResponse } from "../../http/compress.ts";
 import { z } from "zod";
 import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
-import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
+import { ifNoneMatch } from "../../openapi/fields.ts";
+import { anyObject, object, wire } from "../../openapi/wire.ts";
+
+const health = statusOnly("Health", "ok");
+
+const readiness = statusOnly("Readiness", "ready");
+
+function statusOnly(id: string, status: string) {
+  return object(id, { status: wire(z.literal(status))(() => status) });
+}
 
 /** Liveness probe. */
-const getHealth: Handler = (c) => {
-  return answer(c, 200, rawOf({ status: "ok" }));
-};
+const getHealth: Handler = (c) => answer(c, 200, health.write(null));
 
 /** Readiness probe: the store responds, and the process is not shutting down. */
 const getReadiness: Handler = async (c, { ready, draining }) => {
   if (draining()) return fail(c, SHUTTING_DOWN);
-  if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));
+  if (await ready()) return answer(c, 200, readiness.write(null));
   return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
 };
 
@@ -86,39 +92,33 @@ const notModified: AnswerDescription = {
 };
 
 /** Health, metrics and documentation endpoints. */
-export const SERVICE_ENDPOINTS = endpoints("Service", [
-  {
-    method: "GET",
-    path: "/healthz",
+export const SERVICE_ENDPOINTS = endpoints("Service", {
+  getHealth: {
+    route: "GET /healthz",
     access: null,
     mayLackHost: true,
     handler: getHealth,
-    id: "getHealth",
     summary: "Check liveness",
     description: "Returns 200 while the process is running.",
-    answers: ok("Running.", z.object({ status: z.literal("ok") }).meta({ id: "Health" })),
-    example: { status: 200, answer: { status: "ok" } },
+    answers: ok("Running.", health),
+    example: { answer: { status: "ok" } },
   },
-  {
-    method: "GET",
-    path: "/readyz",
+  getReadiness: {
+    route: "GET /readyz",
     access: null,
     mayLackHost: true,
     handler: getReadiness,
-    id: "getReadiness",
     summary: "Check readiness",
     description: "Returns 200 while the store responds and the process is not shutting down.",
-    answers: ok("Ready.", z.object({ status: z.literal("ready") }).meta({ id: "Readiness" })),
+    answers: ok("Ready.", readiness),
     errors: ["storage_unavailable", "shutting_down"],
-    example: { status: 200, answer: { status: "ready" } },
+    example: { answer: { status: "ready" } },
   },
-  {
-    method: "GET",
-    path: "/metrics",
+  getMetrics: {
+    route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
     handler: getMetrics,
-    id: "getMetrics",
     summary: "Read metrics for Prometheus",
     description:
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
@@ -131,14 +131,12 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
       type: "text/plain",
     }],
     errors: ["storage_unavailable"],
-    example: { status: 200, answer: "# HELP runledger_http_requests_total …" },
+    example: { answer: "# HELP runledger_http_requests_total …" },
   },
-  {
-    method: "GET",
-    path: "/openapi.json",
+  getDescription: {
+    route: "GET /openapi.json",
     access: null,
     handler: getDescription,
-    id: "getDescription",
     summary: "Read the OpenAPI document",
     description: "This API as an OpenAPI 3.1 document, generated from the schemas that validate " +
       "requests.",
@@ -147,19 +145,17 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
       {
         status: 200,
         description: "The document.",
-        schema: anyObject,
+        schema: anyObject.schema,
         headers: ["ETag", "Cache-Control"],
       },
       notModified,
     ],
-    example: { status: 200, answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
+    example: { answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
   },
-  {
-    method: "GET",
-    path: "/docs",
+  getDocs: {
+    route: "GET /docs",
     access: null,
     handler: getDocs,
-    id: "getDocs",
     summary: "Read the documentation page",
     description: "This API as an HTML page without scripts or external resources.",
     headers: ifNoneMatch,
@@ -173,6 +169,6 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
       },
       notModified,
     ],
-    example: { status: 200, answer: "<!DOCTYPE html>…" },
+    example: { answer: "<!DOCTYPE html>…" },
   },
-]);
+});

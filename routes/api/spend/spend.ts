@@ -5,33 +5,22 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { type ReadRows, spendOf } from "../../../domain/spend/spend.ts";
 import {
-  GROUPINGS,
   parseSpendQuery,
   parseUnpricedQuery,
   SPEND_DAYS_DEFAULT,
   SPEND_DAYS_MAX,
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
-import { type Unpriced, UNPRICED_MODELS_MAX, unpricedOf } from "../../../domain/spend/unpriced.ts";
+import { type Unpriced, unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
-import { spendJson, unpricedJson } from "./spend_json.ts";
-import { getUsage } from "../teams/usage.ts";
+import { grouping, spendAnswer, unpricedAnswer } from "./spend_json.ts";
+import { getUsage, usageAnswer } from "../teams/usage.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
-import {
-  count,
-  day,
-  dayOrInstant,
-  dollarsField,
-  ifNoneMatch,
-  instantField,
-  month,
-  runStatus,
-  slug,
-} from "../../openapi/fields.ts";
+import { dayOrInstant, ifNoneMatch, month, runStatus, slug } from "../../openapi/fields.ts";
 
 export const getSpend: Handler = async (c, { spend, environment }) => {
   const query = parseSpendQuery(queryOf(c), environment.now());
@@ -40,7 +29,7 @@ export const getSpend: Handler = async (c, { spend, environment }) => {
   const read = rowsOf(spend, team, query.value);
   const sums = await spend.ask(team, () => spendOf(query.value, read));
   if (!sums.ok) return fail(c, sums.problem);
-  return answer(c, 200, spendJson(query.value, sums.value));
+  return answer(c, 200, spendAnswer.write({ query: query.value, ...sums.value }));
 };
 
 export const getUnpriced: Handler = async (c, deps) => {
@@ -48,7 +37,7 @@ export const getUnpriced: Handler = async (c, deps) => {
   if (!query.ok) return fail(c, query.problem);
   const models = await unpricedModels(deps, c.get("principal").team, query.value);
   if (!models.ok) return fail(c, models.problem);
-  return answer(c, 200, unpricedJson(query.value, models.value));
+  return answer(c, 200, unpricedAnswer.write({ ...query.value, ...models.value }));
 };
 
 /** Returns models without a price, with estimates by the team's rate card. */
@@ -69,91 +58,6 @@ export async function unpricedModels(
 export function rowsOf(spend: AppDeps["spend"], team: Team, { from, to }: SpendQuery): ReadRows {
   return (kind) => spend.rows(team, kind, from, to);
 }
-
-const tokens = { input_tokens: count, output_tokens: count, cached_input_tokens: count };
-
-const unpricedSums = z.object({ llm_calls: count, ...tokens }).meta({ id: "UnpricedSums" });
-
-const sums = {
-  runs: count.nullable().describe("Null where unknown, as in the group `(unattributed)` by model."),
-  successful_runs: count.nullable(),
-  cost_usd: dollarsField,
-  cost_per_successful_run: dollarsField.nullable(),
-  events: count,
-  llm_calls: count,
-  ...tokens,
-  unpriced: unpricedSums.describe("Calls and tokens without a price."),
-};
-
-const totals = z.object(sums).meta({ id: "SpendSums" });
-
-const group = z.object({
-  key: z.string().nullable()
-    .describe("Value of the group; `(unattributed)` for runs without one, `(other)` for the rest."),
-  provider: z.string().nullable().optional().describe("Only when grouped by model."),
-  model: z.string().nullable().optional().describe("Only when grouped by model."),
-  folded: count.optional().describe("Number of groups combined in `(other)`; otherwise absent."),
-  ...sums,
-}).meta({ id: "SpendGroup" });
-
-const spend = z.object({
-  from: day,
-  to: day,
-  group_by: z.enum(GROUPINGS),
-  filters: z.record(z.string(), z.string())
-    .meta({ id: "SpendFilters", description: "Filters of the query, by parameter." }),
-  totals,
-  groups: z.array(group),
-}).meta({ id: "Spend" });
-
-const estimate = z.object({
-  cost_usd: dollarsField,
-  priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() })
-    .meta({ id: "EstimateSource", description: "The priced model and its row of the rate card." }),
-  is_estimate: z.literal(true),
-}).meta({ id: "CostEstimate" });
-
-const unpricedModel = z.object({
-  provider: z.string().nullable(),
-  model: z.string(),
-  llm_calls: count,
-  ...tokens,
-  first_seen: day.describe("First day within the range."),
-  last_seen: day.describe("Last day within the range."),
-  estimate: estimate.nullable().describe(
-    "Estimated cost at the rates of the nearest priced model.",
-  ),
-}).meta({ id: "UnpricedModel" });
-
-const unpriced = z.object({
-  from: day,
-  to: day,
-  models: z.array(unpricedModel).max(UNPRICED_MODELS_MAX),
-  models_left_out: count,
-  estimate_total_usd: dollarsField,
-}).meta({ id: "UnpricedModels" });
-
-const quotaState = z.enum(["normal", "heads_up", "over"])
-  .describe("`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.");
-
-const notice = z.object({ threshold: z.number(), sent_at: instantField.nullable() })
-  .meta({ id: "QuotaNotice" });
-
-const monthUsage = z.object({ month, used: count, state: quotaState }).meta({ id: "MonthUsage" });
-
-const usage = z.object({
-  month,
-  used: count.describe("Events counted in the month, by time of arrival."),
-  included: count.nullable().describe("Events included in the plan; null without a limit."),
-  ratio: z.number().meta({ minimum: 0 }).nullable(),
-  state: quotaState,
-  projected: count.describe(
-    "Projection for the full month: `used` divided by the elapsed share of it.",
-  ),
-  resets_at: instantField,
-  notices: z.array(notice),
-  months: z.array(monthUsage),
-}).meta({ id: "Usage" });
 
 const range = {
   from: dayOrInstant.optional().describe(
@@ -187,13 +91,11 @@ const SUMS = {
 };
 
 /** Spend and usage endpoints. */
-export const SPEND_ENDPOINTS = endpoints("Spend", [
-  {
-    method: "GET",
-    path: "/v1/spend",
+export const SPEND_ENDPOINTS = endpoints("Spend", {
+  getSpend: {
+    route: "GET /v1/spend",
     access: teamKey("read"),
     handler: getSpend,
-    id: "getSpend",
     summary: "Aggregate spend",
     description:
       "Aggregates the cost of runs by day, agent, model or another attribute. A run must " +
@@ -201,17 +103,16 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       "to the totals.",
     query: {
       ...range,
-      group_by: z.enum(GROUPINGS).default("day"),
+      group_by: grouping.schema.default("day"),
       agent: slug().optional().describe("Runs of this agent."),
       customer_id: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this customer."),
       feature: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this feature."),
       ...ofModels,
       status: runStatus.optional().describe("Runs of this status."),
     },
-    answers: ok("The current aggregates.", spend),
+    answers: ok("The current aggregates.", spendAnswer),
     example: {
       query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
-      status: 200,
       answer: {
         from: "2026-11-01",
         to: "2026-11-30",
@@ -223,21 +124,18 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/spend/unpriced",
+  getUnpriced: {
+    route: "GET /v1/spend/unpriced",
     access: teamKey("read"),
     handler: getUnpriced,
-    id: "getUnpriced",
     summary: "List models without a price",
     description:
       "Models with the most tokens first, each with an estimated cost at the rates of the " +
       "nearest priced model. Estimates are not stored and are not included in any other total.",
     query: { ...range, ...ofModels },
-    answers: ok("The models.", unpriced),
+    answers: ok("The models.", unpricedAnswer),
     example: {
       query: { from: "2026-11-01", to: "2026-11-30" },
-      status: 200,
       answer: {
         from: "2026-11-01",
         to: "2026-11-30",
@@ -247,12 +145,10 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       },
     },
   },
-  {
-    method: "GET",
-    path: "/v1/usage",
+  getUsage: {
+    route: "GET /v1/usage",
     access: teamKey("read"),
     handler: getUsage,
-    id: "getUsage",
     summary: "Read monthly usage",
     description: "Returns how many of the plan's events the team has used. The quota is not " +
       "enforced: events beyond it are neither refused nor charged.",
@@ -262,10 +158,9 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       ),
     },
     headers: ifNoneMatch,
-    answers: tagged("Usage of the month.", usage),
+    answers: tagged("Usage of the month.", usageAnswer),
     example: {
       query: { month: "2026-11" },
-      status: 200,
       answer: {
         month: "2026-11",
         used: 3,
@@ -280,4 +175,4 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-]);
+});

@@ -1,100 +1,141 @@
 /** The wire form of spend (`docs/SPEND.md`). */
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
-import { exactCount, type ExactNumber } from "../../../domain/core/exact_number.ts";
-import { dollars, type Picodollars } from "../../../domain/pricing/money.ts";
+import { z } from "zod";
 import type { Measures } from "../../../domain/runs/contribution.ts";
-import { costPerSuccess, type Spend, type SpendGroup } from "../../../domain/spend/spend.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
-import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { costPerSuccess, type Spend, type SpendGroup } from "../../../domain/spend/spend.ts";
+import { GROUPINGS, type SpendQuery } from "../../../domain/spend/spend_query.ts";
+import {
+  type EstimatedModel,
+  type Unpriced,
+  UNPRICED_MODELS_MAX,
+} from "../../../domain/spend/unpriced.ts";
+import {
+  count,
+  day,
+  dollars,
+  type Fields,
+  list,
+  object,
+  oneOf,
+  text,
+  wire,
+} from "../../openapi/wire.ts";
+import { TOKENS } from "../runs/run_json.ts";
 
-/** Writes spend with its query. */
-export function spendJson(query: SpendQuery, { totals, groups }: Spend): RawJson {
-  return rawOf({
-    from: query.from,
-    to: query.to,
-    group_by: query.groupBy,
-    filters: filterFields(query),
-    totals: measureFields(totals, true),
-    groups: groups.map((group) => groupFields(query, group)),
-  });
+/** Attribute to group by. */
+export const grouping = oneOf("SpendGrouping", GROUPINGS);
+
+const unpricedSums = object<Measures>("UnpricedSums", {
+  llm_calls: count("unpricedCalls"),
+  input_tokens: count("unpricedInputTokens"),
+  output_tokens: count("unpricedOutputTokens"),
+  cached_input_tokens: count("unpricedCachedInputTokens"),
+});
+
+/** Aggregates; counts of runs are null where they are unknown. */
+interface Sums extends Measures {
+  readonly runsKnown: boolean;
 }
 
-function filterFields({ filters }: SpendQuery) {
-  const active = FILTERS.filter(({ filter }) => filters[filter] !== undefined);
-  return Object.fromEntries(
-    active.map(({ parameter, filter }) => [parameter, filters[filter] ?? UNATTRIBUTED]),
+const SUMS: Fields<Sums> = {
+  runs: count.orNull(
+    ({ runs, runsKnown }) => runsKnown ? runs : null,
+    "Null where unknown, as in the group `(unattributed)` by model.",
+  ),
+  successful_runs: count.orNull(({ succeeded, runsKnown }) => runsKnown ? succeeded : null),
+  cost_usd: dollars("cost"),
+  cost_per_successful_run: dollars.orNull((sums) => sums.runsKnown ? costPerSuccess(sums) : null),
+  events: count("events"),
+  llm_calls: count("calls"),
+  ...TOKENS,
+  unpriced: unpricedSums((sums) => sums, "Calls and tokens without a price."),
+};
+
+/** A group, with its model if the query groups by model. */
+type Group = Sums & Pick<SpendGroup, "key" | "folded"> & { readonly model?: SpendGroup["model"] };
+
+const spendGroup = object<Group>("SpendGroup", {
+  key: text.orNull(
+    "key",
+    "Value of the group; `(unattributed)` for runs without one, `(other)` for the rest.",
+  ),
+  provider: nameOf("provider"),
+  model: nameOf("model"),
+  folded: count.optional(
+    ({ folded }) => folded ?? undefined,
+    "Number of groups combined in `(other)`; otherwise absent.",
+  ),
+  ...SUMS,
+});
+
+function nameOf(part: "provider" | "model") {
+  return wire(z.string().nullable()).optional<Group>(
+    ({ model }) => model === undefined ? undefined : model?.[part] ?? null,
+    "Only when grouped by model.",
   );
 }
 
-function groupFields({ groupBy }: SpendQuery, group: SpendGroup) {
-  const { key, model, folded, measures, runsKnown } = group;
-  return {
-    key,
-    ...(groupBy === "model"
-      ? { provider: model?.provider ?? null, model: model?.model ?? null }
-      : {}),
-    ...(folded === null ? {} : { folded }),
-    ...measureFields(measures, runsKnown),
-  };
-}
+const filters = wire<SpendQuery["filters"]>(
+  z.record(z.string(), z.string())
+    .meta({ id: "SpendFilters", description: "Filters of the query, by parameter." }),
+  (filters) => {
+    const active = FILTERS.filter(({ filter }) => filters[filter] !== undefined);
+    return rawOf(Object.fromEntries(
+      active.map(({ parameter, filter }) => [parameter, filters[filter] ?? UNATTRIBUTED]),
+    ));
+  },
+);
 
-/** Wire fields of aggregates; counts of runs are null where they are unknown. */
-function measureFields(sums: Measures, runsKnown: boolean) {
-  return {
-    runs: runsKnown ? sums.runs : null,
-    successful_runs: runsKnown ? sums.succeeded : null,
-    cost_usd: dollars(sums.cost),
-    cost_per_successful_run: runsKnown ? dollarsOrNull(costPerSuccess(sums)) : null,
-    events: sums.events,
-    llm_calls: sums.calls,
-    input_tokens: exactCount(sums.inputTokens),
-    output_tokens: exactCount(sums.outputTokens),
-    cached_input_tokens: exactCount(sums.cachedInputTokens),
-    unpriced: {
-      llm_calls: sums.unpricedCalls,
-      input_tokens: exactCount(sums.unpricedInputTokens),
-      output_tokens: exactCount(sums.unpricedOutputTokens),
-      cached_input_tokens: exactCount(sums.unpricedCachedInputTokens),
-    },
-  };
-}
+/** Spend with its query. */
+export const spendAnswer = object<Spend & { readonly query: SpendQuery }>("Spend", {
+  from: day(({ query }) => query.from),
+  to: day(({ query }) => query.to),
+  group_by: grouping(({ query }) => query.groupBy),
+  filters: filters(({ query }) => query.filters),
+  totals: object("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
+  groups: list(spendGroup)(({ query, groups }) =>
+    groups.map(({ key, model, folded, measures, runsKnown }) => ({
+      ...measures,
+      key,
+      folded,
+      runsKnown,
+      ...query.groupBy === "model" ? { model } : {},
+    }))
+  ),
+});
 
-function dollarsOrNull(amount: Picodollars | null): ExactNumber | number | null {
-  return amount === null ? null : dollars(amount);
-}
+const source = object<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
+  provider: text.orNull("provider"),
+  model: text("model"),
+  row: text("id"),
+}, "The priced model and its row of the rate card.");
 
-/** Writes the models without a price. */
-export function unpricedJson({ from, to }: SpendQuery, unpriced: Unpriced): RawJson {
-  return rawOf({
-    from,
-    to,
-    models: unpriced.models.map(modelFields),
-    models_left_out: unpriced.leftOut,
-    estimate_total_usd: dollars(unpriced.estimateTotal),
-  });
-}
+const estimate = object<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
+  cost_usd: dollars("cost"),
+  priced_as: source("row"),
+  is_estimate: wire(z.literal(true))(() => true),
+});
 
-function modelFields(unpriced: EstimatedModel) {
-  const { name, estimate } = unpriced;
-  return {
-    provider: name.provider,
-    model: name.model,
-    llm_calls: unpriced.calls,
-    input_tokens: exactCount(unpriced.inputTokens),
-    output_tokens: exactCount(unpriced.outputTokens),
-    cached_input_tokens: exactCount(unpriced.cachedInputTokens),
-    first_seen: unpriced.firstSeen,
-    last_seen: unpriced.lastSeen,
-    estimate: estimate && estimateFields(estimate),
-  };
-}
+const unpricedModel = object<EstimatedModel>("UnpricedModel", {
+  provider: text.orNull(({ name }) => name.provider),
+  model: text(({ name }) => name.model),
+  llm_calls: count("calls"),
+  ...TOKENS,
+  first_seen: day("firstSeen", "First day within the range."),
+  last_seen: day("lastSeen", "Last day within the range."),
+  estimate: estimate.orNull("estimate", "Estimated cost at the rates of the nearest priced model."),
+});
 
-function estimateFields({ cost, row }: NonNullable<EstimatedModel["estimate"]>) {
-  const { provider, model, id } = row;
-  return {
-    cost_usd: dollars(cost),
-    priced_as: { provider, model, row: id },
-    is_estimate: true,
-  };
-}
+const unpricedModels = list(unpricedModel);
+
+/** The models without a price. */
+export const unpricedAnswer = object<SpendQuery & Unpriced>("UnpricedModels", {
+  from: day("from"),
+  to: day("to"),
+  models: wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedModels.write)(
+    "models",
+  ),
+  models_left_out: count("leftOut"),
+  estimate_total_usd: dollars("estimateTotal"),
+});

@@ -2,9 +2,10 @@
 import type { Handler } from "../../http/admission.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { notFound } from "../../../domain/core/errors.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
-import { parsePage } from "../../../domain/core/page.ts";
+import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
+import { parsePage } from "../../../domain/core/query.ts";
 import {
   isTeamId,
   newTeamBody,
@@ -12,36 +13,36 @@ import {
   parseTeamChange,
   teamChangeBody,
   teamFields,
+  type TeamStore,
+  tier,
 } from "../../../domain/teams/team_change.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { answerNewKey, answerSecret, newKeyFields } from "../keys/keys.ts";
+import { answerNewKey, answerSecret, newCredentialBody, newKey } from "../keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { TIER_NAMES } from "../../../domain/teams/plans.ts";
-import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, instantField, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
-import { newCredentialBody, newKey } from "../keys/keys.ts";
+import { created, endpoints, ok } from "../../openapi/describe.ts";
+import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
+import { instant, page, wire } from "../../openapi/wire.ts";
 
 const createTeam: Handler = async (c, { teams }) => {
   const spec = parseNewTeam(c.get("body"));
   if (!spec.ok) return fail(c, spec.problem);
-  const { team, ...key } = await teams.create(spec.value);
-  return answerSecret(c, rawOf({ ...teamFields(team), key: newKeyFields(key) }));
+  return answerSecret(c, newTeam.write(await teams.create(spec.value)));
 };
 
 const listTeams: Handler = async (c, { teams }) => {
   const query = parsePage(queryOf(c), teamIdOf);
   if (!query.ok) return fail(c, query.problem);
-  const page = await teams.page(query.value);
-  const cursor = page.next === null ? null : encodeCursor(page.next);
-  return answer(c, 200, rawOf({ teams: page.teams.map(teamFields), cursor }));
+  const { teams: items, next } = await teams.page(query.value);
+  const cursor = next === null ? null : encodeCursor(next);
+  return answer(c, 200, teamPage.write({ items, cursor }));
 };
 
 const getTeam: Handler = async (c, { teams }) => {
-  const team = await teams.get(c.req.param("id") ?? "");
-  return team === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, rawOf(teamFields(team)));
+  const found = await teams.get(c.req.param("id") ?? "");
+  return found === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, team.write(found));
 };
 
 export const changeTeam: Handler = async (c, { teams }) => {
@@ -50,7 +51,7 @@ export const changeTeam: Handler = async (c, { teams }) => {
   const changed = await teams.change(c.req.param("id") ?? "", change.value);
   if (changed === null) return fail(c, NO_SUCH_TEAM);
   if (!changed.ok) return fail(c, changed.problem);
-  return answer(c, 200, rawOf(teamFields(changed.value)));
+  return answer(c, 200, team.write(changed.value));
 };
 
 const createTeamKey: Handler = async (c, deps) => {
@@ -82,18 +83,30 @@ const limits = z.object({
 const fields = {
   id: jobId.describe("Random; reveals nothing about other teams."),
   name: z.string(),
-  tier: z.enum(TIER_NAMES),
+  tier,
   owner_email: z.string().nullable(),
   rate: rate.nullable().describe("Null: the plan's rate applies."),
   limits: limits.nullable()
     .describe("Null: the plan's limits apply. A field that is null means unlimited."),
   suspended: z.boolean(),
-  suspended_at: instantField.nullable(),
-  created_at: instantField.nullable().describe("Null for teams created before this was recorded."),
+  suspended_at: instant.schema.nullable(),
+  created_at: instant.schema.nullable().describe(
+    "Null for teams created before this was recorded.",
+  ),
 };
 
-const team = z.object(fields).meta({ id: "Team" });
-const newTeam = z.object({ ...fields, key: newKey }).meta({ id: "NewTeam" });
+const team = wire<Team>(z.object(fields).meta({ id: "Team" }), (team) => rawOf(teamFields(team)));
+
+const teamPage = page("TeamPage", "teams", team);
+
+const newTeam = wire<Awaited<ReturnType<TeamStore["create"]>>>(
+  z.object({ ...fields, key: newKey.schema }).meta({ id: "NewTeam" }),
+  ({ team, record, secret }) =>
+    writeObject([
+      ...Object.entries(teamFields(team)).map(([name, value]) => [name, rawOf(value)] as const),
+      ["key", newKey.write({ ...record, secret })],
+    ]),
+);
 
 const TEAM = {
   id: "7C1DPAT0M5R8VQ2E9GZ4KX3HWN",
@@ -121,40 +134,30 @@ const KEY = {
 };
 
 const pathFields = { id: jobId.describe("The team's id.") };
-const page = { limit: limitOf(ADMIN_PER_PAGE, "teams"), cursor: cursorOf("cursor") };
 const SECRET_ONCE = "Created. The secret is returned only once.";
 
 /** Team endpoints for the operator. */
-export const TEAM_ENDPOINTS = endpoints("Teams", [
-  {
-    method: "POST",
-    path: "/v1/teams",
+export const TEAM_ENDPOINTS = endpoints("Teams", {
+  createTeam: {
+    route: "POST /v1/teams",
     access: OPERATOR_ONLY,
     handler: createTeam,
-    id: "createTeam",
     summary: "Create a team",
     description: "Creates a team and its first key, which has every scope.",
-    body: bodyDescription(newTeamBody, "TeamRequest", {
-      name: "Display name.",
-      tier: "The plan.",
-      owner_email: "Address for quota notices.",
-    }),
+    body: newTeamBody.meta({ id: "TeamRequest" }),
     answers: created(SECRET_ONCE, newTeam),
     errors: ["missing_field"],
     links: ["getTeam", "changeTeam", "createTeamKey"],
     idempotency: "none",
     example: {
       body: { name: "Acme", tier: "team", owner_email: "owner@example.com" },
-      status: 201,
       answer: { ...TEAM, key: KEY },
     },
   },
-  {
-    method: "POST",
-    path: "/v1/teams/:id/keys",
+  createTeamKey: {
+    route: "POST /v1/teams/:id/keys",
     access: OPERATOR_ONLY,
     handler: createTeamKey,
-    id: "createTeamKey",
     summary: "Create a credential for a team",
     description: "Restores access for a team that lost all its keys.",
     pathFields,
@@ -165,69 +168,50 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     example: {
       path: { id: TEAM.id },
       body: { kind: "api_key", name: "way back", scopes: ["admin"] },
-      status: 201,
       answer: { ...KEY, name: "way back", scopes: ["admin"] },
       needs: ["createTeam"],
     },
   },
-  {
-    method: "GET",
-    path: "/v1/teams",
+  listTeams: {
+    route: "GET /v1/teams",
     access: OPERATOR_ONLY,
     handler: listTeams,
-    id: "listTeams",
     summary: "List teams",
     description: "Lists all teams, ordered by id.",
-    query: page,
-    answers: ok(
-      "A page of teams.",
-      z.object({ teams: z.array(team), cursor: nextCursor }).meta({ id: "TeamPage" }),
-    ),
-    example: { status: 200, answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
+    query: { limit: limitOf(ADMIN_PER_PAGE, "teams"), cursor: cursorOf("cursor") },
+    answers: ok("A page of teams.", teamPage),
+    example: { answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
   },
-  {
-    method: "GET",
-    path: "/v1/teams/:id",
+  getTeam: {
+    route: "GET /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: getTeam,
-    id: "getTeam",
     summary: "Read a team",
     description: "Returns the team's settings, but none of its data.",
     pathFields,
     answers: ok("The team.", team),
     errors: ["not_found"],
-    example: { path: { id: TEAM.id }, status: 200, answer: TEAM, needs: ["createTeam"] },
+    example: { path: { id: TEAM.id }, answer: TEAM, needs: ["createTeam"] },
   },
-  {
-    method: "PATCH",
-    path: "/v1/teams/:id",
+  changeTeam: {
+    route: "PATCH /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: changeTeam,
-    id: "changeTeam",
     summary: "Change a team",
     description:
       "Fields that are not sent keep their values. The change takes effect immediately in " +
       "this process and within 10 seconds in others. Every call of a suspended team is refused; " +
       "its data is kept.",
     pathFields,
-    body: bodyDescription(teamChangeBody, "TeamChange", {
-      name: "Display name.",
-      tier: "The plan; a team that leaves enterprise loses its `limits`.",
-      owner_email: "Null to send no notices.",
-      rate: "Overrides the plan's rate; null restores it.",
-      limits: "Enterprise only; replaces all limits together. Null restores the plan's limits. " +
-        "`payload_days` must not exceed `record_days`.",
-      suspended: "True to refuse every call of the team.",
-    }, { rate: "TeamRateChange", limits: "TeamLimitsChange" }),
+    body: teamChangeBody.meta({ id: "TeamChange" }),
     answers: ok("The updated team.", team),
     errors: ["not_found"],
     idempotency: "content",
     example: {
       path: { id: TEAM.id },
       body: { name: "Acme Ltd", rate: { sustained: 50, burst: 100 } },
-      status: 200,
       answer: { ...TEAM, name: "Acme Ltd", rate: { sustained: 50, burst: 100 } },
       needs: ["createTeam"],
     },
   },
-]);
+});

@@ -1,4 +1,5 @@
 /** `GET /v1/usage`: a team's usage of its plan's events. The quota is informational and blocks nothing. */
+import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
@@ -10,11 +11,11 @@ import {
   type QuotaState,
   quotaState,
 } from "../../../domain/teams/quota.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
+import { month } from "../../openapi/fields.ts";
+import { count, instant, list, object, oneOf, wire } from "../../openapi/wire.ts";
 
 /** Months listed. */
 const MONTHS_MAX = 12;
@@ -67,23 +68,42 @@ export const getUsage: Handler = async (c, { usage, environment }) => {
   const query = parseUsageQuery(queryOf(c), nowMs);
   if (!query.ok) return fail(c, query.problem);
   const view = await readUsage(usage, c.get("principal").team, query.value, nowMs);
-  const { used, included, resetsAt, notices, ...rest } = view;
-  const isLimited = included !== Infinity;
-  const json = rawOf({
-    month: rest.month,
-    used,
-    included: isLimited ? included : null,
-    ratio: isLimited ? used / included : null,
-    state: rest.state,
-    projected: rest.projected,
-    resets_at: formatInstant(resetsAt),
-    notices: notices.map(noticeFields),
-    months: rest.months,
-  });
-  return answerTagged(c, json);
+  return answerTagged(c, usageAnswer.write(view));
 };
 
-/** Wire fields of a notice; `sent_at` is null unless a mail server is known to have accepted it. */
-function noticeFields({ percent, sentAt }: Notice) {
-  return { threshold: percent / 100, sent_at: formatInstantOrNull(sentAt) };
-}
+const state = oneOf("QuotaState", ["normal", "heads_up", "over"]);
+
+const STATE = "`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.";
+
+const notice = object<Notice>("QuotaNotice", {
+  threshold: wire(z.number())(({ percent }) => percent / 100),
+  // Null unless a mail server is known to have accepted it.
+  sent_at: instant.orNull("sentAt"),
+});
+
+const monthUsage = object<UsageView["months"][number]>("MonthUsage", {
+  month: wire(month)("month"),
+  used: count("used"),
+  state: state("state", STATE),
+});
+
+/** Usage of a month. */
+export const usageAnswer = object<UsageView>("Usage", {
+  month: wire(month)("month"),
+  used: count("used", "Events counted in the month, by time of arrival."),
+  included: count.orNull(
+    ({ included }) => included === Infinity ? null : included,
+    "Events included in the plan; null without a limit.",
+  ),
+  ratio: wire(z.number().meta({ minimum: 0 })).orNull(({ used, included }) =>
+    included === Infinity ? null : used / included
+  ),
+  state: state("state", STATE),
+  projected: count(
+    "projected",
+    "Projection for the full month: `used` divided by the elapsed share of it.",
+  ),
+  resets_at: instant("resetsAt"),
+  notices: list(notice)("notices"),
+  months: list(monthUsage)("months"),
+});

@@ -1,105 +1,89 @@
 /** `/dashboard/agents/{slug}`: one agent, its last runs, its name and notes, and its ping tokens. */
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
+import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
-import type { KeyPage } from "../../../domain/teams/key_list.ts";
+import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
+import { mayAdmin } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
-import { AGENTS_PATH } from "../layout/paths.ts";
+import { AGENTS_PATH, KEYS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { mayAdmin } from "../../http/access.ts";
-import { InlineNotice } from "../components/elements.tsx";
 import { Done } from "../components/done_notice.tsx";
-import { AgentDaysTable, DaysChart } from "./days_chart.tsx";
+import { Ago, InlineNotice, Money, Status } from "../components/elements.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
+import { countedText, durationText, formatCount } from "../components/format.ts";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
+import { Tile } from "../components/tile.tsx";
+import { KeyTable } from "../keys/labels.tsx";
+import { newKeyPath } from "../keys/paths.ts";
+import { AgentDaysTable, DaysChart, STATUS_LABELS } from "./days_chart.tsx";
 import { AgentForm } from "./form.tsx";
+import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
 import { readAgent, readDays } from "./read.ts";
-import { AgentRuns } from "./run_table.tsx";
-import { AgentTiles } from "./tiles.tsx";
-import { PingTokens } from "./ping_tokens.tsx";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
 
 export function showAgent(deps: AppDeps): Handle {
   return async (c) => {
-    const { team } = c.get("principal");
     const record = await readAgent(deps, c);
     if (record === null) return fail(c, NO_SUCH_AGENT);
-    const now = deps.environment.now();
-    const canAdmin = mayAdmin(c.get("principal"));
-    const details = await readDetails(deps, team, record.agent, now, canAdmin);
+    const { team } = c.get("principal");
+    const content = await readContent(deps, team, record, mayAdmin(c.get("principal")));
     return showPage(c, {
       title: record.name ?? record.agent,
       aside: <a href={AGENTS_PATH}>All agents</a>,
       body: (
         <>
           <Done c={c} />
-          <AgentBody {...{ record, details, now, canAdmin }} />
+          <AgentBody {...content} />
         </>
       ),
     });
   };
 }
 
-/** Details shown in addition to the agent's record. */
-interface AgentDetails {
-  readonly days: AgentDays | undefined;
-  readonly latest: readonly RunListRow[];
-  readonly failures: readonly RunListRow[];
-  /** Null without the scope `admin`. */
-  readonly tokens: KeyPage | null;
-}
+type AgentContent = Awaited<ReturnType<typeof readContent>>;
 
-async function readDetails(
-  { spend, runList, credentials }: AppDeps,
+async function readContent(
+  { spend, runList, credentials, environment }: AppDeps,
   team: Team,
-  agent: string,
-  now: number,
-  canAdmin: boolean,
-): Promise<AgentDetails> {
+  record: AgentRecord,
+  isAdmin: boolean,
+) {
+  const { agent } = record;
+  const now = environment.now();
   const all = { agent, from: null, to: null };
   const [days, latest, failures, tokens] = await Promise.all([
     readDays(spend, team, [agent], now),
     runList.page(team, all, null, RUNS_SHOWN),
     readFailures(runList, team, all, FAILURES_SHOWN),
-    canAdmin
-      ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null, sent: new Map() })
-      : null,
+    isAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
   ]);
-  return { days: days.get(agent), latest: latest.rows, failures, tokens };
+  return { record, days: days.get(agent), latest: latest.rows, failures, tokens, now };
 }
 
-interface AgentBodyProps {
-  readonly record: AgentRecord;
-  readonly details: AgentDetails;
-  readonly now: number;
-  readonly canAdmin: boolean;
-}
-
-function AgentBody({ record, details, now, canAdmin }: AgentBodyProps) {
-  const { days, latest, failures, tokens } = details;
+function AgentBody(content: AgentContent) {
+  const { record, days, latest, failures, tokens, now } = content;
   const { agent, name, notes, archived } = record;
   return (
     <>
-      {archived
-        ? (
-          <InlineNotice kind="warn">
-            <p>Archived: it does not count toward the plan. Its next run restores it.</p>
-          </InlineNotice>
-        )
-        : null}
-      {name === null ? null : (
+      {archived && (
+        <InlineNotice kind="warn">
+          <p>Archived: it does not count toward the plan. Its next run restores it.</p>
+        </InlineNotice>
+      )}
+      {name !== null && (
         <p class="soft">
           Slug: <code>{agent}</code>
         </p>
       )}
-      {notes === null ? null : <p class="notes">{notes}</p>}
-      <AgentTiles record={record} days={days} now={now} />
+      {notes !== null && <p class="notes">{notes}</p>}
+      <AgentTiles {...content} />
       <h2>Runs a day, last {AGENT_DAYS} days</h2>
-      {days === undefined ? null : (
+      {days !== undefined && (
         <>
           <DaysChart days={days.days} />
           <AgentDaysTable days={days.days} />
@@ -113,11 +97,131 @@ function AgentBody({ record, details, now, canAdmin }: AgentBodyProps) {
         rows={failures}
         now={now}
       />
-      <PingTokens agent={agent} page={tokens} now={now} />
+      <PingTokens {...content} />
       <h2 id="words">Name, notes, archive</h2>
-      {canAdmin ? <AgentForm agent={agent} typed={record} problem={null} /> : (
-        <p class="soft">
-          Changing these takes a key with the scope <code>admin</code>.
+      {tokens !== null
+        ? <AgentForm agent={agent} typed={record} problem={null} />
+        : (
+          <p class="soft">
+            Changing these takes a key with the scope <code>admin</code>.
+          </p>
+        )}
+    </>
+  );
+}
+
+/** Shows the last run, the success rate, the cost and the last call. */
+function AgentTiles({ record: { activity, firstSeen }, days, now }: AgentContent) {
+  const { runs = 0, failed = 0, running = 0, lastSeen = null } = activity ?? {};
+  return (
+    <div class="tiles">
+      <Tile name="Last run" value={<LastRunOf activity={activity} now={now} />} />
+      <Tile name="Succeeded" value={<SuccessRate activity={activity} />}>
+        <small class="soft">
+          {formatCount(failed)} failed, {formatCount(running)} running of {countedText(runs, "run")}
+        </small>
+      </Tile>
+      {days !== undefined && (
+        <>
+          <Tile name={`Cost, ${AGENT_DAYS} days`} value={<Money of={days.total.cost} />}>
+            <small class="soft">{countedText(days.total.runs, "run")}</small>
+          </Tile>
+          <Tile
+            name={`Cost per success, ${AGENT_DAYS} days`}
+            value={<CostOfSuccess measures={days.total} />}
+          />
+        </>
+      )}
+      <Tile name="Last seen" value={lastSeen === null ? "–" : <Ago at={lastSeen} now={now} />}>
+        <small class="soft">
+          first seen <Ago at={firstSeen} now={now} />
+        </small>
+      </Tile>
+    </div>
+  );
+}
+
+interface AgentRunsProps {
+  readonly title: string;
+  readonly agent: string;
+  /** The statuses that are shown; empty for all. */
+  readonly statuses: readonly RunStatus[];
+  readonly rows: readonly RunListRow[];
+  readonly now: number;
+}
+
+/** Shows a short table of runs, with links to all of them. */
+function AgentRuns({ title, agent, statuses, rows, now }: AgentRunsProps) {
+  const links = statuses.length === 0 ? [null] : statuses;
+  return (
+    <>
+      <h2>{title}</h2>
+      {rows.length === 0
+        ? <p class="soft">None.</p>
+        : <Table label={title} class="roomy folding" columns={columnsAt(now)} rows={rows} />}
+      <p>
+        {links.map((status, at) => (
+          <>
+            {at > 0 && " · "}
+            <a href={`${RUNS_PATH}${queryText([["agent", agent], ["status", status]])}`}>
+              {status === null ? "All its runs" : `All that ${STATUS_LABELS[status]}`}
+            </a>
+          </>
+        ))}
+      </p>
+    </>
+  );
+}
+
+function columnsAt(now: number): readonly Column<RunListRow>[] {
+  return [
+    {
+      head: "Started",
+      cell: ({ startedAt, receivedAt }) => <Ago at={startedAt ?? receivedAt} now={now} />,
+    },
+    { head: "Status", cell: ({ status }) => <Status of={status} /> },
+    {
+      head: "Took",
+      class: "number",
+      before: "took",
+      cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
+    },
+    numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
+    { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
+    {
+      head: "Run",
+      // Ids created together differ only at the end.
+      cell: ({ id }) => (
+        <a href={runPath(id)}>
+          <code>…{id.slice(-8)}</code>
+        </a>
+      ),
+    },
+  ];
+}
+
+/** Lists the ping tokens, with a link that creates another; null without the scope `admin`. */
+function PingTokens({ record: { agent }, tokens, now }: AgentContent) {
+  return (
+    <>
+      <h2>Ping tokens</h2>
+      <p class="soft">
+        A ping token lets a cron job report its result with one line of curl, and nothing else.
+        {tokens === null && (
+          <>
+            {" "}Seeing them takes a key with the scope <code>admin</code>.
+          </>
+        )}
+      </p>
+      {tokens !== null && tokens.records.length > 0 && (
+        <KeyTable label="Ping tokens" records={tokens.records} now={now} />
+      )}
+      {tokens !== null && (
+        <p class="actions">
+          <a role="button" class="small" href={newKeyPath("ping_token", agent)}>New ping token</a>
+          {tokens.next !== null && (
+            <a href={KEYS_PATH + queryText([["agent", agent]])}>All its ping tokens</a>
+          )}
         </p>
       )}
     </>

@@ -15,8 +15,8 @@ export function SuccessRate({ activity }: ActivityProps) {
   if (activity === null) return <>–</>;
   const { runs, running, succeeded } = activity;
   const ended = runs - running;
-  const words = `${formatCount(succeeded)} of ${countedText(ended, "run")} that ended`;
-  return <span title={words}>{percentText(succeeded, ended)}</span>;
+  const exact = `${formatCount(succeeded)} of ${countedText(ended, "run")} that ended`;
+  return <span title={exact}>{percentText(succeeded, ended)}</span>;
 }
 
 /** Total cost divided by the number of successful runs. */

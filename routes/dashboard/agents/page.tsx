@@ -6,7 +6,7 @@ import {
   type AgentsQuery,
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
-import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
+import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
@@ -19,9 +19,9 @@ import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
-import { Sparkline } from "../components/sparkline.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
+import { Sparkline } from "./days_chart.tsx";
 import { submitAgentChange } from "./form.tsx";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
 import { readDays } from "./read.ts";
@@ -105,12 +105,21 @@ function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery })
   );
 }
 
-function columnsFor(
-  days: ReadonlyMap<string, AgentDays>,
-  now: number,
-): readonly Column<AgentRecord>[] {
+type DaysByAgent = Awaited<ReturnType<typeof readDays>>;
+
+function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord>[] {
   return [
-    { head: "Agent", isName: true, cell: (record) => <AgentName record={record} /> },
+    {
+      head: "Agent",
+      isName: true,
+      cell: ({ agent, name, archived }) => (
+        <>
+          <a href={agentPath(agent)}>{name ?? agent}</a>
+          {name !== null && <small class="under">{agent}</small>}
+          {archived && <small class="tag">archived</small>}
+        </>
+      ),
+    },
     { head: "Last run", cell: ({ activity }) => <LastRunOf activity={activity} now={now} /> },
     {
       head: "Last seen",
@@ -147,25 +156,14 @@ function columnsFor(
   ];
 }
 
-function AgentName({ record: { agent, name, archived } }: { readonly record: AgentRecord }) {
-  return (
-    <>
-      <a href={agentPath(agent)}>{name ?? agent}</a>
-      {name === null ? null : <small class="under">{agent}</small>}
-      {archived ? <small class="tag">archived</small> : null}
-    </>
-  );
-}
-
 function NoAgents({ origin, archived }: { readonly origin: string; readonly archived: boolean }) {
   const line = `curl -sS -u "$RUNLEDGER_KEY:" ${origin}/v1/heartbeats ` +
     `-d '{"agent":"nightly","status":"ok"}'`;
   return (
     <Empty title="No agent yet">
       <p>
-        The first run that names an agent creates it{archived
-          ? ""
-          : "; archived ones are not shown"}. A complete run in one line:
+        The first run that names an agent creates it{!archived && "; archived ones are not shown"}.
+        A complete run in one line:
       </p>
       <Copyable id="first" text={line} />
     </Empty>

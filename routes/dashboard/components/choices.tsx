@@ -8,14 +8,12 @@ export interface ChoiceLink {
   readonly isButton?: boolean;
 }
 
-interface ChoicesProps {
+/** Lists links and marks the current one. */
+export function Choices({ label, links, class: name = "choices" }: {
   readonly label: string;
   readonly class?: string;
   readonly links: readonly ChoiceLink[];
-}
-
-/** Lists links and marks the current one. */
-export function Choices({ label, links, class: name = "choices" }: ChoicesProps) {
+}) {
   return (
     <nav class={name} aria-label={label}>
       <ul>
@@ -23,7 +21,7 @@ export function Choices({ label, links, class: name = "choices" }: ChoicesProps)
           <li>
             <a
               href={to}
-              {...(isCurrent ? { "aria-current": "true" } : {})}
+              aria-current={isCurrent ? "true" : undefined}
               {...(isButton ? { role: "button", class: "small" } : {})}
             >
               {name}

@@ -15,8 +15,8 @@ interface Chart {
   readonly ends: readonly [string, string];
   /** Label at the top: the value of the full height. */
   readonly top: string;
-  /** Value to compare with, drawn as a dashed line; null for none. */
-  readonly usual: number | null;
+  /** Value to compare with, drawn as a dashed line; none by default. */
+  readonly usual?: number | null;
 }
 
 /** Height in pixels of the areas above, of, and below the columns. */
@@ -29,10 +29,11 @@ const WIDTH = 0.72;
  * Draws columns and highlights the last one, which still grows. Widths are percentages, so text
  * keeps its size.
  */
-export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
+export function ColumnChart({ title, columns, ends, top, usual = null }: Chart) {
   const sizes = columns.map(({ parts }) => parts.reduce((sum, [, size]) => sum + size, 0));
   const tallest = Math.max(...sizes, usual ?? 0) || 1;
   const slot = 100 / columns.length;
+  const usualY = percent(100 - 100 * (usual ?? 0) / tallest);
   return (
     <svg class="columns" role="img" width="100%" height={ABOVE + PLOT + BELOW}>
       <title>{title}</title>
@@ -40,18 +41,10 @@ export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
       <svg x="0" y={ABOVE} width="100%" height={PLOT}>
         <rect class="marked" x={percent(100 - slot)} width={percent(slot)} height="100%" />
         {columns.map((column, i) => (
-          <Parts of={column} left={slot * (i + (1 - WIDTH) / 2)} slot={slot} tallest={tallest} />
+          <Parts {...column} left={slot * i} slot={slot} tallest={tallest} />
         ))}
         <line class="ground" x1="0" x2="100%" y1="100%" y2="100%" />
-        {usual === null ? null : (
-          <line
-            class="usual"
-            x1="0"
-            x2="100%"
-            y1={percent(100 - 100 * usual / tallest)}
-            y2={percent(100 - 100 * usual / tallest)}
-          />
-        )}
+        {usual !== null && <line class="usual" x1="0" x2="100%" y1={usualY} y2={usualY} />}
       </svg>
       <text x="0" y={ABOVE + PLOT + 14}>{ends[0]}</text>
       <text class="marked" x="100%" y={ABOVE + PLOT + 14} text-anchor="end">{ends[1]}</text>
@@ -59,32 +52,26 @@ export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
   );
 }
 
-function Parts(
-  { of, left, slot, tallest }: {
-    readonly of: Column;
-    readonly left: number;
-    readonly slot: number;
-    readonly tallest: number;
-  },
-) {
+interface PartsProps extends Column {
+  readonly left: number;
+  readonly slot: number;
+  readonly tallest: number;
+}
+
+function Parts({ title, parts, left, slot, tallest }: PartsProps) {
   let below = 0;
   return (
     <g>
-      <title>{of.title}</title>
+      <title>{title}</title>
       {/* The full slot shows the title on hover, also above a low column. */}
-      <rect
-        class="place"
-        x={percent(left - slot * (1 - WIDTH) / 2)}
-        width={percent(slot)}
-        height="100%"
-      />
-      {of.parts.map(([name, size]) => {
+      <rect class="place" x={percent(left)} width={percent(slot)} height="100%" />
+      {parts.map(([name, size]) => {
         const height = 100 * size / tallest;
         below += height;
-        return height === 0 ? null : (
+        return height > 0 && (
           <rect
             class={name}
-            x={percent(left)}
+            x={percent(left + slot * (1 - WIDTH) / 2)}
             y={percent(100 - below)}
             width={percent(slot * WIDTH)}
             height={percent(height)}

@@ -15,9 +15,7 @@ export function Ago({ at, now }: { readonly at: number; readonly now: number }) 
 export function Money({ of }: { readonly of: Picodollars }) {
   const exact = exactMoneyText(of);
   const text = moneyText(of);
-  return text === exact
-    ? <span class="money">{text}</span>
-    : <span class="money" title={exact}>{text}</span>;
+  return <span class="money" title={text === exact ? undefined : exact}>{text}</span>;
 }
 
 /** A distinct symbol for each status, so that nothing depends on colour alone. */
@@ -49,6 +47,22 @@ export function InlineNotice(
   return <div class={`notice ${kind}`} role="status">{children}</div>;
 }
 
+/** A section of a page with its heading. */
+export function Section(
+  { title, id, children }: {
+    readonly title: string;
+    readonly id?: string;
+    readonly children?: Child;
+  },
+) {
+  return (
+    <section id={id}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** Shown instead of an empty list: explains how to fill it. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: Child }) {
   return (
@@ -75,7 +89,7 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
 
 /** A link to the next page of a list; nothing on the last page. */
 export function NextPage({ to }: { readonly to: string | null }) {
-  return to === null ? null : (
+  return to !== null && (
     <p class="pager">
       <a href={to} rel="next" role="button" class="secondary outline">Next page</a>
     </p>

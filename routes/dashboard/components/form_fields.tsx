@@ -17,7 +17,7 @@ export interface FieldProps {
   readonly problem?: Problem | null;
   /** Name of the field in the problem, if it differs from `name`. */
   readonly of?: string;
-  readonly hint?: Child;
+  readonly hint?: Child | undefined;
   readonly type?: "text" | "email" | "date" | "number";
   readonly required?: boolean;
   readonly maxlength?: number;
@@ -31,11 +31,12 @@ export interface FieldProps {
 export function Field(props: FieldProps) {
   const { name, label, value = "", problem = null, of = name, hint, rows } = props;
   const message = messageAt(problem, of);
+  const { required, maxlength, min, max, placeholder } = props;
   const attributes = {
     id: `field-${name}`,
     name,
     ...described(name, hint, message),
-    ...rulesOf(props),
+    ...{ required, maxlength, min, max, placeholder },
   };
   return (
     <FieldRow {...{ name, label, message, hint }}>
@@ -70,9 +71,8 @@ export function Select({ name, label, value, options, problem = null, hint }: Se
   );
 }
 
-interface FieldRowProps extends Pick<FieldProps, "name" | "label"> {
+interface FieldRowProps extends Pick<FieldProps, "name" | "label" | "hint"> {
   readonly message: string | null;
-  readonly hint: Child | undefined;
   readonly children?: Child;
 }
 
@@ -81,8 +81,8 @@ function FieldRow({ name, label, message, hint, children }: FieldRowProps) {
     <div class="field">
       <label for={`field-${name}`}>{label}</label>
       {children}
-      {message === null ? null : <small id={`${name}-problem`} class="wrong">{message}</small>}
-      {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
+      {message !== null && <small id={`${name}-problem`} class="wrong">{message}</small>}
+      {hint !== undefined && <small id={`${name}-hint`}>{hint}</small>}
     </div>
   );
 }
@@ -91,19 +91,14 @@ function messageAt(problem: Problem | null, field: string): string | null {
   return problem?.field === field ? problem.message : null;
 }
 
-function rulesOf({ required, maxlength, min, max, placeholder }: FieldProps) {
-  const rules = { required, maxlength, min, max, placeholder };
-  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined));
-}
-
 function described(name: string, hint: Child | undefined, message: string | null) {
   const ids = [
     ...message === null ? [] : [`${name}-problem`],
     ...hint === undefined ? [] : [`${name}-hint`],
   ];
   return {
-    ...ids.length === 0 ? {} : { "aria-describedby": ids.join(" ") },
-    ...message === null ? {} : { "aria-invalid": "true" },
+    "aria-describedby": ids.length === 0 ? undefined : ids.join(" "),
+    "aria-invalid": message === null ? undefined : "true" as const,
   };
 }
 
@@ -117,20 +112,17 @@ interface LabeledInputProps extends Pick<FieldProps, "name" | "label" | "problem
 /** An input inside its label, for forms with their fields in a row. */
 export function LabeledInput(props: LabeledInputProps) {
   const { name, label, value, problem = null, hint, type = "text", attributes = {} } = props;
-  const isWrong = problem?.field === name;
+  const message = messageAt(problem, name);
   const id = `${name}-problem`;
   return (
     <label>
       {label}
       <input
-        type={type}
-        name={name}
-        value={value}
-        {...attributes}
-        {...(isWrong ? { "aria-invalid": "true", "aria-describedby": id } : {})}
+        {...{ type, name, value, ...attributes }}
+        {...(message === null ? {} : { "aria-invalid": "true", "aria-describedby": id })}
       />
-      {isWrong ? <small id={id}>{problem.message}.</small> : null}
-      {hint === undefined ? null : <small>{hint}</small>}
+      {message !== null && <small id={id}>{message}.</small>}
+      {hint !== undefined && <small>{hint}</small>}
     </label>
   );
 }

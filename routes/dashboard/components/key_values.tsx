@@ -3,12 +3,8 @@ import type { Child } from "hono/jsx";
 
 export type KeyValue = readonly [name: string, value: Child];
 
-interface Pairs {
-  readonly pairs: readonly KeyValue[];
-}
-
 /** Lists name-value pairs, one per line. */
-export function KeyValues({ pairs }: Pairs) {
+export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
   return (
     <dl class="pairs">
       {pairs.map(([name, value]) => (
@@ -22,7 +18,7 @@ export function KeyValues({ pairs }: Pairs) {
 }
 
 /** Lists name-value pairs side by side; omits pairs without a value. */
-export function LabelList({ pairs }: Pairs) {
+export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
   return (
     <dl class="labels">
       {pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => (

@@ -14,7 +14,7 @@ export interface Column<Row> {
   readonly headClass?: string;
   /** Labels before and after a cell when the table has no header: on a phone. */
   readonly before?: string;
-  readonly unit?: string | ((row: Row) => string);
+  readonly unit?: string | ((row: Row) => string) | undefined;
   /** Additional attributes of a cell. */
   readonly attributes?: (row: Row) => Readonly<Record<string, string>>;
 }
@@ -25,7 +25,7 @@ export function numberColumn<Row>(
   cell: (row: Row) => Child,
   unit?: Column<Row>["unit"],
 ): Column<Row> {
-  return { head, cell, class: "number", ...(unit === undefined ? {} : { unit }) };
+  return { head, cell, class: "number", unit };
 }
 
 /** A column of counts of a noun. */
@@ -57,11 +57,11 @@ export function Table<Row>(props: TableProps<Row>) {
   const { label, caption, columns, rows, class: name, children } = props;
   return (
     <Wide label={label}>
-      <table {...(name === undefined ? {} : { class: name })}>
-        {caption ?? null}
+      <table class={name}>
+        {caption}
         <TableHead columns={columns} />
         <tbody>{rows.map((row) => <TableRow columns={columns} row={row} />)}</tbody>
-        {children ?? null}
+        {children}
       </table>
     </Wide>
   );
@@ -72,41 +72,33 @@ export function TableHead<Row>({ columns }: Columns<Row>) {
   return (
     <thead>
       <tr>
-        {columns.map((column) => (
-          <th scope="col" {...classOf(headClassOf(column))}>{column.head}</th>
+        {columns.map(({ head, headClass, class: name }) => (
+          <th scope="col" class={headClass ?? (name?.startsWith("number") ? "number" : undefined)}>
+            {head}
+          </th>
         ))}
       </tr>
     </thead>
   );
 }
 
-function headClassOf(column: Column<never>): string | undefined {
-  return column.headClass ?? (column.class?.startsWith("number") ? "number" : undefined);
-}
-
 export function TableRow<Row>({ columns, row }: Columns<Row> & { readonly row: Row }) {
   return (
     <tr>
-      {columns.map((column) => {
-        const attributes = attributesOf(column, row);
-        return column.isName
-          ? <th scope="row" {...attributes}>{column.cell(row)}</th>
-          : <td {...attributes}>{column.cell(row)}</td>;
+      {columns.map(({ isName, class: name, before, unit, attributes, cell }) => {
+        const Cell = isName ? "th" : "td";
+        return (
+          <Cell
+            scope={isName ? "row" : undefined}
+            class={name}
+            data-before={before}
+            data-unit={typeof unit === "function" ? unit(row) : unit}
+            {...attributes?.(row)}
+          >
+            {cell(row)}
+          </Cell>
+        );
       })}
     </tr>
   );
-}
-
-function attributesOf<Row>(column: Column<Row>, row: Row): Record<string, string> {
-  const { before, unit, attributes } = column;
-  return {
-    ...classOf(column.class),
-    ...(before === undefined ? {} : { "data-before": before }),
-    ...(unit === undefined ? {} : { "data-unit": typeof unit === "string" ? unit : unit(row) }),
-    ...attributes?.(row),
-  };
-}
-
-function classOf(name: string | undefined): Record<string, string> {
-  return name === undefined ? {} : { class: name };
 }

@@ -1,14 +1,12 @@
 /** Large metrics, each with its name and context. */
 import type { Child } from "hono/jsx";
 
-interface TileProps {
+export function Tile({ name, value, valueAttributes = {}, children }: {
   readonly name: Child;
   readonly value: Child;
   readonly valueAttributes?: Readonly<Record<string, string>>;
   readonly children?: Child;
-}
-
-export function Tile({ name, value, valueAttributes = {}, children }: TileProps) {
+}) {
   return (
     <div class="tile">
       {name}

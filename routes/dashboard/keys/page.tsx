@@ -1,4 +1,5 @@
 /** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
+import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { teamKey } from "../../http/access.ts";
@@ -57,12 +58,11 @@ interface KeyListProps {
   readonly mine: string;
 }
 
-function KeyList({ page: { records, next }, query, now, mine }: KeyListProps) {
-  const { agent, limit, sent } = query;
+function KeyList({ page: { records, next }, query: { agent, limit }, now, mine }: KeyListProps) {
   const nextPath = next === null ? null : KEYS_PATH +
     queryText([
       ["agent", agent],
-      ["limit", sent.has("limit") ? limit : null],
+      ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
       ["cursor", encodeCursor(next)],
     ]);
   return (

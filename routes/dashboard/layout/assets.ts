@@ -2,31 +2,24 @@
  * Static files that pages load: styles, scripts, icon. File names contain a hash of the content, so
  * files never change.
  */
-import { createHash } from "node:crypto";
 import pico from "@picocss/pico/css/pico.min.css" with { type: "text" };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
-import { fail } from "../../http/answer.ts";
-import type { Handle } from "../../http/context.ts";
-import { StaticBytes } from "../../http/static_response.ts";
 import script from "../assets/dashboard.js" with { type: "text" };
 import folding from "../assets/style/folding.css" with { type: "text" };
 import layout from "../assets/style/layout.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
+import { createHash } from "node:crypto";
+import { fail } from "../../http/answer.ts";
+import type { Handle } from "../../http/context.ts";
+import { StaticBytes } from "../../http/compress.ts";
 import { DASHBOARD_PATH } from "./paths.ts";
-
-export interface Assets {
-  /** Returns the path of a file; an empty string for an unknown name. */
-  readonly pathOf: (name: string) => string;
-  /** Responds with a file. */
-  readonly send: Handle;
-}
 
 const CSS = "text/css; charset=UTF-8";
 const JAVASCRIPT = "text/javascript; charset=UTF-8";
 
 /** Builds the files; `styles` are the pages' style sheets, in cascade order. */
-export function createAssets(styles: Iterable<string>): Assets {
+export function createAssets(styles: Iterable<string>) {
   const files = [
     ["pico.css", pico, CSS],
     ["dashboard.css", [layout, status, ...styles, folding].join("\n"), CSS],
@@ -51,5 +44,7 @@ export function createAssets(styles: Iterable<string>): Assets {
       "Cache-Control": "public, max-age=31536000, immutable",
     });
   };
-  return { pathOf: (name) => paths.get(name) ?? "", send };
+  /** Returns the path of a file; an empty string for an unknown name. */
+  const pathOf = (name: string) => paths.get(name) ?? "";
+  return { pathOf, send };
 }

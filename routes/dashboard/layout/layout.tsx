@@ -1,15 +1,8 @@
 /** The layout of every page: the menu, the heading, the content, and the signed-in principal. */
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
-import type { PageShell } from "../../http/context.ts";
+import type { RequestContext } from "../../http/context.ts";
 import type { View } from "./page.ts";
 import { DASHBOARD_PATH } from "./paths.ts";
-
-interface LayoutProps {
-  readonly view: View;
-  readonly shell: PageShell;
-  readonly principal: Principal | undefined;
-  readonly path: string;
-}
 
 /** htmx config: no injected styles, no evaluated text. */
 const HTMX = JSON.stringify({
@@ -24,9 +17,10 @@ const HTMX = JSON.stringify({
 const BLOCKING = { Blocking: "render" };
 
 /** Renders a complete document. */
-export function Layout({ view, shell, principal, path }: LayoutProps) {
+export function Layout({ c, view }: { readonly c: RequestContext; readonly view: View }) {
   const { title, body, aside, reloadSeconds } = view;
-  const { assetPath } = shell;
+  const { assetPath } = c.get("shell");
+  const principal: Principal | undefined = c.get("principal");
   return (
     <html lang="en">
       <head>
@@ -42,7 +36,7 @@ export function Layout({ view, shell, principal, path }: LayoutProps) {
         <link rel="stylesheet" href={assetPath("dashboard.css")} />
         <script src={assetPath("htmx.js")} defer />
         <script src={assetPath("dashboard.js")} defer />
-        {reloadSeconds === undefined ? null : (
+        {reloadSeconds !== undefined && (
           <noscript>
             <meta http-equiv="refresh" content={String(reloadSeconds)} />
           </noscript>
@@ -52,18 +46,18 @@ export function Layout({ view, shell, principal, path }: LayoutProps) {
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <a class="brand" href={DASHBOARD_PATH}>Runledger</a>
-          {principal === undefined ? null : <Menu {...{ shell, principal, path }} />}
+          {principal !== undefined && <Menu c={c} />}
         </header>
         <main id="main">
           <div class="heading">
             <h1>{title}</h1>
-            {aside ?? null}
+            {aside}
           </div>
           {body}
         </main>
         <footer class="bottom">
           <a href="/docs">API</a>
-          {principal === undefined ? null : <SignedIn principal={principal} />}
+          {principal !== undefined && <SignedIn {...principal} />}
         </footer>
         <div id="end" hidden />
       </body>
@@ -71,22 +65,15 @@ export function Layout({ view, shell, principal, path }: LayoutProps) {
   );
 }
 
-interface MenuProps extends Pick<LayoutProps, "shell" | "path"> {
-  readonly principal: Principal;
-}
-
-function Menu({ shell: { menu }, principal, path }: MenuProps) {
+function Menu({ c }: { readonly c: RequestContext }) {
+  const pages = c.get("shell").menu
+    .filter(({ access }) => refusalOf(c.get("principal"), access) === null);
   return (
     <nav class="menu" aria-label="Pages">
       <ul>
-        {menu.filter(({ access }) => refusalOf(principal, access) === null).map((entry) => (
+        {pages.map(({ name, path }) => (
           <li>
-            <a
-              href={entry.path}
-              {...(isWithin(path, entry.path) ? { "aria-current": "page" } : {})}
-            >
-              {entry.name}
-            </a>
+            <a href={path} aria-current={isWithin(c.req.path, path) ? "page" : undefined}>{name}</a>
           </li>
         ))}
       </ul>
@@ -99,8 +86,7 @@ function isWithin(path: string, to: string): boolean {
   return path === to || (to !== DASHBOARD_PATH && path.startsWith(`${to}/`));
 }
 
-function SignedIn({ principal }: { readonly principal: Principal }) {
-  const { grant, team } = principal;
+function SignedIn({ grant, team }: Principal) {
   const may = grant.kind === "api_key" ? grant.scopes.join(", ") : grant.kind;
   return (
     <form method="post" action={`${DASHBOARD_PATH}/sign-out`}>

@@ -1,9 +1,9 @@
-/** Responses of the dashboard: a page in its layout, or a redirect. */
-import type { Principal } from "../../../domain/teams/credentials.ts";
+/** Responses of the dashboard: a page in its layout, an error as a page, or a redirect. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import { answerText } from "../../http/answer.ts";
-import type { RequestContext } from "../../http/context.ts";
+import type { Refuse, RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
+import { DASHBOARD_PATH } from "./paths.ts";
 import type { View } from "./page.ts";
 
 /** Pages load files from this origin only, and submit forms to it only. */
@@ -33,23 +33,31 @@ export function showPage(
   view: View,
   headers: Record<string, string> = {},
 ): Response {
-  const principal: Principal | undefined = c.get("principal");
-  const page = (
-    <Layout
-      view={view}
-      shell={c.get("shell")}
-      principal={principal}
-      path={c.req.path}
-    />
-  );
-  const all = { ...HEADERS, ...headers };
-  const text = `<!DOCTYPE html>${page}\n`;
-  return answerText(c, statusOf(view), text, "text/html; charset=UTF-8", all);
+  const { status = 200, problem = null } = view;
+  const text = `<!DOCTYPE html>${<Layout c={c} view={view} />}\n`;
+  const actual = problem === null ? status : ERRORS[problem.code].status;
+  return answerText(c, actual, text, "text/html; charset=UTF-8", { ...HEADERS, ...headers });
 }
 
-function statusOf({ status = 200, problem = null }: View): number {
-  return problem === null ? status : ERRORS[problem.code].status;
-}
+/** Renders an error as a page, with the status that the API would return. */
+export const renderProblemPage: Refuse = (c, { code, message }, headers) => {
+  const { status, retry } = ERRORS[code];
+  return showPage(c, {
+    title: status === 404 ? "Not found" : "That did not work",
+    status,
+    body: (
+      <section class="empty">
+        <p>{message}.</p>
+        <p>
+          {retry && <a href="">Try again</a>} <a href={DASHBOARD_PATH}>Go to the overview</a>
+        </p>
+        <p class="soft">
+          <code>{code}</code> · request <code>{c.get("requestId")}</code>
+        </p>
+      </section>
+    ),
+  }, headers);
+};
 
 /** Redirects the browser to another page, which it requests with GET. */
 export function seeOther(path: string, headers: Record<string, string> = {}): Response {

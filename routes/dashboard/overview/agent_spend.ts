@@ -15,28 +15,12 @@ const ROWS_BEFORE_MAX = 1_499;
 /** Maximum agents listed: those with the highest spend today. */
 const AGENTS_NAMED = 8;
 
-export interface AgentSpend {
-  /** Null for runs without an agent. */
-  readonly agent: string | null;
-  readonly runsToday: number;
-  readonly costToday: Picodollars;
-  /** Cost in the days before; null if that takes too many rows. */
-  readonly costBefore: Picodollars | null;
-}
-
-/** Agents with the highest spend. */
-export interface SpendByAgent {
-  readonly agents: readonly AgentSpend[];
-  /** Number of agents not listed. */
-  readonly leftOut: number;
-}
-
-/** Reads the spend by agent; null if a day has too many agents to aggregate here. */
+/** Reads the agents with the highest spend; null if a day has too many agents to aggregate here. */
 export async function readSpendByAgent(
   spend: SpendStore,
   team: Team,
   span: Span,
-): Promise<SpendByAgent | null> {
+) {
   const { today, from, yesterday } = span;
   const ofToday = await readAtMost(spend.rows(team, "agent", today, today), ROWS_MAX);
   if (ofToday === null) return null;
@@ -61,7 +45,8 @@ async function readAtMost(
   return read;
 }
 
-function rankedOf(today: readonly RollupRow[], before: readonly RollupRow[] | null): SpendByAgent {
+/** Ranks agents by spend; the cost before is null if that takes too many rows. */
+function rankedOf(today: readonly RollupRow[], before: readonly RollupRow[] | null) {
   const byAgent = new Map<string | null, AgentSpend>();
   const nothing = { runsToday: 0, costToday: 0n, costBefore: before === null ? null : 0n };
   for (const { group, measures } of today) {
@@ -77,8 +62,17 @@ function rankedOf(today: readonly RollupRow[], before: readonly RollupRow[] | nu
   const ranked = [...byAgent.values()].sort(byCost);
   return {
     agents: ranked.slice(0, AGENTS_NAMED),
+    /** Number of agents not listed. */
     leftOut: Math.max(0, ranked.length - AGENTS_NAMED),
   };
+}
+
+/** The spend of an agent; null for runs without an agent. */
+export interface AgentSpend {
+  readonly agent: string | null;
+  readonly runsToday: number;
+  readonly costToday: Picodollars;
+  readonly costBefore: Picodollars | null;
 }
 
 function byCost(a: AgentSpend, b: AgentSpend): number {

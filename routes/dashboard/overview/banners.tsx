@@ -1,40 +1,38 @@
 /** Banners for problems, each with a remedy. */
-import type { DeadStage } from "../../../domain/runs/processing.ts";
 import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/banner.tsx";
-import type { Overview, Quota, UnpricedCalls } from "./read.ts";
+import type { Overview } from "./read.ts";
 
 /** Maximum models named; the spend page names all. */
 const MODELS_NAMED = 3;
 
 /** Shows the banners that apply. */
-export function Banners({ of }: { readonly of: Overview }) {
-  const { quota, unpriced, dead, rejected, span } = of;
+export function Banners(overview: Overview) {
   return (
     <>
-      {dead.stages.length === 0 ? null : <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />}
-      <RejectedBanner count={rejected} />
-      {quota.state === "normal" ? null : <QuotaBanner of={quota} from={span.from} />}
-      {unpriced === null ? null : <UnpricedBanner of={unpriced} from={span.from} />}
+      <DeadBanner {...overview.dead} />
+      <RejectedBanner count={overview.rejected} />
+      <QuotaBanner {...overview} />
+      <UnpricedBanner {...overview} />
     </>
   );
 }
 
-function QuotaBanner({ of, from }: { readonly of: Quota; readonly from: string }) {
-  const isOver = of.state === "over";
+function QuotaBanner({ quota: { state, used, included }, span: { from } }: Overview) {
+  if (state === "normal") return null;
   const byAgent = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", from]])}`;
   return (
-    <InlineNotice kind={isOver ? "bad" : "warn"}>
+    <InlineNotice kind={state === "over" ? "bad" : "warn"}>
       <p>
         <strong>
-          {isOver
+          {state === "over"
             ? "Over quota: this month's events are used up."
             : "Heads-up: 80% or more of this month's events are used."}
         </strong>{" "}
-        {formatCount(of.used)} of {formatCount(of.included)}{" "}
-        ({percentText(of.used, of.included)}). Nothing is cut off and nothing is charged.{" "}
+        {formatCount(used)} of {formatCount(included)}{" "}
+        ({percentText(used, included)}). Nothing is cut off and nothing is charged.{" "}
         <a href={USAGE_PATH}>See where the month is heading</a> and{" "}
         <a href={byAgent}>which agents do the work</a>; if it is what you need, ask for a larger
         plan.
@@ -43,8 +41,9 @@ function QuotaBanner({ of, from }: { readonly of: Quota; readonly from: string }
   );
 }
 
-function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly from: string }) {
-  const { calls, models } = of;
+function UnpricedBanner({ unpriced, span }: Overview) {
+  if (unpriced === null) return null;
+  const { calls, models } = unpriced;
   const named = models.slice(0, MODELS_NAMED);
   const more = models.length - named.length;
   return (
@@ -53,49 +52,45 @@ function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly fro
         <strong>
           {countedText(calls, "call")} {calls === 1 ? "has" : "have"} no price
         </strong>{" "}
-        since {from} and {calls === 1 ? "counts" : "count"} as $0, so costs are too low
-        {named.length === 0 ? null : ": "}
+        since {span.from} and {calls === 1 ? "counts" : "count"} as $0, so costs are too low
         {named.map((name, i) => (
           <>
-            {i === 0 ? null : ", "}
+            {i === 0 ? ": " : ", "}
             <code>{name}</code>
           </>
         ))}
-        {more > 0 ? ` and ${formatCount(more)} more` : null}.{" "}
+        {more > 0 && ` and ${formatCount(more)} more`}.{" "}
         <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then reprice those calls.
       </p>
     </InlineNotice>
   );
 }
 
-function DeadBanner(
-  { stages, hasMore }: { readonly stages: readonly DeadStage[]; readonly hasMore: boolean },
-) {
+function DeadBanner({ stages, hasMore }: Overview["dead"]) {
   const count = stages.length;
-  const subject = count === 1 && !hasMore ? "run is" : "runs are";
+  if (count === 0) return null;
   return (
     <InlineNotice kind="bad">
       <p>
         <strong>
-          {hasMore ? `More than ${count}` : count} {subject}{" "}
+          {hasMore ? `More than ${count}` : count} {count === 1 && !hasMore ? "run is" : "runs are"}
+          {" "}
           stuck: a step after the end was given up.
         </strong>{" "}
         Fix the error; then the operator of this service retries it with{" "}
         <code>deno task jobs --redrive=RUN_ID</code>.
       </p>
-      <ul>{stages.map((stage) => <Dead of={stage} />)}</ul>
+      <ul>
+        {stages.map(({ run, stage }) => (
+          <li>
+            {stage.stage} of{" "}
+            <a href={runPath(run)}>
+              <code>{run}</code>
+            </a>{" "}
+            after {stage.attempts} tries: {stage.error ?? "no error was kept"}
+          </li>
+        ))}
+      </ul>
     </InlineNotice>
-  );
-}
-
-function Dead({ of: { run, stage } }: { readonly of: DeadStage }) {
-  return (
-    <li>
-      {stage.stage} of{" "}
-      <a href={runPath(run)}>
-        <code>{run}</code>
-      </a>{" "}
-      after {stage.attempts} tries: {stage.error ?? "no error was kept"}
-    </li>
   );
 }

@@ -1,93 +1,56 @@
 /** Charts of the days up to today: runs with their failures, and cost. */
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
-import { Money } from "../components/elements.tsx";
+import { Money, Section } from "../components/elements.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount, moneyText, percentText } from "../components/format.ts";
-import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./day_metrics.ts";
+import { type DayMetrics, DAYS_BEFORE } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
-export function Charts({ of: { days, span } }: { readonly of: Overview }) {
-  const usual = usualDayOf(days.slice(0, -1));
+export function Charts({ days, span, usual }: Overview) {
   const ends = [dateText(span.from), "today"] as const;
+  const sum = (of: (day: DayMetrics) => number) => days.reduce((all, day) => all + of(day), 0);
+  const runs = countedText(sum((day) => day.runs), "run");
+  const failed = formatCount(sum((day) => day.failed));
   const mostRuns = Math.max(...days.map(({ runs }) => runs), usual?.runs ?? 0);
   const mostCost = days.reduce((most, { cost }) => cost > most ? cost : most, usual?.cost ?? 0n);
+  const period = `of each day of the last ${DAYS_BEFORE} days and today`;
   return (
     <div class="halves">
-      <ChartSection name="Runs by day" legend={<RunsLegend hasUsual={usual !== null} />}>
+      <Section title="Runs by day">
         <ColumnChart
-          title={runsTitle(days)}
-          columns={days.map((day) => ({
-            title: `${day.day}: ${countedText(day.runs, "run")}, ${
-              formatCount(day.failed)
+          title={`Runs ${period}: ${runs}, ${failed} of them failed or timed out; the table below has the figures`}
+          columns={days.map(({ day, runs, failed, timedOut }) => ({
+            title: `${day}: ${countedText(runs, "run")}, ${
+              formatCount(failed)
             } failed or timed out`,
-            parts: [
-              ["failed", day.failed - day.timedOut],
-              ["timeout", day.timedOut],
-              ["c1", day.runs - day.failed],
-            ],
+            parts: [["failed", failed - timedOut], ["timeout", timedOut], ["c1", runs - failed]],
           }))}
           ends={ends}
           top={formatCount(mostRuns)}
           usual={usual?.runs ?? null}
         />
-      </ChartSection>
-      <ChartSection name="Cost by day" legend={<CostLegend hasUsual={usual !== null} />}>
+        <p class="below-chart">
+          <Swatch of="c1" /> other runs <Swatch of="failed" /> failed <Swatch of="timeout" />{" "}
+          timed out{usual !== null && <UsualSwatch />}
+        </p>
+      </Section>
+      <Section title="Cost by day">
         <ColumnChart
-          title={`Cost of each day of the last ${DAYS_BEFORE} days and today; the table below has the figures`}
-          columns={days.map((day) => ({
-            title: `${day.day}: ${moneyText(day.cost)}`,
-            parts: [["c3", Number(day.cost)]],
+          title={`Cost ${period}; the table below has the figures`}
+          columns={days.map(({ day, cost }) => ({
+            title: `${day}: ${moneyText(cost)}`,
+            parts: [["c3", Number(cost)]],
           }))}
           ends={ends}
           top={moneyText(mostCost)}
           usual={usual === null ? null : Number(usual.cost)}
         />
-      </ChartSection>
+        <p class="below-chart">
+          <Swatch of="c3" /> cost{usual !== null && <UsualSwatch />}
+        </p>
+      </Section>
     </div>
-  );
-}
-
-function runsTitle(days: readonly DayMetrics[]): string {
-  const failed = days.reduce((sum, day) => sum + day.failed, 0);
-  const runs = days.reduce((sum, day) => sum + day.runs, 0);
-  return `Runs of each day of the last ${DAYS_BEFORE} days and today: ${
-    countedText(runs, "run")
-  }, ` +
-    `${formatCount(failed)} of them failed or timed out; the table below has the figures`;
-}
-
-function ChartSection(
-  { name, legend, children }: {
-    readonly name: string;
-    readonly legend: Child;
-    readonly children?: Child;
-  },
-) {
-  return (
-    <section>
-      <h2>{name}</h2>
-      {children}
-      <p class="below-chart">{legend}</p>
-    </section>
-  );
-}
-
-function RunsLegend({ hasUsual }: { readonly hasUsual: boolean }) {
-  return (
-    <>
-      <Swatch of="c1" /> other runs <Swatch of="failed" /> failed <Swatch of="timeout" /> timed out
-      {hasUsual ? <UsualSwatch /> : null}
-    </>
-  );
-}
-
-function CostLegend({ hasUsual }: { readonly hasUsual: boolean }) {
-  return (
-    <>
-      <Swatch of="c3" /> cost{hasUsual ? <UsualSwatch /> : null}
-    </>
   );
 }
 
@@ -104,7 +67,7 @@ function UsualSwatch() {
 }
 
 /** The same metrics as a table. */
-export function DaysTable({ of: { days } }: { readonly of: Overview }) {
+export function DaysTable({ days, span }: Overview) {
   return (
     <details>
       <summary>The same as a table</summary>
@@ -116,32 +79,30 @@ export function DaysTable({ of: { days } }: { readonly of: Overview }) {
             share of the runs that ended.
           </caption>
         }
-        columns={DAY_COLUMNS}
-        rows={days.toReversed().map((metrics, i) => ({ ...metrics, isToday: i === 0 }))}
+        columns={columnsAt(span.today)}
+        rows={days.toReversed()}
       />
     </details>
   );
 }
 
-interface DayRow extends DayMetrics {
-  readonly isToday: boolean;
-}
-
-const DAY_COLUMNS: readonly Column<DayRow>[] = [
-  { head: "Day", isName: true, cell: ({ day, isToday }) => <DayLink {...{ day, isToday }} /> },
-  numberColumn("Runs", ({ runs }) => formatCount(runs)),
-  numberColumn("Failed", ({ failed }) => formatCount(failed)),
-  numberColumn("Share", ({ failed, runs, running }) => percentText(failed, runs - running)),
-  numberColumn("Cost", ({ cost }) => <Money of={cost} />),
-];
-
-function DayLink({ day, isToday }: Pick<DayRow, "day" | "isToday">) {
-  return (
-    <>
-      <a href={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}>{day}</a>
-      {isToday ? " (today, so far)" : null}
-    </>
-  );
+function columnsAt(today: string): readonly Column<DayMetrics>[] {
+  return [
+    {
+      head: "Day",
+      isName: true,
+      cell: ({ day }) => (
+        <>
+          <a href={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}>{day}</a>
+          {day === today && " (today, so far)"}
+        </>
+      ),
+    },
+    numberColumn("Runs", ({ runs }) => formatCount(runs)),
+    numberColumn("Failed", ({ failed }) => formatCount(failed)),
+    numberColumn("Share", ({ failed, runs, running }) => percentText(failed, runs - running)),
+    numberColumn("Cost", ({ cost }) => <Money of={cost} />),
+  ];
 }
 
 const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });

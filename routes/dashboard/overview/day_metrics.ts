@@ -1,5 +1,4 @@
 /** Daily metrics of the overview: each day, a usual day, and how today compares. */
-import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import { dayOf } from "../../../domain/core/time.ts";
@@ -10,66 +9,41 @@ export const DAYS_BEFORE = 14;
 const DAY_MS = 86_400_000;
 
 /** Today and the days before, in UTC. */
-export interface Span {
-  /** First day, `YYYY-MM-DD`. */
-  readonly from: string;
-  /** The day before today. */
-  readonly yesterday: string;
-  readonly today: string;
-  /** All days in order, today last. */
-  readonly days: readonly string[];
-  /** Start and end of today, unix milliseconds. */
-  readonly startMs: number;
-  readonly endMs: number;
-  /** Elapsed fraction of today, 0 to 1. */
-  readonly passed: number;
-}
+export type Span = ReturnType<typeof spanAt>;
 
 /** Totals of a day. */
-export interface DayMetrics {
-  readonly day: string;
-  readonly runs: number;
-  /** Runs that failed or timed out. */
-  readonly failed: number;
-  /** Failed runs that timed out. */
-  readonly timedOut: number;
-  /** Runs still in progress. */
-  readonly running: number;
-  readonly cost: Picodollars;
-  /** Calls to models without a price. */
-  readonly unpricedCalls: number;
-}
+export type DayMetrics = ReturnType<typeof metricsOf>[number];
 
 /** A usual day: the mean of several days. */
-export interface UsualDay {
-  /** Number of days averaged. */
-  readonly days: number;
-  readonly runs: number;
-  readonly cost: Picodollars;
-  /** Failed runs divided by runs that ended; 0 if none ended. */
-  readonly failedShare: number;
-}
+export type UsualDay = NonNullable<ReturnType<typeof usualDayOf>>;
 
 /** Today compared with a usual day; null if there is nothing to compare with. */
 export type Compared = "more" | "less" | "usual" | null;
 
 /** Returns the days around an instant, unix milliseconds. */
-export function spanAt(nowMs: number): Span {
+export function spanAt(nowMs: number) {
   const startMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const [from, today] = [dayOf(startMs - DAYS_BEFORE * DAY_MS), dayOf(startMs)];
   return {
+    /** First day, `YYYY-MM-DD`. */
     from,
     yesterday: dayOf(startMs - DAY_MS),
     today,
+    /** All days in order, today last. */
     days: daysOf({ from, to: today }),
+    /** Start and end of today, unix milliseconds. */
     startMs,
     endMs: startMs + DAY_MS,
+    /** Elapsed fraction of today, 0 to 1. */
     passed: (nowMs - startMs) / DAY_MS,
   };
 }
 
-/** Aggregates rows by status into days: every run has exactly one status. */
-export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): DayMetrics[] {
+/**
+ * Aggregates rows by status into days: every run has exactly one status. `failed` includes the runs
+ * that timed out.
+ */
+export function metricsOf(days: readonly string[], rows: readonly RollupRow[]) {
   const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
   const byDay = new Map(days.map((day) => [day, { day, ...none }]));
   for (const { day, group, measures } of rows) {
@@ -86,18 +60,20 @@ export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): 
 }
 
 /** Averages the days before today, from the first one with runs; null if none has runs. */
-export function usualDayOf(before: readonly DayMetrics[]): UsualDay | null {
+export function usualDayOf(before: readonly DayMetrics[]) {
   const first = before.findIndex(({ runs }) => runs > 0);
   if (first < 0) return null;
   const days = before.slice(first);
   const sum = (of: (day: DayMetrics) => number) => days.reduce((all, day) => all + of(day), 0);
   const runs = sum((day) => day.runs);
+  const ended = runs - sum((day) => day.running);
   const cost = days.reduce((all, day) => all + day.cost, 0n);
   return {
     days: days.length,
     runs: runs / days.length,
     cost: cost / BigInt(days.length),
-    failedShare: shareOf(sum((day) => day.failed), runs - sum((day) => day.running)),
+    /** Failed runs divided by runs that ended; 0 if none ended. */
+    failedShare: ended === 0 ? 0 : sum((day) => day.failed) / ended,
   };
 }
 
@@ -120,8 +96,4 @@ export function compareFailures(today: DayMetrics, usual: UsualDay | null): Comp
   const excess = today.failed - usual.failedShare * ended;
   if (share > usual.failedShare * 1.5 && excess >= 1) return "more";
   return share < usual.failedShare * 0.5 && excess <= -1 ? "less" : "usual";
-}
-
-function shareOf(part: number, all: number): number {
-  return all === 0 ? 0 : part / all;
 }

@@ -20,9 +20,10 @@ interface FirstRunProps {
 
 /** Shows the first call to make, and the start of the newest run. */
 export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: FirstRunProps) {
+  const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=$?"`;
   return (
     <Empty title={last === null ? "Send the first run" : "No recent runs"}>
-      {last === null ? null : (
+      {last !== null && (
         <p>
           No run began today or in the {DAYS_BEFORE} days before; the newest one began{" "}
           <Ago at={last} now={nowMs} />. <a href={RUNS_PATH}>See all runs</a>
@@ -38,7 +39,7 @@ export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: FirstRunPr
         </li>
         <li>
           Put this line after any job; its exit code says how the run ended.
-          <Copyable id="first-ping" text={pingLine(origin)} />
+          <Copyable id="first-ping" text={line} />
         </li>
         <li>
           <span hx-get={DASHBOARD_PATH} hx-trigger="every 5s" hx-swap="none" role="status">
@@ -51,9 +52,4 @@ export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: FirstRunPr
       </p>
     </Empty>
   );
-}
-
-/** Builds a shell command; the service responds OK. */
-function pingLine(origin: string): string {
-  return `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=$?"`;
 }

@@ -36,22 +36,19 @@ function showOverview(deps: AppDeps): Handle {
     if (grant.kind === "operator") return seeOther(TEAMS_PATH);
     const nowMs = deps.environment.now();
     const content = await readOverview(deps, team, nowMs);
-    const page = { title: "Overview", aside: <Today of={content} /> };
+    const page = { title: "Overview", aside: <Today {...content.span} /> };
     const isPoll = c.req.header("hx-request") === "true";
     if (content.days.some(({ runs }) => runs > 0)) {
       // The guide was polling for the first run: reload the page.
-      const headers = isPoll ? { "HX-Refresh": "true" } : {};
-      const body = <Body of={content} nowMs={nowMs} />;
-      return showPage(c, { ...page, body }, headers as Record<string, string>);
+      const headers: Record<string, string> = isPoll ? { "HX-Refresh": "true" } : {};
+      return showPage(c, { ...page, body: <Body {...content} /> }, headers);
     }
     // No content leaves the page alone, so that selected text stays selected.
-    if (isPoll) {
-      return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
-    }
+    if (isPoll) return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
     const last = await readLastStart(deps, team);
     const body = (
       <>
-        <Banners of={content} />
+        <Banners {...content} />
         <FirstRunGuide
           origin={originOf(c)}
           last={last}
@@ -65,28 +62,27 @@ function showOverview(deps: AppDeps): Handle {
 }
 
 /** Shows the day, and the elapsed part of it. */
-function Today({ of }: { readonly of: Overview }) {
-  const { today, startMs, endMs, passed } = of.span;
-  const agoMs = passed * (endMs - startMs);
+function Today({ today, startMs, endMs, passed }: Overview["span"]) {
   return (
     <span class="soft">
-      <time datetime={today}>{today}</time>, a UTC day: {durationText(agoMs)} of 24 h (
-      {percentText(Math.round(passed * 1_000), 1_000)}) are over
+      <time datetime={today}>{today}</time>, a UTC day: {durationText(passed * (endMs - startMs))}
+      {" "}
+      of 24 h ({percentText(Math.round(passed * 1_000), 1_000)}) are over
     </span>
   );
 }
 
-function Body({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
+function Body(overview: Overview) {
   return (
     <>
-      <Banners of={of} />
-      <OverviewTiles of={of} />
-      <Charts of={of} />
-      <DaysTable of={of} />
+      <Banners {...overview} />
+      <OverviewTiles {...overview} />
+      <Charts {...overview} />
+      <DaysTable {...overview} />
       <div class="halves">
-        <FailuresTable of={of} nowMs={nowMs} />
-        <AgentsTable of={of} />
-        <SlowestTable of={of} nowMs={nowMs} />
+        <FailuresTable {...overview} />
+        <AgentsTable {...overview} />
+        <SlowestTable {...overview} />
       </div>
     </>
   );

@@ -3,69 +3,65 @@ import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { Ago, Money, Status } from "../components/elements.tsx";
+import { Ago, Money, Section, Status } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { AgentSpend } from "./agent_spend.ts";
-import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
+import { DAYS_BEFORE } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
 /** Shows the latest failed runs. */
-export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
-  const { failures, span } = of;
+export function FailuresTable({ failures, span, nowMs }: Overview) {
   const allOf = (status: RunStatus) =>
     `${RUNS_PATH}${queryText([["status", status], ["from", span.from]])}`;
   return (
-    <section id="failures">
-      <h2>Latest failures</h2>
+    <Section id="failures" title="Latest failures">
       {failures.length === 0
         ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
         : (
           <>
-            <RunsTable
-              label="Latest failures"
-              caption="The runs that failed or timed out last."
-              runs={failures}
-              nowMs={nowMs}
-            />
+            {runsTable(
+              "Latest failures",
+              "The runs that failed or timed out last.",
+              failures,
+              nowMs,
+            )}
             <p>
               <a href={allOf("failed")}>All that failed</a> ·{" "}
               <a href={allOf("timeout")}>all that timed out</a>
             </p>
           </>
         )}
-    </section>
+    </Section>
   );
 }
 
 /** Shows the slowest of the newest runs of today. */
-export function SlowestTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
-  const { runs, lookedAt, isAll } = of.slowest;
+export function SlowestTable({ slowest: { runs, compared, isAll }, nowMs }: Overview) {
+  const count = countedText(compared, "run");
   const caption = isAll
-    ? `The slowest of ${countedText(lookedAt, "run")} of today.`
-    : `The slowest among the newest ${
-      countedText(lookedAt, "run")
-    } of today; older ones are not compared.`;
+    ? `The slowest of ${count} of today.`
+    : `The slowest among the newest ${count} of today; older ones are not compared.`;
   return (
-    <section>
-      <h2>Slowest today</h2>
+    <Section title="Slowest today">
       {runs.length === 0
         ? <p>No run of today has ended.</p>
-        : <RunsTable label="Slowest today" caption={caption} runs={runs} nowMs={nowMs} />}
-    </section>
+        : runsTable("Slowest today", caption, runs, nowMs)}
+    </Section>
   );
 }
 
-interface RunsTableProps {
-  readonly label: string;
-  readonly caption: string;
-  readonly runs: readonly RunListRow[];
-  readonly nowMs: number;
-}
-
-function RunsTable({ label, caption, runs, nowMs }: RunsTableProps) {
+function runsTable(label: string, caption: string, runs: readonly RunListRow[], nowMs: number) {
   const columns: readonly Column<RunListRow>[] = [
-    { head: "Started", isName: true, cell: (run) => <StartLink run={run} nowMs={nowMs} /> },
+    {
+      head: "Started",
+      isName: true,
+      cell: ({ id, startedAt, receivedAt }) => (
+        <a href={runPath(id)}>
+          <Ago at={startedAt ?? receivedAt} now={nowMs} />
+        </a>
+      ),
+    },
     { head: "Status", cell: ({ status }) => <Status of={status} /> },
     { head: "Agent", class: "agent-name", cell: ({ agent }) => <AgentLink slug={agent} /> },
     {
@@ -87,23 +83,14 @@ function RunsTable({ label, caption, runs, nowMs }: RunsTableProps) {
   );
 }
 
-function StartLink({ run, nowMs }: { readonly run: RunListRow; readonly nowMs: number }) {
-  return (
-    <a href={runPath(run.id)}>
-      <Ago at={run.startedAt ?? run.receivedAt} now={nowMs} />
-    </a>
-  );
-}
-
 function AgentLink({ slug }: { readonly slug: string | null }) {
   return slug === null ? <>{UNATTRIBUTED}</> : <a href={agentPath(slug)}>{slug}</a>;
 }
 
-export function AgentsTable({ of: { agents, span } }: { readonly of: Overview }) {
+export function AgentsTable({ agents, span }: Overview) {
   const all = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", span.from]])}`;
   return (
-    <section>
-      <h2>Spend by agent</h2>
+    <Section title="Spend by agent">
       {agents === null
         ? <p>So many agents ran today that this page does not add them up.</p>
         : (
@@ -118,7 +105,7 @@ export function AgentsTable({ of: { agents, span } }: { readonly of: Overview })
       <p>
         <a href={all}>All spend by agent</a>
       </p>
-    </section>
+    </Section>
   );
 }
 
@@ -128,7 +115,7 @@ function agentsCaption(leftOut: number): string {
     : `The agents that spent most today; ${formatCount(leftOut)} more are not shown.`;
 }
 
-function agentColumns({ today }: Span): readonly Column<AgentSpend>[] {
+function agentColumns({ today }: Overview["span"]): readonly Column<AgentSpend>[] {
   return [
     {
       head: "Agent",

@@ -4,30 +4,22 @@ import type { Child } from "hono/jsx";
 import { Tile } from "../components/tile.tsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
-import {
-  type Compared,
-  compareFailures,
-  compareSum,
-  type DayMetrics,
-  type UsualDay,
-  usualDayOf,
-} from "./day_metrics.ts";
-import type { Overview, Quota } from "./read.ts";
+import { type Compared, compareFailures, compareSum, type DayMetrics } from "./day_metrics.ts";
+import type { Overview } from "./read.ts";
 
-export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Overview }) {
+export function OverviewTiles(overview: Overview) {
+  const { days, usual, quota } = overview;
   const today = days.at(-1);
   if (today === undefined) return null;
-  const usual = usualDayOf(days.slice(0, -1));
-  const of = { today, usual, day: span.today };
   return (
     <>
       <section class="tiles" aria-label="Today">
-        <RunsTile {...of} passed={span.passed} />
-        <FailedTile today={today} usual={usual} />
-        <CostTile {...of} passed={span.passed} />
-        <QuotaTile of={quota} />
+        <RunsTile {...overview} today={today} />
+        <FailedTile {...overview} today={today} />
+        <CostTile {...overview} today={today} />
+        <QuotaTile {...quota} />
       </section>
-      {usual === null ? null : (
+      {usual !== null && (
         <p class="soft">
           A usual day is the average of the{" "}
           {usual.days === 1 ? "day" : countedText(usual.days, "day")}{" "}
@@ -38,30 +30,25 @@ export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Over
   );
 }
 
-interface CompareProps {
-  readonly today: DayMetrics;
-  readonly usual: UsualDay | null;
-  readonly day: string;
-}
+type TodayProps = Overview & { readonly today: DayMetrics };
 
-function RunsTile({ today, usual, day, passed }: CompareProps & { readonly passed: number }) {
+function RunsTile({ today, usual, span: { passed } }: TodayProps) {
   return (
     <LinkTile
       name="Runs today"
-      to={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}
+      to={`${RUNS_PATH}${queryText([["from", today.day], ["to", today.day]])}`}
       value={formatCount(today.runs)}
     >
       <Comparison of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
-      {usual === null ? null : <span>usual day: {formatCount(usual.runs)}</span>}
-      {today.running === 0 ? null : <span>{formatCount(today.running)} under way</span>}
+      {usual !== null && <span>usual day: {formatCount(usual.runs)}</span>}
+      {today.running > 0 && <span>{formatCount(today.running)} under way</span>}
     </LinkTile>
   );
 }
 
-function FailedTile({ today, usual }: Omit<CompareProps, "day">) {
+function FailedTile({ today, usual }: TodayProps) {
   const ended = today.runs - today.running;
   const comparison = compareFailures(today, usual);
-  const share = usual === null ? null : percentText(Math.round(usual.failedShare * 1e6), 1e6);
   return (
     <LinkTile
       name="Failed or timed out"
@@ -70,19 +57,21 @@ function FailedTile({ today, usual }: Omit<CompareProps, "day">) {
       isBad={comparison === "more"}
     >
       <Comparison of={comparison} isBad />
-      {ended === 0 ? null : <span>{percentText(today.failed, ended)} of those that ended</span>}
-      {share === null ? null : <span>usually {share}</span>}
+      {ended > 0 && <span>{percentText(today.failed, ended)} of those that ended</span>}
+      {usual !== null && (
+        <span>usually {percentText(Math.round(usual.failedShare * 1e6), 1e6)}</span>
+      )}
     </LinkTile>
   );
 }
 
-function CostTile({ today, usual, day, passed }: CompareProps & { readonly passed: number }) {
+function CostTile({ today: { day, cost }, usual, span: { passed } }: TodayProps) {
   const to = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
   const usualCost = usual === null ? undefined : Number(usual.cost);
   return (
-    <LinkTile name="Cost today" to={to} value={<Money of={today.cost} />}>
-      <Comparison of={compareSum(Number(today.cost), usualCost, passed)} isBad />
-      {usual === null ? null : (
+    <LinkTile name="Cost today" to={to} value={<Money of={cost} />}>
+      <Comparison of={compareSum(Number(cost), usualCost, passed)} isBad />
+      {usual !== null && (
         <span>
           usual day: <Money of={usual.cost} />
         </span>
@@ -91,18 +80,17 @@ function CostTile({ today, usual, day, passed }: CompareProps & { readonly passe
   );
 }
 
-function QuotaTile({ of }: { readonly of: Quota }) {
-  const isLimited = of.included !== Infinity;
+function QuotaTile({ month, used, included, state }: Overview["quota"]) {
   return (
     <LinkTile
-      name={`Events in ${of.month}`}
+      name={`Events in ${month}`}
       to={USAGE_PATH}
-      value={compactText(of.used)}
-      isBad={of.state === "over"}
+      value={compactText(used)}
+      isBad={state === "over"}
     >
-      {isLimited
-        ? <span>{percentText(of.used, of.included)} of {compactText(of.included)} in the plan</span>
-        : <span>the plan has no limit</span>}
+      {included === Infinity
+        ? <span>the plan has no limit</span>
+        : <span>{percentText(used, included)} of {compactText(included)} in the plan</span>}
     </LinkTile>
   );
 }

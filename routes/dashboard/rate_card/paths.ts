@@ -1,6 +1,6 @@
 /** Paths of the pages of the rate card. */
 import type { RateRow } from "../../../domain/pricing/rates.ts";
-import type { ModelName } from "../../../domain/runs/contribution.ts";
+import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 
 /** Lookup of the row that prices a call. */

@@ -6,7 +6,7 @@ import {
 } from "../../../domain/core/limits.ts";
 import type { Body } from "../../../domain/core/body.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
-import { rowFields } from "../../../domain/pricing/rate_fields.ts";
+import { rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { bodyOf } from "../components/form_fields.tsx";

@@ -1,9 +1,10 @@
 /** `/dashboard/refusals`: rejected calls with the reason. */
-import { REFUSAL_HOURS } from "../../../domain/core/limits.ts";
+import { REFUSAL_HOURS, REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import {
   firstHour,
   parseRefusalsQuery,
-  type RefusalHour,
+  type Refusal,
+  type RefusalGroup,
   type RefusalReport,
   sumKinds,
 } from "../../../domain/refusals/refusals.ts";
@@ -16,10 +17,10 @@ import type { DashboardPage } from "../layout/page.ts";
 import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Choices } from "../components/choices.tsx";
-import { Empty } from "../components/elements.tsx";
+import { Ago, Empty, Section } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { KindsTable, LatestTable } from "./tables.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 const HOUR_MS = 3_600_000;
 
@@ -75,25 +76,24 @@ interface ReportProps {
   readonly nowMs: number;
 }
 
-function Report({ report, hours, nowMs }: ReportProps) {
-  const kinds = sumKinds(report.groups);
+function Report(props: ReportProps) {
   return (
     <>
-      <HoursChart {...{ report, hours, nowMs }} />
-      {kinds.length === 0 ? null : <KindsTable kinds={kinds} />}
-      <LatestTable latest={report.latest} nowMs={nowMs} />
+      <HoursChart {...props} />
+      <KindsTable {...props} />
+      <LatestTable {...props} />
     </>
   );
 }
 
 function HoursChart({ report, hours, nowMs }: ReportProps) {
   const first = firstHour(nowMs, hours);
-  const counts = countsOf(report.hours, first, hours);
+  const byHour = new Map(report.hours.map(({ hour, count }) => [hour, count]));
+  const counts = Array.from({ length: hours }, (_, i) => byHour.get(first + i * HOUR_MS) ?? 0);
   const total = counts.reduce((sum, count) => sum + count, 0);
   const title = `Rejected requests by hour: ${formatCount(total)} since ${hourText(first)}`;
   return (
-    <section>
-      <h2>{countedText(total, "request")} by hour</h2>
+    <Section title={`${countedText(total, "request")} by hour`}>
       <ColumnChart
         title={title}
         columns={counts.map((count, i) => ({
@@ -102,22 +102,79 @@ function HoursChart({ report, hours, nowMs }: ReportProps) {
         }))}
         ends={[hourText(first), "now"]}
         top={formatCount(Math.max(...counts))}
-        usual={null}
       />
       <p class="below-chart">
         <Swatch of="failed" /> rejected requests; hours are UTC
       </p>
-    </section>
+    </Section>
   );
-}
-
-/** Returns the counts of consecutive hours, oldest first. */
-function countsOf(counted: readonly RefusalHour[], first: number, hours: number): number[] {
-  const counts = new Map(counted.map(({ hour, count }) => [hour, count]));
-  return Array.from({ length: hours }, (_, i) => counts.get(first + i * HOUR_MS) ?? 0);
 }
 
 /** Formats an hour: `11-21 12:00`. */
 function hourText(ms: number): string {
   return formatInstant(ms).slice(5, 16).replace("T", " ");
+}
+
+/**
+ * Columns of reasons. Agents are not linked: an agent whose calls were all rejected has no page.
+ */
+const KIND_COLUMNS: readonly Column<RefusalGroup>[] = [
+  { head: "Code", isName: true, cell: ({ code }) => <code>{code}</code> },
+  { head: "Field", before: "field", cell: ({ field }) => field ?? "–" },
+  { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
+  { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
+  numberColumn("Requests", ({ count }) => formatCount(count), "requests"),
+];
+
+/** Shows how often each reason occurred, the most frequent first. */
+function KindsTable({ report }: ReportProps) {
+  const kinds = sumKinds(report.groups);
+  return kinds.length > 0 && (
+    <Section title="Reasons">
+      <Table
+        label="Reasons"
+        class="roomy folding"
+        caption={<caption class="soft">Of this period, the most frequent first.</caption>}
+        columns={KIND_COLUMNS}
+        rows={kinds}
+      />
+    </Section>
+  );
+}
+
+/** Shows the latest calls with their responses. */
+function LatestTable({ report: { latest }, nowMs }: ReportProps) {
+  const columns: readonly Column<Refusal>[] = [
+    { head: "When", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
+    { head: "Request", cell: ({ route }) => <code>{route}</code> },
+    {
+      head: "Answer",
+      class: "whole",
+      cell: ({ code, message }) => (
+        <>
+          <code>{code}</code> {message}
+        </>
+      ),
+    },
+    { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
+    { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
+    { head: "X-Request-Id", cell: ({ requestId }) => <code>{requestId}</code> },
+  ];
+  return (
+    <Section title="Latest">
+      <Table
+        label="Latest"
+        class="roomy folding"
+        caption={
+          <caption class="soft">
+            Up to {KEPT.latest} of the last {KEPT.days}{" "}
+            days, newest first. Of calls that exceed the request rate only the first of each minute
+            are listed.
+          </caption>
+        }
+        columns={columns}
+        rows={latest}
+      />
+    </Section>
+  );
 }

@@ -29,13 +29,16 @@ const FLAG_LABELS: Readonly<Record<CallFlag, string>> = {
   covered_by_stated_cost: "It counts nothing of its own: the run states what everything cost.",
 };
 
-export function CallCost(
-  { call, mayPrice }: { readonly call: ExplainedCall; readonly mayPrice: boolean },
-) {
+interface CallProps {
+  readonly call: ExplainedCall;
+  readonly mayPrice: boolean;
+}
+
+export function CallCost({ call, mayPrice }: CallProps) {
   return (
     <div class="call-cost">
-      {call.lines.length === 0 ? <NoCost call={call} mayPrice={mayPrice} /> : <Lines call={call} />}
-      {call.pricedBy === null ? null : <Row by={call.pricedBy} tier={call.tierAboveInputTokens} />}
+      {call.lines.length === 0 ? <NoCost call={call} mayPrice={mayPrice} /> : <Lines {...call} />}
+      {call.pricedBy !== null && <Row {...call.pricedBy} tier={call.tierAboveInputTokens} />}
       {call.flags.map((flag) => <p class="soft">{FLAG_LABELS[flag]}</p>)}
     </div>
   );
@@ -48,10 +51,10 @@ const LINE_COLUMNS: readonly Column<CostLine>[] = [
   numberColumn("= Cost", ({ cost }) => <Money of={cost} />),
 ];
 
-function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {
+function Lines({ lines, cost }: ExplainedCall) {
   return (
     <Table label="What it cost" class="sum" columns={LINE_COLUMNS} rows={lines}>
-      {lines.length < 2 ? null : (
+      {lines.length > 1 && (
         <tfoot>
           <tr>
             <th scope="row" colspan={3}>Together</th>
@@ -65,9 +68,7 @@ function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {
   );
 }
 
-function Row(
-  { by: { row, match, isBatch }, tier }: { readonly by: RateMatch; readonly tier: number | null },
-) {
+function Row({ row, match, isBatch, tier }: RateMatch & { readonly tier: number | null }) {
   const since = row.from === null ? "" : `, in force since ${dayOf(row.from)}`;
   return (
     <p class="soft">
@@ -80,9 +81,7 @@ function Row(
   );
 }
 
-function NoCost(
-  { call, mayPrice }: { readonly call: ExplainedCall; readonly mayPrice: boolean },
-) {
+function NoCost({ call, mayPrice }: CallProps) {
   if (call.stated) {
     return (
       <p>
@@ -91,7 +90,7 @@ function NoCost(
     );
   }
   if (call.unpriced && call.model !== null) {
-    return <UnpricedCall model={call.model} provider={call.provider} mayPrice={mayPrice} />;
+    return <UnpricedCall {...call} model={call.model} mayPrice={mayPrice} />;
   }
   if (call.flags.includes("covered_by_stated_cost") || call.pricedBy !== null) return null;
   return (
@@ -103,14 +102,13 @@ function NoCost(
   );
 }
 
+interface UnpricedProps extends Pick<CallProps, "mayPrice"> {
+  readonly model: string;
+  readonly provider: string | null;
+}
+
 /** Shows that a model has no price, and how to add one. */
-export function UnpricedCall(
-  { model, provider, mayPrice }: {
-    readonly model: string;
-    readonly provider: string | null;
-    readonly mayPrice: boolean;
-  },
-) {
+export function UnpricedCall({ model, provider, mayPrice }: UnpricedProps) {
   const name = provider === null ? model : `${provider}/${model}`;
   return (
     <p>

@@ -21,7 +21,7 @@ export function submitDeletion(deps: AppDeps): Handle {
 }
 
 /** Shows what the deletion removes, and asks for confirmation. */
-export function ConfirmDeletion({ loaded: { run } }: { readonly loaded: LoadedRun }) {
+export function ConfirmDeletion({ run }: LoadedRun) {
   return (
     <InlineNotice kind="bad">
       <h2>Delete this run?</h2>
@@ -40,7 +40,7 @@ export function ConfirmDeletion({ loaded: { run } }: { readonly loaded: LoadedRu
 }
 
 /** Links to the confirmation, for sessions that may delete runs. */
-export function OfferDeletion({ loaded: { run, isAdmin } }: { readonly loaded: LoadedRun }) {
+export function OfferDeletion({ run, isAdmin }: LoadedRun) {
   return isAdmin
     ? (
       <p>

@@ -11,37 +11,35 @@ import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";
 
 /** Shows status, time, cost and tokens. */
-export function Glance({ loaded }: { readonly loaded: LoadedRun }) {
+export function Glance(loaded: LoadedRun) {
+  const { run, isLive } = loaded;
   return (
     <div class="tiles glance">
-      <StatusTile loaded={loaded} />
-      <TimeTile loaded={loaded} />
-      <CostTile loaded={loaded} />
-      <UseTile loaded={loaded} />
+      <RunTile
+        name={run.kind === "heartbeat" ? "Heartbeat" : "Run"}
+        value={<Status of={run.status} />}
+      >
+        {isLive && <small class="soft">This page follows it every few seconds.</small>}
+      </RunTile>
+      <TimeTile {...loaded} />
+      <CostTile {...loaded} />
+      <UsageTile {...run.usage} />
     </div>
   );
 }
 
-function StatusTile({ loaded: { run, isLive } }: { readonly loaded: LoadedRun }) {
-  return (
-    <Tile
-      name={<span class="soft">{run.kind === "heartbeat" ? "Heartbeat" : "Run"}</span>}
-      value={<Status of={run.status} />}
-    >
-      {isLive ? <small class="soft">This page follows it every few seconds.</small> : null}
-    </Tile>
-  );
+function RunTile({ name, ...others }: Parameters<typeof Tile>[0]) {
+  return <Tile {...others} name={<span class="soft">{name}</span>} />;
 }
 
-function TimeTile({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
-  const { startedAt, finishedAt, durationMs } = run;
+function TimeTile({ run: { startedAt, finishedAt, durationMs }, nowMs }: LoadedRun) {
   const runningMs = startedAt === null || finishedAt !== null
     ? null
     : Math.max(0, nowMs - startedAt);
   const shownMs = durationMs ?? runningMs;
   return (
-    <Tile
-      name={<span class="soft">{runningMs === null ? "Took" : "Running for"}</span>}
+    <RunTile
+      name={runningMs === null ? "Took" : "Running for"}
       value={shownMs === null ? "–" : durationText(shownMs)}
     >
       <small>
@@ -50,106 +48,91 @@ function TimeTile({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
             started <Ago at={startedAt} now={nowMs} />
           </>
         )}
-        {finishedAt === null ? null : (
+        {finishedAt !== null && (
           <>
             , ended <Ago at={finishedAt} now={nowMs} />
           </>
         )}
       </small>
-    </Tile>
+    </RunTile>
   );
 }
 
-function CostTile({ loaded: { run, family, isStated } }: { readonly loaded: LoadedRun }) {
-  const { cost } = run;
+function CostTile({ run: { cost, status }, family, isStated }: LoadedRun) {
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
-  const hasFamily = family.children.length > 0;
+  const openState = status === "running" ? "so far" : "being aggregated";
   return (
-    <Tile name={<span class="soft">Cost</span>} value={<Money of={cost.amount} />}>
+    <RunTile name="Cost" value={<Money of={cost.amount} />}>
       <small>
-        {isStated ? "stated by the agent, " : ""}
-        {cost.state === "final"
-          ? "final"
-          : run.status === "running"
-          ? "so far"
-          : "being aggregated"}
-        {hasFamily
-          ? (
-            <>
-              ; with the runs it started <Money of={cost.amount + family.cost} />
-            </>
-          )
-          : null}
+        {isStated && "stated by the agent, "}
+        {cost.state === "final" ? "final" : openState}
+        {family.children.length > 0 && (
+          <>
+            ; with the runs it started <Money of={cost.amount + family.cost} />
+          </>
+        )}
       </small>
-      {unpriced === 0 ? null : (
+      {unpriced > 0 && (
         <small class="warned">
-          ⚠{" "}
-          <a href="#cost">
-            {countedText(unpriced, "call")} without a price
-          </a>
+          ⚠ <a href="#cost">{countedText(unpriced, "call")} without a price</a>
         </small>
       )}
-    </Tile>
+    </RunTile>
   );
 }
 
-function UseTile({ loaded: { run: { usage } } }: { readonly loaded: LoadedRun }) {
-  const { llmCalls, toolCalls, logs, events, errors } = usage;
-  const other = events - llmCalls - toolCalls - logs;
+function UsageTile(usage: LoadedRun["run"]["usage"]) {
+  const { llmCalls, toolCalls, logs, events, errors, cachedInputTokens: cached } = usage;
   const counts = ([
     [llmCalls, "model call"],
     [toolCalls, "tool call"],
     [logs, "log"],
-    [other, "other event"],
-  ] as const).flatMap(([count, what]) => count === 0 ? [] : [countedText(count, what)]);
-  const cached = usage.cachedInputTokens;
+    [events - llmCalls - toolCalls - logs, "other event"],
+  ] as const).flatMap(([count, noun]) => count === 0 ? [] : [countedText(count, noun)]);
   return (
-    <Tile
-      name={<span class="soft">Tokens</span>}
+    <RunTile
+      name="Tokens"
       value={`${compactText(usage.inputTokens)} → ${compactText(usage.outputTokens)}`}
     >
       <small>
-        {cached > 0n ? `${compactText(cached)} of the input read from caches; ` : ""}
+        {cached > 0n && `${compactText(cached)} of the input read from caches; `}
         {counts.length === 0 ? "no events" : counts.join(", ")}
       </small>
-      {errors === 0 ? null : <small class="bad">✕ {countedText(errors, "event")} failed</small>}
-    </Tile>
+      {errors > 0 && <small class="bad">✕ {countedText(errors, "event")} failed</small>}
+    </RunTile>
   );
 }
 
 /** Shows the labels, the flags and the exact instants of a run. */
-export function RunLabelList({ loaded }: { readonly loaded: LoadedRun }) {
+export function RunLabelList(loaded: LoadedRun) {
   const { run } = loaded;
-  const { agent, customerId, feature } = run;
-  const parentRunId = run.opening?.parentRunId ?? null;
   return (
     <>
       <LabelList
         pairs={[
-          ["Agent", linkOf(agent, agentPath)],
-          ["Customer", linkOf(customerId, (value) => runsPath("customer_id", value))],
-          ["Feature", linkOf(feature, (value) => runsPath("feature", value))],
-          ["Started by run", linkOf(parentRunId, runPath)],
+          ["Agent", linkOf(run.agent, agentPath)],
+          ["Customer", linkOf(run.customerId, (value) => runsPath("customer_id", value))],
+          ["Feature", linkOf(run.feature, (value) => runsPath("feature", value))],
+          ["Started by run", linkOf(run.opening?.parentRunId, runPath)],
           ["Note", run.status === "failed" ? null : run.note],
           ["Id", <code>{run.id}</code>],
         ]}
       />
-      <Flags loaded={loaded} />
-      <Instants loaded={loaded} />
+      <Flags {...loaded} />
+      <Instants {...run} />
     </>
   );
 }
 
-function linkOf(value: string | null, pathOf: (value: string) => string): Child {
-  return value === null ? null : <a href={pathOf(value)}>{value}</a>;
+function linkOf(value: string | null | undefined, pathOf: (value: string) => string): Child {
+  return value ? <a href={pathOf(value)}>{value}</a> : null;
 }
 
-function Instants({ loaded }: { readonly loaded: LoadedRun }) {
-  const { run: { opening, startedAt, finishedAt, receivedAt, updatedAt } } = loaded;
-  const trace = opening?.trace ?? null;
+function Instants({ opening, startedAt, finishedAt, receivedAt, updatedAt }: LoadedRun["run"]) {
+  const trace = opening?.trace;
   return (
     <details id="more-facts" class="more-facts">
-      <summary>Exact instants{trace === null ? "" : " and trace"}</summary>
+      <summary>Exact instants{trace && " and trace"}</summary>
       <LabelList
         pairs={[
           ["Started", timeOf(startedAt)],
@@ -157,8 +140,8 @@ function Instants({ loaded }: { readonly loaded: LoadedRun }) {
           ["First arrived", timeOf(receivedAt)],
           ["Last arrived", timeOf(updatedAt)],
           ["Closes when idle", idleText(opening)],
-          ["Trace", trace === null ? null : <code>{trace.traceId}</code>],
-          ["Parent span", trace === null ? null : <code>{trace.spanId}</code>],
+          ["Trace", trace && <code>{trace.traceId}</code>],
+          ["Parent span", trace && <code>{trace.spanId}</code>],
         ]}
       />
     </details>

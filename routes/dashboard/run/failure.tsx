@@ -1,11 +1,8 @@
 /** The failure of a run, shown at the top of its page. */
-import type { EventPosition } from "../../../domain/runs/event_page.ts";
-import type { RunRecord } from "../../../domain/runs/record.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
-import { type EventPreview, lineOf, membersOf, previewOf, reasonIn } from "./event_preview.ts";
+import { lineOf, membersOf, offsetText, previewOf, reasonIn } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
-import { offsetText } from "./labels.ts";
 import { eventsPath } from "./paths.ts";
 
 /** Maximum failing events listed. */
@@ -20,108 +17,81 @@ const NOTE_CHARS = 600;
 /** Minimum milliseconds without an event that the page reports. */
 const SILENCE_MS = 60_000;
 
-/** An event, and the position that its timeline page follows. */
-interface LastEvent {
-  readonly preview: EventPreview;
-  readonly from: EventPosition | null;
-}
-
 /** Shows why a run failed; nothing for other runs. */
-export function Failure({ loaded }: { readonly loaded: LoadedRun }) {
-  const { run } = loaded;
-  if (run.status !== "failed" && run.status !== "timeout") return null;
-  const reason = run.note ??
-    (run.output === null ? null : reasonIn(membersOf(run.output, "message")));
-  const events = findFailures(loaded);
+export function Failure(loaded: LoadedRun) {
+  const { run: { status, note, output, payload } } = loaded;
+  if (status !== "failed" && status !== "timeout") return null;
+  const reason = note ?? (output === null ? null : reasonIn(membersOf(output, "message")));
+  const events = findCauses(loaded);
   return (
     <InlineNotice kind="bad">
-      <h2>{run.status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
-      {reason === null ? null : <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
-      {events.length > 0
-        ? <LastEvents events={events} loaded={loaded} />
-        : reason === null
-        ? <NoReason run={run} />
-        : null}
+      <h2>{status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
+      {reason !== null && <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
+      {events.length > 0 && <Causes {...loaded} events={events} />}
+      {events.length === 0 && reason === null && <NoReason isKept={payload === "whole"} />}
     </InlineNotice>
   );
 }
 
-function LastEvents(
-  { events, loaded }: { readonly events: LastEvent[]; readonly loaded: LoadedRun },
-) {
-  const silentMs = silenceAtEnd(loaded);
+type CausesProps = LoadedRun & { readonly events: ReturnType<typeof findCauses> };
+
+function Causes({ run, end, events }: CausesProps) {
+  const { id, startedAt, finishedAt } = run;
   const hasFailure = events.some(({ preview }) => preview.failure !== null);
+  const last = end.events.at(-1);
+  const silentMs = last === undefined || finishedAt === null
+    ? 0
+    : finishedAt - last.ts - (previewOf(last).latencyMs ?? 0);
   return (
     <>
       <p>
         {hasFailure
           ? "What failed last:"
-          : loaded.run.usage.errors > 0
+          : run.usage.errors > 0
           ? "What failed of its events was long before the last one:"
           : "No event reports a failure; the last one:"}
       </p>
       <ul>
-        {events.map(({ preview, from }) => (
+        {events.map(({ preview: { event, label, name, text, failure }, after }) => (
           <li>
-            <a href={eventsPath(loaded.run.id, from, preview.event.id)}>
-              {startOf(loaded) === null
-                ? null
-                : `${offsetText(preview.event.ts, startOf(loaded) ?? 0)} `}
-              {preview.what} {preview.name ?? ""}
-              {preview.words === null || preview.failure !== null ? "" : ` ${preview.words}`}
+            <a href={eventsPath(id, after, event.id)}>
+              {startedAt !== null && `${offsetText(event.ts, startedAt)} `}
+              {label} {name}
+              {text !== null && failure === null && ` ${text}`}
             </a>
-            {preview.failure === null ? null : `: ${preview.failure}`}
+            {failure !== null && `: ${failure}`}
           </li>
         ))}
       </ul>
-      {silentMs < SILENCE_MS
-        ? null
-        : <p>Then {durationText(silentMs)} without an event, until its end.</p>}
+      {silentMs >= SILENCE_MS && (
+        <p>Then {durationText(silentMs)} without an event, until its end.</p>
+      )}
     </>
   );
 }
 
-function NoReason({ run }: { readonly run: RunRecord }) {
+function NoReason({ isKept }: { readonly isKept: boolean }) {
+  if (!isKept) return <p>The reason is no longer kept: the plan keeps payloads for a while.</p>;
   return (
     <p>
-      {run.payload === "whole"
-        ? (
-          <>
-            It does not say why: no event, no note and no <code>error</code> in its{" "}
-            <code>output</code>. Send <code>{'"output": {"error": "…"}'}</code>{" "}
-            with its end, and it is shown here.
-          </>
-        )
-        : "The reason is no longer kept: the plan keeps payloads for a while."}
+      It does not say why: no event, no note and no <code>error</code> in its{" "}
+      <code>output</code>. Send <code>{'"output": {"error": "…"}'}</code>{" "}
+      with its end, and it is shown here.
     </p>
   );
 }
 
-/** Returns the last events that report a failure, else the last event of all; newest first. */
-function findFailures({ end, page, after }: LoadedRun): LastEvent[] {
-  const previews = end.events.map(previewOf);
+/**
+ * Returns the last events that report a failure, else the last event of all; newest first, each
+ * with the position that its page follows.
+ */
+function findCauses({ end, page, after }: LoadedRun) {
   const onPage = new Set(page.events.map(({ id }) => id));
-  const events = previews.flatMap((preview, i) => {
-    if (
-      preview.failure === null &&
-      (i < previews.length - 1 || previews.some((any) => any.failure !== null))
-    ) {
-      return [];
-    }
-    if (onPage.has(preview.event.id)) return [{ preview, from: after }];
+  const events = end.events.map((event, i) => {
     const before = end.events[i - EVENTS_BEFORE - 1];
-    return [{ preview, from: before?.position ?? end.after }];
+    const start = onPage.has(event.id) ? after : before?.position ?? end.after;
+    return { preview: previewOf(event), after: start };
   });
-  return events.slice(-NAMED_MAX).reverse();
-}
-
-/** Returns the milliseconds between the last event and the end of the run. */
-function silenceAtEnd({ end, run }: LoadedRun): number {
-  const last = end.events.at(-1);
-  if (last === undefined || run.finishedAt === null) return 0;
-  return run.finishedAt - last.ts - (previewOf(last).latencyMs ?? 0);
-}
-
-function startOf({ run }: LoadedRun): number | null {
-  return run.startedAt;
+  const failing = events.filter(({ preview }) => preview.failure !== null);
+  return failing.length === 0 ? events.slice(-1) : failing.slice(-NAMED_MAX).reverse();
 }

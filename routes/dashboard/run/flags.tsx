@@ -4,9 +4,9 @@ import type { RunFlag } from "../../../domain/runs/flags.ts";
 import { durationText } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
 
-export function Flags({ loaded }: { readonly loaded: LoadedRun }) {
-  const flags = [...partsMissing(loaded), ...lostFields(loaded), ...odd(loaded)];
-  return flags.length === 0 ? null : (
+export function Flags(loaded: LoadedRun) {
+  const flags = flagsOf(loaded);
+  return flags.length > 0 && (
     <ul class="flags">
       {flags.map(([label, meaning]) => (
         <li>
@@ -19,29 +19,14 @@ export function Flags({ loaded }: { readonly loaded: LoadedRun }) {
 
 type Flag = readonly [label: string, meaning: Child];
 
-/** Lists parts of the run that have not arrived or were removed. */
-function partsMissing({ run }: LoadedRun): Flag[] {
-  const flags: Flag[] = [];
-  if (run.flags.includes("no_opening")) {
-    flags.push([
-      "No opening yet:",
-      <>
-        events or its end came before{" "}
-        <code>POST /v1/runs</code>, so its agent and start are unknown. The order of the calls does
-        not matter; without an opening the run is removed after a week.
-      </>,
-    ]);
-  }
-  if (run.payload !== "whole") {
-    const what = run.payload === "removed" ? "was removed" : "was partly removed";
-    flags.push([
-      "Payload removed:",
-      `what it was sent (events, output, goal, note, values of metadata) ${what} by age, as the plan ` +
-      "says. Cost, usage, scores and labels stay.",
-    ]);
-  }
-  return flags;
-}
+const NO_OPENING: Flag = [
+  "No opening yet:",
+  <>
+    events or its end came before{" "}
+    <code>POST /v1/runs</code>, so its agent and start are unknown. The order of the calls does not
+    matter; without an opening the run is removed after a week.
+  </>,
+];
 
 /** Flags for received data that was lost. */
 const LOSSES: Partial<Record<RunFlag, Flag>> = {
@@ -67,41 +52,43 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
   ],
 };
 
-/** Lists losses, and the affected fields of the opening and the close. */
-function lostFields({ run: { flags, lost } }: LoadedRun): Flag[] {
-  const losses = flags.flatMap((flag) => LOSSES[flag] === undefined ? [] : [LOSSES[flag]]);
-  return lost.length === 0 ? losses : [...losses, ["Affected fields:", `${lost.join(", ")}.`]];
-}
-
-function odd({ run, traits }: LoadedRun): Flag[] {
-  const flags: Flag[] = [];
-  if (traits.includes("late")) {
-    flags.push([
+/** Lists missing parts of the run, then losses with the affected fields, then oddities. */
+function flagsOf({ run, traits }: LoadedRun): readonly Flag[] {
+  const { flags, lost, payload } = run;
+  const removed = payload === "removed" ? "was removed" : "was partly removed";
+  const all: readonly (Flag | false | null | undefined)[] = [
+    flags.includes("no_opening") && NO_OPENING,
+    payload !== "whole" && [
+      "Payload removed:",
+      `what it was sent (events, output, goal, note, values of metadata) ${removed} by age, as the plan ` +
+      "says. Cost, usage, scores and labels stay.",
+    ],
+    ...flags.map((flag) => LOSSES[flag]),
+    lost.length > 0 && ["Affected fields:", `${lost.join(", ")}.`],
+    traits.includes("late") && [
       "Late events:",
       "some events arrived after the run finished. They are included, and the cost was recalculated.",
-    ]);
-  }
-  if (run.flags.includes("negative_duration")) {
-    flags.push(["Ends before it starts:", "by the client's clock, so its duration counts as 0."]);
-  }
-  if (run.flags.includes("future_start")) {
-    flags.push([
-      "Starts in the future:",
-      "more than a day after it arrived, so lists and spend have it at its arrival.",
-    ]);
-  } else if (run.clockSkewMs !== null) {
-    const by = durationText(Math.abs(run.clockSkewMs));
-    flags.push(
-      run.clockSkewMs < 0
-        ? ["Sent late:", `it arrived ${by} after it says it was, or the client's clock is behind.`]
-        : ["Clock ahead:", `it says ${by} later than it arrived, so the client's clock is wrong.`],
-    );
-  }
-  if (run.cost.flags.includes("cached_exceeds_input")) {
-    flags.push([
+    ],
+    flags.includes("negative_duration") &&
+    ["Ends before it starts:", "by the client's clock, so its duration counts as 0."],
+    flags.includes("future_start")
+      ? [
+        "Starts in the future:",
+        "more than a day after it arrived, so lists and spend have it at its arrival.",
+      ]
+      : skewFlag(run.clockSkewMs),
+    run.cost.flags.includes("cached_exceeds_input") && [
       "Cached tokens apart:",
       "some call cached more tokens than its input has, so they cost on top of it.",
-    ]);
-  }
-  return flags;
+    ],
+  ];
+  return all.filter((flag) => !!flag);
+}
+
+function skewFlag(skewMs: number | null): Flag | null {
+  if (skewMs === null) return null;
+  const by = durationText(Math.abs(skewMs));
+  return skewMs < 0
+    ? ["Sent late:", `it arrived ${by} after it says it was, or the client's clock is behind.`]
+    : ["Clock ahead:", `it says ${by} later than it arrived, so the client's clock is wrong.`];
 }

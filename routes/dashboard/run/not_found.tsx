@@ -2,8 +2,7 @@
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
-import { renderProblemPage } from "../layout/problem.tsx";
-import { showPage } from "../layout/reply.tsx";
+import { renderProblemPage, showPage } from "../layout/reply.tsx";
 
 /** Renders a missing run with suggestions, and other errors as usual. */
 export const renderRunNotFound: Refuse = (c, problem, headers) => {

@@ -2,7 +2,7 @@
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import runStyle from "../assets/style/run.css" with { type: "text" };
@@ -10,16 +10,15 @@ import { type DashboardPage, get, post } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
-import { Copyable } from "../components/elements.tsx";
+import { Copyable, Section } from "../components/elements.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
 import { Glance, RunLabelList } from "./details.tsx";
 import { Failure } from "./failure.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
 import { renderRunNotFound } from "./not_found.tsx";
 import { pagePath, rawPath } from "./paths.ts";
-import { Stages } from "./processing.tsx";
 import { Relatives } from "./relatives.tsx";
-import { CostSection, MetadataTable, Output, Scores } from "./results.tsx";
+import { CostSection, MetadataTable, Output, Scores, Stages } from "./results.tsx";
 import { chunkName, Timeline } from "./timeline.tsx";
 
 /** The page of a run. */
@@ -37,15 +36,6 @@ export const runPage: DashboardPage = {
 /** Seconds between reloads of the page of a changing run. */
 const RELOAD_SECONDS = 3;
 
-interface RunRequest {
-  /** Id of the event that is opened. */
-  readonly event: string | null;
-  /** True to ask for confirmation of the deletion. */
-  readonly confirms: boolean;
-  /** Origin of the service as the browser sees it. */
-  readonly origin: string;
-}
-
 function showRun(deps: AppDeps): Handle {
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
@@ -55,12 +45,13 @@ function showRun(deps: AppDeps): Handle {
     if (!events.ok) return fail(c, events.problem);
     const loaded = await loadRun(deps, c.get("principal"), id.value, events.value);
     if (loaded === null) return fail(c, NO_SUCH_RUN);
-    const request = requestOf(c, loaded);
+    const { event = null, confirm } = c.req.query();
+    const confirms = confirm === "delete" && loaded.isAdmin;
     const { run, isLive } = loaded;
     return showPage(c, {
       title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
-      body: <RunBody loaded={loaded} request={request} />,
-      ...(isLive && !request.confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
+      body: <RunBody {...loaded} opened={event} confirms={confirms} origin={originOf(c)} />,
+      ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
     });
   };
 }
@@ -78,55 +69,51 @@ function showRawRun(deps: AppDeps): Handle {
   };
 }
 
-function requestOf(c: RequestContext, { isAdmin }: LoadedRun): RunRequest {
-  const { event, confirm } = c.req.query();
-  return {
-    event: event ?? null,
-    confirms: confirm === "delete" && isAdmin,
-    origin: originOf(c),
-  };
+interface RunPageProps extends LoadedRun {
+  /** Id of the event that is opened. */
+  readonly opened: string | null;
+  /** True to ask for confirmation of the deletion. */
+  readonly confirms: boolean;
+  /** Origin of the service as the browser sees it. */
+  readonly origin: string;
 }
 
-interface RunBodyProps {
-  readonly loaded: LoadedRun;
-  readonly request: RunRequest;
-}
-
-function RunBody({ loaded, request }: RunBodyProps) {
+function RunBody(props: RunPageProps) {
+  const goal = props.run.opening?.goal;
   return (
     <>
-      {request.confirms ? <ConfirmDeletion loaded={loaded} /> : null}
-      <div id="facts" {...following(loaded, request)}>
-        <Failure loaded={loaded} />
-        <Glance loaded={loaded} />
-        {loaded.run.opening?.goal === undefined ? null : (
+      {props.confirms && <ConfirmDeletion {...props} />}
+      <div id="facts" {...following(props)}>
+        <Failure {...props} />
+        <Glance {...props} />
+        {goal !== undefined && (
           <p class="goal" tabindex={0}>
-            <span class="soft">Goal:</span> {loaded.run.opening.goal}
+            <span class="soft">Goal:</span> {goal}
           </p>
         )}
-        <RunLabelList loaded={loaded} />
-        <Contents loaded={loaded} />
+        <RunLabelList {...props} />
+        <Contents {...props} />
       </div>
-      <Timeline loaded={loaded} opened={request.event} />
+      <Timeline {...props} />
       <div id="results">
-        <Output loaded={loaded} />
-        <Scores loaded={loaded} />
-        <CostSection loaded={loaded} />
-        <MetadataTable loaded={loaded} />
-        <Relatives loaded={loaded} />
-        <Stages loaded={loaded} />
+        <Output {...props} />
+        <Scores {...props} />
+        <CostSection {...props} />
+        <MetadataTable {...props} />
+        <Relatives {...props} />
+        <Stages {...props} />
       </div>
-      <Elsewhere loaded={loaded} request={request} />
+      <Elsewhere {...props} />
     </>
   );
 }
 
 /** Returns the htmx attributes that reload the changing parts of a live run. */
-function following(loaded: LoadedRun, { confirms }: RunRequest): Record<string, string> {
-  const { run, page, after, isLive } = loaded;
+function following(props: RunPageProps): Record<string, string> {
+  const { run, page, after, isLive, confirms } = props;
   if (!isLive || confirms) return {};
   // A full page of events has no room for new ones.
-  const events = page.next === null ? [`#${chunkName({ after })}`] : [];
+  const events = page.next === null ? [`#${chunkName(props)}`] : [];
   return {
     "hx-get": pagePath(run.id, after),
     "hx-trigger": `every ${RELOAD_SECONDS}s`,
@@ -136,7 +123,7 @@ function following(loaded: LoadedRun, { confirms }: RunRequest): Record<string, 
 }
 
 /** Links to the sections of the page. */
-function Contents({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
+function Contents({ run, family }: LoadedRun) {
   const links: readonly (readonly [string, string, boolean])[] = [
     ["Timeline", "timeline", true],
     ["Output", "output", run.output !== null],
@@ -159,17 +146,15 @@ function Contents({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
 }
 
 /** The run as JSON for programs, and the link that deletes it. */
-function Elsewhere({ loaded, request }: RunBodyProps) {
-  const { id } = loaded.run;
-  const line = `curl -sS -u "$RUNLEDGER_KEY:" "${request.origin}/v1/runs/${id}"`;
+function Elsewhere(props: RunPageProps) {
+  const { origin, run: { id } } = props;
   return (
-    <section id="elsewhere">
-      <h2>The same as JSON</h2>
+    <Section id="elsewhere" title="The same as JSON">
       <p>
         <a href={rawPath(id)}>Show the JSON</a>, or ask for it with a key of the team:
       </p>
-      <Copyable id="curl" text={line} />
-      <OfferDeletion loaded={loaded} />
-    </section>
+      <Copyable id="curl" text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${id}"`} />
+      <OfferDeletion {...props} />
+    </Section>
   );
 }

@@ -14,12 +14,6 @@ const LONG_TEXT_CHARS = 80;
 /** Characters that a member costs in addition to its text. */
 const MEMBER_CHARS = 60;
 
-interface Member {
-  readonly key: string;
-  readonly value: PrettyJson;
-  readonly isText: boolean;
-}
-
 /**
  * Renders an object; beyond `charsMax`, renders its beginning and a link to all of it.
  *
@@ -43,21 +37,19 @@ export function Payload(
           <>
             <dt>{key}</dt>
             <dd>
-              <pre class={isText ? "text" : ""} {...(mayScroll(text) ? { tabindex: 0 } : {})}>
-                {text}{isCut ? "…" : ""}
+              <pre class={isText ? "text" : ""} tabindex={mayScroll(text) ? 0 : undefined}>
+                {text}{isCut && "…"}
               </pre>
             </dd>
           </>
         ))}
       </dl>
-      {isCut
-        ? (
-          <p class="soft">
-            There is more of it: <a href={all}>show all of it as JSON</a> ({formatCount(chars)}{" "}
-            characters).
-          </p>
-        )
-        : null}
+      {isCut && (
+        <p class="soft">
+          There is more of it: <a href={all}>show all of it as JSON</a> ({formatCount(chars)}{" "}
+          characters).
+        </p>
+      )}
     </>
   );
 }
@@ -68,11 +60,8 @@ function mayScroll(text: string): boolean {
 }
 
 /** Returns the members that fit. */
-function visibleMembers(
-  members: ReadonlyMap<string, RawJson>,
-  charsMax: number,
-): { readonly visible: readonly Member[]; readonly isCut: boolean } {
-  const visible: Member[] = [];
+function visibleMembers(members: ReadonlyMap<string, RawJson>, charsMax: number) {
+  const visible: { key: string; value: PrettyJson; isText: boolean }[] = [];
   let room = charsMax;
   let isCut = false;
   for (const [key, raw] of members) {

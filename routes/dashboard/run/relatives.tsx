@@ -1,31 +1,29 @@
 /** A run within its tree: its parent and its children. */
 import { runPath } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { Money, Status } from "../components/elements.tsx";
+import { Money, Section, Status } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
 /** Shows the tree, if the run has a parent or children. */
-export function Relatives({ loaded }: { readonly loaded: LoadedRun }) {
+export function Relatives(loaded: LoadedRun) {
   const { run, family, relatives } = loaded;
-  const parentRunId = run.opening?.parentRunId ?? null;
-  if (parentRunId === null && family.children.length === 0) return null;
+  const parentRunId = run.opening?.parentRunId;
+  if (parentRunId === undefined && family.children.length === 0) return null;
   const self = (
     <>
       <b>{run.agent ?? "this run"}</b> (this run) <Status of={run.status} />{" "}
       <Money of={run.cost.amount} />
-      <Children loaded={loaded} />
+      <Children {...loaded} />
     </>
   );
   return (
-    <section id="family">
-      <h2>Parent and children</h2>
+    <Section id="family" title="Parent and children">
       <ul class="tree">
         <li>
-          {parentRunId === null ? self : (
+          {parentRunId === undefined ? self : (
             <>
               <Relative id={parentRunId} row={relatives.get(parentRunId)} />
               <ul>
@@ -35,13 +33,17 @@ export function Relatives({ loaded }: { readonly loaded: LoadedRun }) {
           )}
         </li>
       </ul>
-      <Together loaded={loaded} />
-    </section>
+      {family.children.length > 0 && (
+        <p>
+          Together with all that it started: <Money of={run.cost.amount + family.cost} />
+          {family.isCut && ", and what those beyond the nearest 200 cost"}.
+        </p>
+      )}
+    </Section>
   );
 }
 
-function Children({ loaded: { run, family, relatives } }: { readonly loaded: LoadedRun }) {
-  const { children, hasMore } = family;
+function Children({ run, family: { children, hasMore }, relatives }: LoadedRun) {
   if (children.length === 0) return null;
   const unlisted = children.length - CHILDREN_LISTED;
   return (
@@ -51,7 +53,7 @@ function Children({ loaded: { run, family, relatives } }: { readonly loaded: Loa
           <Relative id={id} row={relatives.get(id)} />
         </li>
       ))}
-      {unlisted <= 0 ? null : (
+      {unlisted > 0 && (
         <li>
           and {hasMore ? `more than ${unlisted}` : unlisted} started earlier: see{" "}
           <code>links.children</code> <a href={rawPath(run.id, null, 1)}>in the JSON</a>
@@ -62,9 +64,7 @@ function Children({ loaded: { run, family, relatives } }: { readonly loaded: Loa
 }
 
 /** A run on one line. */
-function Relative(
-  { id, row }: { readonly id: RunId; readonly row: RunListRow | undefined },
-): Child {
+function Relative({ id, row }: { readonly id: RunId; readonly row: RunListRow | undefined }) {
   if (row === undefined) {
     return (
       <>
@@ -79,15 +79,5 @@ function Relative(
       <span class="soft">{row.durationMs === null ? "" : durationText(row.durationMs)}</span>{" "}
       <Money of={row.cost.amount} />
     </>
-  );
-}
-
-function Together({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
-  if (family.children.length === 0) return null;
-  return (
-    <p>
-      Together with all that it started: <Money of={run.cost.amount + family.cost} />
-      {family.isCut ? ", and what those beyond the nearest 200 cost" : ""}.
-    </p>
   );
 }

@@ -1,6 +1,14 @@
-/** The results of a run: output, scores, metadata, cost by model. */
+/** The results of a run: output, scores, metadata, cost by model, and the stages after its end. */
+import {
+  STAGE_ATTEMPTS_MAX,
+  stageDueAt,
+  type StageProgress,
+  type StageState,
+} from "../../../domain/runs/stages.ts";
+import type { Child } from "hono/jsx";
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
-import { Ago, Money } from "../components/elements.tsx";
+import type { AddedScore } from "../../../domain/runs/scores.ts";
+import { Ago, Money, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
@@ -14,100 +22,91 @@ import { rawPath } from "./paths.ts";
 const OUTPUT_CHARS = 20_000;
 
 /** Shows the output, if there is one. */
-export function Output({ loaded: { run } }: { readonly loaded: LoadedRun }) {
-  if (run.output === null) return null;
+export function Output({ run: { id, output } }: LoadedRun) {
+  if (output === null) return null;
   return (
-    <section id="output">
-      <h2>Output</h2>
+    <Section id="output" title="Output">
       <Payload
-        members={membersOf(run.output, "value")}
-        chars={run.output.length}
+        members={membersOf(output, "value")}
+        chars={output.length}
         charsMax={OUTPUT_CHARS}
-        all={rawPath(run.id, null, 1)}
+        all={rawPath(id, null, 1)}
       />
-    </section>
+    </Section>
   );
 }
 
-export function Scores({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
-  const { scores, addedScores } = run;
+export function Scores({ run: { scores, addedScores }, nowMs }: LoadedRun) {
   if (scores.length + addedScores.length === 0) return null;
+  const rows = [
+    ...scores.map(([name, value]) => ({ name, value, from: "the run itself" })),
+    ...addedScores.map(({ name, value, source, receivedAt }) => {
+      const from = (
+        <>
+          {source}, <Ago at={receivedAt} now={nowMs} />
+        </>
+      );
+      return { name, value, from };
+    }),
+  ];
   return (
-    <section id="scores">
-      <h2>Scores</h2>
-      <Table
-        label="Scores"
-        columns={columnsAt(nowMs)}
-        rows={[...scores.map(([name, value]) => ({ name, value })), ...addedScores]}
-      />
-    </section>
+    <Section id="scores" title="Scores">
+      <Table label="Scores" columns={SCORE_COLUMNS} rows={rows} />
+    </Section>
   );
 }
 
-/** A score; without a source, the run itself reported it. */
-interface ShownScore {
-  readonly name: string;
-  readonly value: number | boolean;
-  readonly source?: string;
-  readonly receivedAt?: number;
-}
+const SCORE_COLUMNS: readonly Column<Pick<AddedScore, "name" | "value"> & { from: Child }>[] = [
+  { head: "Score", isName: true, cell: ({ name }) => name },
+  {
+    head: "Value",
+    cell: ({ value }) => value === true ? "✓ true" : value === false ? "✕ false" : String(value),
+  },
+  { head: "From", cell: ({ from }) => from },
+];
 
-function columnsAt(nowMs: number): readonly Column<ShownScore>[] {
-  return [
-    { head: "Score", isName: true, cell: ({ name }) => name },
-    { head: "Value", cell: ({ value }) => valueText(value) },
-    {
-      head: "From",
-      cell: ({ source, receivedAt }) =>
-        receivedAt === undefined ? "the run itself" : (
-          <>
-            {source}, <Ago at={receivedAt} now={nowMs} />
-          </>
-        ),
-    },
-  ];
-}
-
-function valueText(value: number | boolean): string {
-  return value === true ? "✓ true" : value === false ? "✕ false" : String(value);
-}
-
-export function MetadataTable({ loaded: { run } }: { readonly loaded: LoadedRun }) {
-  if (run.metadata === null || run.metadata.length === 0) return null;
+export function MetadataTable({ run: { metadata } }: LoadedRun) {
+  if (metadata === null || metadata.length === 0) return null;
   return (
-    <section id="metadata">
-      <h2>Metadata</h2>
+    <Section id="metadata" title="Metadata">
       <LabelList
-        pairs={run.metadata.map(([key, value]) => [
+        pairs={metadata.map(([key, value]) => [
           key,
           value === null ? <i>removed by age</i> : String(value),
         ])}
       />
-    </section>
+    </Section>
   );
 }
 
 /** Shows the cost, model by model. */
-export function CostSection({ loaded }: { readonly loaded: LoadedRun }) {
-  const { page, ownCall, isAdmin } = loaded;
+export function CostSection({ page, ownCall, isAdmin }: LoadedRun) {
   const lines = costByModel(page);
   if (lines.length === 0 && ownCall === null) return null;
   return (
-    <section id="cost">
-      <h2>Cost by model</h2>
-      {lines.length === 0
-        ? null
-        : <Table label="Cost by model" class="folding" columns={MODEL_COLUMNS} rows={lines} />}
+    <Section id="cost" title="Cost by model">
+      {lines.length > 0 && (
+        <Table label="Cost by model" class="folding" columns={MODEL_COLUMNS} rows={lines} />
+      )}
       {lines.filter(({ priced }) => priced === false).map(({ model, provider }) => (
         <UnpricedCall model={model ?? ""} provider={provider} mayPrice={isAdmin} />
       ))}
-      {ownCall === null || ownCall.unpriced ? null : <CallCost call={ownCall} mayPrice={isAdmin} />}
-    </section>
+      {ownCall?.unpriced === false && <CallCost call={ownCall} mayPrice={isAdmin} />}
+    </Section>
   );
 }
 
 const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
-  { head: "Model", isName: true, cell: (line) => <ModelName of={line} /> },
+  {
+    head: "Model",
+    isName: true,
+    cell: ({ model, provider }) => (
+      <>
+        {model ?? "(no model, or no tokens counted)"}
+        {provider !== null && <span class="soft">{` ${provider}`}</span>}
+      </>
+    ),
+  },
   countColumn("Calls", ({ calls }) => calls, "call"),
   numberColumn("Input", ({ inputTokens }) => formatCount(inputTokens), "in"),
   numberColumn(
@@ -119,11 +118,46 @@ const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
   numberColumn("Cost", ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />),
 ];
 
-function ModelName({ of: { model, provider } }: { readonly of: ModelCost }) {
+const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
+  pending: ["…", "waiting"],
+  done: ["✓", "done"],
+  skipped: ["–", "skipped"],
+  retrying: ["↻", "failed, is tried again"],
+  dead: ["✕", "given up"],
+};
+
+/** Shows the stages; an open run has none. */
+export function Stages({ run: { id, processing }, nowMs }: LoadedRun) {
+  if (processing.length === 0) return null;
+  const columns: readonly Column<StageProgress>[] = [
+    { head: "Stage", isName: true, cell: ({ stage }) => stage },
+    { head: "State", cell: (stage) => stateOf(stage, nowMs) },
+    numberColumn("Tries", ({ attempts }) => attempts),
+    { head: "Since", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
+    { head: "Last error", cell: ({ error }) => error ?? "" },
+  ];
+  const hasState = (wanted: StageState) => processing.some(({ state }) => state === wanted);
+  return (
+    <Section id="processing" title="Processing">
+      <Table label="Stages after the end of the run" columns={columns} rows={processing} />
+      {hasState("skipped") && <p class="soft">Skipped stages are not configured.</p>}
+      {hasState("dead") && (
+        <p>
+          A stage is given up after {STAGE_ATTEMPTS_MAX}{" "}
+          tries, and those after it wait. Once its cause is fixed, the operator of the service
+          retries it: <code>deno task jobs --redrive={id}</code>
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function stateOf(stage: StageProgress, nowMs: number): Child {
+  const [sign, meaning] = STATE_LABELS[stage.state];
   return (
     <>
-      {model ?? "(no model, or no tokens counted)"}
-      {provider === null ? null : <span class="soft">{` ${provider}`}</span>}
+      <span aria-hidden="true">{sign}</span> {meaning}
+      {stage.state === "retrying" && <Ago at={stageDueAt(stage)} now={nowMs} />}
     </>
   );
 }

@@ -1,29 +1,38 @@
 /** The timeline: a page of the events of a run as a waterfall, with a link to the next page. */
 import { dayOf, formatInstant } from "../../../domain/core/time.ts";
+import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
-import { countedText, durationText } from "../components/format.ts";
-import { type EventPreview, previewOf } from "./event_preview.ts";
-import { EventRow, type RelativeTime } from "./event_row.tsx";
+import { Money } from "../components/elements.tsx";
+import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
+import { CallCost } from "./call_cost.tsx";
+import { type EventPreview, offsetText, previewOf } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
-import { offsetText } from "./labels.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
+import { Payload } from "./payload.tsx";
 
-export function Timeline(
-  { loaded, opened }: { readonly loaded: LoadedRun; readonly opened: string | null },
-) {
-  const { run, page, after } = loaded;
+/** Maximum characters shown of an event's data. */
+const DATA_CHARS = 4_000;
+
+/** Bar units per row, and the minimum visible width. */
+const BAR = { length: 1_000, least: 6 } as const;
+
+/** A loaded run, and the id of the event that is opened. */
+type TimelineProps = LoadedRun & { readonly opened: string | null };
+
+export function Timeline(props: TimelineProps) {
+  const { run: { id, usage }, page, after } = props;
   const end = page.next === null ? null : page.nearEnd;
   return (
     <section id="timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>
-      {after === null && end === null ? null : (
+      {(after !== null || end !== null) && (
         <p class="jumps">
-          {countedText(run.usage.events, "event")}.{" "}
-          {after === null ? null : <a href={eventsPath(run.id, null)}>To the first</a>}{" "}
-          {end === null ? null : <a href={eventsPath(run.id, end)}>To the last</a>}
+          {countedText(usage.events, "event")}.{" "}
+          {after !== null && <a href={eventsPath(id, null)}>To the first</a>}{" "}
+          {end !== null && <a href={eventsPath(id, end)}>To the last</a>}
         </p>
       )}
-      <Chunk loaded={loaded} opened={opened} />
+      <Chunk {...props} />
     </section>
   );
 }
@@ -34,47 +43,48 @@ export function chunkName({ after }: Pick<LoadedRun, "after">): string {
 }
 
 /** One page of events, also fetched to be appended below another. */
-function Chunk({ loaded, opened }: { readonly loaded: LoadedRun; readonly opened: string | null }) {
-  const { run, page, after, calls, isAdmin } = loaded;
+function Chunk(props: TimelineProps) {
+  const { run, page, after, calls } = props;
   const previews = page.events.map(previewOf);
   const [first] = previews;
   if (first === undefined) {
     return (
-      <div id={chunkName(loaded)}>
-        {after === null ? <NoEvents loaded={loaded} /> : <p>No further events.</p>}
+      <div id={chunkName(props)}>
+        {after === null ? <NoEvents {...run} /> : <p>No further events.</p>}
       </div>
     );
   }
   const span = spanOf(previews, run.startedAt ?? first.event.ts);
   return (
-    <div id={chunkName(loaded)} class="chunk">
+    <div id={chunkName(props)} class="chunk">
       <Axis span={span} count={previews.length} />
       <ol class="events">
         {previews.map((preview, i) => (
           <EventRow
+            {...props}
             preview={preview}
             span={span}
             call={calls.get(preview.event.id) ?? null}
-            isOpened={preview.event.id === opened}
-            isAdmin={isAdmin}
             all={rawPath(run.id, page.events[i - 1]?.position ?? after, 1)}
           />
         ))}
       </ol>
-      <More loaded={loaded} />
+      <More {...props} />
     </div>
   );
 }
 
-/** Computes the time span of a page of events. */
-function spanOf(previews: readonly EventPreview[], runStart: number): RelativeTime {
+/** The start of the run, and the time span that the bars of a page are drawn in. */
+type Span = ReturnType<typeof spanOf>;
+
+function spanOf(previews: readonly EventPreview[], runStart: number) {
   const starts = previews.map(({ event }) => event.ts);
   const ends = previews.map(({ event, latencyMs }) => event.ts + (latencyMs ?? 0));
   const startMs = Math.min(...starts);
   return { runStart, startMs, lengthMs: Math.max(1, Math.max(...ends) - startMs) };
 }
 
-function Axis({ span, count }: { readonly span: RelativeTime; readonly count: number }) {
+function Axis({ span, count }: { readonly span: Span; readonly count: number }) {
   const { startMs, lengthMs, runStart } = span;
   const from = formatInstant(startMs);
   return (
@@ -96,7 +106,7 @@ function Axis({ span, count }: { readonly span: RelativeTime; readonly count: nu
  * A link to the next page of events: appended below this one, or opened instead of it without
  * scripts.
  */
-function More({ loaded: { run, page } }: { readonly loaded: LoadedRun }) {
+function More({ run, page }: LoadedRun) {
   if (page.next === null) return null;
   return (
     <p class="pager">
@@ -118,20 +128,111 @@ function More({ loaded: { run, page } }: { readonly loaded: LoadedRun }) {
   );
 }
 
-function NoEvents({ loaded: { run } }: { readonly loaded: LoadedRun }) {
-  if (run.usage.events > 0) {
+function NoEvents({ id, kind, usage }: LoadedRun["run"]) {
+  if (usage.events > 0) {
     return (
       <p>
-        {countedText(run.usage.events, "event")}{" "}
+        {countedText(usage.events, "event")}{" "}
         removed by age: the plan keeps payloads for a while. The totals are above.
       </p>
     );
   }
   return (
     <p>
-      {run.kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
+      {kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
       Model calls, tools and logs are shown here once they are sent to{" "}
-      <code>POST /v1/runs/{run.id}/events</code>.
+      <code>POST /v1/runs/{id}/events</code>.
     </p>
+  );
+}
+
+interface RowProps extends Pick<TimelineProps, "opened" | "isAdmin"> {
+  readonly preview: EventPreview;
+  readonly span: Span;
+  readonly call: ExplainedCall | null;
+  /** Path of the complete data. */
+  readonly all: string;
+}
+
+/** An event: time, name, latency, tokens and cost; its data when opened. */
+function EventRow({ preview, span, call, opened, isAdmin, all }: RowProps) {
+  const { event, latencyMs, failure } = preview;
+  return (
+    <li id={event.id} class={failure === null ? "" : "failing"}>
+      <details id={`of-${event.id}`} open={event.id === opened}>
+        <summary id={`row-${event.id}`}>
+          <time class="offset" datetime={formatInstant(event.ts)} title={formatInstant(event.ts)}>
+            {offsetText(event.ts, span.runStart)}
+          </time>
+          <Title {...preview} />
+          <Bar {...preview} span={span} />
+          <span class="took">{latencyMs === null ? "" : durationText(latencyMs)}</span>
+          <Tokens of={preview.tokens} />
+          <Cost of={call} />
+        </summary>
+        <div class="inside">
+          <p class="soft">
+            {event.type} <code>{event.id}</code> · {formatInstant(event.ts)}
+            {event.turn === undefined ? "" : ` · turn ${event.turn}`}
+            {` · arrived ${formatInstant(event.receivedAt)}`} · <a href={all}>JSON</a>
+          </p>
+          {event.unreadable !== undefined && (
+            <p class="soft">Unreadable figures: {event.unreadable.join(", ")}</p>
+          )}
+          {call !== null && <CallCost call={call} mayPrice={isAdmin} />}
+          <Payload
+            members={preview.members}
+            chars={event.data.length}
+            charsMax={DATA_CHARS}
+            all={all}
+          />
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function Title({ sign, colour, label, name, text, failure }: EventPreview) {
+  return (
+    <span class="what">
+      <span class={`sign ${colour}`} aria-hidden="true">{sign}</span>{" "}
+      <span class="soft">{label}</span> {name !== null && <b>{name}</b>} {text !== failure && text}
+      {failure !== null && <span class="why">✕ {failure}</span>}
+    </span>
+  );
+}
+
+function Cost({ of: call }: { readonly of: ExplainedCall | null }) {
+  if (call?.unpriced === true) {
+    return <abbr class="cost" title="No price on the rate card">no price</abbr>;
+  }
+  const hasCost = call !== null && (call.lines.length > 0 || call.cost !== 0n);
+  return <span class="cost">{hasCost && <Money of={call.cost} />}</span>;
+}
+
+function Bar({ event, latencyMs, colour, span }: EventPreview & Pick<RowProps, "span">) {
+  const scale = BAR.length / span.lengthMs;
+  const width = Math.max(BAR.least, Math.round((latencyMs ?? 0) * scale));
+  const x = Math.min(BAR.length - width, Math.round((event.ts - span.startMs) * scale));
+  return (
+    <svg
+      class="lane"
+      viewBox={`0 0 ${BAR.length} 10`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <rect class={colour} x={Math.max(0, x)} y="0" width={width} height="10" />
+    </svg>
+  );
+}
+
+function Tokens({ of: tokens }: { readonly of: EventPreview["tokens"] }) {
+  if (tokens === null) return <span class="tokens"></span>;
+  const { inputTokens, outputTokens } = tokens;
+  const exact = `${formatCount(inputTokens)} input and ${formatCount(outputTokens)} output tokens`;
+  return (
+    <span class="tokens" title={exact}>
+      {compactText(inputTokens)} → {compactText(outputTokens)} <span class="soft">tok</span>
+    </span>
   );
 }

@@ -1,19 +1,17 @@
 /** A list without runs: explains how to fill it or how to find more. */
 import { Copyable, Empty } from "../components/elements.tsx";
-import { isFiltered, listPath, type RunListQuery } from "./filters.tsx";
+import { isFiltered, isLive, listPath, liveParameter, type RunListQuery } from "./filters.tsx";
 
 interface EmptyRunListProps {
   readonly filters: RunListQuery;
   /** Origin of the service as the browser sees it. */
   readonly origin: string;
-  readonly live: boolean;
   /** True if the search continues on the next page. */
   readonly goesOn: boolean;
 }
 
 /** Shown instead of the table. */
-export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProps) {
-  const parameters = { live: live ? "1" : null };
+export function EmptyRunList({ filters, origin, goesOn }: EmptyRunListProps) {
   if (goesOn) {
     return (
       <Empty title="Nothing found so far">
@@ -30,19 +28,18 @@ export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProp
       </Empty>
     );
   }
-  return isFiltered(filters)
-    ? (
+  const live = isLive(filters);
+  if (isFiltered(filters)) {
+    return (
       <Empty title="No matching runs">
         <p>
-          {live ? "A matching run appears here automatically. " : null}
-          Remove a filter above, or <a href={listPath(new Map(), parameters)}>clear all of them</a>.
+          {live && "A matching run appears here automatically. "}
+          Remove a filter above, or{" "}
+          <a href={listPath(new Map(), liveParameter(filters))}>clear all of them</a>.
         </p>
       </Empty>
-    )
-    : <FirstRun origin={origin} live={live} />;
-}
-
-function FirstRun({ origin, live }: Pick<EmptyRunListProps, "origin" | "live">) {
+    );
+  }
   const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=0"`;
   return (
     <Empty title="No runs yet">

@@ -68,6 +68,16 @@ export function readRunListQuery(query: string): RunListQuery {
   return parameters.ok ? parameters.value : new Map();
 }
 
+/** Returns whether the list is live; only the first page can be. */
+export function isLive(filters: RunListQuery): boolean {
+  return filters.get("live") === "1" && !filters.has("cursor");
+}
+
+/** Returns the parameter of a link that keeps the list live if it is. */
+export function liveParameter(filters: RunListQuery) {
+  return { live: isLive(filters) ? "1" : null };
+}
+
 /** Returns whether any filter is set; the page size is not a filter. */
 export function isFiltered(filters: RunListQuery): boolean {
   return FILTERS.some(({ name }) => filters.has(name));
@@ -83,29 +93,24 @@ export function listPath(
   changed: Readonly<Record<string, string | null>> = {},
   form: "" | ".csv" | ".ndjson" = "",
 ): string {
-  const unchanged = FIELDS.filter(({ name }) => !(name in changed));
-  const pairs = [
-    ...unchanged.map(({ name }) => [name, filters.get(name)] as const),
-    ...Object.entries(changed),
-  ];
-  return RUNS_PATH + form + queryText(pairs);
+  const unchanged = FIELDS.map(({ name }) => name).filter((name) => !(name in changed))
+    .map((name) => [name, filters.get(name)] as const);
+  return RUNS_PATH + form + queryText([...unchanged, ...Object.entries(changed)]);
 }
 
 interface FormProps {
   readonly filters: RunListQuery;
-  /** True if the list is live. */
-  readonly live: boolean;
   readonly problem: Problem | null;
 }
 
 /** Shows the form, with an error at its field. */
-export function FilterForm({ filters, live, problem }: FormProps) {
+export function FilterForm({ filters, problem }: FormProps) {
   const isOpen = [...RARE, LIMIT].some(({ name }) => filters.has(name) || problem?.field === name);
   const renderField = (filter: Filter) => <FilterField {...{ filter, filters, problem }} />;
   return (
     <form class="run-filters" method="get" action={RUNS_PATH} aria-label="Filters">
       <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
-      {live ? <input type="hidden" name="live" value="1" /> : null}
+      {isLive(filters) && <input type="hidden" name="live" value="1" />}
       <div class="filters">
         {COMMON.map(renderField)}
         <button type="submit">Show</button>
@@ -122,28 +127,23 @@ export function FilterForm({ filters, live, problem }: FormProps) {
   );
 }
 
-function FilterField(
-  { filter, filters, problem }: Omit<FormProps, "live"> & { readonly filter: Filter },
-) {
+function FilterField({ filter, filters, problem }: FormProps & { readonly filter: Filter }) {
   const { name, label, options, isDay, hint } = filter;
   const value = filters.get(name) ?? "";
-  const shared = { name, label, value, problem, ...(hint === undefined ? {} : { hint }) };
+  const shared = { name, label, value, problem, hint };
   return options === undefined
-    ? <Field {...shared} type={typeOf(isDay, value)} />
+    ? <Field {...shared} type={isDay && isDayText(value) ? "date" : "text"} />
     : <Select {...shared} options={[["", "any"], ...options]} />;
 }
 
-/** A date field cannot show other text, so other text gets a text field. */
-function typeOf(isDay: true | undefined, value: string): "date" | "text" {
-  return isDay && /^(\d{4}-\d\d-\d\d)?$/.test(value) ? "date" : "text";
+/** Returns whether a date field can show a text. */
+function isDayText(value: string): boolean {
+  return /^(\d{4}-\d\d-\d\d)?$/.test(value);
 }
 
 /** The filters that are set, each a link to the list without it. */
-export function Chips(
-  { filters, live }: { readonly filters: RunListQuery; readonly live: boolean },
-) {
+export function Chips({ filters }: { readonly filters: RunListQuery }) {
   if (!isFiltered(filters)) return null;
-  const liveParameter = { live: live ? "1" : null };
   return (
     <ul class="chips" aria-label="Filters that are set">
       {FILTERS.filter(({ name }) => filters.has(name)).map(({ name, label, options }) => {
@@ -153,7 +153,7 @@ export function Chips(
           <li>
             <a
               class="chip"
-              href={listPath(filters, { [name]: null, ...liveParameter })}
+              href={listPath(filters, { [name]: null, ...liveParameter(filters) })}
               aria-label={`${label} ${text}: remove this filter`}
             >
               {label} <b>{text}</b> <span aria-hidden="true">✕</span>
@@ -162,7 +162,7 @@ export function Chips(
         );
       })}
       <li>
-        <a href={listPath(new Map(), liveParameter)}>Clear all</a>
+        <a href={listPath(new Map(), liveParameter(filters))}>Clear all</a>
       </li>
     </ul>
   );

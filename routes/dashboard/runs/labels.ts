@@ -34,20 +34,13 @@ const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote | null>> = {
 /** Lists the notes about a run. */
 export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): readonly RunNote[] {
   const [unpriced, ...others] = cost.unpricedModels;
-  return [
-    ...errors === 0 ? [] : [
-      { kind: "bad", text: countedText(errors, "error") } as const,
-    ],
-    ...unpriced === undefined ? [] : [
-      {
-        kind: "warn",
-        text: `no price: ${unpriced}${others.length === 0 ? "" : ` and ${others.length} more`}`,
-      } as const,
-    ],
-    ...has.flatMap((trait) => TRAIT_NOTES[trait] ?? []),
-    ...[...flags, ...cost.flags].flatMap((flag) => {
-      const text = FLAG_NOTES[flag];
-      return text === null ? [] : [{ kind: "warn", text } as const];
-    }),
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  const notes: readonly (RunNote | null)[] = [
+    errors === 0 ? null : { kind: "bad", text: countedText(errors, "error") },
+    unpriced === undefined ? null : { kind: "warn", text: `no price: ${unpriced}${more}` },
+    ...has.map((trait) => TRAIT_NOTES[trait]),
+    ...[...flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? [])
+      .map((text) => ({ kind: "warn" as const, text })),
   ];
+  return notes.filter((note) => note !== null);
 }

@@ -1,24 +1,30 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
+import runsStyle from "../assets/style/runs.css" with { type: "text" };
 import type { Problem } from "../../../domain/core/errors.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
-import type { RunListPage } from "../../../domain/runs/list.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
-import { isSessionStillLive } from "../../http/session.ts";
+import { isSessionStillLive } from "../../http/credential.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
-import runsStyle from "../assets/style/runs.css" with { type: "text" };
 import { type DashboardPage, get } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
 import { Done } from "../components/done_notice.tsx";
 import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
-import { Chips, FilterForm, listPath, readRunListQuery, type RunListQuery } from "./filters.tsx";
+import {
+  Chips,
+  FilterForm,
+  isLive,
+  listPath,
+  liveParameter,
+  readRunListQuery,
+  type RunListQuery,
+} from "./filters.tsx";
 import { EmptyRunList } from "./empty.tsx";
 import { RunsTable } from "./table.tsx";
 import {
@@ -57,12 +63,13 @@ function showRuns(deps: HandlerDeps): Handle {
     const filters = readRunListQuery(queryOf(c));
     const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
     if (!request.ok) {
-      c.set("renderProblem", (c, problem, headers) => showRefused(c, filters, problem, headers));
+      const stopped = new Map([...filters].filter(([name]) => name !== "live"));
+      c.set("renderProblem", (c, problem, headers) => showRefused(c, stopped, problem, headers));
       return fail(c, request.problem);
     }
     const { id } = c.get("principal").team;
-    const seen = isFollowed(filters) ? tailCursorOf(filters) : null;
-    const show = () => showList(deps, c, { filters, request: request.value, seen });
+    const seen = isLive(filters) ? tailCursorOf(filters) : null;
+    const show = async () => showList(c, await loadList(deps, c, filters, request.value, seen));
     // Without a free slot the page polls instead.
     if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
     return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
@@ -72,59 +79,41 @@ function showRuns(deps: HandlerDeps): Handle {
   };
 }
 
-/** Returns whether the list is live; only the first page can be. */
-function isFollowed(filters: RunListQuery): boolean {
-  return filters.get("live") === "1" && !filters.has("cursor");
-}
-
-interface ListRequest {
-  readonly filters: RunListQuery;
-  readonly request: RunsRequest;
-  /** The part of the list already seen; null before the first poll. */
-  readonly seen: TailCursor | null;
-}
-
-interface ListContent extends Omit<ListRequest, "seen"> {
-  readonly page: RunListPage;
-  /** Runs that the browser has not shown yet. */
-  readonly fresh: ReadonlySet<RunId>;
-  readonly nowMs: number;
-  readonly origin: string;
-  readonly live: boolean;
-  /** Number of the latest change before the list was read. */
-  readonly change: number;
-}
-
-async function showList(
-  deps: AppDeps,
-  c: RequestContext,
-  { filters, request, seen }: ListRequest,
-): Promise<Response> {
-  const { runList, changes, environment } = deps;
-  const { team } = c.get("principal");
-  const nowMs = environment.now();
-  const live = isFollowed(filters);
-  // Read the number first: the next request then reports changes made in between.
-  const change = live ? await changes.last(team.id) : 0;
-  const [page, rejected] = await Promise.all([
-    runList.page(team, request.query, request.after, request.limit),
-    countRejected(deps, team.id, nowMs),
-  ]);
-  const origin = originOf(c);
-  const fresh = newOf(page.rows, seen);
-  const content = { filters, request, page, fresh, nowMs, origin, live, change };
+function showList(c: RequestContext, content: ListContent): Response {
   return showPage(c, {
     title: "Runs",
-    aside: <Tools filters={filters} live={live} fresh={fresh.size} />,
+    aside: <Tools {...content} />,
     body: (
       <>
         <Done c={c} />
-        <RejectedBanner count={rejected} />
+        <RejectedBanner count={content.rejected} />
         <List {...content} />
       </>
     ),
-    ...(live ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
+    ...(isLive(content.filters) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
   });
+}
+
+type ListContent = Awaited<ReturnType<typeof loadList>>;
+
+async function loadList(
+  deps: AppDeps,
+  c: RequestContext,
+  filters: RunListQuery,
+  request: RunsRequest,
+  seen: TailCursor | null,
+) {
+  const { team } = c.get("principal");
+  const nowMs = deps.environment.now();
+  // Read the number first: the next request then reports changes made in between.
+  const change = isLive(filters) ? await deps.changes.last(team.id) : 0;
+  const [page, rejected] = await Promise.all([
+    deps.runList.page(team, request.query, request.after, request.limit),
+    countRejected(deps, team.id, nowMs),
+  ]);
+  // `fresh` are the runs that the browser has not shown yet.
+  const fresh = newOf(page.rows, seen);
+  return { filters, request, page, rejected, fresh, nowMs, origin: originOf(c), change };
 }
 
 function showRefused(
@@ -135,8 +124,8 @@ function showRefused(
 ): Response {
   const body = (
     <>
-      <FilterForm filters={filters} live={false} problem={problem} />
-      <Chips filters={filters} live={false} />
+      <FilterForm filters={filters} problem={problem} />
+      <Chips filters={filters} />
       <p>
         <a href={listPath(new Map())}>Show all runs</a>
       </p>
@@ -146,24 +135,20 @@ function showRefused(
 }
 
 /** Links that make the list live, and that export it. */
-function Tools(
-  { filters, live, fresh }: {
-    readonly filters: RunListQuery;
-    readonly live: boolean;
-    readonly fresh: number;
-  },
-) {
+function Tools({ filters, fresh }: ListContent) {
   const file = { limit: null };
   return (
     <div class="tools">
-      {live
+      {isLive(filters)
         ? (
           <>
             <span class="live">
               <span aria-hidden="true">●</span> Live
             </span>
             <a role="button" class="small secondary" href={listPath(filters)}>Pause</a>
-            <span id="news" class="news" role="status">{fresh === 0 ? null : `${fresh} new`}</span>
+            <span id="news" class="news" role="status">
+              {fresh.size > 0 && `${fresh.size} new`}
+            </span>
           </>
         )
         : <a role="button" class="small" href={listPath(filters, { live: "1" })}>Live</a>}
@@ -176,16 +161,16 @@ function Tools(
 }
 
 function List(content: ListContent) {
-  const { filters, live, page: { rows, next }, fresh, nowMs } = content;
+  const { filters, page: { rows, next } } = content;
   return (
     <>
-      <FilterForm filters={filters} live={live} problem={null} />
-      <Chips filters={filters} live={live} />
+      <FilterForm filters={filters} problem={null} />
+      <Chips filters={filters} />
       <WindowNote {...content} />
       <Wide label="Runs">
         <div id="runs" {...followed(content)}>
           {rows.length > 0
-            ? <RunsTable rows={rows} fresh={fresh} filters={filters} live={live} nowMs={nowMs} />
+            ? <RunsTable {...content} rows={rows} />
             : <EmptyRunList {...content} goesOn={next !== null} />}
         </div>
       </Wide>
@@ -198,8 +183,8 @@ function List(content: ListContent) {
  * Returns the htmx attributes that reload the list: at most one request every 2 s, which waits for
  * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
-function followed({ filters, live, change, page: { rows } }: ListContent): Record<string, string> {
-  if (!live) return {};
+function followed({ filters, change, page: { rows } }: ListContent): Record<string, string> {
+  if (!isLive(filters)) return {};
   return {
     "hx-get": listPath(filters, { live: "1", ...tailCursorText(change, rows) }),
     "hx-trigger": "every 2s",
@@ -212,7 +197,7 @@ function followed({ filters, live, change, page: { rows } }: ListContent): Recor
 }
 
 /** Shown if the API searched only the latest hours. */
-function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live }: ListContent) {
+function WindowNote({ filters, request: { query, isWindowDefault }, nowMs }: ListContent) {
   if (!isWindowDefault || query.from === null) return null;
   const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
   return (
@@ -221,7 +206,7 @@ function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live 
       are searched, one by one, because no index answers this query. To search further back, set
       {" "}
       <b>From</b>:{" "}
-      <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
+      <a href={listPath(filters, { from, ...liveParameter(filters) })}>the last 7 days</a>.
     </p>
   );
 }
@@ -240,13 +225,11 @@ function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListCon
           not match. <a href={to} rel="next">Continue from there</a>
         </p>
       )}
-      {filters.has("cursor")
-        ? (
-          <p>
-            <a href={listPath(filters)}>Back to the newest</a>
-          </p>
-        )
-        : null}
+      {filters.has("cursor") && (
+        <p>
+          <a href={listPath(filters)}>Back to the newest</a>
+        </p>
+      )}
     </div>
   );
 }

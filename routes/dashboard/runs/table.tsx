@@ -6,7 +6,7 @@ import { agentPath, runPath } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
-import { listPath, type RunListQuery } from "./filters.tsx";
+import { listPath, liveParameter, type RunListQuery } from "./filters.tsx";
 import { notesOf } from "./labels.ts";
 
 /** Width of the longest bar, in pixels. */
@@ -20,7 +20,6 @@ interface TableProps {
   /** Runs that the browser has not shown yet. */
   readonly fresh: ReadonlySet<RunId>;
   readonly filters: RunListQuery;
-  readonly live: boolean;
   readonly nowMs: number;
 }
 
@@ -39,9 +38,7 @@ export function RunsTable(props: TableProps) {
   );
 }
 
-function columnsFor(
-  { rows, fresh, filters, live, nowMs }: TableProps,
-): readonly Column<RunListRow>[] {
+function columnsFor({ rows, fresh, filters, nowMs }: TableProps): readonly Column<RunListRow>[] {
   const longestMs = rows.reduce((longest, { durationMs }) => Math.max(longest, durationMs ?? 0), 0);
   return [
     { head: "Status", class: "standing", cell: ({ status }) => <Status of={status} /> },
@@ -49,20 +46,42 @@ function columnsFor(
       head: "Run",
       isName: true,
       class: "run-name",
-      cell: (row) => <RunName row={row} isFresh={fresh.has(row.id)} />,
+      cell: ({ id, kind }) => (
+        <>
+          <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
+          {fresh.has(id) && <mark class="fresh">✦ new</mark>}{" "}
+          {kind === "heartbeat" && <small>heartbeat</small>}
+        </>
+      ),
     },
     {
       head: "Started",
       class: "started",
       cell: ({ startedAt, receivedAt }) => <Ago at={startedAt ?? receivedAt} now={nowMs} />,
     },
-    { head: "Agent", class: "text agent", cell: (row) => <AgentLink row={row} /> },
+    {
+      head: "Agent",
+      class: "text agent",
+      cell: ({ id, agent }) =>
+        agent === null
+          ? <span class="soft">not known yet</span>
+          : <a id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>,
+    },
     {
       head: "Duration",
       class: "duration",
-      cell: (row) => <Duration row={row} longestMs={longestMs} nowMs={nowMs} />,
+      cell: (row) => <Duration {...row} longestMs={longestMs} nowMs={nowMs} />,
     },
-    { head: "Cost", class: "number cost", cell: (row) => <Cost row={row} /> },
+    {
+      head: "Cost",
+      class: "number cost",
+      cell: ({ cost: { state, amount }, status }) => (
+        <>
+          <Money of={amount} />
+          {state !== "final" && <small>{status === "running" ? "so far" : "not final"}</small>}
+        </>
+      ),
+    },
     { head: "Models", class: "text models", cell: ({ cost }) => <Models of={cost.models} /> },
     { head: "Calls", class: "number calls", cell: ({ cost }) => formatCount(cost.calls) },
     {
@@ -74,51 +93,27 @@ function columnsFor(
     {
       head: "For",
       class: "text labels",
-      cell: (row) => <Labels row={row} filters={filters} live={live} />,
+      cell: (row) => <Labels {...row} filters={filters} />,
     },
-    { head: "Notes", class: "text notes", cell: (row) => <Notes row={row} /> },
+    {
+      head: "Notes",
+      class: "text notes",
+      cell: (row) =>
+        notesOf(row).map(({ kind, text }) => (
+          <span class={`tag ${kind}`}>
+            <span aria-hidden="true">{kind === "soft" ? "·" : "⚠"}</span> {text}
+          </span>
+        )),
+    },
   ];
 }
 
-interface RunNameProps {
-  readonly row: RunListRow;
-  readonly isFresh: boolean;
-}
-
-function RunName({ row: { id, kind }, isFresh }: RunNameProps) {
-  return (
-    <>
-      <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
-      {isFresh ? <mark class="fresh">✦ new</mark> : null}{" "}
-      {kind === "heartbeat" ? <small>heartbeat</small> : null}
-    </>
-  );
-}
-
-function Cost({ row: { cost, status } }: { readonly row: RunListRow }) {
-  const isFinal = cost.state === "final";
-  return (
-    <>
-      <Money of={cost.amount} />
-      {isFinal ? null : <small>{status === "running" ? "so far" : "not final"}</small>}
-    </>
-  );
-}
-
-function AgentLink({ row: { id, agent } }: { readonly row: RunListRow }) {
-  return agent === null
-    ? <span class="soft">not known yet</span>
-    : <a id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>;
+interface DurationProps extends RunListRow, Pick<TableProps, "nowMs"> {
+  readonly longestMs: number;
 }
 
 /** The duration of a run, also as a bar relative to the longest on the page. */
-function Duration(
-  { row: { status, startedAt, durationMs }, longestMs, nowMs }: {
-    readonly row: RunListRow;
-    readonly longestMs: number;
-    readonly nowMs: number;
-  },
-) {
+function Duration({ status, startedAt, durationMs, longestMs, nowMs }: DurationProps) {
   if (durationMs === null) {
     if (status !== "running" || startedAt === null) return <span class="soft">unknown</span>;
     return (
@@ -155,38 +150,29 @@ function Models({ of }: { readonly of: RunListRow["cost"]["models"] }) {
   );
 }
 
+type LabelsProps = RunListRow & Pick<TableProps, "filters">;
+
 /** Shows the customer and the feature of a run, as links that filter by them. */
-function Labels(
-  { row, filters, live }: Pick<TableProps, "filters" | "live"> & { readonly row: RunListRow },
-) {
-  const labels = [["customer_id", row.customerId], ["feature", row.feature]] as const;
-  const liveParameter = { live: live ? "1" : null };
+function Labels({ id, customerId, feature, filters }: LabelsProps) {
+  const labels = [["customer_id", customerId, "customer"], [
+    "feature",
+    feature,
+    "feature",
+  ]] as const;
   return (
     <>
-      {labels.map(([name, value]) =>
-        value === null ? null : (
+      {labels.map(([name, value, noun]) =>
+        value !== null && (
           <a
             class="label"
-            id={`${row.id}-${name}`}
-            href={listPath(filters, { [name]: value, ...liveParameter })}
-            title={`Only runs with this ${name === "feature" ? "feature" : "customer"}`}
+            id={`${id}-${name}`}
+            href={listPath(filters, { [name]: value, ...liveParameter(filters) })}
+            title={`Only runs with this ${noun}`}
           >
             {value}
           </a>
         )
       )}
-    </>
-  );
-}
-
-function Notes({ row }: { readonly row: RunListRow }) {
-  return (
-    <>
-      {notesOf(row).map(({ kind, text }) => (
-        <span class={`tag ${kind}`}>
-          <span aria-hidden="true">{kind === "soft" ? "·" : "⚠"}</span> {text}
-        </span>
-      ))}
     </>
   );
 }

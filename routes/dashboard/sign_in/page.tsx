@@ -9,10 +9,8 @@ import {
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { atFixedTime } from "../../http/credential.ts";
-import { networkOfRequest } from "../../http/address.ts";
+import { atFixedTime, cookieOf, networkOfRequest, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
-import { cookieOf, tokenOf } from "../../http/session.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
 import type { DashboardPage, View } from "../layout/page.ts";

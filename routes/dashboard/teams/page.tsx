@@ -1,5 +1,6 @@
 /** `/dashboard/teams`: all teams, for the operator. */
-import { parsePage } from "../../../domain/core/page.ts";
+import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
+import { parsePage } from "../../../domain/core/query.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -35,9 +36,9 @@ const showTeams: Handler = async (c, { teams, environment }) => {
   const query = parsePage(queryOf(c), teamIdOf);
   if (!query.ok) return fail(c, query.problem);
   const page = await teams.page(query.value);
-  const { limit, sent } = query.value;
+  const { limit } = query.value;
   const nextPath = page.next === null ? null : TEAMS_PATH + queryText([
-    ["limit", sent.has("limit") ? limit : null],
+    ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
     ["cursor", encodeCursor(page.next)],
   ]);
   return showPage(c, {

@@ -9,7 +9,7 @@ import { dayOf, monthOf } from "../../../domain/core/time.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
-import { Bench, MONTH } from "../../support/harness/notices.ts";
+import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { number } from "./fault.ts";
 
 const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
@@ -155,7 +155,7 @@ export async function clockAndRate(): Promise<string> {
 
 /** Passes 80 % of a month's quota while the clock is in, after and before that month. */
 export async function clockAndNotices(): Promise<string> {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   const job = b.job();
   for (const days of [0, -1, 0, 40, 0, -40, 40, 0]) {

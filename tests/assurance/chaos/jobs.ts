@@ -82,7 +82,7 @@ async function removePoison(store: OpenStore, team: TeamId): Promise<string> {
   const cost = value?.stages.find(({ stage }) => stage === "cost");
   assert(cost !== undefined && cost.attempts > 0, "the poisoned run was never attempted");
   assertMatch(cost.state, /^(retrying|dead)$/);
-  const deletes = [keys.deadStage(team, POISONED)];
+  const deletes: Deno.KvKey[] = [keys.deadStage(team, POISONED)];
   for (const prefix of [keys.run(team, POISONED), keys.dueStages()]) {
     for await (const { key } of store.reader.list({ prefix })) {
       if (key.includes(POISONED)) deletes.push(key);

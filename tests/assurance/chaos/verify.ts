@@ -7,10 +7,10 @@ import { DatabaseSync } from "node:sqlite";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Load } from "../../support/harness/load.ts";
-import { assertSumsAddUp, TEAM } from "../../support/builders/pipeline.ts";
+import { assertSumsAddUp, TEAM } from "../../support/builders/stored_runs.ts";
 import type { Process } from "../../support/harness/process.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
-import { noTally, type Tally, verifyRun } from "../../support/oracles/verify.ts";
+import { emptyTally, type Tally, verifyRun } from "../../support/oracles/verify.ts";
 
 /**
  * Maximum milliseconds in which the worker finds work of another process: it checks every minute.
@@ -21,7 +21,7 @@ const MARKS_MS_MAX = 70_000;
 export async function verify(path: string, loads: readonly Load[]): Promise<Tally> {
   return await withStore(path, async (store, id) => {
     const runs = runStoreOf(store);
-    const tally = noTally();
+    const tally = emptyTally();
     for (const script of loads.flatMap(({ scripts }) => scripts)) {
       const run = await runs.read({ ...TEAM, id }, script.id, null, 100);
       const held = {

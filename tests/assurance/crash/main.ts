@@ -83,8 +83,8 @@ async function crash(folder: string, count: number, seed: string, io: Io): Promi
 }
 
 /** Prints the results; any other difference has already thrown. */
-function report({ figures, totals }: Rounds, { marks, stopMs }: Measurements, io: Io): void {
-  const { acknowledged, inDoubt, storedInDoubt, resent, readyMs } = figures;
+function report({ metrics, totals }: Rounds, { marks, stopMs }: Measurements, io: Io): void {
+  const { acknowledged, inDoubt, storedInDoubt, resent, readyMs } = metrics;
   io.out(`${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, 0 partial`);
   io.out(`${number(inDoubt)} events in doubt after a kill, of which ${storedInDoubt} were stored`);
   io.out(`${number(resent)} calls resent`);

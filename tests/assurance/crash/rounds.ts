@@ -5,16 +5,16 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
-import { assertRollupsAddUp } from "../../support/builders/pipeline.ts";
+import { assertRollupsAddUp } from "../../support/builders/stored_runs.ts";
 import { type Ended, Process, type Settings } from "../../support/harness/process.ts";
 import { costOfOthers, DAYS, totalsOf } from "../../support/builders/scripts.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
 import {
   type Access,
   addTotals,
-  assertAudit,
   assertTotals,
   assertUsage,
+  assertVerified,
   noTotals,
 } from "../../support/oracles/totals.ts";
 import { NewPrice } from "./new_price.ts";
@@ -25,7 +25,7 @@ const KEY = `apk_eu_${"c4".repeat(16)}`;
 const RUNS_PER_LOAD = 1_000_000;
 
 /** Totals of all rounds. */
-export interface Figures {
+export interface RoundMetrics {
   /** Milliseconds of each start, until the service reports that it is ready. */
   readonly readyMs: number[];
   /** Calls acknowledged before their process ended. */
@@ -39,7 +39,7 @@ export interface Figures {
 
 /** A ledger, its service and its clients. Always `await using`. */
 export class Rounds implements AsyncDisposable {
-  readonly figures: Figures = {
+  readonly metrics: RoundMetrics = {
     readyMs: [],
     acknowledged: 0,
     resent: 0,
@@ -83,7 +83,7 @@ export class Rounds implements AsyncDisposable {
     const response = await fetch(`${this.access.url}/readyz`);
     await response.body?.cancel();
     assertEquals(response.status, 200);
-    this.figures.readyMs.push(performance.now() - startedMs);
+    this.metrics.readyMs.push(performance.now() - startedMs);
     await this.#check();
   }
 
@@ -120,7 +120,7 @@ export class Rounds implements AsyncDisposable {
     const ended = await this.#process.stop(signal);
     this.#process = null;
     await running;
-    this.figures.acknowledged += load.acknowledged;
+    this.metrics.acknowledged += load.acknowledged;
     assertNoDefects(ended.stdout);
     return ended;
   }
@@ -132,11 +132,11 @@ export class Rounds implements AsyncDisposable {
     if (load !== undefined) {
       const { stored, acknowledged, sent } = await load.verify(access);
       await assertUsage(access, this.totals.counted + stored);
-      this.figures.inDoubt += sent - acknowledged;
-      this.figures.storedInDoubt += stored - acknowledged;
+      this.metrics.inDoubt += sent - acknowledged;
+      this.metrics.storedInDoubt += stored - acknowledged;
       // This process finishes the last process's work without any write call.
       await load.settle(access);
-      this.figures.resent += await load.resend(access);
+      this.metrics.resent += await load.resend(access);
       this.#settle(load);
     }
     await this.price.settle(access);
@@ -189,7 +189,7 @@ export class Rounds implements AsyncDisposable {
 
   /** Recomputes all totals from the runs while the service runs. */
   async audit(): Promise<void> {
-    await assertAudit(this.path, this.totals);
+    await assertVerified(this.path, this.totals);
   }
 
   /** Reads every run of all rounds again. */

@@ -80,7 +80,7 @@ export class Service implements AsyncDisposable {
   }
 
   async #isBusy(): Promise<boolean> {
-    for (const prefix of [keys.pendingMarks(), keys.dueStages(), keys.activeReprices()]) {
+    for (const prefix of [keys.pendingMarks(), keys.dueStages(), keys.activeJobs("reprice")]) {
       for await (const _ of eachRow(this.#store, { prefix })) return true;
     }
     return false;

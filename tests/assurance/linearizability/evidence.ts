@@ -1,7 +1,7 @@
 /** Evidence in each response about the parts of a run at the instant its call took effect. */
 import type { Call, Operation, Outcome, Reported, Written } from "./calls.ts";
 import { eventId } from "../../support/builders/requests.ts";
-import { factsOf, type Part, type View } from "./view.ts";
+import { claimsOf, type Part, type View } from "./view.ts";
 
 /** Evidence of a response: parts that existed, and parts that did not. */
 export interface Evidence {
@@ -48,7 +48,7 @@ function evidenceOfRead(view: View, end: End): Evidence | string {
       return `read another ${part} than the final one`;
     }
   }
-  const expected = JSON.stringify(factsOf(view.parts, end.calls, end.view.facts.startedAt));
+  const expected = JSON.stringify(claimsOf(view.parts, end.calls, end.view.facts.startedAt));
   const actual = JSON.stringify(view.facts);
   if (actual !== expected) return `shows ${actual}, but its parts say ${expected}`;
   const misses = [...end.view.parts.keys()].filter((part) => !view.parts.has(part));

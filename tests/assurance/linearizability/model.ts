@@ -1,7 +1,7 @@
 /** In-memory model of a run that executes one call at a time, as a correct service does. */
 import { eventId } from "../../support/builders/requests.ts";
 import type { Call, Outcome } from "./calls.ts";
-import { factsOf, type Part, statusOf, type View } from "./view.ts";
+import { claimsOf, type Part, statusOf, type View } from "./view.ts";
 
 /** Start of a run whose first call does not set one. */
 const RECEIVED_AT = "2026-11-21T12:00:07.000Z";
@@ -76,6 +76,6 @@ export class ModelRun {
 
   #view(): View {
     const parts = new Map(this.#parts);
-    return { parts, facts: factsOf(parts, this.#calls, this.#startedAt) };
+    return { parts, facts: claimsOf(parts, this.#calls, this.#startedAt) };
   }
 }

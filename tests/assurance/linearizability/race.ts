@@ -1,6 +1,6 @@
 /** Runs a race on a new ledger, explains its histories, and compares all totals with them. */
 import { dayOf } from "../../../domain/core/time.ts";
-import { assertAudit, assertTotals } from "../../support/oracles/totals.ts";
+import { assertTotals, assertVerified } from "../../support/oracles/totals.ts";
 import { Clients, type Finding } from "./clients.ts";
 import { Service } from "./service.ts";
 
@@ -42,7 +42,7 @@ export async function race(
   if (finding === null) {
     const days = [dayOf(startedMs), dayOf(Date.now())] as const;
     await assertTotals({ url: await service.url(), key: KEY }, days, done.totals);
-    await assertAudit(path, done);
+    await assertVerified(path, done);
     await service.stop();
   }
   return { done, kills: service.kills, finding };

@@ -1,7 +1,7 @@
 /** Building blocks of sample histories: a few calls by index, and responses to them. */
 import { eventId } from "../../support/builders/requests.ts";
 import type { Call, Operation, Outcome, Written } from "./calls.ts";
-import { factsOf, type Part, type View } from "./view.ts";
+import { claimsOf, type Part, type View } from "./view.ts";
 
 const STARTED_AT = "2026-11-21T12:00:00.000Z", LATER = "2026-11-21T12:00:01.000Z";
 
@@ -56,7 +56,7 @@ export function read(
     parts.set((/\d/.test(name) ? eventId(Number(name)) : name) as Part, by);
   }
   const calls = new Map(CALLS.map((call) => [call.by, call]));
-  const view = { parts, facts: { ...factsOf(parts, calls, STARTED_AT), ...facts } };
+  const view = { parts, facts: { ...claimsOf(parts, calls, STARTED_AT), ...facts } };
   return op(READ, beginMs, endMs, { kind: "seen", view });
 }
 

@@ -85,7 +85,7 @@ export function viewOf(record: any): View {
  *
  * @param receivedAt start of a run whose opening does not set one
  */
-export function factsOf(
+export function claimsOf(
   parts: View["parts"],
   calls: ReadonlyMap<number, Call>,
   receivedAt: string | null,

@@ -6,8 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createNoticeStore } from "../../../kv/teams/notices.ts";
-import { createUsageStore } from "../../../kv/teams/usage.ts";
+import { createNoticeStore, createUsageStore } from "../../../kv/teams/usage.ts";
 import { hurriedTimers, KINDS, OneFault, openFaulty } from "./faults.ts";
 
 const MONTH = "2026-11";

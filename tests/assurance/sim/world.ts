@@ -172,7 +172,7 @@ export class World implements AsyncDisposable {
     });
     const { app, credentials, worker, notices } = service;
     const first = { region: "eu", key: KEY, tier } as const;
-    this.team = (await ensureFirstTeam(store, credentials, environment, first)).team;
+    this.team = (await ensureFirstTeam(store, environment, first)).team;
     const fetch = (request: Request) => app.fetch(request);
     const stop = async () => {
       await service.stop();

@@ -2,8 +2,7 @@
  * A service with history: the demo's three agents up to today's noon, a run that failed last night,
  * a very long one, scores, tokens, and another team that must not see any of this.
  */
-import type { DemoRun } from "../../../tools/demo/run.ts";
-import { demoRuns } from "../../../tools/demo/runs.ts";
+import { type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
 import { Harness, NOON } from "../harness/harness.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
 

@@ -46,7 +46,7 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
 /** A list of `count` runs, created while it is read; records its requests. */
 export class FakeRunList implements RunListStore {
   /** Positions after which pages started. */
-  readonly asked: number[] = [];
+  readonly pagesRead: number[] = [];
   readonly #count: number;
 
   constructor(count: number) {
@@ -57,7 +57,7 @@ export class FakeRunList implements RunListStore {
     ...[, , after, limit]: Parameters<RunListStore["page"]>
   ): ReturnType<RunListStore["page"]> {
     const from = after === null ? 0 : NOON - after.at + 1;
-    this.asked.push(from);
+    this.pagesRead.push(from);
     const to = Math.min(from + limit, this.#count);
     const rows = Array.from({ length: to - from }, (_, n) => aRow(from + n));
     const next = to < this.#count ? { at: NOON - (to - 1), run: runId(to - 1) as RunId } : null;

@@ -2,7 +2,7 @@
 import { assert } from "@std/assert";
 
 /** Returns a started job; fails if it was refused. */
-export function begun<Outcome extends { readonly kind: string }>(
+export function startedJob<Outcome extends { readonly kind: string }>(
   outcome: Outcome,
 ): Exclude<Outcome, { readonly kind: "refused" }> {
   assert(outcome.kind !== "refused", "refused");

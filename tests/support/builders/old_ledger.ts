@@ -10,7 +10,7 @@ import { aLargeCall, DAY_MS, RetentionHarness } from "../harness/retention_harne
 import { cardOf, rateRow } from "./cards.ts";
 import { type Fault, faultKv } from "../fakes/fault_kv.ts";
 import { NOON } from "../harness/harness.ts";
-import { aCall, run } from "./pipeline.ts";
+import { aCall, run } from "./stored_runs.ts";
 import { TempStore } from "../harness/temp_store.ts";
 
 /** Batches of one run whose rows exceed one commit, with repriced calls. */
@@ -43,10 +43,10 @@ export const OLD_SWEPT: SweepCounts = {
 /** An old ledger, open. */
 export class OldLedger implements AsyncDisposable {
   static #made: Promise<{ readonly file: Uint8Array; readonly team: Team }> | null = null;
-  readonly archive: RetentionHarness;
+  readonly retention: RetentionHarness;
 
   private constructor(readonly temp: TempStore, readonly team: Team) {
-    this.archive = new RetentionHarness(temp.store);
+    this.retention = new RetentionHarness(temp.store);
   }
 
   /** Opens a copy of a ledger that is filled once for all tests of a file. */
@@ -120,7 +120,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
 }
 
 /** Opens a file as a separate process without knowledge of any other. */
-export async function openArchive(
+export async function openOldLedger(
   path: string,
   next: () => Fault = () => "none",
 ): Promise<AsyncDisposable & { readonly archive: RetentionHarness }> {

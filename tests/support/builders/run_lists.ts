@@ -6,7 +6,7 @@ import type { RunListStore, RunPosition, RunsQuery } from "../../../domain/runs/
 import { STATUS_OF_HEARTBEAT } from "../../../domain/runs/run.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { NOON } from "../harness/harness.ts";
-import { aCall, run } from "./pipeline.ts";
+import { aCall, run } from "./stored_runs.ts";
 
 /** An input token costs 3 picodollars, an output token 5, of the one priced model. */
 export const LIST_CARD = cardOf(rateRow("known", 3, 5));

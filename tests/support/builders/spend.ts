@@ -1,12 +1,8 @@
 /** Run contributions to roll-ups, and a store that holds some roll-ups. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { ModelUsage } from "../../../domain/runs/model_usage.ts";
-import {
-  addMeasures,
-  contributionsOf,
-  groupName,
-  type RollupRow,
-} from "../../../domain/spend/rollup.ts";
+import { contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Contribution, RunLabels } from "../../../domain/runs/contribution.ts";
 import { encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Harness } from "../harness/harness.ts";
@@ -69,7 +65,7 @@ export async function storeSpend(
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
     const measures = rows.get(name)?.measures;
-    rows.set(name, measures ? { ...row, measures: addMeasures(measures, row.measures) } : row);
+    rows.set(name, measures ? { ...row, measures: addCounts(measures, row.measures) } : row);
   }
   const sets = [...rows.values()].map((row) => ({
     key: rollupKey(team.id, row),

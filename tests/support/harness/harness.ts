@@ -152,7 +152,7 @@ export class Harness implements AsyncDisposable {
     const key = KEY.replace("_eu_", `_${region}_`);
     const { credentials, app } = this.#service;
     const settings = { region, key, tier };
-    this.team = (await ensureFirstTeam(this.store, credentials, environment, settings)).team;
+    this.team = (await ensureFirstTeam(this.store, environment, settings)).team;
     this.#service.start();
     this.#server = serve(app.fetch, "127.0.0.1", 0);
   }

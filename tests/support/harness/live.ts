@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import type { Harness } from "./harness.ts";
 
 /** An event of a stream; one without a name has only a position. */
-export interface Told {
+export interface StreamEvent {
   readonly event: string | null;
   readonly id: string | null;
   // deno-lint-ignore no-explicit-any -- tests read events of any shape
@@ -19,7 +19,7 @@ export interface FollowOptions {
 /** A listener. Always `await using`. */
 export class Listener implements AsyncDisposable {
   /** Last received position. */
-  place = "";
+  lastId = "";
   readonly #reader: ReadableStreamDefaultReader<string>;
   readonly #client: Deno.HttpClient;
   #text = "";
@@ -49,13 +49,13 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Returns the next event or position; null at the end. */
-  async next(): Promise<Told | null> {
+  async next(): Promise<StreamEvent | null> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
       if (end >= 0) {
         const event = parseEvent(this.#text.slice(0, end));
         this.#text = this.#text.slice(end + 2);
-        if (event.id !== null) this.place = event.id;
+        if (event.id !== null) this.lastId = event.id;
         return event;
       }
       const { done, value } = await this.#reader.read();
@@ -65,8 +65,8 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Returns the next `count` events. */
-  async events(count: number): Promise<Told[]> {
-    const events: Told[] = [];
+  async events(count: number): Promise<StreamEvent[]> {
+    const events: StreamEvent[] = [];
     while (events.length < count) {
       const event = await this.next();
       assert(event !== null, `the stream ended after ${events.length} of ${count} events`);
@@ -76,8 +76,8 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Returns everything up to the end of the stream. */
-  async rest(): Promise<Told[]> {
-    const events: Told[] = [];
+  async rest(): Promise<StreamEvent[]> {
+    const events: StreamEvent[] = [];
     for (let event = await this.next(); event !== null; event = await this.next()) {
       events.push(event);
     }
@@ -96,11 +96,11 @@ export function follow(h: Harness, options: FollowOptions = {}): Promise<Listene
 }
 
 /** Formats an event briefly: its name and the last digits of the run. */
-export function briefly({ event, data }: Told): string {
+export function briefly({ event, data }: StreamEvent): string {
   return `${event} ${Number.parseInt(String(data.id).slice(-6), 16)}`;
 }
 
-function parseEvent(block: string): Told {
+function parseEvent(block: string): StreamEvent {
   const fields = new Map(
     block.split("\n").filter((line) => !line.startsWith(":")).map((line) => {
       const colon = line.indexOf(": ");

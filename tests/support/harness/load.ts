@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Call, type Script, scriptOf } from "../builders/scripts.ts";
 import type { Access } from "../oracles/totals.ts";
-import { heldOf, noTally, type Tally, verifyRun } from "../oracles/verify.ts";
+import { emptyTally, storedPartsOf, type Tally, verifyRun } from "../oracles/verify.ts";
 
 const CLIENTS = 16;
 
@@ -133,9 +133,9 @@ export class Load {
 
   /** Compares every run of the server with its client's responses. */
   async verify(access: Access): Promise<Tally> {
-    const tally = noTally();
+    const tally = emptyTally();
     await eachOf(this.scripts, async (client, script) => {
-      verifyRun(heldOf(await read(client, access, script.id)), script, tally);
+      verifyRun(storedPartsOf(await read(client, access, script.id)), script, tally);
     });
     return tally;
   }

@@ -5,8 +5,7 @@ import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { insertTeam } from "../../../kv/teams/credentials.ts";
-import { createNoticeStore } from "../../../kv/teams/notices.ts";
-import { createUsageStore } from "../../../kv/teams/usage.ts";
+import { createNoticeStore, createUsageStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { NOON } from "./harness.ts";
 import { SmtpSink } from "../fakes/smtp.ts";
@@ -16,15 +15,15 @@ import { TempStore } from "./temp_store.ts";
 export const MONTH = "2026-11";
 
 /** A team on the free plan with an owner, a mail server, and any number of jobs. */
-export class Bench implements AsyncDisposable {
+export class NoticesHarness implements AsyncDisposable {
   nowMs = NOON;
   readonly log: string[] = [];
   team!: Team;
   #temp!: TempStore;
   sink!: SmtpSink;
 
-  static async open(login?: { user: string; pass: string }): Promise<Bench> {
-    const bench = new Bench();
+  static async open(login?: { user: string; pass: string }): Promise<NoticesHarness> {
+    const bench = new NoticesHarness();
     bench.#temp = await TempStore.open();
     bench.sink = await SmtpSink.start(login === undefined ? {} : { login });
     const team = await insertTeam(bench.#temp.store, "free", "Ships");

@@ -1,15 +1,11 @@
 /** An aging ledger: a clock that the test moves, and every job on its runs, step by step. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { createHash } from "node:crypto";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../../domain/retention/deletion.ts";
 import { RETENTION_CLASSES } from "../../../domain/retention/retention.ts";
-import {
-  addSwept,
-  EMPTY_SWEEP,
-  type SweepCounts,
-  type SweepStore,
-} from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP, type SweepCounts, type SweepStore } from "../../../domain/retention/sweep.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
@@ -24,7 +20,7 @@ import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { NOON } from "./harness.ts";
-import { aCall, projectAll, runsOf } from "../builders/pipeline.ts";
+import { aCall, processAll, runsOf } from "../builders/stored_runs.ts";
 import { noise } from "./temp_store.ts";
 
 export const HOUR_MS = 3_600_000;
@@ -58,7 +54,7 @@ export class RetentionHarness {
 
   /** Aggregates changed runs. */
   settle(): Promise<void> {
-    return projectAll(this.store, this.pipeline);
+    return processAll(this.store, this.pipeline);
   }
 
   /** Sweeps all teams, or only reports what that would remove. */
@@ -70,7 +66,7 @@ export class RetentionHarness {
         let from: object | null = null;
         do {
           const step = await this.sweeps.step(team, horizon, this.nowMs, from, dryRun);
-          counts = addSwept(counts, step.counts);
+          counts = addCounts(counts, step.counts);
           from = step.next;
         } while (from !== null);
       }
@@ -150,4 +146,4 @@ export async function contentsOf(
 }
 
 /** Key families with numbers that users see long after a run's removal. */
-export const FIGURES = ["rollup", "usage", "agent", "agent_activity", "agent_count"];
+export const SUM_ROWS = ["rollup", "usage", "agent", "agent_activity", "agent_count"];

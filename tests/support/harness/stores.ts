@@ -15,7 +15,7 @@ import { createStore, type Store } from "../../../kv/store.ts";
 import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { WorkerSignal } from "../../../kv/writer/signal.ts";
-import { createWriter, type Writer } from "../../../kv/writer/writer.ts";
+import { GroupWriter, type Writer } from "../../../kv/writer/writer.ts";
 
 /** Creates a writer over a handle, alone. */
 export function writerOver(
@@ -25,7 +25,7 @@ export function writerOver(
   deadlines: Deadlines | null = null,
   memory: Memory = new Memory(),
 ): Writer {
-  return createWriter({ kv, reader, limits, deadlines, ...alone(), memory });
+  return new GroupWriter({ kv, reader, limits, deadlines, ...alone(), memory });
 }
 
 /** Creates a store over two handles, as a separate process does. */

@@ -8,7 +8,7 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { NOON } from "./harness.ts";
-import { assertSumsAddUp, runsOf, TEAM } from "../builders/pipeline.ts";
+import { assertSumsAddUp, runsOf, TEAM } from "../builders/stored_runs.ts";
 import { TempStore } from "./temp_store.ts";
 
 /** Options of the harness. */

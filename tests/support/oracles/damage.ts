@@ -27,7 +27,7 @@ export async function assertAllFound(
 ): Promise<void> {
   for (const [name, { says, make }] of Object.entries(damages)) {
     await t.step(name, async () => {
-      const result = await auditDamaged(h, await make(h));
+      const result = await verifyDamaged(h, await make(h));
       const whats = result.differences.map(({ what }) => what);
       assert(whats.some((what) => what.includes(says)), `${says} is not in ${json(whats)}`);
       assertEquals(result.differenceCount, whats.length);
@@ -40,7 +40,7 @@ export async function assertAllFound(
 }
 
 /** Damages the ledger, runs the integrity check, and repairs the ledger. */
-export async function auditDamaged(h: Harness, { sets = [], deletes = [] }: Damage) {
+export async function verifyDamaged(h: Harness, { sets = [], deletes = [] }: Damage) {
   const touched = [...sets.map(({ key }) => key), ...deletes];
   const before = await Promise.all(touched.map((key) => h.store.reader.get(key)));
   await h.store.writer.commit({ sets, deletes });

@@ -12,7 +12,7 @@ import type { Store } from "../../../kv/store.ts";
 export class Follower {
   readonly known = new Map<RunId, RunChange>();
   /** Changes in the order of receipt. */
-  readonly told: RunChange[] = [];
+  readonly received: RunChange[] = [];
   at = 0;
 
   constructor(readonly team: TeamId) {}
@@ -24,8 +24,8 @@ export class Follower {
       const page = await changes.page(this.team, this.at, limit);
       assert(page !== null, `the feed has not reached ${this.at}`);
       for (const change of page.changes) {
-        assert(change.number > (this.told.at(-1)?.number ?? 0), "numbers go up");
-        this.told.push(change);
+        assert(change.number > (this.received.at(-1)?.number ?? 0), "numbers go up");
+        this.received.push(change);
         this.known.set(change.kind === "deleted" ? change.run : change.row.id, change);
       }
       assert(page.next >= this.at);
@@ -46,7 +46,7 @@ export async function assertFollowed(
 ): Promise<void> {
   const fresh = new Follower(follower.team);
   await fresh.readOn(store, 500);
-  assertEquals(fresh.told.length, fresh.known.size, "a run is in the feed twice");
+  assertEquals(fresh.received.length, fresh.known.size, "a run is in the feed twice");
   const heads = await readHeads(store, follower.team, ids);
   const stored = new Map(
     heads.filter(({ summary }) => summary !== null)

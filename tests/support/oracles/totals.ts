@@ -91,7 +91,7 @@ async function getJson({ url, key }: Access, path: string) {
 }
 
 /** Recomputes a ledger from its runs' parts, while a service may use it: all must be exact. */
-export async function assertAudit(
+export async function assertVerified(
   path: string,
   expected: { readonly runs: number; readonly events: number },
 ): Promise<void> {

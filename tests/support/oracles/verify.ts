@@ -4,7 +4,7 @@ import { eventId } from "../builders/requests.ts";
 import { EVENTS, type Script } from "../builders/scripts.ts";
 
 /** Stored contents of a run. */
-export interface Held {
+export interface StoredParts {
   readonly opened: boolean;
   readonly closed: boolean;
   /** Ids of its events, in their order. */
@@ -21,13 +21,13 @@ export interface Tally {
 }
 
 /** Returns a zero tally. */
-export function noTally(): Tally {
+export function emptyTally(): Tally {
   return { stored: 0, acknowledged: 0, sent: 0 };
 }
 
 /** Reads a run from its response; null if the service has none of it. */
 // deno-lint-ignore no-explicit-any -- a response body
-export function heldOf(run: any): Held {
+export function storedPartsOf(run: any): StoredParts {
   return {
     opened: run !== null && run.agent !== null,
     closed: run !== null && run.status !== "running",
@@ -37,7 +37,7 @@ export function heldOf(run: any): Held {
 }
 
 /** Checks one run part by part, and counts its parts. */
-export function verifyRun(held: Held, { id, calls }: Script, tally: Tally): void {
+export function verifyRun(held: StoredParts, { id, calls }: Script, tally: Tally): void {
   const { opened, closed, ids } = held;
   let counted = 0;
   for (const { stores, state } of calls) {

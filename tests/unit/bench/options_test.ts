@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { BENCHES, type BenchOptions, parseBench } from "../../../bench/options.ts";
+import { BENCHES, parseBench } from "../../../bench/main.ts";
+import type { BenchOptions } from "../../../bench/report.ts";
 import { partsOf, planOf } from "../../../bench/ingest.ts";
 import { UsageError } from "../../../tools/command.ts";
 import { Recorder } from "../../support/harness/tools.ts";

@@ -10,10 +10,10 @@ import { drip, SmtpSink } from "../../support/fakes/smtp.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { Bench, MONTH } from "../../support/harness/notices.ts";
+import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 
 Deno.test("notices: a mail server that refuses is retried with backoff, eight times in total", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   for (const behaviour of ["refuse recipient", "refuse text"] as const) {
     b.sink.behaviour = behaviour;
@@ -42,7 +42,7 @@ Deno.test("notices: a mail server that refuses is retried with backoff, eight ti
 
 for (const behaviour of ["silent greeting", "silent recipient"] as const) {
   Deno.test(`notices: a mail server with a ${behaviour} did not accept the e-mail, and is retried`, async () => {
-    await using b = await Bench.open();
+    await using b = await NoticesHarness.open();
     await b.count(80_000);
     b.sink.behaviour = behaviour;
     await b.job(createMailer(b.sink.url, 150)).round();
@@ -55,7 +55,7 @@ for (const behaviour of ["silent greeting", "silent recipient"] as const) {
 }
 
 Deno.test("notices: an e-mail that was sent in full but not answered is never sent again", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   b.sink.behaviour = "silent text";
   await b.job(createMailer(b.sink.url, 300)).round();
@@ -67,7 +67,7 @@ Deno.test("notices: an e-mail that was sent in full but not answered is never se
 });
 
 Deno.test("notices: a mail server that drips delays the job by at most one attempt", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const dripped = drip(listener);
@@ -81,7 +81,7 @@ Deno.test("notices: a mail server that drips delays the job by at most one attem
 });
 
 Deno.test("notices: a job that stops does not wait for a mail server", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   b.sink.behaviour = "silent recipient";
   const job = b.job();
@@ -113,7 +113,7 @@ Deno.test("notices: while a mail server is silent, calls are accepted and the wo
 });
 
 Deno.test("notices: no password is sent without TLS except to this machine", async () => {
-  await using b = await Bench.open({ user: "ledger", pass: "s3cret" });
+  await using b = await NoticesHarness.open({ user: "ledger", pass: "s3cret" });
   await b.count(80_000);
   // The same server by an address that is not recognized as local.
   await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"))).round();
@@ -124,7 +124,7 @@ Deno.test("notices: no password is sent without TLS except to this machine", asy
 
 Deno.test("notices: the mail server's login is used, and its password is never logged", async () => {
   const pass = "s3cret: p@ss/wörd";
-  await using b = await Bench.open({ user: "ledger", pass });
+  await using b = await NoticesHarness.open({ user: "ledger", pass });
   await b.count(80_000);
   await b.job(createMailer(b.sink.url.replace("s3cret", "wr0ng"))).round();
   assertEquals([b.sink.received.length, await b.states()], [0, [[80, "pending"]]]);

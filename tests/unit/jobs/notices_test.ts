@@ -7,14 +7,14 @@ import {
   type NoticeStore,
 } from "../../../domain/teams/quota_notice.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
-import { createNoticeStore } from "../../../kv/teams/notices.ts";
+import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
-import { Bench, MONTH } from "../../support/harness/notices.ts";
+import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   const job = b.job();
   const runChecks = async () => {
     job.updated(b.team.id);
@@ -45,7 +45,7 @@ Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly
 });
 
 Deno.test("notices: each month has its own, and the last events of a month still count", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   b.nowMs = Date.UTC(2027, 0, 1) - 1;
   const job = b.job();
   await b.count(80_000, "2026-12");
@@ -64,7 +64,7 @@ Deno.test("notices: each month has its own, and the last events of a month still
 });
 
 Deno.test("notices: concurrent workers send one e-mail per notice", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(100_000);
   for (let turn = 0; turn < 3; turn++) {
     const jobs = Array.from({ length: 6 }, () => b.job());
@@ -74,7 +74,7 @@ Deno.test("notices: concurrent workers send one e-mail per notice", async () => 
 });
 
 Deno.test("notices: a refused notice is sent exactly once when the mail server accepts it", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   b.sink.behaviour = "refuse text";
   await b.job().round();
@@ -88,7 +88,7 @@ Deno.test("notices: a refused notice is sent exactly once when the mail server a
 });
 
 Deno.test("notices: a notice that was being sent when its process died becomes unknown; one not yet started is sent", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   const { id: team, name: teamName } = b.team;
   for (const [percent, state] of [[80, "sending"], [100, "pending"]] as const) {
     const facts = { teamName, month: MONTH, percent, used: 1, included: 1 };
@@ -105,7 +105,7 @@ Deno.test("notices: a notice that was being sent when its process died becomes u
 });
 
 Deno.test("notices: no e-mail is sent unless its mark could be stored", async () => {
-  await using b = await Bench.open();
+  await using b = await NoticesHarness.open();
   await b.count(80_000);
   const { store } = b;
   const faulty: NoticeStore = {
@@ -119,7 +119,7 @@ Deno.test("notices: no e-mail is sent unless its mark could be stored", async ()
 
 Deno.test("notices: a missing mail server or owner is logged in one line, only once", async () => {
   for (const without of ["server", "owner"]) {
-    await using b = await Bench.open();
+    await using b = await NoticesHarness.open();
     if (without === "owner") await b.forgetOwner();
     await b.count(80_000);
     const mailer = without === "server" ? null : createMailer(b.sink.url);
@@ -140,7 +140,7 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
   const start = async (ownerEmail: string | null) => {
     const options = { region, key: KEY, tier: null, ownerEmail } as const;
-    const { team } = await ensureFirstTeam(store, credentials, environment, options);
+    const { team } = await ensureFirstTeam(store, environment, options);
     assertEquals(await createNoticeStore(store).team(team.id), team);
     return team.ownerEmail;
   };
@@ -151,6 +151,6 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   await using other = await TempStore.open();
   const fresh = createCredentialStore(other.store, environment, { region, refusedSecret: null });
   const options = { region, key: KEY, tier: null, ownerEmail: "c@example.org" } as const;
-  const { team } = await ensureFirstTeam(other.store, fresh, environment, options);
+  const { team } = await ensureFirstTeam(other.store, environment, options);
   assertEquals(team.ownerEmail, "c@example.org");
 });

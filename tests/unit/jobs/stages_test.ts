@@ -6,7 +6,7 @@ import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
 import type { RunnableStage } from "../../../domain/runs/processing.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
+import { aCall, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 /** A store that cannot aggregate one run while `broken` returns true. */

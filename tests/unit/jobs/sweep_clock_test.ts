@@ -3,8 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/retention/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
-import { run } from "../../support/builders/pipeline.ts";
+import { aRunNow, OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
+import { run } from "../../support/builders/stored_runs.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
 const MINUTE_MS = 60_000;
@@ -18,9 +18,9 @@ async function clockOf({ sweeps }: RetentionHarness): Promise<number | undefined
 }
 
 /** True if yesterday's runs are unchanged. */
-async function assertYoung({ archive, team }: OldLedger): Promise<void> {
+async function assertYoung({ retention, team }: OldLedger): Promise<void> {
   for (let n = 20; n < 25; n++) {
-    const page = await archive.runs.read(team, run(n), null, 9);
+    const page = await retention.runs.read(team, run(n), null, 9);
     assert(page !== null, `run ${n} is gone`);
     assertEquals(
       [page.parts.opening?.goal, page.events.length],
@@ -32,26 +32,26 @@ async function assertYoung({ archive, team }: OldLedger): Promise<void> {
 
 Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 hours too early", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
-  archive.nowMs = NOON + WRONG_MS;
-  const job = archive.job();
+  const { retention } = ledger;
+  retention.nowMs = NOON + WRONG_MS;
+  const job = retention.job();
   const report = await job.sweepIfDue();
   assertEquals(report?.clockAt, NOON - DAY_MS + SWEEP_CLOCK_STEP_MS);
   assertEquals(report?.counts, OLD_SWEPT);
   await assertYoung(ledger);
   // A minute later, and in another process, it has not moved.
-  archive.nowMs += MINUTE_MS;
-  archive.processMs += MINUTE_MS;
+  retention.nowMs += MINUTE_MS;
+  retention.processMs += MINUTE_MS;
   assertEquals(await job.sweepIfDue(), null);
   // The clock is right again: nothing moves before enough time has passed.
-  archive.nowMs = NOON + 2 * MINUTE_MS;
+  retention.nowMs = NOON + 2 * MINUTE_MS;
   assertEquals(await job.sweepIfDue(), null);
-  assertEquals(await archive.job().sweepIfDue(), null);
+  assertEquals(await retention.job().sweepIfDue(), null);
   await assertYoung(ledger);
-  archive.nowMs = NOON + DAY_MS;
-  archive.processMs = SWEEP_GAP_MS - 1;
+  retention.nowMs = NOON + DAY_MS;
+  retention.processMs = SWEEP_GAP_MS - 1;
   assertEquals(await job.sweepIfDue(), null);
-  archive.processMs += MINUTE_MS;
+  retention.processMs += MINUTE_MS;
   const next = await job.sweepIfDue();
   assertEquals([next?.clockAt, next?.counts], [NOON + DAY_MS, EMPTY_SWEEP]);
   await assertYoung(ledger);
@@ -59,20 +59,20 @@ Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 h
 
 Deno.test("sweep clock: a clock that jumps ahead while the service runs has no effect before 20 hours of process time", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
-  const job = archive.job();
+  const { retention } = ledger;
+  const job = retention.job();
   assertEquals((await job.sweepIfDue())?.clockAt, NOON);
   for (const wrongDays of [1, 2, 45, 400]) {
-    archive.nowMs = NOON + wrongDays * DAY_MS;
-    archive.processMs += MINUTE_MS;
+    retention.nowMs = NOON + wrongDays * DAY_MS;
+    retention.processMs += MINUTE_MS;
     assertEquals(await job.sweepIfDue(), null, `${wrongDays} days ahead`);
   }
-  assertEquals(await clockOf(archive), NOON);
+  assertEquals(await clockOf(retention), NOON);
   await assertYoung(ledger);
   // The clock stays wrong: the sweep clock moves 36 hours every 20 hours.
   for (let step = 1; step <= 3; step++) {
-    archive.processMs += SWEEP_GAP_MS;
-    archive.nowMs += DAY_MS;
+    retention.processMs += SWEEP_GAP_MS;
+    retention.nowMs += DAY_MS;
     const report = await job.sweepIfDue();
     assertEquals(report?.clockAt, NOON + step * SWEEP_CLOCK_STEP_MS);
     assertEquals(await job.sweepIfDue(), null);
@@ -81,36 +81,36 @@ Deno.test("sweep clock: a clock that jumps ahead while the service runs has no e
 
 Deno.test("sweep clock: two processes with the same wrong clock advance it once", async () => {
   await using ledger = await OldLedger.open();
-  await using other = await openArchive(ledger.temp.path);
-  const both = [ledger.archive, other.archive];
+  await using other = await openOldLedger(ledger.temp.path);
+  const both = [ledger.retention, other.archive];
   for (const each of both) each.nowMs = NOON + WRONG_MS;
   const jobs = both.map((each) => each.job());
   const reports = await Promise.all(jobs.map((job) => job.sweepIfDue()));
   assertEquals(reports.flatMap((report) => report?.clockAt ?? []), [NOON + DAY_MS / 2]);
   // The wrong clock's next night has no report, and yet the other process does not begin.
   for (const [i, job] of jobs.entries()) {
-    const archive = both[i] ?? ledger.archive;
+    const archive = both[i] ?? ledger.retention;
     archive.nowMs += DAY_MS;
     archive.processMs += SWEEP_GAP_MS - MINUTE_MS;
     assertEquals(await job.sweepIfDue(), null);
   }
-  assertEquals(await clockOf(ledger.archive), NOON + DAY_MS / 2);
+  assertEquals(await clockOf(ledger.retention), NOON + DAY_MS / 2);
   await assertYoung(ledger);
 });
 
 Deno.test("sweep clock: after a long absence it catches up night by night, and is never ahead", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
-  archive.nowMs = NOON + 7 * DAY_MS;
-  const job = archive.job();
+  const { retention } = ledger;
+  retention.nowMs = NOON + 7 * DAY_MS;
+  const job = retention.job();
   const behind: number[] = [];
   for (let night = 0; behind.at(-1) !== 0; night++) {
     assert(night < 20, `still behind after ${night} nights`);
     const report = await job.sweepIfDue();
     assert(report !== null, `night ${night}`);
-    behind.push((archive.nowMs - report.clockAt) / HOUR_MS);
-    archive.nowMs += DAY_MS;
-    archive.processMs += DAY_MS;
+    behind.push((retention.nowMs - report.clockAt) / HOUR_MS);
+    retention.nowMs += DAY_MS;
+    retention.processMs += DAY_MS;
   }
   assertEquals(behind[0], 8 * 24 - 36);
   assertEquals(behind.slice(1), behind.slice(0, -1).map((hours) => Math.max(0, hours - 12)));
@@ -118,15 +118,15 @@ Deno.test("sweep clock: after a long absence it catches up night by night, and i
 
 Deno.test("sweep clock: an interrupted sweep resumes with its own time and does not advance the clock again", async () => {
   await using ledger = await OldLedger.open();
-  const { archive, temp } = ledger;
-  archive.nowMs = NOON + WRONG_MS;
+  const { retention, temp } = ledger;
+  retention.nowMs = NOON + WRONG_MS;
   const gate = new Gate();
   let steps = 0;
-  const job = archive.job(() => 0, {
-    ...archive.sweeps,
+  const job = retention.job(() => 0, {
+    ...retention.sweeps,
     async step(...args) {
       if (++steps === 4) await gate.pass();
-      return await archive.sweeps.step(...args);
+      return await retention.sweeps.step(...args);
     },
   });
   const broken = job.sweepIfDue();
@@ -136,7 +136,7 @@ Deno.test("sweep clock: an interrupted sweep resumes with its own time and does 
   await stopped;
   assertEquals(await broken, null);
   const next = new RetentionHarness(temp.store);
-  next.nowMs = archive.nowMs + 2 * MINUTE_MS;
+  next.nowMs = retention.nowMs + 2 * MINUTE_MS;
   const report = await next.job().sweepIfDue();
   assertEquals([report?.clockAt, report?.counts], [NOON + DAY_MS / 2, OLD_SWEPT]);
   assertEquals(await clockOf(next), NOON + DAY_MS / 2);
@@ -145,54 +145,54 @@ Deno.test("sweep clock: an interrupted sweep resumes with its own time and does 
 
 Deno.test("sweep clock: a clock set back removes nothing, and has no effect afterwards", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
-  archive.nowMs = NOON - WRONG_MS;
-  const job = archive.job();
+  const { retention } = ledger;
+  retention.nowMs = NOON - WRONG_MS;
+  const job = retention.job();
   assertEquals(await job.sweepIfDue(), null);
-  assertEquals(await clockOf(archive), NOON - DAY_MS);
-  archive.processMs += SWEEP_GAP_MS;
+  assertEquals(await clockOf(retention), NOON - DAY_MS);
+  retention.processMs += SWEEP_GAP_MS;
   const report = await job.sweepIfDue();
-  assertEquals([report?.clockAt, report?.counts], [archive.nowMs, EMPTY_SWEEP]);
-  assertEquals(await clockOf(archive), NOON - DAY_MS - SWEEP_CLOCK_STEP_MS);
-  archive.nowMs = NOON;
+  assertEquals([report?.clockAt, report?.counts], [retention.nowMs, EMPTY_SWEEP]);
+  assertEquals(await clockOf(retention), NOON - DAY_MS - SWEEP_CLOCK_STEP_MS);
+  retention.nowMs = NOON;
   assertEquals(await job.sweepIfDue(), null);
-  archive.processMs += SWEEP_GAP_MS;
+  retention.processMs += SWEEP_GAP_MS;
   const forward = await job.sweepIfDue();
   assertEquals(forward?.clockAt, NOON - DAY_MS);
 });
 
 Deno.test("sweep clock: a ledger without one gets one and loses nothing, even with a wrong clock at the first start", async () => {
   await using ledger = await OldLedger.open();
-  const { archive, temp, team } = ledger;
+  const { retention, temp, team } = ledger;
   await temp.store.writer.commit({ deletes: [["sweep_clock"]] });
-  archive.nowMs = NOON + WRONG_MS;
-  const first = archive.job();
+  retention.nowMs = NOON + WRONG_MS;
+  const first = retention.job();
   assertEquals(await first.sweepIfDue(), null);
   assertEquals(await first.sweepIfDue(), null);
-  assertEquals(await clockOf(archive), NOON + WRONG_MS);
-  assertEquals(await archive.sweeps.reports(9), []);
+  assertEquals(await clockOf(retention), NOON + WRONG_MS);
+  assertEquals(await retention.sweeps.reports(9), []);
   // Right again: it returns one step per night, and only data due by the right clock is removed.
-  archive.nowMs = NOON;
-  const job = archive.job();
+  retention.nowMs = NOON;
+  const job = retention.job();
   assertEquals(await job.sweepIfDue(), null);
   let nights = 0;
-  while ((await clockOf(archive) ?? 0) > archive.nowMs) {
-    archive.processMs += SWEEP_GAP_MS;
-    archive.nowMs += DAY_MS;
+  while ((await clockOf(retention) ?? 0) > retention.nowMs) {
+    retention.processMs += SWEEP_GAP_MS;
+    retention.nowMs += DAY_MS;
     const report = await job.sweepIfDue();
-    assertEquals(report?.clockAt, archive.nowMs);
-    await aRunNow(archive, team, 100 + ++nights);
+    assertEquals(report?.clockAt, retention.nowMs);
+    await aRunNow(retention, team, 100 + ++nights);
   }
   assertEquals(nights, 18);
-  assert(await archive.runs.read(team, run(117), null, 9) !== null);
+  assert(await retention.runs.read(team, run(117), null, 9) !== null);
 });
 
 Deno.test("sweep clock: a manual sweep uses the machine's clock, and later sweeps continue from there", async () => {
   await using ledger = await OldLedger.open();
-  const { archive, team } = ledger;
-  archive.nowMs = NOON + WRONG_MS;
-  const report = await archive.job().sweepNow();
-  assertEquals(report?.clockAt, archive.nowMs);
-  assertEquals(await archive.runs.read(team, run(20), null, 9), null);
-  assertEquals(await clockOf(archive), archive.nowMs);
+  const { retention, team } = ledger;
+  retention.nowMs = NOON + WRONG_MS;
+  const report = await retention.job().sweepNow();
+  assertEquals(report?.clockAt, retention.nowMs);
+  assertEquals(await retention.runs.read(team, run(20), null, 9), null);
+  assertEquals(await clockOf(retention), retention.nowMs);
 });

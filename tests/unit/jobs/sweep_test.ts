@@ -1,10 +1,10 @@
 /** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
-  addSwept,
   EMPTY_SWEEP,
   type ReadReport,
   SWEEP_SILENCE_MS,
@@ -18,8 +18,8 @@ import { SweepJob } from "../../../jobs/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { FakeTime } from "../../support/fakes/fake_time.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
-import { run, TEAM } from "../../support/builders/pipeline.ts";
+import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
+import { run, TEAM } from "../../support/builders/stored_runs.ts";
 import { strayRows } from "../../support/oracles/stray_rows.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
@@ -43,9 +43,9 @@ function loggedReports({ log }: RetentionHarness): SweepReport[] {
 
 Deno.test("sweep job: a night is swept once, with its progress and its report", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
+  const { retention } = ledger;
   // Each step takes four seconds.
-  const job = archive.job(() => 0, stepping(archive.sweeps, () => archive.nowMs += 4_000));
+  const job = retention.job(() => 0, stepping(retention.sweeps, () => retention.nowMs += 4_000));
   const report = await job.sweepIfDue();
   assert(report !== null);
   const { night, startedAt, finishedAt, teams, counts } = report;
@@ -55,9 +55,9 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
     teams: 1,
     counts: OLD_SWEPT,
   });
-  assertEquals(finishedAt, archive.nowMs);
-  assertEquals(await archive.sweeps.reports(9), [report]);
-  const words = loggedReports(archive);
+  assertEquals(finishedAt, retention.nowMs);
+  assertEquals(await retention.sweeps.reports(9), [report]);
+  const words = loggedReports(retention);
   assert(words.length > 2, `only ${words.length} words`);
   assertEquals(words.at(-1), report);
   for (const [i, word] of words.entries()) {
@@ -65,13 +65,13 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
     assert(word.finishedAt !== null || word.toldAt - before.toldAt >= 10_000);
     assert(word.counts.events >= before.counts.events);
   }
-  archive.nowMs = NOON + 13 * HOUR_MS;
+  retention.nowMs = NOON + 13 * HOUR_MS;
   assertEquals(await job.sweepIfDue(), null);
-  archive.nowMs = NOON + 14 * HOUR_MS;
+  retention.nowMs = NOON + 14 * HOUR_MS;
   assertEquals(await job.sweepIfDue(), null, "only 14 hours after the one before");
-  archive.processMs = 20 * HOUR_MS;
+  retention.processMs = 20 * HOUR_MS;
   assertEquals((await job.sweepIfDue())?.night, "2026-11-22");
-  assertEquals((await archive.sweeps.reports(9)).map((each) => each.night), [
+  assertEquals((await retention.sweeps.reports(9)).map((each) => each.night), [
     "2026-11-22",
     NIGHT,
   ]);
@@ -79,30 +79,30 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
 
 Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed nothing", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
-  assert(await archive.job(undefined, undefined, true).sweepIfDue() !== null);
-  assertEquals(loggedReports(archive).at(-1)?.counts, OLD_SWEPT);
-  const before = archive.log.length;
+  const { retention } = ledger;
+  assert(await retention.job(undefined, undefined, true).sweepIfDue() !== null);
+  assertEquals(loggedReports(retention).at(-1)?.counts, OLD_SWEPT);
+  const before = retention.log.length;
   for (const quiet of [true, false]) {
-    archive.nowMs += DAY_MS;
-    archive.processMs += DAY_MS;
-    const report = await archive.job(undefined, undefined, quiet).sweepIfDue();
+    retention.nowMs += DAY_MS;
+    retention.processMs += DAY_MS;
+    const report = await retention.job(undefined, undefined, quiet).sweepIfDue();
     assertEquals(report?.counts, EMPTY_SWEEP);
-    assertEquals(archive.log.length - before, quiet ? 0 : 1);
+    assertEquals(retention.log.length - before, quiet ? 0 : 1);
   }
 });
 
 Deno.test("sweep job: of several processes that start together one sweeps", async () => {
   await using ledger = await OldLedger.open();
-  await using other = await openArchive(ledger.temp.path);
-  const all = [ledger.archive, new RetentionHarness(ledger.temp.store), other.archive];
+  await using other = await openOldLedger(ledger.temp.path);
+  const all = [ledger.retention, new RetentionHarness(ledger.temp.store), other.archive];
   const reports = await Promise.all(all.map((each) => each.job().sweepIfDue()));
   assertEquals(reports.flatMap((report) => report?.counts ?? []), [OLD_SWEPT]);
 });
 
 Deno.test("sweep job: a silent process is taken over, and counts nothing when it resumes", async () => {
   await using ledger = await OldLedger.open();
-  const { archive: silent, temp } = ledger;
+  const { retention: silent, temp } = ledger;
   const second = new RetentionHarness(temp.store);
   const gate = new Gate();
   let steps = 0;
@@ -127,12 +127,12 @@ Deno.test("sweep job: a silent process is taken over, and counts nothing when it
 
 Deno.test("sweep job: on stop it finishes its step, and the next sweep does the remaining work", async () => {
   await using ledger = await OldLedger.open();
-  const { archive, temp } = ledger;
+  const { retention, temp } = ledger;
   let steps = 0;
   const gate = new Gate();
-  const job = archive.job(
+  const job = retention.job(
     () => 0,
-    stepping(archive.sweeps, () => ++steps === 4 ? gate.pass() : null),
+    stepping(retention.sweeps, () => ++steps === 4 ? gate.pass() : null),
   );
   job.start();
   await gate.reached();
@@ -140,9 +140,9 @@ Deno.test("sweep job: on stop it finishes its step, and the next sweep does the 
   gate.open();
   await stopped;
   assertEquals(steps, 4);
-  const [broken] = await archive.sweeps.reports(1);
+  const [broken] = await retention.sweeps.reports(1);
   assert(broken !== undefined && broken.finishedAt === null);
-  assert(broken.counts.released > 0, "what it did is not told");
+  assert(broken.counts.released > 0, "its work is not reported");
   const next = new RetentionHarness(temp.store);
   next.nowMs = NOON + SWEEP_SILENCE_MS + 1;
   assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
@@ -150,7 +150,7 @@ Deno.test("sweep job: on stop it finishes its step, and the next sweep does the 
 
 Deno.test("sweep job: the next check finishes an interrupted delete, also if the night is already swept", async () => {
   await using ledger = await OldLedger.open();
-  const { archive, team, temp } = ledger;
+  const { retention, team, temp } = ledger;
   const report = {
     night: NIGHT,
     clockAt: NOON,
@@ -159,12 +159,12 @@ Deno.test("sweep job: the next check finishes an interrupted delete, also if the
     finishedAt: NOON,
     teams: 1,
   };
-  await archive.sweeps.tell(null, { ...report, counts: EMPTY_SWEEP });
+  await retention.sweeps.tell(null, { ...report, counts: EMPTY_SWEEP });
   let commits = 0;
-  await using killed = await openArchive(temp.path, () => ++commits === 2 ? "throw" : "none");
+  await using killed = await openOldLedger(temp.path, () => ++commits === 2 ? "throw" : "none");
   await killed.archive.deletions.deleteRun(team, run(14), "key").catch(() => null);
   assert((await strayRows(temp.store)).length > 300);
-  assertEquals(await archive.job().sweepIfDue(), null);
+  assertEquals(await retention.job().sweepIfDue(), null);
   assertEquals(await strayRows(temp.store), []);
 });
 
@@ -306,17 +306,17 @@ Deno.test("sweep job: it resumes when the store works again, and a failed night 
   await done;
   await job.stop();
   const [finished] = await store.reports();
-  assertEquals(finished?.counts, addSwept(counts, { ...EMPTY_SWEEP, payloads: 8 }));
+  assertEquals(finished?.counts, addCounts(counts, { ...EMPTY_SWEEP, payloads: 8 }));
   assert((finished?.finishedAt ?? 0) - NOON <= 2 * 60_000 + 15_000);
 });
 
 Deno.test("sweep job: the reports of the last 60 nights are kept", async () => {
   await using ledger = await OldLedger.open();
-  const { archive } = ledger;
-  for (let night = 0; night < 63; night++, archive.nowMs += DAY_MS) {
-    await archive.job().sweepIfDue();
+  const { retention } = ledger;
+  for (let night = 0; night < 63; night++, retention.nowMs += DAY_MS) {
+    await retention.job().sweepIfDue();
   }
-  const nights = (await archive.sweeps.reports(100)).map(({ night }) => night);
+  const nights = (await retention.sweeps.reports(100)).map(({ night }) => night);
   assertEquals([nights.length, nights[0]], [60, "2027-01-22"]);
   assertEquals(await strayRows(ledger.temp.store), []);
 });

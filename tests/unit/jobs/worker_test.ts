@@ -7,7 +7,7 @@ import type { PendingRun, ProcessingStore } from "../../../domain/runs/processin
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
-import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
+import { finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 Deno.test("worker: a finish becomes final without any further call", async () => {

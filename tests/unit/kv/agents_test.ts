@@ -14,7 +14,7 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { type Store } from "../../../kv/store.ts";
-import { auditDamaged, type Damage, valueOf } from "../../support/oracles/damage.ts";
+import { type Damage, valueOf, verifyDamaged } from "../../support/oracles/damage.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { aRun, at } from "../../support/builders/requests.ts";
@@ -23,11 +23,11 @@ import {
   aCall,
   finish,
   open,
-  pipelineOf,
+  processingStoreOf,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** Totals of the runs of agent `a`. */
@@ -44,7 +44,7 @@ Deno.test("agents: all 120 orders of a run's five calls, aggregated after each, 
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
-  const pipeline = pipelineOf(store);
+  const pipeline = processingStoreOf(store);
   const batch = (n: number) => (team: typeof TEAM) =>
     runs.append(team, run(1), [aCall(n)], NOON + n);
   const calls = [
@@ -91,7 +91,7 @@ Deno.test("agents: any calls in any order, with two concurrent projectors, match
   const ids = [0, 1, 2, 3].map(run);
   const property = fc.asyncProperty(steps, async (all) => {
     const team = { ...TEAM, id: `team-${teams++}` as TeamId };
-    const projectors = [pipelineOf(store), pipelineOf(store)];
+    const projectors = [processingStoreOf(store), processingStoreOf(store)];
     const underWay: Promise<unknown>[] = [];
     // The model: the first opening and the first close of each run.
     const opened = new Map<number, number>();
@@ -144,7 +144,7 @@ Deno.test("agents: a commit of unknown outcome is retried and counted once", asy
     const runs = runsOf(store);
     const plan: Fault[] = [];
     const faults = faultKv(kv, () => plan.shift() ?? "none");
-    const pipeline = pipelineOf(storeOver(faults, kv, BACK_ENDS.embedded, deadlines));
+    const pipeline = processingStoreOf(storeOver(faults, kv, BACK_ENDS.embedded, deadlines));
     for (const step of [open, finish]) {
       await step(runs, 1);
       plan.push(fault);
@@ -163,14 +163,14 @@ Deno.test("agents: a commit of unknown outcome is retried and counted once", asy
 Deno.test("agents: runs of many agents, aggregated in several commits by two projectors, count once each", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const pipeline = pipelineOf(store);
+  const pipeline = processingStoreOf(store);
   const runs = runsOf(store);
   const team = { ...TEAM, tier: "enterprise" } as const;
   const ids = Array.from({ length: 120 }, (_, n) => run(n));
   await Promise.all(ids.map((_, n) => open(runs, n, { agent: `agent-${n % 60}` }, team)));
   await pipeline.project(team.id, ids);
   await Promise.all(ids.map((_, n) => finish(runs, n, team)));
-  await pipelineOf(store).project(team.id, ids);
+  await processingStoreOf(store).project(team.id, ids);
   const query = { sort: "agent", limit: 1_000, after: null, archived: false } as const;
   const page = await agentStoreOf(store).list(team, query);
   assert(page.ok);
@@ -226,7 +226,7 @@ Deno.test("verify: damage to an agent's counts is found, in the affected team", 
   assertEquals((await verifyStore(h.store)).differences, []);
   for (const [name, { says, make }] of Object.entries(DAMAGES)) {
     await t.step(name, async () => {
-      const { differences } = await auditDamaged(h, await make(h));
+      const { differences } = await verifyDamaged(h, await make(h));
       assert(differences.some(({ what }) => what === says), JSON.stringify(differences));
       assert(differences.every(({ team }) => team === h.team.id));
     });

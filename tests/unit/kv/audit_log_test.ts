@@ -7,7 +7,7 @@ import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials
 import { createTeamStore } from "../../../kv/teams/teams.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { finish, open, run } from "../../support/builders/pipeline.ts";
+import { finish, open, run } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aSpec, cardsOf, rateOf } from "../../support/builders/rate_cards.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";

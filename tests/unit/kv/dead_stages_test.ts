@@ -7,19 +7,19 @@ import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
 import {
   finish,
   open,
-  pipelineOf,
-  projectAll,
+  processAll,
+  processingStoreOf,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 
 /** Fails the cost of run number `n` until it is given up. */
 async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void> {
-  const pipeline = pipelineOf(temp.store);
+  const pipeline = processingStoreOf(temp.store);
   for (let tries = 0; tries < 8; tries++) {
     await pipeline.projectFailed({ team: team.id, run: run(n) }, new Error(`no price for ${n}`));
   }
@@ -40,7 +40,7 @@ Deno.test("a team sees its own dead stages with their errors, and no other team'
 Deno.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
-  const pipeline = pipelineOf(temp.store);
+  const pipeline = processingStoreOf(temp.store);
   await kill(temp, 1);
   await pipeline.revive({ team: TEAM.id, run: run(1) });
   assertEquals((await dead.ofTeam(TEAM)).stages, []);
@@ -49,7 +49,7 @@ Deno.test("a stage that is revived, or whose run is aggregated after all, is no 
   await finish(runs, 2);
   await kill(temp, 2);
   assertEquals((await dead.ofTeam(TEAM)).stages.length, 1);
-  await projectAll(temp.store);
+  await processAll(temp.store);
   assertEquals((await dead.ofTeam(TEAM)).stages, []);
 });
 

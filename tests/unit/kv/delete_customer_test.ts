@@ -6,9 +6,9 @@ import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { begun } from "../../support/builders/jobs.ts";
-import { aRunNow, openArchive } from "../../support/builders/old_ledger.ts";
-import { aCall, open, run } from "../../support/builders/pipeline.ts";
+import { startedJob } from "../../support/builders/jobs.ts";
+import { aRunNow, openOldLedger } from "../../support/builders/old_ledger.ts";
+import { aCall, open, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -18,7 +18,7 @@ async function deleteCustomer(
   team: Team,
   customer = "acme",
 ): Promise<CustomerDeletion> {
-  const { job } = begun(await archive.deletions.deleteCustomer(team, customer, "key"));
+  const { job } = startedJob(await archive.deletions.deleteCustomer(team, customer, "key"));
   await archive.deleteAll();
   const done = await archive.deletions.get(team, job.id);
   assert(done !== null && done.state === "done");
@@ -203,7 +203,7 @@ Deno.test("delete a customer: the job waits for pending runs, then deletes them"
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  const { kind, job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  const { kind, job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
   assertEquals([kind, job.state], ["stored", "waiting"]);
   assertEquals(await archive.deletions.work(), false);
   assert(archive.deletions.underWay);
@@ -223,7 +223,7 @@ Deno.test("delete a customer: runs stored after the request stay, and the job st
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
-  const { job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  const { job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
   archive.nowMs += 1;
   let next = 100;
   do {
@@ -263,13 +263,13 @@ Deno.test("delete a customer: two processes on one job delete and count every ru
   await archive.sweep();
   for (let n = 10; n < 160; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
-  await using third = await openArchive(temp.path);
+  await using third = await openOldLedger(temp.path);
   const all = [archive, new RetentionHarness(temp.store), third.archive];
   for (const each of all) each.nowMs = archive.nowMs;
   const created = await Promise.all(
     all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),
   );
-  const ids = new Set(created.map((each) => begun(each).job.id));
+  const ids = new Set(created.map((each) => startedJob(each).job.id));
   assertEquals([ids.size, created.filter(({ kind }) => kind === "stored").length], [1, 1]);
   await Promise.all(all.map((each) => each.deleteAll()));
   const [id = ""] = ids;

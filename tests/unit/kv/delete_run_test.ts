@@ -7,7 +7,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, MANY, OldLedger } from "../../support/builders/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
+import { aCall, finish, open, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -57,8 +57,8 @@ Deno.test("delete a run: all its data is removed atomically, and the receipt cou
 
 Deno.test("delete a run: with more events than one commit holds, none is left either", async () => {
   await using ledger = await OldLedger.open();
-  const { archive, team, temp } = ledger;
-  const deleted = await archive.deletions.deleteRun(team, run(14), "key");
+  const { retention, team, temp } = ledger;
+  const deleted = await retention.deletions.deleteRun(team, run(14), "key");
   assertEquals(deleted?.receipt.events, MANY);
   await assertClean(temp.store);
   assertEquals(await temp.keysBelow(["events", run(14)]), []);

@@ -7,10 +7,10 @@ import {
   DAY_MS,
   type RetentionHarness,
 } from "../../support/harness/retention_harness.ts";
-import { begun } from "../../support/builders/jobs.ts";
+import { startedJob } from "../../support/builders/jobs.ts";
 import type { Fault } from "../../support/fakes/fault_kv.ts";
-import { MANY, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
-import { run } from "../../support/builders/pipeline.ts";
+import { MANY, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
+import { run } from "../../support/builders/stored_runs.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
 const FAULTS = ["throw", "commit then throw", "lost"] as const;
@@ -24,7 +24,7 @@ async function workWith(
 ): Promise<number> {
   let commits = 0;
   const next = (): Fault => ++commits === at ? fault : "none";
-  await using other = await openArchive(ledger.temp.path, next);
+  await using other = await openOldLedger(ledger.temp.path, next);
   try {
     await work(other.archive);
   } catch (error) {
@@ -52,10 +52,10 @@ async function assertSameEnd(
     for (let at = 1; at <= commits; at++) {
       const what = `commit ${at} of ${commits}: ${fault}`;
       await using ledger = await open();
-      const { archive, temp: { store } } = ledger;
+      const { retention, temp: { store } } = ledger;
       await workWith(ledger, fault, at, (archive) => work(archive, ledger));
       await assertExact(store, what);
-      await work(archive, ledger);
+      await work(retention, ledger);
       assertEquals(await rowsOf(store), expected, what);
     }
   }
@@ -75,18 +75,18 @@ Deno.test("delete a run: whichever commit fails in whichever way, a retry ends w
 
 Deno.test("delete a customer: whichever commit fails in whichever way, the job ends with an exact receipt", async () => {
   let id = "";
-  const open = await OldLedger.changed(async ({ archive, team }) => {
+  const open = await OldLedger.changed(async ({ retention, team }) => {
     // Some of the customer's runs have expired, the others have all of their events.
-    archive.nowMs -= 5 * DAY_MS;
-    await archive.sweep();
-    archive.nowMs += 5 * DAY_MS;
-    id = begun(await archive.deletions.deleteCustomer(team, "acme", "key")).job.id;
+    retention.nowMs -= 5 * DAY_MS;
+    await retention.sweep();
+    retention.nowMs += 5 * DAY_MS;
+    id = startedJob(await retention.deletions.deleteCustomer(team, "acme", "key")).job.id;
   });
   const commits = await assertSameEnd(open, (archive) => archive.deleteAll());
   assert(commits > 7, `only ${commits} commits`);
   await using ledger = await open();
-  await ledger.archive.deleteAll();
-  const job = await ledger.archive.deletions.get(ledger.team, id);
+  await ledger.retention.deleteAll();
+  const job = await ledger.retention.deletions.get(ledger.team, id);
   const { state, runs, events, days, failed } = job ?? {};
   assertEquals([state, runs, events, days, failed], ["done", 10, 9 + MANY, 1, 0]);
 });

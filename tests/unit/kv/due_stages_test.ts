@@ -5,7 +5,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { DueStages } from "../../../kv/runs/stages.ts";
 import { PutOff } from "../../../kv/base/retry_later.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { run } from "../../support/builders/pipeline.ts";
+import { run } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [BUSY, OTHER] = ["busy", "other"] as [TeamId, TeamId];

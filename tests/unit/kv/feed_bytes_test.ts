@@ -12,7 +12,7 @@ import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import { Follower } from "../../support/oracles/feed.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { aCall, open, processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("feed: a page reads little of each run, however large its output is", async () => {
@@ -26,7 +26,7 @@ Deno.test("feed: a page reads little of each run, however large its output is", 
     const request = { status: "success", finishedAt: NOON, output } as const;
     await runs.finish(TEAM, run(n), request, NOON);
   }
-  await projectAll(store);
+  await processAll(store);
   const changes = createChangeStore(store, new ChangeNotifier(store));
   const scope = new ReadScope(new AbortController().signal);
   const readers = 20;
@@ -55,7 +55,7 @@ Deno.test("feed: a page of runs with the longest names ends early, and nothing i
     );
     await runs.append(TEAM, run(n), calls, NOON);
   }
-  await projectAll(store);
+  await processAll(store);
   const changes = createChangeStore(store, new ChangeNotifier(store));
   const page = await changes.page(TEAM.id, 0, CHANGES_PER_PAGE.max);
   const chars = JSON.stringify(page, (_, value) => typeof value === "bigint" ? `${value}` : value);

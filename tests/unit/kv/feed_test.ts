@@ -23,12 +23,12 @@ import {
   aCall,
   finish,
   open,
-  pipelineOf,
-  projectAll,
+  processAll,
+  processingStoreOf,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -105,10 +105,10 @@ Deno.test("feed: a run is listed once, at its latest change, however often it ch
   const runs = runsOf(store);
   for (let n = 1; n <= 5; n++) {
     await runs.append(TEAM, run(0), [aCall(n)], NOON);
-    await projectAll(store);
+    await processAll(store);
   }
   await open(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await temp.keysBelow(keys.changes(TEAM.id)), [
     keys.change(TEAM.id, 5, run(0)),
     keys.change(TEAM.id, 6, run(1)),
@@ -123,12 +123,12 @@ Deno.test("feed: a reader after every change sees each state of a final run once
   await open(runs, 1);
   await finish(runs, 1);
   for (let n = 1; n <= 4; n++) {
-    await projectAll(store);
+    await processAll(store);
     await follower.readOn(store);
     await follower.readOn(store);
     await runs.append(TEAM, run(1), [aCall(n)], NOON);
   }
-  const revisions = follower.told.map((change) =>
+  const revisions = follower.received.map((change) =>
     change.kind === "changed" ? change.row.cost.revision : null
   );
   assertEquals(revisions, [1, 2, 3, 4]);
@@ -143,7 +143,7 @@ Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no
     const faults = faultKv(kv, () => plan.shift() ?? "none");
     const faulty = storeOver(faults, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
-    const pipeline = pipelineOf(faulty);
+    const pipeline = processingStoreOf(faulty);
     const follower = new Follower(TEAM.id);
     for (let n = 0; n < 3; n++) {
       await open(runs, n);
@@ -154,7 +154,7 @@ Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no
       await pipeline.project(TEAM.id, [run(n)]);
       await follower.readOn(store);
     }
-    assertEquals(follower.told.map(({ number }) => number), [1, 2, 3], fault);
+    assertEquals(follower.received.map(({ number }) => number), [1, 2, 3], fault);
     await assertFollowed(store, follower, IDS);
   }
 });
@@ -188,7 +188,7 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
   await open(archive.runs, 3, {}, team);
   await archive.settle();
   await follower.readOn(temp.store);
-  assertEquals(follower.told.at(-1)?.number, 4);
+  assertEquals(follower.received.at(-1)?.number, 4);
 });
 
 Deno.test("feed: all runs of a deleted customer are listed as deleted", async () => {
@@ -204,7 +204,7 @@ Deno.test("feed: all runs of a deleted customer are listed as deleted", async ()
   await archive.deleteAll();
   const follower = new Follower(team.id);
   await follower.readOn(temp.store);
-  assertEquals(follower.told.map(({ kind }) => kind), ["changed", "deleted", "deleted"]);
+  assertEquals(follower.received.map(({ kind }) => kind), ["changed", "deleted", "deleted"]);
   await assertFollowed(temp.store, follower, IDS);
 });
 
@@ -213,7 +213,7 @@ Deno.test("feed: a ledger from before the feed lists each run at its next change
   const { store } = temp;
   const runs = runsOf(store);
   await open(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   // The old format: the version has no number, and neither has any run.
   const head = await store.reader.get<Uint8Array>(keys.summary(TEAM.id, run(1)));
   assert(head.value !== null);
@@ -227,11 +227,11 @@ Deno.test("feed: a ledger from before the feed lists each run at its next change
   });
   const follower = new Follower(TEAM.id);
   await follower.readOn(store);
-  assertEquals(follower.told, []);
+  assertEquals(follower.received, []);
   await finish(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   await follower.readOn(store);
-  assertEquals(follower.told.map(({ number }) => number), [1]);
+  assertEquals(follower.received.map(({ number }) => number), [1]);
 });
 
 Deno.test("feed: a position that it has not reached is distinguished from its end", async () => {
@@ -241,7 +241,7 @@ Deno.test("feed: a position that it has not reached is distinguished from its en
   assertEquals(await changes.page(TEAM.id, 0, 10), { changes: [], next: 0, hasMore: false });
   assertEquals(await changes.page(TEAM.id, 1, 10), null);
   await open(runsOf(store), 1);
-  await projectAll(store);
+  await processAll(store);
   assertEquals((await changes.page(TEAM.id, 1, 10))?.changes, []);
   assertEquals(await changes.page(TEAM.id, 2, 10), null);
 });
@@ -275,6 +275,6 @@ Deno.test("notifier: a commit of another process notifies within about a second"
   await Promise.all([one.next(never), team.next(never)]);
   // Waiters for a run's end also see its stages change.
   await finish(runsOf(store), 1);
-  await pipelineOf(store).project(TEAM.id, [run(1)]);
+  await processingStoreOf(store).project(TEAM.id, [run(1)]);
   await Promise.all([one.next(never), team.next(never)]);
 });

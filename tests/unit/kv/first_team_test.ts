@@ -28,7 +28,7 @@ async function listOf(credentials: CredentialStore, team: Team) {
 /** Start-up steps of the program. */
 async function start(store: OpenStore, key: string | null, tier: "free" | null = null) {
   const credentials = credentialsOf(store);
-  const first = await ensureFirstTeam(store, credentials, environment, { region: "eu", key, tier });
+  const first = await ensureFirstTeam(store, environment, { region: "eu", key, tier });
   return { ...first, credentials };
 }
 
@@ -56,7 +56,7 @@ Deno.test("first team: a refused key does not count, so another is minted, once"
   const again = async () => {
     const store = await temp.reopen();
     const options = { region: "eu", key: null, tier: null, refusedKey: OWN_KEY } as const;
-    return await ensureFirstTeam(store, credentialsOf(store, OWN_KEY), environment, options);
+    return await ensureFirstTeam(store, environment, options);
   };
   assertMatch((await again()).createdKey ?? "", /^apk_eu_[0-9a-f]{32}$/);
   assertEquals((await again()).createdKey, null);

@@ -6,7 +6,7 @@ import { createRunListStore } from "../../../kv/run_list/run_list.ts";
 import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/index_value.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { aCall, open, processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const ALL = { from: null, to: null };
@@ -56,10 +56,10 @@ Deno.test("index: all rows of a run have the label set by its close", async () =
   const result = async (customer: string | null) =>
     (await page(TEAM, { ...ALL, agent: "a", feature: "f", customer }, null, 9)).rows.length;
   await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "c" }, NOON);
-  await projectAll(store);
+  await processAll(store);
   assertEquals([await result("c"), await result("d")], [1, 0]);
   await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "d" }, NOON + 1);
-  await projectAll(store);
+  await processAll(store);
   assertEquals([await result("c"), await result("d")], [0, 1]);
   const prefix = keys.teamRunsBy(TEAM.id);
   const rows = await Array.fromAsync(store.reader.list<Uint8Array>({ prefix }));
@@ -75,7 +75,7 @@ Deno.test("index: rows without details of their run are found, and are no differ
   const { page } = createRunListStore(store);
   await open(runs, 1, { customerId: "c", feature: "f" });
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await projectAll(store);
+  await processAll(store);
   const index = await temp.keysBelow(keys.teamRunsBy(TEAM.id));
   const sets = index.map((key) => ({ key, value: true }));
   await store.writer.commit({ team: TEAM.id, sets });
@@ -91,7 +91,7 @@ Deno.test("index: rows without details of their run are found, and are no differ
   assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
   // A change brings them up to date.
   await runs.finish(TEAM, run(1), { status: "success", finishedAt: NOON + 1 }, NOON);
-  await projectAll(store);
+  await processAll(store);
   assertEquals((await page(TEAM, query, null, 9)).rows.map(({ status }) => status), ["success"]);
   assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
 });

@@ -6,7 +6,7 @@ import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeBatch, encodeBatch, encodePart } from "../../../kv/base/codec.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { readParts } from "../../../kv/runs/parts.ts";
+import { readParts } from "../../../kv/runs/heads.ts";
 import { blobWrite, readBlob } from "../../../kv/store.ts";
 import { runId } from "../../support/builders/requests.ts";
 import {
@@ -204,7 +204,8 @@ const DAMAGES: Damages = {
     says: "roll-up agent",
     async make(h) {
       const key = keys.opening(h.team.id, RUN);
-      const { opening } = await readParts(h.store, h.team.id, RUN, await valueOf(h, key), null);
+      const at = { store: h.store, team: h.team.id, id: RUN };
+      const { opening } = await readParts(at, await valueOf(h, key), null);
       assert(opening !== null);
       const text = encodePart({ ...opening, agent: "another" });
       return { sets: [...blobWrite(h.team.id, RUN, key, text).sets] };

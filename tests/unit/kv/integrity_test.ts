@@ -6,7 +6,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { openBeside } from "../../../kv/open.ts";
 import { newRowName } from "../../../kv/store.ts";
 import { anEvent, aRun, events, runId } from "../../support/builders/requests.ts";
-import { aRollup, auditDamaged, json, RUN } from "../../support/oracles/damage.ts";
+import { aRollup, json, RUN, verifyDamaged } from "../../support/oracles/damage.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
 import { put } from "../../support/builders/rate_cards.ts";
@@ -41,7 +41,7 @@ Deno.test("verify: after its calls were repriced a ledger is exact by the curren
   const prefix = keys.prices(h.team.id, RUN, 0).slice(0, -1);
   const [row] = await Array.fromAsync(h.store.reader.list({ prefix }), ({ key }) => key);
   assert(row !== undefined);
-  const { differences } = await auditDamaged(h, { deletes: [row] });
+  const { differences } = await verifyDamaged(h, { deletes: [row] });
   assert(differences.some(({ what }) => what === `event totals of ${RUN}`), json(differences));
 });
 
@@ -58,7 +58,7 @@ Deno.test("verify: a difference reports the expected and the stored values, and 
   await h.worker.idle();
   const { key, row, write } = await aRollup(h, "total");
   const value = write({ ...row, measures: { ...row.measures, runs: 5 } });
-  const { differences } = await auditDamaged(h, { sets: [{ key, value }] });
+  const { differences } = await verifyDamaged(h, { sets: [{ key, value }] });
   assertEquals(differences, [{
     team: h.team.id,
     what: 'roll-up total 2026-11-21 ["total"]',
@@ -74,7 +74,7 @@ Deno.test("verify: 100 differences are listed and all are counted", async () => 
     key: keys.rollup(h.team.id, "total", `2020-01-01`, `["${n}"]`),
     value: write(row),
   }));
-  const result = await auditDamaged(h, { sets });
+  const result = await verifyDamaged(h, { sets });
   assertEquals([result.differences.length, result.differenceCount], [100, 150]);
 });
 
@@ -114,7 +114,7 @@ Deno.test("verify: a run whose cost was given up is reported once, and its roll-
   const cost = { stage: "cost", state: "dead", attempts: 8, at: 0, error: "TypeError: odd" };
   const key = keys.processing(h.team.id, runId(8) as RunId);
   const value = { revision: 0, stages: [cost] };
-  const { differences } = await auditDamaged(h, { sets: [{ key, value }], deletes: marks });
+  const { differences } = await verifyDamaged(h, { sets: [{ key, value }], deletes: marks });
   assertEquals(differences.map(({ what }) => what), [`cost of ${runId(8)}`]);
   assertStringIncludes(differences[0]?.found ?? "", "TypeError: odd");
 });

@@ -7,8 +7,8 @@ import { JobTurns } from "../../../kv/job_turns.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { begun } from "../../support/builders/jobs.ts";
-import { TEAM } from "../../support/builders/pipeline.ts";
+import { startedJob } from "../../support/builders/jobs.ts";
+import { TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [A, B] = ["a", "b"].map((id) => ({ ...TEAM, id: id as TeamId })) as [
@@ -23,9 +23,12 @@ async function turnsOver(
   step: (team: TeamId, id: string) => Promise<boolean>,
   now = () => NOON,
 ): Promise<JobTurns> {
-  const sets = jobs.map(([team, id]) => ({ key: keys.activeDeletion(team, id), value: true }));
+  const sets = jobs.map(([team, id]) => ({
+    key: keys.activeJob("deletion", team, id),
+    value: true,
+  }));
   await temp.store.writer.commit({ sets });
-  return new JobTurns(temp.store, keys.activeDeletions(), now, step);
+  return new JobTurns(temp.store, keys.activeJobs("deletion"), now, step);
 }
 
 Deno.test("jobs: a team that constantly creates jobs does not starve another's", async () => {
@@ -37,8 +40,8 @@ Deno.test("jobs: a team that constantly creates jobs does not starve another's",
     while ((await deletions.deleteCustomer(A, `c${requestCount++}`, "key")).kind === "stored");
   };
   await sendRequest();
-  assertEquals((await temp.keysBelow(keys.activeDeletionsOf(A.id))).length, ACTIVE_JOBS_MAX);
-  const { job } = begun(await deletions.deleteCustomer(B, "acme", "key"));
+  assertEquals((await temp.keysBelow(keys.activeJobs("deletion", A.id))).length, ACTIVE_JOBS_MAX);
+  const { job } = startedJob(await deletions.deleteCustomer(B, "acme", "key"));
   let steps = 0;
   while ((await deletions.get(B, job.id))?.state !== "done") {
     await sendRequest();

@@ -6,7 +6,7 @@ import type { Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
-import { finish, open, TEAM } from "../../support/builders/pipeline.ts";
+import { finish, open, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM_ID = "team" as TeamId;

@@ -26,7 +26,7 @@ import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harnes
 import { runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aLine, type Batches, fillRun, linesOf } from "../../support/builders/long_run.ts";
-import { runsOf } from "../../support/builders/pipeline.ts";
+import { runsOf } from "../../support/builders/stored_runs.ts";
 import { assertClean, assertExact, strayRows } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -272,7 +272,10 @@ Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wr
   const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
   assert(value !== null);
   const audit = async () => {
-    const result = await verifyLedger(run, value, new Map(Object.entries(value.months)));
+    const result = await verifyLedger(
+      { ...run, ledger: value },
+      new Map(Object.entries(value.months)),
+    );
     return result.map(({ what }) => what);
   };
   assertEquals(await audit(), []);

@@ -1,11 +1,12 @@
 /** Caches use the bytes that they claim, and the shares add up to the budget. */
+import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { Memory, MEMORY_SHARES, type MemoryShare } from "../../../domain/core/memory.ts";
 import { RequestMetrics } from "../../../domain/metrics/requests.ts";
-import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../../../domain/spend/rollup.ts";
+import { type RollupGroup, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import { RollupCache } from "../../../kv/spend/rollup_cache.ts";

@@ -14,7 +14,7 @@ import {
   pendingName,
 } from "../../../kv/writer/pending_mark.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A lane's untouched queue. */

@@ -8,11 +8,11 @@ import {
   assertSumsAddUp,
   finish,
   open,
-  pipelineOf,
+  processingStoreOf,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A name of maximum length whose characters each take the most bytes. */
@@ -42,9 +42,9 @@ for (
     }
     // All together, so that they must be split into commits.
     const all = Array.from({ length: count }, (_, n) => run(n));
-    await pipelineOf(store).project(TEAM.id, all);
+    await processingStoreOf(store).project(TEAM.id, all);
     for (let n = 0; n < count; n++) await finish(runs, n);
-    await pipelineOf(store).project(TEAM.id, all);
+    await processingStoreOf(store).project(TEAM.id, all);
     assertEquals(await assertSumsAddUp(store), count);
   });
 }
@@ -63,7 +63,7 @@ Deno.test("roll-ups: names just short enough for keys are aggregated", async () 
     await runs.append(TEAM, run(n), events, NOON);
     await finish(runs, n);
   }
-  await pipelineOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
+  await processingStoreOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
   assertEquals(await assertSumsAddUp(store), count);
 });
 
@@ -78,7 +78,7 @@ Deno.test("roll-ups: the runs of one team may need more rows than one commit hol
     await runs.append(TEAM, run(n), events, NOON);
     await finish(runs, n);
   }
-  await pipelineOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
+  await processingStoreOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
   const rows = await temp.keysBelow(["rollup", TEAM.id]);
   assert(rows.length > BACK_ENDS.embedded.mutationsMax, `only ${rows.length} rows`);
   assertEquals(await assertSumsAddUp(store), count);

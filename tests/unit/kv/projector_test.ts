@@ -22,12 +22,12 @@ import {
   dumpOf,
   finish,
   open,
-  pipelineOf,
-  projectAll,
+  processAll,
+  processingStoreOf,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY_MS = 86_400_000;
@@ -107,7 +107,7 @@ Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal 
       // A new team per attempt: the runs of all attempts stay and are aggregated again.
       const team = { ...TEAM, id: `team ${teams++}`.replace(" ", "-") as TeamId };
       const runs = runsOf(store);
-      const workers = [pipelineOf(store), pipelineOf(store)];
+      const workers = [processingStoreOf(store), processingStoreOf(store)];
       const underWay: Promise<unknown>[] = [];
       for (const step of all) {
         if (step.kind === "project") {
@@ -116,7 +116,7 @@ Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal 
         } else await take(runs, step, step.n, team);
       }
       await Promise.all(underWay);
-      await projectAll(store, workers[teams % 2]);
+      await processAll(store, workers[teams % 2]);
     }),
     { numRuns: 60 },
   );
@@ -124,7 +124,7 @@ Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal 
   const before = await dumpOf(store);
   for (let n = 0; n < teams; n++) {
     const ids = Array.from({ length: RUNS }, (_, i) => run(i));
-    await pipelineOf(store).project(`team-${n}` as TeamId, ids);
+    await processingStoreOf(store).project(`team-${n}` as TeamId, ids);
   }
   assertEquals(await dumpOf(store), before, "projecting again changed something");
 });
@@ -135,9 +135,9 @@ Deno.test("roll-ups: labels that change at the close move the run, and nothing s
   const runs = runsOf(store);
   const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {} };
   await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "acme" }, NOON);
-  await projectAll(store);
+  await processAll(store);
   await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "globex" }, NOON);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await assertSumsAddUp(store), 1);
   const names = await temp.keysBelow(["rollup", TEAM.id, "customer"]);
   assertEquals(names.map((key) => key[4]), ['["customer","globex"]']);
@@ -156,7 +156,7 @@ Deno.test("roll-ups: a commit of unknown outcome is retried and counted once", a
     const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
     const plan: Fault[] = [];
-    const pipeline = pipelineOf(faulty(store, kv, plan));
+    const pipeline = processingStoreOf(faulty(store, kv, plan));
     for (const [i, step] of [open, finish].entries()) {
       await step(runs, 1);
       plan.push(fault);
@@ -175,7 +175,7 @@ Deno.test("roll-ups: a worker that lost a race reads again and adds to the curre
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
-  const [one, other] = [pipelineOf(store), pipelineOf(store)];
+  const [one, other] = [processingStoreOf(store), processingStoreOf(store)];
   // Each has its own roll-ups in its cache; the other changed them since.
   for (let n = 0; n < 6; n++) {
     await open(runs, n);
@@ -197,22 +197,22 @@ Deno.test("revision: increases each time the worker sees a changed cost after th
   const runs = runsOf(store);
   const revision = async () => (await runs.read(TEAM, run(1), null, 1))?.summary?.revision;
   await open(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await revision(), 0);
   await finish(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await revision(), 1);
   // Two batches that are seen together are one revision, a third is the next.
   for (const n of [1, 2]) await runs.append(TEAM, run(1), [aCall(n)], NOON);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await revision(), 2);
   await runs.append(TEAM, run(1), [aCall(3)], NOON);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await revision(), 3);
   // A repeat is no change.
   await runs.append(TEAM, run(1), [aCall(3)], NOON);
   await finish(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await revision(), 3);
 });
 
@@ -221,12 +221,12 @@ Deno.test("models: a run is found under each model it called, by its start", asy
   const { store } = temp;
   const runs = runsOf(store);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3)), []);
   await open(runs, 1);
-  await projectAll(store);
+  await processAll(store);
   await runs.append(TEAM, run(1), [aCall(2), aCall(3, "new", "p")], NOON);
-  await projectAll(store);
+  await processAll(store);
   const names = ['["known",null]', '["new","p"]'];
   assertEquals(
     (await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3))).toSorted(),

@@ -1,11 +1,12 @@
 /** Repricing jobs step by step: interrupted, duplicated, concurrent, and over damaged runs. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { addRepriced, NO_CALLS } from "../../../domain/repricing/reprice.ts";
+import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
@@ -17,18 +18,18 @@ import { type Store } from "../../../kv/store.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { begun } from "../../support/builders/jobs.ts";
+import { startedJob } from "../../support/builders/jobs.ts";
 import {
   aCall,
   assertRollupsAddUp,
   assertSumsAddUp,
   finish,
   open,
-  projectAll,
+  processAll,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** The stored price and the new price of calls: tokens in, and one token out. */
@@ -51,7 +52,7 @@ async function fill(store: Store, batchesOf: readonly number[]): Promise<RunStor
     for (let i = 0; i < batches; i++) await runs.append(TEAM, run(n), [aReadableCall(i)], NOON);
     await finish(runs, n);
   }));
-  await projectAll(store);
+  await processAll(store);
   return runs;
 }
 
@@ -73,7 +74,7 @@ async function another(path: string): Promise<Disposable & { readonly store: Sto
 }
 
 async function start(reprices: RepriceStore, dryRun = false): Promise<string> {
-  return begun(await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
+  return startedJob(await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
 }
 
 async function toTheEnd(reprices: RepriceStore): Promise<void> {
@@ -84,7 +85,7 @@ async function toTheEnd(reprices: RepriceStore): Promise<void> {
 function resultOf(job: RepriceJob | null) {
   const { state, runs, changed, failed, sum, shares } = job ?? {};
   for (const parts of [shares?.agents, shares?.days]) {
-    assertEquals(parts?.reduce((all, part) => addRepriced(all, part.sum), NO_CALLS), sum);
+    assertEquals(parts?.reduce((all, part) => addCounts(all, part.sum), NO_CALLS), sum);
   }
   return { state, runs, changed, failed, sum };
 }
@@ -122,11 +123,11 @@ Deno.test("a job interrupted between any two steps resumes and gives the same re
   assert(steps > 10, `only ${steps} steps`);
   assertEquals(resultOf(await repricesOf(temp.store).get(TEAM, id)), expected(RUNS));
   assertEquals(progress, 1);
-  await projectAll(temp.store);
+  await processAll(temp.store);
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
   const heads = await readHeads(temp.store, TEAM.id, RUNS.map((_, n) => run(n)));
   assertEquals(heads.map(({ summary }) => summary?.revision), RUNS.map(() => 2));
-  assertEquals(await temp.keysBelow(keys.activeReprices()), []);
+  assertEquals(await temp.keysBelow(keys.activeJobs("reprice")), []);
 });
 
 Deno.test("two processes on one job count every call once", async () => {
@@ -137,7 +138,7 @@ Deno.test("two processes on one job count every call once", async () => {
   const id = await start(workers[0]);
   await Promise.all(workers.map(toTheEnd));
   assertEquals(resultOf(await workers[0].get(TEAM, id)), expected(RUNS));
-  await Promise.all([projectAll(temp.store), projectAll(other.store)]);
+  await Promise.all([processAll(temp.store), processAll(other.store)]);
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
 });
 
@@ -148,7 +149,7 @@ Deno.test("of equal requests to two processes one creates the job", async () => 
   const created = await Promise.all(
     [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
   );
-  assertEquals(new Set(created.map((each) => begun(each).job.id)).size, 1);
+  assertEquals(new Set(created.map((each) => startedJob(each).job.id)).size, 1);
   assertEquals(created.filter(({ kind }) => kind === "stored").length, 1);
 });
 
@@ -159,7 +160,7 @@ Deno.test("a concurrent dry run and real run each give their own exact sum", asy
   const dry = await start(reprices, true);
   await toTheEnd(reprices);
   assertEquals(resultOf(await reprices.get(TEAM, dry)), expected(RUNS));
-  await projectAll(temp.store);
+  await processAll(temp.store);
   const heads = await readHeads(temp.store, TEAM.id, [run(0)]);
   assertEquals(heads[0]?.head.totals.cost, 5n);
   const real = await start(reprices);
@@ -183,7 +184,7 @@ Deno.test("an unreadable run is counted and skipped, and the job continues", asy
   assertEquals([job?.state, job?.failed, job?.runs, job?.changed], ["done", 2, 3, 3]);
   assertEquals(job?.sum.calls, 52);
   // The changed part of the damaged run is aggregated too.
-  await projectAll(temp.store);
+  await processAll(temp.store);
   await assertRollupsAddUp(temp.store);
 });
 
@@ -209,7 +210,7 @@ Deno.test("a job ends although the runs it visits constantly receive events", as
   assert(sentCount > 40, `only ${sentCount} events came meanwhile`);
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.runs, job?.failed], ["done", 40, 0]);
-  await projectAll(temp.store);
+  await processAll(temp.store);
   await assertSumsAddUp(temp.store);
 });
 
@@ -225,7 +226,7 @@ Deno.test("runs that start after the job began do not keep it from ending", asyn
       await open(runs, next, { startedAt: NOON + next });
       await runs.append(TEAM, run(next), [aReadableCall(1)], NOON);
     }
-    await projectAll(temp.store);
+    await processAll(temp.store);
     assert(next < 300, "the job runs after new runs");
   } while (await reprices.work());
   assertEquals((await reprices.get(TEAM, id))?.runs, 2);
@@ -241,14 +242,14 @@ Deno.test("calls of many providers are found, each run once", async () => {
     const call = { ...aCall(0, "known", provider), data, id: eventId(n) as RunEvent["id"] };
     await runs.append(TEAM, run(n % 40), [call], NOON);
   }
-  await projectAll(temp.store);
+  await processAll(temp.store);
   const reprices = repricesOf(temp.store);
   const id = await start(reprices);
   await toTheEnd(reprices);
   const sum = { calls: 120, before: 600n, after: 1_320n };
   const result = { state: "done" as const, runs: 40, changed: 40, failed: 0, sum };
   assertEquals(resultOf(await reprices.get(TEAM, id)), result);
-  await projectAll(temp.store);
+  await processAll(temp.store);
   await assertSumsAddUp(temp.store);
 });
 
@@ -283,7 +284,7 @@ Deno.test("a job for a model with 300 names reads few of them per step, one at a
     const calls = Array.from({ length: 20 }, (_, i) => aCall(i, "known", `provider-${n + i}`));
     await runs.append(TEAM, run(n), calls, NOON);
   }
-  await projectAll(temp.store);
+  await processAll(temp.store);
   const { counts, store } = countingLists(temp);
   const reprices = repricesOf(store);
   const id = await start(reprices);
@@ -298,6 +299,6 @@ Deno.test("a job for a model with 300 names reads few of them per step, one at a
   assertEquals(counts.atOnceMax, 1);
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.runs, job?.sum.calls], ["done", count / 20, count]);
-  await projectAll(temp.store);
+  await processAll(temp.store);
   await assertSumsAddUp(temp.store);
 });

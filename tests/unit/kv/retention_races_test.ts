@@ -5,8 +5,8 @@ import type { RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { openArchive } from "../../support/builders/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
+import { openOldLedger } from "../../support/builders/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -77,7 +77,7 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
       if (parts.includes("events")) await runs.append(team, run(1), [aCall(1)], NOON);
       if (parts.includes("finish")) await finish(runs, 1, team);
       await archive.settle();
-      await using other = await openArchive(temp.path);
+      await using other = await openOldLedger(temp.path);
       other.archive.nowMs = archive.nowMs = NOON + days * DAY_MS;
       let stored = false;
       beforeCommit(other.archive, async () => {

@@ -1,8 +1,9 @@
 /** Cache of roll-up days: always equal to the store, and read no more than once. */
+import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
-import { EMPTY_MEASURES, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
+import { groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { openBeside } from "../../../kv/open.ts";
 import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";

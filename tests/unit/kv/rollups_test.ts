@@ -1,3 +1,4 @@
+import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -5,7 +6,6 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
   contributionsOf,
-  EMPTY_MEASURES,
   groupName,
   type RollupGroup,
   type RollupKind,

@@ -12,11 +12,11 @@ import {
   aCall,
   finish,
   open,
-  projectAll,
+  processAll,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import { readList } from "../../support/builders/run_lists.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -34,7 +34,7 @@ Deno.test("run list: a run is listed as last aggregated, and by its full id as i
     ]);
   await open(runs, 1);
   assertEquals([await displayed(), await displayed({ q: run(1) })], [[], [["running", 0]]]);
-  await projectAll(store);
+  await processAll(store);
   assertEquals(await displayed(), [["running", 0]]);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await finish(runs, 1);
@@ -45,7 +45,7 @@ Deno.test("run list: a run is listed as last aggregated, and by its full id as i
   // Rows and index are updated together.
   assertEquals(await displayed({ status: "running" }), [["running", 0]]);
   assertEquals(await displayed({ status: "success" }), []);
-  await projectAll(store);
+  await processAll(store);
   assertEquals([await displayed(), await displayed({ status: "running" })], [[["success", 1]], []]);
 });
 
@@ -64,7 +64,7 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
   // Both agents first: too many concurrent first calls would be refused.
   await Promise.all(labels.slice(0, 3).map((fields, n) => open(runs, n, fields)));
   await Promise.all(labels.slice(3).map((fields, n) => open(runs, n + 3, fields)));
-  await projectAll(store);
+  await processAll(store);
   const { page } = createRunListStore(store);
   const cases: [query: Partial<RunsQuery>, rowsMax: number][] = [
     [{ agent: "a", feature: "rare" }, 60],

@@ -14,11 +14,11 @@ import {
   aCall,
   finish,
   open,
-  projectAll,
+  processAll,
   run,
   runsOf,
   TEAM,
-} from "../../support/builders/pipeline.ts";
+} from "../../support/builders/stored_runs.ts";
 import {
   anyQuery,
   anyRun,
@@ -57,9 +57,9 @@ Deno.test("run list: the pages of any query contain exactly the matching runs, n
         for (const [n, [one, isOurs]] of sent.entries()) {
           await send(runs, isOurs ? TEAM : OTHER, n, one);
           // Some are aggregated before the next, some together with it.
-          if (n % 3 === 0) await projectAll(store);
+          if (n % 3 === 0) await processAll(store);
         }
-        await projectAll(store);
+        await processAll(store);
         const { page } = createRunListStore(store);
         for (const team of [TEAM, OTHER]) {
           const all = new Map(
@@ -115,7 +115,7 @@ Deno.test("run list: a page of maximum size is full, and concurrent page reads a
   await Promise.all(
     Array.from({ length: count }, (_, n) => open(runs, n, { startedAt: NOON + n })),
   );
-  await projectAll(temp.store);
+  await processAll(temp.store);
   const { page } = createRunListStore(temp.store);
   const pages = await Promise.all(Array.from({ length: 9 }, () => page(TEAM, ALL, null, 1_000)));
   for (const { rows, next, searchedTo } of pages) {
@@ -169,10 +169,10 @@ Deno.test("run list: a run whose opening arrives late leaves the orphans and mov
       .map(({ id, has, receivedAt }) => [id, has, receivedAt]);
   await runs.append(TEAM, run(1), [aCall(1)], NOON + 5);
   await runs.append(TEAM, run(1), [aCall(2)], NOON + 7);
-  await projectAll(store);
+  await processAll(store);
   assertEquals([await ids("orphan"), await ids()], [[[run(1), ["orphan"], NOON + 5]], []]);
   await open(runs, 1, { startedAt: NOON - 5 });
-  await projectAll(store);
+  await processAll(store);
   assertEquals([await ids("orphan"), await ids()], [[], [[run(1), [], NOON]]]);
   assert((await temp.keysBelow(["run_by", TEAM.id])).every((key) => key[4] === NOON - 5));
 });
@@ -190,7 +190,7 @@ Deno.test("run list: a model is found for every provider, also with the longest 
     await open(runs, n + 1, { startedAt: NOON + n });
     await runs.append(TEAM, run(n + 1), [aCall(n + 1, model ?? "", provider ?? null)], NOON);
   }
-  await projectAll(temp.store);
+  await processAll(temp.store);
   const { page } = createRunListStore(temp.store);
   const numbers = async (query: { model: string; provider?: string | null }) =>
     (await page(TEAM, { ...ALL, ...query }, null, 9)).rows.map(({ id }) => Number(id.slice(-1)));

@@ -1,4 +1,5 @@
 /** Spend queries: limited concurrency, fair turns, and ended by deadline or disconnect. */
+import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -6,7 +7,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { EMPTY_MEASURES, type RollupRow } from "../../../domain/spend/rollup.ts";
+import { type RollupRow } from "../../../domain/spend/rollup.ts";
 import { type Spend, spendOf } from "../../../domain/spend/spend.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import { SpendQuestions } from "../../../kv/spend/questions.ts";

@@ -4,7 +4,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
 import { contentsOf, type RetentionHarness } from "../../support/harness/retention_harness.ts";
 import type { Fault } from "../../support/fakes/fault_kv.ts";
-import { OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
 /** Result of tonight's sweep, if it is done. */
@@ -17,7 +17,7 @@ async function resultOf({ sweeps, nowMs }: RetentionHarness): Promise<SweepCount
 async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<number> {
   let commits = 0;
   const next = (): Fault => ++commits === at ? fault : "none";
-  await using other = await openArchive(ledger.temp.path, next);
+  await using other = await openOldLedger(ledger.temp.path, next);
   try {
     await other.archive.job().sweepIfDue();
   } catch (error) {
@@ -29,7 +29,7 @@ async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<n
 Deno.test("sweep: whichever of its commits fails in whichever way, the next sweep completes it, and all is exact", async () => {
   await using undisturbed = await OldLedger.open();
   const commits = await sweepWith(undisturbed, "none", 0);
-  assertEquals(await resultOf(undisturbed.archive), OLD_SWEPT);
+  assertEquals(await resultOf(undisturbed.retention), OLD_SWEPT);
   await assertClean(undisturbed.temp.store);
   const expected = await contentsOf(undisturbed.temp.store);
   assert(commits > 8, `only ${commits} commits`);
@@ -37,13 +37,13 @@ Deno.test("sweep: whichever of its commits fails in whichever way, the next swee
     for (let at = 1; at <= commits; at++) {
       const what = `commit ${at} of ${commits}: ${fault}`;
       await using ledger = await OldLedger.open();
-      const { temp, archive } = ledger;
+      const { temp, retention } = ledger;
       await sweepWith(ledger, fault, at);
       await assertExact(temp.store, what);
-      archive.nowMs += SWEEP_SILENCE_MS + 1;
-      await archive.job().sweepIfDue();
+      retention.nowMs += SWEEP_SILENCE_MS + 1;
+      await retention.job().sweepIfDue();
       assertEquals(await contentsOf(temp.store), expected, what);
-      const counts = await resultOf(archive);
+      const counts = await resultOf(retention);
       // Committed but unreported removals are missing, and none is reported twice.
       for (const name of Object.keys(OLD_SWEPT) as (keyof SweepCounts)[]) {
         assert(counts !== null && counts[name] <= OLD_SWEPT[name], `${what}: ${name}`);

@@ -1,4 +1,5 @@
 /** Whatever is stored and whenever a sweep runs, it removes exactly the expired data. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -6,19 +7,19 @@ import type { EventId } from "../../../domain/core/ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { hasPayload } from "../../../domain/retention/retention.ts";
-import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import {
   aLargeCall,
   contentsOf,
   DAY_MS,
-  FIGURES,
   HOUR_MS,
   RetentionHarness,
+  SUM_ROWS,
 } from "../../support/harness/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, dumpOf, run } from "../../support/builders/pipeline.ts";
+import { aCall, dumpOf, run } from "../../support/builders/stored_runs.ts";
 import { RunModel, TeamModel } from "../../support/oracles/retention_model.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { noise, TempStore } from "../../support/harness/temp_store.ts";
@@ -225,12 +226,12 @@ async function sweepAround(
     .filter((at) => at >= archive.nowMs);
   archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
   const expected = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
-    .reduce(addSwept, EMPTY_SWEEP);
-  const [before, figures] = [await dumpOf(temp.store), await contentsOf(temp.store, FIGURES)];
+    .reduce(addCounts, EMPTY_SWEEP);
+  const [before, sums] = [await dumpOf(temp.store), await contentsOf(temp.store, SUM_ROWS)];
   assertEquals(await archive.sweep(true), expected, "what a dry run counts");
   assertEquals(await dumpOf(temp.store), before, "a dry run changed something");
   assertEquals(await archive.sweep(), expected, "what the sweep counts");
-  assertEquals(await contentsOf(temp.store, FIGURES), figures, "a figure changed");
+  assertEquals(await contentsOf(temp.store, SUM_ROWS), sums, "a sum changed");
   assertEquals(await archive.sweep(), EMPTY_SWEEP, "a second sweep found something");
   for (const life of lives) await life.compare();
   await assertClean(temp.store);

@@ -3,7 +3,7 @@ import { Memory } from "../../../domain/core/memory.ts";
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
-import { finish, runsOf } from "../../support/builders/pipeline.ts";
+import { finish, runsOf } from "../../support/builders/stored_runs.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test("worker signal: a commit that changes a run wakes this process's worker immediately", async () => {

@@ -41,7 +41,7 @@ Deno.test("a count without a total is redrawn each hundred; other outputs get a 
     const recorder = new Recorder(isTerminal);
     {
       using counter = createCounter(recorder.screen, "runs");
-      counts.forEach((count) => counter.add(count));
+      counts.forEach((count) => counter.step(count));
     }
     return recorder.drawn;
   };

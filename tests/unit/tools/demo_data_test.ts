@@ -3,8 +3,7 @@ import { judgeId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_BATCH_MAX, WHOLE_BODY_BYTES_MAX } from "../../../domain/core/limits.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { parseInstant } from "../../../domain/core/time.ts";
-import { DAY_MS, demoRuns } from "../../../tools/demo/runs.ts";
-import type { DemoRun } from "../../../tools/demo/run.ts";
+import { DAY_MS, type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
 import { jsonBytes } from "../../../tools/import_traj/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
 

@@ -1,6 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { DAY_MS, demoRuns } from "../../../tools/demo/runs.ts";
-import type { DemoRun } from "../../../tools/demo/run.ts";
+import { DAY_MS, type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
 import { demo } from "../../../tools/demo/demo.ts";
 import { Harness, KEY, NOON } from "../../support/harness/harness.ts";
 import { Recorder, runTask, runTaskWith } from "../../support/harness/tools.ts";

@@ -87,6 +87,10 @@ Deno.test("decision 35: a file sent twice changes nothing, and neither does a co
   const first = new Recorder();
   assertEquals(await run(h, first, path), 0);
   const before = await h.dump();
+  await using other = await Harness.open();
+  const both = new Recorder();
+  assertEquals(await run(other, both, path, copy), 0, both.failures.join());
+  assertEquals(new Set(idsIn(both)), new Set(idsIn(first)));
   for (const again of [path, copy]) {
     const recorder = new Recorder();
     assertEquals(await run(h, recorder, again), 0, recorder.failures.join());

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { renderRates } from "../../../tools/rates/rates.ts";
-import { layOut } from "../../../tools/rates/layout.ts";
+import { formatted } from "../../../tools/format.ts";
 import { orderOf } from "../../../tools/rates/providers.ts";
 import { datedPrices } from "../../../tools/rates/prices.ts";
 
@@ -70,9 +70,9 @@ Deno.test("rates: model makers take precedence, and unknown providers come befor
   assertEquals(orderOf(ids), ["openai", "anthropic", "aws", "newcomer", "openrouter"]);
 });
 
-Deno.test("rates: values that fit one line stay on it, and the text is JSON", () => {
+Deno.test("rates: values that fit one line stay on it, and the text is JSON", async () => {
   const value = { a: [1, "b"], long: ["x".repeat(60), "y".repeat(60)], empty: {} };
-  const text = layOut(value);
+  const text = await formatted(JSON.stringify(value), "json");
   assertEquals(JSON.parse(text), value);
   assertStringIncludes(text, '\n  "a": [1, "b"],\n');
   assert(text.endsWith("}\n"));

@@ -1,7 +1,8 @@
 /** Attacks on spend queries: the most rows, the longest ranges, the most models without a price. */
+import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RATE_ROWS_MAX } from "../../../../domain/core/limits.ts";
-import { EMPTY_MEASURES, type RollupRow } from "../../../../domain/spend/rollup.ts";
+import { type RollupRow } from "../../../../domain/spend/rollup.ts";
 import { GROUPINGS, SPEND_DAYS_MAX } from "../../../../domain/spend/spend_query.ts";
 import { dayOf } from "../../../../domain/core/time.ts";
 import { keys } from "../../../../kv/base/keys.ts";

@@ -1,6 +1,6 @@
 /** Names of query parameters (R11, R20). */
 import { assertEquals } from "@std/assert";
-import { nearestName, queryProblem } from "../../../../domain/core/query_names.ts";
+import { nearestName, queryProblem } from "../../../../domain/core/query.ts";
 
 const KNOWN = ["agent", "customer_id", "status", "from", "to", "limit"];
 

@@ -53,8 +53,8 @@ Deno.test("decision 2: if several fields are absent, the first in the table is r
     const input: Record<string, unknown> = { ...body };
     for (const field of fields.toReversed()) {
       delete input[field];
-      const { code, field: told, message } = problem(input) ?? {};
-      assertEquals([code, told], ["missing_field", field]);
+      const { code, field: named, message } = problem(input) ?? {};
+      assertEquals([code, named], ["missing_field", field]);
       assertStringIncludes(message ?? "", `"${field}"`);
     }
   }

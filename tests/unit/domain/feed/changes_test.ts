@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { numbersAfter, type RunSummary } from "../../../../domain/runs/summary.ts";
 import type { RunChange } from "../../../../domain/feed/changes.ts";
-import { eventsOf, isFollowed, parseLiveFilters } from "../../../../domain/feed/live.ts";
+import { readQuery } from "../../../../domain/core/query.ts";
+import { eventsOf, isFollowed, readLiveFilters } from "../../../../domain/feed/live.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
 
@@ -82,7 +83,7 @@ Deno.test("events: a reader at a given change receives every later event once", 
 
 Deno.test("filters: a run matches when every filter matches", () => {
   const follows = (query: Record<string, string>) => {
-    const filters = parseLiveFilters(new Map(Object.entries(query)));
+    const filters = readQuery(new URLSearchParams(query).toString(), readLiveFilters);
     return filters.ok ? isFollowed(ROW, filters.value) : filters.problem.field;
   };
   assertEquals(follows({}), true);

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Losses } from "../../../../domain/core/losses.ts";
-import { cutText } from "../../../../domain/ingest/mend.ts";
+import { cutText } from "../../../../domain/core/text.ts";
 import { parseBody } from "../../../../domain/ingest/parse.ts";
 import { parseFinish } from "../../../../domain/ingest/finish.ts";
 import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";

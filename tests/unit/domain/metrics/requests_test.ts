@@ -9,8 +9,8 @@ const TOTAL = "runledger_http_requests_total";
 /** Enough for about 1,700 teams with one route each. */
 const BYTES_MAX = 2_000_000;
 
-function scrape(figures: RequestMetrics, team: TeamId | null): Scrape {
-  return new Scrape(metricsText(figures.families(team)));
+function scrape(metrics: RequestMetrics, team: TeamId | null): Scrape {
+  return new Scrape(metricsText(metrics.families(team)));
 }
 
 Deno.test("requests: each is counted once in total and once for its team", () => {

@@ -1,6 +1,7 @@
+import { addCounts } from "../../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { addRepriced, NO_CALLS, type RepriceSum } from "../../../../domain/repricing/reprice.ts";
+import { NO_CALLS, type RepriceSum } from "../../../../domain/repricing/reprice.ts";
 import {
   addToBreakdown,
   BREAKDOWN_AGENTS_MAX,
@@ -12,7 +13,7 @@ import {
 const DAY_MS = 86_400_000;
 const dayOf = (n: number) => new Date(n * DAY_MS).toISOString().slice(0, 10);
 const together = (shares: readonly { readonly sum: RepriceSum }[]) =>
-  shares.reduce((all, { sum }) => addRepriced(all, sum), NO_CALLS);
+  shares.reduce((all, { sum }) => addCounts(all, sum), NO_CALLS);
 
 const sums: fc.Arbitrary<RepriceSum> = fc.record({
   calls: fc.integer({ min: 1, max: 9 }),
@@ -27,7 +28,7 @@ Deno.test("breakdown of a job: agents and days add up to the total, and are boun
     let complete = NO_CALLS;
     for (const [agent, day, sum] of visits.toSorted(([, a], [, b]) => a - b)) {
       shares = addToBreakdown(shares, agent === null ? null : `agent-${agent}`, dayOf(day), sum);
-      complete = addRepriced(complete, sum);
+      complete = addCounts(complete, sum);
     }
     assertEquals(together(shares.agents), complete);
     assertEquals(together(shares.days), complete);

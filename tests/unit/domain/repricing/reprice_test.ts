@@ -1,4 +1,5 @@
 /** Repricing calls gives the same result as pricing them by the new card in the first place. */
+import { addCounts } from "../../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../../domain/runs/event.ts";
@@ -9,7 +10,6 @@ import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
 import { type BatchPrices, priceEvents } from "../../../../domain/pricing/price_events.ts";
 import type { RateCard } from "../../../../domain/pricing/rates.ts";
 import {
-  addRepriced,
   NO_CALLS,
   repriceBatch,
   repriceHeartbeat,
@@ -80,7 +80,7 @@ function repriced(
   let sum = NO_CALLS;
   const prices = batches.map((events, i) => {
     const result = repriceBatch(spec, events, old[i] as BatchPrices, totals, card);
-    sum = addRepriced(sum, result.sum);
+    sum = addCounts(sum, result.sum);
     totals = result.totals;
     return result.prices ?? old[i] as BatchPrices;
   });

@@ -15,7 +15,7 @@ import {
   TOMBSTONE_DAYS,
   withoutPayload,
 } from "../../../../domain/retention/retention.ts";
-import type { LedgerAges } from "../../../../domain/runs/payload.ts";
+import type { LedgerAges } from "../../../../domain/runs/ledger.ts";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
 import type { Closing, Opening, RunParts } from "../../../../domain/runs/run.ts";
 

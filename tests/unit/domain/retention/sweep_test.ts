@@ -1,7 +1,7 @@
+import { addCounts } from "../../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  addSwept,
   EMPTY_SWEEP,
   isSweepDue,
   nightOf,
@@ -67,6 +67,6 @@ Deno.test("counts of sweeps add up field by field", () => {
     released: 5,
     failed: 7,
   };
-  assertEquals(addSwept(a, b), sum);
-  assertEquals(addSwept(EMPTY_SWEEP, b), b);
+  assertEquals(addCounts(a, b), sum);
+  assertEquals(addCounts(EMPTY_SWEEP, b), b);
 });

@@ -3,8 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ADDED_SCORES_MAX } from "../../../../domain/core/limits.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../../../domain/runs/ledger.ts";
-import type { AddedScore } from "../../../../domain/runs/added_scores.ts";
-import { decideScore, inOrder } from "../../../../domain/runs/scores.ts";
+import { type AddedScore, decideScore, inOrder } from "../../../../domain/runs/scores.ts";
 import { scoreId } from "../../../support/builders/requests.ts";
 
 const request = { id: scoreId(1) as ScoreId, name: "quality", value: 0.5, source: "judge" };

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { ModelSums, TokenSums } from "../../../../domain/runs/token_sums.ts";
+import { ModelSums, TokenSums } from "../../../../domain/runs/event_totals.ts";
 
 const tokens = fc.oneof(fc.nat({ max: 9 }), fc.nat({ max: Number.MAX_SAFE_INTEGER }));
 const call = fc.record({

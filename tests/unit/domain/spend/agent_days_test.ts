@@ -1,6 +1,7 @@
+import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
 import { assertEquals } from "@std/assert";
 import { daysOfAgents } from "../../../../domain/spend/agent_days.ts";
-import { EMPTY_MEASURES, type RollupRow } from "../../../../domain/spend/rollup.ts";
+import { type RollupRow } from "../../../../domain/spend/rollup.ts";
 import { costPerSuccess } from "../../../../domain/spend/spend.ts";
 
 const row = (value: string, day: string, runs: number, succeeded: number): RollupRow => ({

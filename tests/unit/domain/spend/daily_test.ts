@@ -1,14 +1,9 @@
+import { addCounts } from "../../../../domain/core/sums.ts";
+import { type Contribution, EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { DAILY_GROUPS_MAX, type DailySpend, dailySpendOf } from "../../../../domain/spend/daily.ts";
-import {
-  addMeasures,
-  contributionsOf,
-  EMPTY_MEASURES,
-  groupName,
-  type RollupRow,
-} from "../../../../domain/spend/rollup.ts";
-import type { Contribution } from "../../../../domain/runs/contribution.ts";
+import { contributionsOf, groupName, type RollupRow } from "../../../../domain/spend/rollup.ts";
 import { type ReadRows, spendOf } from "../../../../domain/spend/spend.ts";
 import { GROUPINGS, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
 import { aContribution, LINE } from "../../../support/builders/spend.ts";
@@ -22,7 +17,7 @@ function readerOf(runs: readonly Contribution[]): ReadRows {
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
     const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
+    rows.set(name, { ...row, measures: addCounts(current, row.measures) });
   }
   const sorted = [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : 1);
   return async function* (kind) {
@@ -61,22 +56,24 @@ Deno.test("daily spend: days and groups add up to the total, and each group's da
     groupBy: fc.constantFrom(...GROUPINGS),
     filters: fc.constantFrom({}, { agent: "name-1" }, { model: "name-2" }),
   });
-  await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, asked) => {
-    const complete = { ...RANGE, ...asked };
-    const answer = await daily(complete, runs);
-    const plain = await spendOf(complete, readerOf(runs));
-    assert(plain.ok);
-    assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
-    assertEquals(answer.days, DAYS);
-    assertEquals(sum(answer.dayTotals), answer.totals.cost);
-    const apart = answer.daily.filter(({ group }) => group !== null);
-    assert(apart.length <= DAILY_GROUPS_MAX);
-    for (const { group, costs } of apart) assertEquals(sum(costs), group?.measures.cost);
-    if (answer.daily.length === 0) return;
-    for (const day of DAYS.keys()) {
-      assertEquals(sum(answer.daily.map(({ costs }) => costs[day] ?? 0n)), answer.dayTotals[day]);
-    }
-  }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, requested) => {
+      const complete = { ...RANGE, ...requested };
+      const answer = await daily(complete, runs);
+      const plain = await spendOf(complete, readerOf(runs));
+      assert(plain.ok);
+      assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
+      assertEquals(answer.days, DAYS);
+      assertEquals(sum(answer.dayTotals), answer.totals.cost);
+      const apart = answer.daily.filter(({ group }) => group !== null);
+      assert(apart.length <= DAILY_GROUPS_MAX);
+      for (const { group, costs } of apart) assertEquals(sum(costs), group?.measures.cost);
+      if (answer.daily.length === 0) return;
+      for (const day of DAYS.keys()) {
+        assertEquals(sum(answer.daily.map(({ costs }) => costs[day] ?? 0n)), answer.dayTotals[day]);
+      }
+    }),
+  );
 });
 
 Deno.test("daily spend: cost without a model is a group day by day", async () => {

@@ -1,17 +1,19 @@
+import { addCounts, isZero } from "../../../../domain/core/sums.ts";
+import {
+  type Contribution,
+  EMPTY_MEASURES,
+  type Measures,
+} from "../../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import {
-  addMeasures,
   contributionsOf,
   differencesOf,
-  EMPTY_MEASURES,
   groupName,
-  isEmpty,
   type RollupGroup,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
-import type { Contribution, Measures } from "../../../../domain/runs/contribution.ts";
 import type { RunStatus } from "../../../../domain/runs/run.ts";
 
 const LINE: ModelUsage = {
@@ -42,7 +44,7 @@ function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
   const sums = new Map<string, Measures>();
   for (const { day, group, measures } of rows) {
     const name = day + groupName(group);
-    sums.set(name, addMeasures(sums.get(name) ?? EMPTY_MEASURES, measures));
+    sums.set(name, addCounts(sums.get(name) ?? EMPTY_MEASURES, measures));
   }
   return sums;
 }
@@ -50,7 +52,7 @@ function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
 /** Converts sums to an object without empty groups. */
 function nonEmpty(sums: Map<string, Measures>) {
   return Object.fromEntries(
-    [...sums].filter(([, measures]) => !isEmpty(measures)).sort(([a], [b]) => a < b ? -1 : 1),
+    [...sums].filter(([, measures]) => !isZero(measures)).sort(([a], [b]) => a < b ? -1 : 1),
   );
 }
 
@@ -112,7 +114,7 @@ Deno.test("rollup: a delta has each group once and no row without a change", () 
   fc.assert(fc.property(state, state, (before, after) => {
     const rows = differencesOf(before, after);
     assertEquals(sumsOf(rows).size, rows.length);
-    assertEquals(rows.filter(({ measures }) => isEmpty(measures)), []);
+    assertEquals(rows.filter(({ measures }) => isZero(measures)), []);
     assertEquals(differencesOf(after, after), []);
   }));
 });
@@ -122,7 +124,7 @@ Deno.test("rollup: every grouping adds up to the total, measure by measure", () 
     const rows = runs.flatMap(contributionsOf);
     const sumOf = (kind: RollupGroup["kind"]) =>
       rows.filter(({ group }) => group.kind === kind)
-        .reduce((sum, { measures }) => addMeasures(sum, measures), EMPTY_MEASURES);
+        .reduce((sum, { measures }) => addCounts(sum, measures), EMPTY_MEASURES);
     for (const kind of ["agent", "customer", "feature", "status", "cell"] as const) {
       assertEquals(sumOf(kind), sumOf("total"), kind);
     }
@@ -231,11 +233,11 @@ Deno.test("rollup: no two groups share a name", () => {
 });
 
 Deno.test("rollup: a row is empty only if every measure is zero", () => {
-  assert(isEmpty(EMPTY_MEASURES));
+  assert(isZero(EMPTY_MEASURES));
   for (const [name, none] of Object.entries(EMPTY_MEASURES)) {
     const one = typeof none === "bigint" ? -1n : -1;
-    assertEquals(isEmpty({ ...EMPTY_MEASURES, [name]: one }), false, name);
-    const sum = addMeasures(EMPTY_MEASURES, { ...EMPTY_MEASURES, [name]: one });
+    assertEquals(isZero({ ...EMPTY_MEASURES, [name]: one }), false, name);
+    const sum = addCounts(EMPTY_MEASURES, { ...EMPTY_MEASURES, [name]: one });
     assertNotEquals(sum, EMPTY_MEASURES, name);
   }
 });

@@ -1,17 +1,20 @@
+import { addCounts, isZero } from "../../../../domain/core/sums.ts";
+import {
+  type Contribution,
+  EMPTY_MEASURES,
+  type Measures,
+} from "../../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import {
-  addMeasures,
   contributionsOf,
   countsOf,
-  EMPTY_MEASURES,
   groupName,
-  isEmpty,
   type RollupKind,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
-import type { Contribution, Measures, ModelName } from "../../../../domain/runs/contribution.ts";
+import type { ModelName } from "../../../../domain/runs/model_usage.ts";
 import { firstOf } from "../../../../domain/spend/first_of.ts";
 import type { RunStatus } from "../../../../domain/runs/run.ts";
 import {
@@ -34,7 +37,7 @@ function rowsOf(runs: readonly Contribution[]): RollupRow[] {
   for (const row of runs.flatMap(contributionsOf)) {
     const name = row.day + groupName(row.group);
     const current = rows.get(name)?.measures ?? EMPTY_MEASURES;
-    rows.set(name, { ...row, measures: addMeasures(current, row.measures) });
+    rows.set(name, { ...row, measures: addCounts(current, row.measures) });
   }
   return [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : a.day > b.day ? 1 : 0);
 }
@@ -53,7 +56,7 @@ async function spend(query: SpendQuery, read: ReadRows): Promise<Spend> {
   return answer.value;
 }
 
-const sum = (measures: readonly Measures[]) => measures.reduce(addMeasures, EMPTY_MEASURES);
+const sum = (measures: readonly Measures[]) => measures.reduce(addCounts, EMPTY_MEASURES);
 
 const amounts = fc.bigInt({ min: 0n, max: 2n ** 53n });
 const label = fc.constantFrom(null, "a", "b", UNATTRIBUTED);
@@ -114,7 +117,7 @@ function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery)
     (filters.provider === undefined || filters.provider === plainLabel(name.provider));
   const groups = new Map<string, Measures>();
   const add = (key: string, measures: Measures) =>
-    groups.set(key, addMeasures(groups.get(key) ?? EMPTY_MEASURES, measures));
+    groups.set(key, addCounts(groups.get(key) ?? EMPTY_MEASURES, measures));
   const chosen = runs.filter(({ labels }) =>
     (["agent", "customer", "feature", "status"] as const).every((label) =>
       filters[label] === undefined || plainLabel(labels[label]) === filters[label]
@@ -144,11 +147,11 @@ function oracle(runs: readonly Contribution[], { groupBy, filters }: SpendQuery)
 Deno.test("spend: any query equals adding up its runs one by one", async () => {
   const question = fc.record({ groupBy: fc.constantFrom(...GROUPINGS), filters });
   await fc.assert(
-    fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, asked) => {
-      const query = { ...RANGE, ...asked };
+    fc.asyncProperty(fc.array(run, { maxLength: 12 }), question, async (runs, requested) => {
+      const query = { ...RANGE, ...requested };
       const { totals, groups } = await spend(query, reader(rowsOf(runs)));
       const expected = oracle(runs, query);
-      const named = groups.filter(({ runsKnown, measures }) => runsKnown && !isEmpty(measures));
+      const named = groups.filter(({ runsKnown, measures }) => runsKnown && !isZero(measures));
       assertEquals(
         Object.fromEntries(named.map(({ key, measures }) => [key, measures])),
         Object.fromEntries(expected),

@@ -127,7 +127,7 @@ function askEvenly(world: World, instances: readonly SharedInstance[], load: num
     }
     for (const instance of instances) instance.step();
   }
-  return { asked: requestCount, taken: admitted };
+  return { requested: requestCount, taken: admitted };
 }
 
 Deno.test("shared: a team above its rate gets the sustained rate, however many instances there are", () => {
@@ -148,8 +148,8 @@ Deno.test("shared: a team within its rate is not refused, however many instances
     for (const count of [1, 2, 3, 8]) {
       const world = newWorld(rate);
       const instances = Array.from({ length: count }, () => new SharedInstance(world));
-      const { asked, taken } = askEvenly(world, instances, 0.98, 60_000);
-      assertEquals(taken, asked, `${count} instances`);
+      const { requested, taken } = askEvenly(world, instances, 0.98, 60_000);
+      assertEquals(taken, requested, `${count} instances`);
     }
   }
 });
@@ -226,10 +226,10 @@ Deno.test("shared: a clock an hour ahead adds one full bucket, and no instance s
   for (let n = 0; n < 1_000; n++, ahead.finish()) admitted += ahead.ask(1);
   assert(admitted <= FREE.burst + sliceOf(FREE), `${admitted}`);
   const after = askEvenly(world, [first], 1, 10_000);
-  assert(after.taken >= 0.95 * after.asked, `${after.taken}`);
+  assert(after.taken >= 0.95 * after.requested, `${after.taken}`);
   // An instance an hour behind also uses the others' time.
   const late = askEvenly(world, [new SharedInstance(world, -3_600_000)], 1, 10_000);
-  assert(late.taken >= 0.95 * late.asked, `${late.taken}`);
+  assert(late.taken >= 0.95 * late.requested, `${late.taken}`);
   assert(after.taken + late.taken <= 2_000 + 2 * sliceOf(FREE));
 });
 

@@ -1,4 +1,5 @@
 /** Runs written directly to a store, and the check that the roll-ups equal their total. */
+import { addCounts } from "../../../domain/core/sums.ts";
 import { processingOf, runStoreOf } from "../harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -8,12 +9,7 @@ import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
-import {
-  addMeasures,
-  contributionsOf,
-  groupName,
-  type RollupRow,
-} from "../../../domain/spend/rollup.ts";
+import { contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { isCurrent, summarize } from "../../../domain/runs/summary.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
@@ -35,7 +31,7 @@ export function runsOf(store: Store, card: RateCard = CARD): RunStore {
 }
 
 /** Creates the processing store without any stage after the cost. */
-export function pipelineOf(store: Store) {
+export function processingStoreOf(store: Store) {
   return processingOf(store, () => NOON);
 }
 
@@ -76,7 +72,7 @@ export function finish(runs: RunStore, n: number, team = TEAM) {
 }
 
 /** Processes the pending runs of both lanes until none is left. */
-export async function projectAll(store: Store, pipeline = pipelineOf(store)): Promise<void> {
+export async function processAll(store: Store, pipeline = processingStoreOf(store)): Promise<void> {
   for (const lane of ["closed", "open"] as const) {
     for (;;) {
       const rows = await pipeline.takePending(lane, 10);
@@ -117,7 +113,7 @@ export async function assertRollupsAddUp(store: Store): Promise<void> {
     for (const row of contribution === null ? [] : contributionsOf(contribution)) {
       const name = nameOf(team, row);
       const total = sums.get(name);
-      sums.set(name, total === undefined ? row.measures : addMeasures(total, row.measures));
+      sums.set(name, total === undefined ? row.measures : addCounts(total, row.measures));
     }
   }
   assertEquals(await storedRows(store), new Map([...sums].sort(byName)));
@@ -131,7 +127,7 @@ async function* headsOf(store: Store) {
     runs.set(team, (runs.get(team) ?? new Set()).add(key[1] as RunId));
   }
   for (const [team, ids] of runs) {
-    for (const head of await readHeads(store, team, [...ids])) yield { team, ...head };
+    for (const head of await readHeads(store, team, [...ids])) yield head;
   }
 }
 

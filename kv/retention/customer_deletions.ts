@@ -7,18 +7,23 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
+import type { Team } from "../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
+import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { customerPart } from "../base/index_parts.ts";
+import { JobQueue } from "../job_queue.ts";
+import { isStored, type SummarizedHead } from "../runs/heads.ts";
+import { PendingWaits } from "../runs/pending_waits.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
-import { isStored, type SummarizedHead } from "../runs/heads.ts";
-import { countOf, getMany, listRows, type Store } from "../store.ts";
-import { customerShareOf, FIRST_DAY, type SpendPlace } from "./customer_spend.ts";
+import { countOf, getMany, listRows, newRowName, type Store } from "../store.ts";
+import { auditRows } from "../teams/audit_log.ts";
+import { customerShareOf, FIRST_DAY, type SpendPosition } from "./customer_spend.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
-import { purge } from "./purge.ts";
-import { deleteRun } from "./removal.ts";
+import { deleteRun, purge } from "./removal.ts";
 
 /** Runs of one step, about as many as fit into one commit. */
 const RUNS_PER_STEP = 40;
@@ -41,14 +46,14 @@ interface Progress {
   /** Visited runs that could not be read. */
   readonly failed: number;
   /** Progress in the spend of removed runs; null when it is deleted. */
-  readonly spend: SpendPlace | null;
+  readonly spend: SpendPosition | null;
 }
 
 /** Jobs whose progress is kept. A job without progress starts again and finds what remains. */
 const JOBS_MAX = 1_000;
 
-/** Advances customer deletion jobs. */
-export class CustomerWork {
+/** Customer deletion jobs of all teams. */
+export class CustomerDeletions extends JobQueue<CustomerDeletion> {
   readonly #store: Store;
   readonly #updater: RunUpdater;
   readonly #now: () => number;
@@ -57,42 +62,57 @@ export class CustomerWork {
 
   /** @param now returns unix milliseconds */
   constructor(store: Store, updater: RunUpdater, now: () => number) {
+    super(store, "deletion", new PendingWaits(store), now);
     this.#store = store;
     this.#updater = updater;
     this.#now = now;
   }
 
-  /**
-   * Runs the next step of a job; returns the stored job, or null if another process took the step.
-   */
-  async advance(
-    team: TeamId,
-    job: CustomerDeletion,
-    entry: Deno.AtomicCheck,
-  ): Promise<CustomerDeletion | null> {
-    if (job.state === "waiting") {
-      return await this.#write(team, entry, { ...job, state: "running" });
-    }
-    if (await this.#deleteRuns(team, job) || await this.#deleteSpend(team, job)) return job;
-    return await this.#finish(team, job, entry);
+  /** Two concurrent requests for one customer create one job. */
+  deleteCustomer({ id: team }: Team, customer: string, by: string) {
+    return this.add(team, async () => {
+      const job = newJob(customer, by, this.#now());
+      const range = { prefix: keys.activeJobs("deletion", team) };
+      const active = await listRows(this.#store, range, { limit: ACTIVE_JOBS_MAX });
+      const jobs = await Promise.all(
+        active.map(({ key }) => this.get({ id: team }, String(key.at(-1)))),
+      );
+      const same = jobs.find((other) => other?.customer === customer && other.state !== "done");
+      if (same) return { kind: "replayed", job: same };
+      if (active.length >= ACTIVE_JOBS_MAX) {
+        return { kind: "refused", problem: tooManyJobs("customer deletions") };
+      }
+      return { kind: "stored", job, rows: { sets: auditRows(jobEntry(team, job)) } };
+    });
   }
 
-  async #write(
+  protected async advance(
     team: TeamId,
-    entry: Deno.AtomicCheck,
     job: CustomerDeletion,
-    deletes: readonly Deno.KvKey[] = [],
+    entry: Deno.AtomicCheck,
   ): Promise<CustomerDeletion | null> {
-    const sets = [{ key: entry.key, value: job }];
+    let after: CustomerDeletion = { ...job, state: "running" };
+    let deletes: Deno.KvKey[] = [];
+    if (job.state === "running") {
+      if (await this.#deleteRuns(team, job) || await this.#deleteSpend(team, job)) return job;
+      const counters = COUNTED.map((name) => keys.deletionCount(team, job.id, name));
+      const [runs = 0, events = 0, days = 0] = (await getMany(this.#store, counters)).map(countOf);
+      const failed = this.#progress.get(job.id)?.failed ?? 0;
+      const counts = { runs, events, days, failed };
+      after = { ...job, ...counts, state: "done", finishedAt: this.#now() };
+      deletes = [keys.activeJob("deletion", team, job.id), ...counters];
+    }
+    const sets = [{ key: entry.key, value: after }];
     const committed = await this.#store.writer.commit({ team, checks: [entry], sets, deletes });
-    return committed === null ? null : job;
+    return committed === null ? null : after;
   }
 
   /** Visits some runs of the customer and deletes them; returns false after the last one. */
   async #deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
     const [purgeMark] = await listRows(this.#store, { prefix: keys.purgesOf(team) }, { limit: 1 });
     if (purgeMark !== undefined) {
-      await purge(this.#store, team, purgeMark.key[2] as RunId, PURGE_COMMITS_PER_STEP);
+      const run = { store: this.#store, team, id: purgeMark.key[2] as RunId };
+      await purge(run, PURGE_COMMITS_PER_STEP);
       return true;
     }
     const progress = this.#progress.get(job.id) ?? await this.#rangeOf(team, job);
@@ -104,7 +124,7 @@ export class CustomerWork {
         this.#updater.remove(
           team,
           [...group.keys()],
-          (run) => this.#plan(team, job, run, indexRows.get(run.id) ?? []),
+          (run) => this.#plan(job, run, indexRows.get(run.id) ?? []),
         ),
     );
     const last = rows.at(-1)?.key;
@@ -127,19 +147,18 @@ export class CustomerWork {
   }
 
   async #plan(
-    team: TeamId,
     job: CustomerDeletion,
     run: SummarizedHead,
     row: Deno.KvKey,
   ): Promise<RunUpdate | null> {
-    const { head: { parts: { opening } }, summary } = run;
+    const { team, head: { parts: { opening } }, summary } = run;
     if (!isStored(run.head)) {
       return { run, before: summary, after: summary, rows: { sets: [], deletes: [row] } };
     }
     // Runs stored after the request stay: the response promised that.
     if ((opening?.receivedAt ?? 0) > job.createdAt) return null;
     const deleted = { deletedAt: this.#now(), by: job.createdBy };
-    const { change, events } = await deleteRun(this.#store, team, run, deleted);
+    const { change, events } = await deleteRun(run, deleted);
     const { sums = [], deletes } = change.rows;
     const counted = [
       { key: keys.deletionCount(team, job.id, "runs"), by: 1n },
@@ -156,7 +175,7 @@ export class CustomerWork {
     const progress = this.#progress.get(id);
     const position = progress?.spend ?? null;
     if (progress === undefined || position === null) return false;
-    let next: SpendPlace | null = null;
+    let next: SpendPosition | null = null;
     await this.#updater.adjust(team, async () => {
       const share = await customerShareOf(this.#store, team, customer, position);
       next = share.next;
@@ -167,18 +186,28 @@ export class CustomerWork {
     this.#progress.set(id, { ...progress, spend: next });
     return next !== null;
   }
+}
 
-  async #finish(
-    team: TeamId,
-    job: CustomerDeletion,
-    entry: Deno.AtomicCheck,
-  ): Promise<CustomerDeletion | null> {
-    const counters = COUNTED.map((name) => keys.deletionCount(team, job.id, name));
-    const [runs = 0, events = 0, days = 0] = (await getMany(this.#store, counters)).map(countOf);
-    const failed = this.#progress.get(job.id)?.failed ?? 0;
-    const counts = { runs, events, days, failed };
-    const done = { ...job, ...counts, state: "done", finishedAt: this.#now() } as const;
-    const deletes = [keys.activeDeletion(team, job.id), ...counters];
-    return await this.#write(team, entry, done, deletes);
-  }
+/**
+ * Builds the audit log entry of a job, without the customer: the entry outlives the customer's
+ * data.
+ */
+function jobEntry(team: TeamId, { id, createdAt, createdBy }: CustomerDeletion): AuditEntry {
+  const [at, actor] = [createdAt, createdBy];
+  return { at, team, actor, action: "customer.deleted", target: id, details: {} };
+}
+
+function newJob(customer: string, createdBy: string, nowMs: number): CustomerDeletion {
+  return {
+    id: newRowName(),
+    customer,
+    state: "waiting",
+    createdAt: nowMs,
+    createdBy,
+    finishedAt: null,
+    runs: 0,
+    events: 0,
+    days: 0,
+    failed: 0,
+  };
 }

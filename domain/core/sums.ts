@@ -1,0 +1,34 @@
+/**
+ * Sums of counts by name. A count is a number or a bigint, of the same type in every record.
+ *
+ * @module
+ */
+
+/** Mutable counts, for accumulation. */
+export type Sums<Counts> = { -readonly [Name in keyof Counts]: Counts[Name] };
+
+/** Adds counts to an accumulator in place. */
+export function addTo<Counts extends object>(sums: Sums<Counts>, counts: Partial<Counts>): void {
+  // The compiler cannot see that a count has the same type in both.
+  const totals = sums as Record<string, number>;
+  for (const name in counts) (totals[name] as number) += counts[name] as number;
+}
+
+/** Returns `a` plus the counts of `b`. */
+export function addCounts<Counts extends object>(a: Counts, b: Partial<Counts>): Counts {
+  const sums: Sums<Counts> = { ...a };
+  addTo(sums, b);
+  return sums;
+}
+
+/** Returns `a` minus the counts of `b`; a count of the result may be negative. */
+export function subtractCounts<Counts extends object>(a: Counts, b: Partial<Counts>): Counts {
+  const rest = { ...a } as Record<string, number>;
+  for (const name in b) (rest[name] as number) -= b[name] as number;
+  return rest as Counts;
+}
+
+/** Returns whether every count is 0. */
+export function isZero(counts: object): boolean {
+  return Object.values(counts).every((count) => Number(count) === 0);
+}
