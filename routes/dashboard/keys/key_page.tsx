@@ -194,17 +194,15 @@ function KeyForm({ record, mine, confirm, problem, hours }: KeyFormProps) {
             />
           </>
         )}
-      {isMine
-        ? (
-          <InlineNotice kind={isRevocation ? "bad" : "warn"}>
-            <p>
-              You are signed in with this very key: {isRevocation
-                ? "revoking it signs you out."
-                : "you are signed out when the old secret expires."}
-            </p>
-          </InlineNotice>
-        )
-        : null}
+      {isMine && (
+        <InlineNotice kind={isRevocation ? "bad" : "warn"}>
+          <p>
+            You are signed in with this very key: {isRevocation
+              ? "revoking it signs you out."
+              : "you are signed out when the old secret expires."}
+          </p>
+        </InlineNotice>
+      )}
     </ConfirmForm>
   );
 }

@@ -45,16 +45,14 @@ export const showJob: Handler = async (c, deps) => {
     ...(isDone ? {} : { reloadSeconds: RELOAD_SECONDS }),
     body: (
       <div id="job" class="job" {...polls}>
-        {c.req.query("done") === "stored"
-          ? (
-            <InlineNotice kind="good">
-              <p>{RATE_STORED}</p>
-            </InlineNotice>
-          )
-          : null}
+        {c.req.query("done") === "stored" && (
+          <InlineNotice kind="good">
+            <p>{RATE_STORED}</p>
+          </InlineNotice>
+        )}
         <Progress job={job} creator={creator} now={deps.environment.now()} />
         <Tiles job={job} />
-        {isDone ? <NextStep job={job} /> : null}
+        {isDone && <NextStep job={job} />}
         <Breakdown shares={job.shares} />
       </div>
     ),
@@ -98,9 +96,9 @@ function Tiles({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: 
         name={dryRun ? "Runs that would change " : "Runs that changed "}
         value={formatCount(changed)}
       >
-        {failed === 0
-          ? null
-          : <span class="soft">{formatCount(failed)} could not be read and stay as they are</span>}
+        {failed !== 0 && (
+          <span class="soft">{formatCount(failed)} could not be read and stay as they are</span>
+        )}
       </Tile>
     </div>
   );

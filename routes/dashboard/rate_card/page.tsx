@@ -18,7 +18,7 @@ import { get, perRequest, post } from "../components/handlers.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
-import { Empty, NextPage } from "../components/elements.tsx";
+import { Empty, NextPage, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { Choices } from "../components/choices.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
@@ -63,19 +63,15 @@ const showRateCard: Handler = async (c, deps) => {
     body: (
       <>
         <Search parameters={parameters} />
-        {isOwnShown
-          ? (
-            <Own
-              rates={own}
-              more={page.own.length - own.length}
-              {...{ names, parameters }}
-              now={deps.environment.now()}
-            />
-          )
-          : null}
-        {parameters.get("source") === "own"
-          ? null
-          : <Defaults page={page} parameters={parameters} />}
+        {isOwnShown && (
+          <Own
+            rates={own}
+            more={page.own.length - own.length}
+            {...{ names, parameters }}
+            now={deps.environment.now()}
+          />
+        )}
+        {parameters.get("source") !== "own" && <Defaults page={page} parameters={parameters} />}
       </>
     ),
   });
@@ -110,8 +106,7 @@ interface OwnProps {
 
 function Own({ rates, more, names, parameters, now }: OwnProps) {
   return (
-    <section>
-      <h2>Your own rows</h2>
+    <Section title="Your own rows">
       {rates.length > 0
         ? (
           <RateTable
@@ -133,7 +128,7 @@ function Own({ rates, more, names, parameters, now }: OwnProps) {
           </Empty>
         )}
       {more === 0 ? null : <p class="soft">{formatCount(more)} more: search to see them.</p>}
-    </section>
+    </Section>
   );
 }
 
@@ -147,8 +142,7 @@ function Defaults(
     [...parameters].filter(([name]) => name !== "cursor").concat([["cursor", cursor]]),
   );
   return (
-    <section>
-      <h2>Default rows</h2>
+    <Section title="Default rows">
       <p class="soft">
         {formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from{" "}
         {DEFAULT_RATES.generatedFrom}.
@@ -167,7 +161,7 @@ function Defaults(
         />
       )}
       <NextPage to={next} />
-    </section>
+    </Section>
   );
 }
 

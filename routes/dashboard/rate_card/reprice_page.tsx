@@ -11,7 +11,7 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
+import { Ago, Empty, InlineNotice, Section } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
@@ -112,10 +112,9 @@ function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly no
     );
   }
   return (
-    <section>
-      <h2>Earlier jobs</h2>
+    <Section title="Earlier jobs">
       <Table label="Earlier jobs" class="named folding" columns={columnsAt(now)} rows={jobs} />
-    </section>
+    </Section>
   );
 }
 

@@ -99,9 +99,9 @@ export function TeamPlan({ team }: { readonly team: Team }) {
           ["Records kept", daysText(plan.recordDays) + sums],
         ]}
       />
-      {isOwn
-        ? <p class="soft">Some of this is agreed for this team instead of the plan's limits.</p>
-        : null}
+      {isOwn && (
+        <p class="soft">Some of this is agreed for this team instead of the plan's limits.</p>
+      )}
     </>
   );
 }

@@ -12,7 +12,7 @@ import type { DashboardPage } from "../layout/page.ts";
 import { perRequest } from "../components/handlers.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago } from "../components/elements.tsx";
+import { Ago, Section } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
 import { MonthsTable, PlanLimits, quotaText } from "./tables.tsx";
@@ -59,16 +59,14 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
           ? `of ${formatCount(included)} events: ${percentText(used, included)}`
           : "events; the plan has no limit"}
       </p>
-      {isLimited
-        ? (
-          <>
-            <MonthBar of={of} isNow={isNow} />
-            <p>
-              <strong class={`quota ${state}`}>{quotaText(state)}</strong>: {STATE_MEANINGS[state]}
-            </p>
-          </>
-        )
-        : null}
+      {isLimited && (
+        <>
+          <MonthBar of={of} isNow={isNow} />
+          <p>
+            <strong class={`quota ${state}`}>{quotaText(state)}</strong>: {STATE_MEANINGS[state]}
+          </p>
+        </>
+      )}
       {isNow ? <Pace of={of} nowMs={nowMs} /> : <p>This month is over.</p>}
     </section>
   );
@@ -96,7 +94,7 @@ function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boole
       <svg class="columns" role="img" width="100%" height={ALL}>
         <title>{title}</title>
         <rect class="track" y={TEXT} width="100%" height={BAR} />
-        {isNow ? <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} /> : null}
+        {isNow && <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} />}
         <rect class={`quota ${state}`} y={TEXT} width={shareOf(used)} height={BAR} />
         {NOTICE_PERCENTS.map((mark) => {
           const x = shareOf(included * mark / 100);
@@ -109,13 +107,11 @@ function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boole
         })}
       </svg>
       <p class="below-chart">
-        <Swatch of={`quota ${state}`} /> used {isNow
-          ? (
-            <>
-              <Swatch of="projected" /> at the present pace{" "}
-            </>
-          )
-          : null}
+        <Swatch of={`quota ${state}`} /> used {isNow && (
+          <>
+            <Swatch of="projected" /> at the present pace{" "}
+          </>
+        )}
         · the owner is notified at{" "}
         {NOTICE_PERCENTS.map((mark) => `${formatCount(included * mark / 100)} (${mark}%)`).join(
           " and ",
@@ -152,8 +148,7 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
   const percents = NOTICE_PERCENTS.map((percent) => `${percent}%`).join(" and ");
   if (notices.length === 0 && included === Infinity) return null;
   return (
-    <section>
-      <h2>Notices</h2>
+    <Section title="Notices">
       {notices.length === 0
         ? <p>None in this month. The owner of the team is notified at {percents} of the plan.</p>
         : (
@@ -170,7 +165,7 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
             ))}
           </ul>
         )}
-    </section>
+    </Section>
   );
 }
 
