@@ -105,24 +105,15 @@ function Answer({ banner, ...answer }: SpendAnswer & { readonly banner: Child })
 
 /** Shows the total in one sentence. */
 function Headline({ query, spend: { totals, daily } }: SpendAnswer) {
-  const named = daily.filter(({ group }) => group !== null).slice(0, 3);
+  const named = daily.flatMap(({ group }) => group ?? []).slice(0, 3)
+    .map(({ key, measures }) => `${key} ${percentText(measures.cost, totals.cost)}`);
   return (
     <p class="headline">
       <strong>
         <Money of={totals.cost} />
       </strong>{" "}
       {daySpan(query.from, query.to)}
-      {named.length === 0 ? null : (
-        <>
-          {": "}
-          {named.map(({ group }, at) => (
-            <>
-              {at === 0 ? "" : ", "}
-              {group?.key} {percentText(group?.measures.cost ?? 0n, totals.cost)}
-            </>
-          ))}
-        </>
-      )}.
+      {named.length > 0 && `: ${named.join(", ")}`}.
     </p>
   );
 }
@@ -137,7 +128,7 @@ function Tiles(answer: SpendAnswer) {
         <span class="soft">{countedText(totals.calls, "model call")}</span>
       </Tile>
       <Tile name="Runs " value={formatCount(totals.runs)}>
-        {runs === null ? null : <a href={runs}>See the runs</a>}
+        {runs && <a href={runs}>See the runs</a>}
       </Tile>
       <Tile name="Successful runs " value={formatCount(totals.succeeded)}>
         <span class="soft">{percentText(totals.succeeded, totals.runs)} of all</span>
