@@ -10,10 +10,11 @@ import {
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
+import { perRequest } from "../components/handlers.ts";
 import {
   agentPath,
   AUDIT_LOG_PATH,
@@ -33,71 +34,61 @@ import { teamPath } from "../teams/paths.ts";
 
 const DAY_MS = 86_400_000;
 
-export const auditLogPage: DashboardPage = {
-  path: AUDIT_LOG_PATH,
-  menu: "Audit",
-  access: teamKeyOrOperator("admin"),
-  handler: showAuditLog,
-  styles: [admin],
+const showAuditLog: Handler = async (c, { auditLog, environment }) => {
+  const parameters = new URLSearchParams(queryOf(c));
+  const query = parseAuditQuery(withInstants(parameters), parseAuditCursor);
+  if (!query.ok) return fail(c, query.problem);
+  const { team, grant } = c.get("principal");
+  const { entries, next } = await auditLog.page(team.id, query.value);
+  const isOperator = grant.kind === OPERATOR.grant.kind;
+  const nextPath = next === null ? null : AUDIT_LOG_PATH + queryText([
+    ...["from", "to", "limit"].map((name) => [name, parameters.get(name)] as const),
+    ["cursor", auditCursor(next)],
+  ]);
+  return showPage(c, {
+    title: "Audit",
+    body: (
+      <>
+        <form class="filters" method="get" action={AUDIT_LOG_PATH}>
+          {DAYS.map(([name, label]) => (
+            <Field
+              name={name}
+              label={label}
+              type="date"
+              value={parameters.get(name)?.slice(0, 10) ?? ""}
+            />
+          ))}
+          <button type="submit" class="secondary">Show</button>
+        </form>
+        {entries.length === 0
+          ? (
+            <Empty title="Nothing changed">
+              <p>
+                Changes of keys, prices, agents and the team are listed here for ever, with their
+                actors. <a href={AUDIT_LOG_PATH}>Show all times</a>
+              </p>
+            </Empty>
+          )
+          : (
+            <Table
+              label="Changes"
+              class="roomy folding"
+              caption={
+                <caption>
+                  {isOperator
+                    ? "What the operator did, newest first."
+                    : "Newest first; kept for ever."}
+                </caption>
+              }
+              columns={columnsFor(environment.now(), isOperator)}
+              rows={entries}
+            />
+          )}
+        <NextPage to={nextPath} />
+      </>
+    ),
+  });
 };
-
-function showAuditLog({ auditLog, environment }: AppDeps): Handle {
-  return async (c) => {
-    const parameters = new URLSearchParams(queryOf(c));
-    const query = parseAuditQuery(withInstants(parameters), parseAuditCursor);
-    if (!query.ok) return fail(c, query.problem);
-    const { team, grant } = c.get("principal");
-    const { entries, next } = await auditLog.page(team.id, query.value);
-    const isOperator = grant.kind === OPERATOR.grant.kind;
-    const nextPath = next === null ? null : AUDIT_LOG_PATH + queryText([
-      ...["from", "to", "limit"].map((name) => [name, parameters.get(name)] as const),
-      ["cursor", auditCursor(next)],
-    ]);
-    return showPage(c, {
-      title: "Audit",
-      body: (
-        <>
-          <form class="filters" method="get" action={AUDIT_LOG_PATH}>
-            {DAYS.map(([name, label]) => (
-              <Field
-                name={name}
-                label={label}
-                type="date"
-                value={parameters.get(name)?.slice(0, 10) ?? ""}
-              />
-            ))}
-            <button type="submit" class="secondary">Show</button>
-          </form>
-          {entries.length === 0
-            ? (
-              <Empty title="Nothing changed">
-                <p>
-                  Changes of keys, prices, agents and the team are listed here for ever, with their
-                  actors. <a href={AUDIT_LOG_PATH}>Show all times</a>
-                </p>
-              </Empty>
-            )
-            : (
-              <Table
-                label="Changes"
-                class="roomy folding"
-                caption={
-                  <caption>
-                    {isOperator
-                      ? "What the operator did, newest first."
-                      : "Newest first; kept for ever."}
-                  </caption>
-                }
-                columns={columnsFor(environment.now(), isOperator)}
-                rows={entries}
-              />
-            )}
-          <NextPage to={nextPath} />
-        </>
-      ),
-    });
-  };
-}
 
 const DAYS = [["from", "From (UTC)"], ["to", "To (day included)"]] as const;
 
@@ -217,3 +208,11 @@ function textOf(value: AuditValue | undefined): string {
     .filter(([, member]) => member !== null && !(Array.isArray(member) && member.length === 0))
     .map(([name, member]) => `${nameText(name)} ${textOf(member)}`).join(", ");
 }
+
+export const auditLogPage: DashboardPage = {
+  path: AUDIT_LOG_PATH,
+  menu: "Audit",
+  access: teamKeyOrOperator("admin"),
+  handler: perRequest(showAuditLog),
+  styles: [admin],
+};

@@ -7,7 +7,8 @@ import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { parseRotation } from "../../../domain/teams/rotation.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import type { View } from "../layout/page.ts";
 import { seeOther } from "../layout/reply.tsx";
@@ -19,7 +20,7 @@ import {
   FormProblem,
   readInteger,
 } from "../components/form_fields.tsx";
-import { showFormOnProblem } from "../components/form_page.ts";
+import { showFormOnProblem } from "../components/handlers.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
@@ -67,27 +68,25 @@ export async function readKey(
 }
 
 /** Rotates a credential and shows the new secret, or the form again. */
-export function submitRotateKey({ credentials, environment }: AppDeps): Handle {
-  return async (c) => {
-    const { team, credentialId: mine } = c.get("principal");
-    const record = await readKey(credentials, team, c.req.param("id") ?? "");
-    if (record === null) return fail(c, NO_SUCH_KEY);
-    const hours = c.get("form").get("overlap_hours") ?? "";
-    const key = { record, now: environment.now(), mine, confirm: "rotate", hours } as const;
-    showFormOnProblem(c, (problem) => keyView({ ...key, problem }));
-    const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
-    if (!overlap.ok) return fail(c, overlap.problem);
-    const rotated = await credentials.rotate(team, record.id, overlap.value, mine);
-    if (rotated === null) return fail(c, NO_SUCH_KEY);
-    if (!rotated.ok) return fail(c, rotated.problem);
-    const old = await credentials.read(team, record.id);
-    return showSecret(c, rotated.value, {
-      title: `${kindLabel(rotated.value.record)} rotated`,
-      next: nextAfter(rotated.value),
-      notice: old === null ? null : <OldSecret of={old} now={environment.now()} />,
-    });
-  };
-}
+export const submitRotateKey: Handler = async (c, { credentials, environment }) => {
+  const { team, credentialId: mine } = c.get("principal");
+  const record = await readKey(credentials, team, c.req.param("id") ?? "");
+  if (record === null) return fail(c, NO_SUCH_KEY);
+  const hours = c.get("form").get("overlap_hours") ?? "";
+  const key = { record, now: environment.now(), mine, confirm: "rotate", hours } as const;
+  showFormOnProblem(c, (problem) => keyView({ ...key, problem }));
+  const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
+  if (!overlap.ok) return fail(c, overlap.problem);
+  const rotated = await credentials.rotate(team, record.id, overlap.value, mine);
+  if (rotated === null) return fail(c, NO_SUCH_KEY);
+  if (!rotated.ok) return fail(c, rotated.problem);
+  const old = await credentials.read(team, record.id);
+  return showSecret(c, rotated.value, {
+    title: `${kindLabel(rotated.value.record)} rotated`,
+    next: nextAfter(rotated.value),
+    notice: old === null ? null : <OldSecret of={old} now={environment.now()} />,
+  });
+};
 
 function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: number }) {
   const { endsAt } = of;
@@ -109,19 +108,17 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
 }
 
 /** Redirects a reload of a secret's page to its key, because a secret is shown once. */
-export function backToKey(): Handle {
-  return (c) => seeOther(keyPath(c.req.param("id") ?? ""));
-}
+export const backToKey: Handler = (c) => {
+  return seeOther(keyPath(c.req.param("id") ?? ""));
+};
 
 /** Revokes a credential and redirects to its page. */
-export function submitRevokeKey({ credentials }: AppDeps): Handle {
-  return async (c) => {
-    const { team, credentialId } = c.get("principal");
-    const id = c.req.param("id") ?? "";
-    const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
-    return record === null ? fail(c, NO_SUCH_KEY) : seeOther(keyPath(record.id));
-  };
-}
+export const submitRevokeKey: Handler = async (c, { credentials }) => {
+  const { team, credentialId } = c.get("principal");
+  const id = c.req.param("id") ?? "";
+  const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
+  return record === null ? fail(c, NO_SUCH_KEY) : seeOther(keyPath(record.id));
+};
 
 function KeyDetails({ record: of, now, mine }: KeyProps) {
   const state = (
@@ -197,17 +194,15 @@ function KeyForm({ record, mine, confirm, problem, hours }: KeyFormProps) {
             />
           </>
         )}
-      {isMine
-        ? (
-          <InlineNotice kind={isRevocation ? "bad" : "warn"}>
-            <p>
-              You are signed in with this very key: {isRevocation
-                ? "revoking it signs you out."
-                : "you are signed out when the old secret expires."}
-            </p>
-          </InlineNotice>
-        )
-        : null}
+      {isMine && (
+        <InlineNotice kind={isRevocation ? "bad" : "warn"}>
+          <p>
+            You are signed in with this very key: {isRevocation
+              ? "revoking it signs you out."
+              : "you are signed out when the old secret expires."}
+          </p>
+        </InlineNotice>
+      )}
     </ConfirmForm>
   );
 }

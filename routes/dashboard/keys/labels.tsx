@@ -68,7 +68,7 @@ export function KeyActions({ of, now }: KeyProps) {
   if (!isLive(of, now)) return null;
   return (
     <span class="actions">
-      {of.replacedBy === undefined ? <KeyAction of={of} does="rotate" /> : null}
+      {of.replacedBy === undefined && <KeyAction of={of} does="rotate" />}
       <KeyAction of={of} does="revoke" />
     </span>
   );

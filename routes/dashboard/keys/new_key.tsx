@@ -4,12 +4,12 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseKey } from "../../../domain/teams/new_key.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import type { View } from "../layout/page.ts";
 import { KEYS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
-import { showFormOnProblem } from "../components/form_page.ts";
+import { showFormOnProblem } from "../components/handlers.ts";
 import { newKeyPath } from "./paths.ts";
 import { kindLabel, SCOPE_LABELS } from "./labels.tsx";
 import { nextAfter, showSecret } from "./secret.tsx";
@@ -21,33 +21,29 @@ interface KeyFields {
   readonly agent: string;
 }
 
-export function showNewKey(): Handle {
-  return (c) => {
-    const { kind, agent = "" } = c.req.query();
-    const fields = { kind: kindOf(kind), name: "", scopes: ["ingest"], agent };
-    return showPage(c, viewOf(fields, null));
-  };
-}
+export const showNewKey: Handler = (c) => {
+  const { kind, agent = "" } = c.req.query();
+  const fields = { kind: kindOf(kind), name: "", scopes: ["ingest"], agent };
+  return showPage(c, viewOf(fields, null));
+};
 
 /** Creates a credential and shows its secret, or the form again. */
-export function submitNewKey({ credentials }: AppDeps): Handle {
-  return async (c) => {
-    const form = c.get("form");
-    const fields: KeyFields = {
-      kind: kindOf(form.get("kind")),
-      name: form.get("name") ?? "",
-      scopes: form.getAll("scopes"),
-      agent: form.get("agent") ?? "",
-    };
-    showFormOnProblem(c, (problem) => viewOf(fields, problem));
-    const spec = parseKey(bodyOf({ ...fields }));
-    if (!spec.ok) return fail(c, spec.problem);
-    const { team, credentialId } = c.get("principal");
-    const created = await credentials.create(team, spec.value, credentialId);
-    const title = `${kindLabel(created.record)} created`;
-    return showSecret(c, created, { title, next: nextAfter(created) });
+export const submitNewKey: Handler = async (c, { credentials }) => {
+  const form = c.get("form");
+  const fields: KeyFields = {
+    kind: kindOf(form.get("kind")),
+    name: form.get("name") ?? "",
+    scopes: form.getAll("scopes"),
+    agent: form.get("agent") ?? "",
   };
-}
+  showFormOnProblem(c, (problem) => viewOf(fields, problem));
+  const spec = parseKey(bodyOf({ ...fields }));
+  if (!spec.ok) return fail(c, spec.problem);
+  const { team, credentialId } = c.get("principal");
+  const created = await credentials.create(team, spec.value, credentialId);
+  const title = `${kindLabel(created.record)} created`;
+  return showSecret(c, created, { title, next: nextAfter(created) });
+};
 
 function kindOf(text: string | null | undefined): KeyFields["kind"] {
   return text === "ping_token" ? text : "api_key";

@@ -4,11 +4,12 @@ import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/te
 import { encodeCursor } from "../../http/cursor.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import { type DashboardPage, get, post } from "../layout/page.ts";
+import type { DashboardPage } from "../layout/page.ts";
+import { get, perRequest, post } from "../components/handlers.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
@@ -17,55 +18,37 @@ import { backToKey, keyView, readKey, submitRevokeKey, submitRotateKey } from ".
 import { showNewKey, submitNewKey } from "./new_key.tsx";
 import { newKeyPath } from "./paths.ts";
 
-/** The list of credentials, the page of each, and the forms that change them. */
-export const keysPage: DashboardPage = {
-  path: KEYS_PATH,
-  menu: "Keys",
-  access: teamKey("admin"),
-  handler: showKeys,
-  styles: [admin],
-  routes: [
-    post(KEYS_PATH, submitNewKey),
-    get(`${KEYS_PATH}/new`, showNewKey),
-    post(`${KEYS_PATH}/:id/rotate`, submitRotateKey),
-    get(`${KEYS_PATH}/:id/rotate`, backToKey),
-    post(`${KEYS_PATH}/:id/revoke`, submitRevokeKey),
-  ],
-};
-
 /** Shows a page of the list, or with `id` one credential and the form that `confirm` names. */
-function showKeys({ credentials, environment }: AppDeps): Handle {
-  return async (c) => {
-    const { team, credentialId } = c.get("principal");
-    const now = environment.now();
-    const { id, confirm } = c.req.query();
-    if (id !== undefined) {
-      const record = await readKey(credentials, team, id);
-      if (record === null) return fail(c, NO_SUCH_KEY);
-      const form = confirm === "rotate" || confirm === "revoke" ? confirm : null;
-      return showPage(
-        c,
-        keyView({ record, now, mine: credentialId, confirm: form, problem: null }),
-      );
-    }
-    const query = parseKeysQuery(queryOf(c), keyIdOf);
-    if (!query.ok) return fail(c, query.problem);
-    const page = await credentials.list(team, query.value);
-    const { agent } = query.value;
-    return showPage(c, {
-      title: "Keys",
-      aside: (
-        <span class="actions">
-          <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
-          <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
-            New ping token
-          </a>
-        </span>
-      ),
-      body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
-    });
-  };
-}
+const showKeys: Handler = async (c, { credentials, environment }) => {
+  const { team, credentialId } = c.get("principal");
+  const now = environment.now();
+  const { id, confirm } = c.req.query();
+  if (id !== undefined) {
+    const record = await readKey(credentials, team, id);
+    if (record === null) return fail(c, NO_SUCH_KEY);
+    const form = confirm === "rotate" || confirm === "revoke" ? confirm : null;
+    return showPage(
+      c,
+      keyView({ record, now, mine: credentialId, confirm: form, problem: null }),
+    );
+  }
+  const query = parseKeysQuery(queryOf(c), keyIdOf);
+  if (!query.ok) return fail(c, query.problem);
+  const page = await credentials.list(team, query.value);
+  const { agent } = query.value;
+  return showPage(c, {
+    title: "Keys",
+    aside: (
+      <span class="actions">
+        <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
+        <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
+          New ping token
+        </a>
+      </span>
+    ),
+    body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
+  });
+};
 
 interface KeyListProps {
   readonly page: KeyPage;
@@ -112,3 +95,19 @@ function KeyList({ page: { records, next }, query: { agent, limit }, now, mine }
     </>
   );
 }
+
+/** The list of credentials, the page of each, and the forms that change them. */
+export const keysPage: DashboardPage = {
+  path: KEYS_PATH,
+  menu: "Keys",
+  access: teamKey("admin"),
+  handler: perRequest(showKeys),
+  styles: [admin],
+  routes: [
+    post(KEYS_PATH, submitNewKey),
+    get(`${KEYS_PATH}/new`, showNewKey),
+    post(`${KEYS_PATH}/:id/rotate`, submitRotateKey),
+    get(`${KEYS_PATH}/:id/rotate`, backToKey),
+    post(`${KEYS_PATH}/:id/revoke`, submitRevokeKey),
+  ],
+};

@@ -6,7 +6,7 @@ import type { RepriceBreakdown } from "../../../domain/repricing/breakdown.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -26,42 +26,38 @@ export const RATE_STORED =
 /** Seconds between reloads of the page while the job runs. */
 const RELOAD_SECONDS = 1;
 
-export function showJob(deps: AppDeps): Handle {
-  return async (c) => {
-    const id = c.req.param("id") ?? "";
-    const { team } = c.get("principal");
-    const job = isJobId(id) ? await deps.reprices.get(team, id) : null;
-    if (job === null) return fail(c, NO_SUCH_JOB);
-    const creator = (await actorNames(deps, team, [job.createdBy])).get(job.createdBy) ?? null;
-    const isDone = job.state === "done";
-    const polls = isDone ? {} : {
-      "hx-get": jobPath(id),
-      "hx-trigger": `every ${RELOAD_SECONDS}s`,
-      "hx-select": "#job",
-      "hx-swap": "outerHTML",
-    };
-    return showPage(c, {
-      title: `${job.dryRun ? "What would change" : "Repricing"}: ${modelKey(job.spec)}`,
-      aside: <a href={REPRICE}>All jobs</a>,
-      ...(isDone ? {} : { reloadSeconds: RELOAD_SECONDS }),
-      body: (
-        <div id="job" class="job" {...polls}>
-          {c.req.query("done") === "stored"
-            ? (
-              <InlineNotice kind="good">
-                <p>{RATE_STORED}</p>
-              </InlineNotice>
-            )
-            : null}
-          <Progress job={job} creator={creator} now={deps.environment.now()} />
-          <Tiles job={job} />
-          {isDone ? <NextStep job={job} /> : null}
-          <Breakdown shares={job.shares} />
-        </div>
-      ),
-    });
+export const showJob: Handler = async (c, deps) => {
+  const id = c.req.param("id") ?? "";
+  const { team } = c.get("principal");
+  const job = isJobId(id) ? await deps.reprices.get(team, id) : null;
+  if (job === null) return fail(c, NO_SUCH_JOB);
+  const creator = (await actorNames(deps, team, [job.createdBy])).get(job.createdBy) ?? null;
+  const isDone = job.state === "done";
+  const polls = isDone ? {} : {
+    "hx-get": jobPath(id),
+    "hx-trigger": `every ${RELOAD_SECONDS}s`,
+    "hx-select": "#job",
+    "hx-swap": "outerHTML",
   };
-}
+  return showPage(c, {
+    title: `${job.dryRun ? "What would change" : "Repricing"}: ${modelKey(job.spec)}`,
+    aside: <a href={REPRICE}>All jobs</a>,
+    ...(isDone ? {} : { reloadSeconds: RELOAD_SECONDS }),
+    body: (
+      <div id="job" class="job" {...polls}>
+        {c.req.query("done") === "stored" && (
+          <InlineNotice kind="good">
+            <p>{RATE_STORED}</p>
+          </InlineNotice>
+        )}
+        <Progress job={job} creator={creator} now={deps.environment.now()} />
+        <Tiles job={job} />
+        {isDone && <NextStep job={job} />}
+        <Breakdown shares={job.shares} />
+      </div>
+    ),
+  });
+};
 
 interface ProgressProps {
   readonly job: RepriceJob;
@@ -100,9 +96,9 @@ function Tiles({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: 
         name={dryRun ? "Runs that would change " : "Runs that changed "}
         value={formatCount(changed)}
       >
-        {failed === 0
-          ? null
-          : <span class="soft">{formatCount(failed)} could not be read and stay as they are</span>}
+        {failed !== 0 && (
+          <span class="soft">{formatCount(failed)} could not be read and stay as they are</span>
+        )}
       </Tile>
     </div>
   );

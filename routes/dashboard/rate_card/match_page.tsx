@@ -5,7 +5,7 @@ import { parseQuery } from "../../../domain/core/query.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
@@ -16,42 +16,40 @@ import { editPath, MATCH, NEW_RATE } from "./paths.ts";
 import { RateTable } from "./rate_table.tsx";
 
 /** Shows the row that prices a call. */
-export function showMatch({ rateCards, environment }: AppDeps): Handle {
-  return async (c) => {
-    const text = queryOf(c);
-    const parsed = parseQuery(text);
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const parameters = parsed.value;
-    const show = (problem: Problem | null, result: Child) =>
-      showPage(c, {
-        title: "Which row prices a model",
-        aside: <a href={RATE_CARD_PATH}>Rate card</a>,
-        problem,
-        body: (
-          <>
-            <form method="get" action={MATCH} class="filters">
-              <LabeledInputs
-                fields={FIELDS}
-                texts={Object.fromEntries(parameters)}
-                problem={problem}
-              />
-              <button type="submit">Look it up</button>
-            </form>
-            {result}
-          </>
-        ),
-      });
-    if (!parameters.has("model")) return show(null, null);
-    const query = parseMatchQuery(text, environment.now());
-    if (!query.ok) {
-      c.set("problem", query.problem);
-      return show(query.problem, null);
-    }
-    const { provider, model, at } = query.value;
-    const rate = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-    return show(null, <Match query={query.value} rate={rate} />);
-  };
-}
+export const showMatch: Handler = async (c, { rateCards, environment }) => {
+  const text = queryOf(c);
+  const parsed = parseQuery(text);
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const parameters = parsed.value;
+  const show = (problem: Problem | null, result: Child) =>
+    showPage(c, {
+      title: "Which row prices a model",
+      aside: <a href={RATE_CARD_PATH}>Rate card</a>,
+      problem,
+      body: (
+        <>
+          <form method="get" action={MATCH} class="filters">
+            <LabeledInputs
+              fields={FIELDS}
+              texts={Object.fromEntries(parameters)}
+              problem={problem}
+            />
+            <button type="submit">Look it up</button>
+          </form>
+          {result}
+        </>
+      ),
+    });
+  if (!parameters.has("model")) return show(null, null);
+  const query = parseMatchQuery(text, environment.now());
+  if (!query.ok) {
+    c.set("problem", query.problem);
+    return show(query.problem, null);
+  }
+  const { provider, model, at } = query.value;
+  const rate = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+  return show(null, <Match query={query.value} rate={rate} />);
+};
 
 const FIELDS: readonly InputField[] = [
   ["model", "Model, as a call names it", { required: true, placeholder: "" }],

@@ -4,7 +4,7 @@ import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import {
   NO_SUCH_ROW,
@@ -13,11 +13,12 @@ import {
   ratePage,
 } from "../../api/rate_card/rate_card.ts";
 import spend from "../assets/style/spend.css" with { type: "text" };
-import { type DashboardPage, get, post } from "../layout/page.ts";
+import type { DashboardPage } from "../layout/page.ts";
+import { get, perRequest, post } from "../components/handlers.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
-import { Empty, NextPage } from "../components/elements.tsx";
+import { Empty, NextPage, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { Choices } from "../components/choices.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
@@ -28,78 +29,53 @@ import { showRateForm, submitRate } from "./rate_form.tsx";
 import { showReprices, submitReprice } from "./reprice_page.tsx";
 import { OwnActions, RateTable } from "./rate_table.tsx";
 
-/** The rate card, its forms, and the pages that reprice calls. */
-export const rateCardPage: DashboardPage = {
-  path: RATE_CARD_PATH,
-  menu: "Rate card",
-  access: teamKey("admin"),
-  handler: showRateCard,
-  styles: [spend],
-  routes: [
-    post(RATE_CARD_PATH, submitRate),
-    get(MATCH, showMatch),
-    get(NEW_RATE, showRateForm),
-    get(`${RATE_CARD_PATH}/rows/:id/delete`, confirmDeletion),
-    post(`${RATE_CARD_PATH}/rows/:id/delete`, submitDeletion),
-    get(REPRICE, showReprices),
-    post(REPRICE, submitReprice),
-    get(`${REPRICE}/:id`, showJob),
-  ],
-};
-
 /** Default rows per page. */
 const ROWS_DEFAULT = 50;
 
 /** Maximum own rows listed; a search finds the others. */
 const OWN_SHOWN = 100;
 
-function showRateCard(deps: AppDeps): Handle {
-  return async (c) => {
-    const text = queryOf(c);
-    const parsed = parseQuery(text);
-    if (!parsed.ok) return fail(c, parsed.problem);
-    // The first of repeated parameters wins.
-    const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
-    if (!query.ok) return fail(c, query.problem);
-    const { team } = c.get("principal");
-    const page = await ratePage(deps, team, query.value);
-    const parameters = parsed.value;
-    const isOwnShown = !parameters.has("cursor") && parameters.get("source") !== "default";
-    const own = isOwnShown ? page.own.slice(0, OWN_SHOWN) : [];
-    const names = await actorNames(deps, team, own.map(({ createdBy }) => createdBy));
-    return showPage(c, {
-      title: "Rate card",
-      aside: (
-        <Choices
-          label="Rate card"
-          links={[
-            { name: "Put a price", to: NEW_RATE, isButton: true },
-            { name: "Which row prices a model", to: MATCH },
-            { name: "Reprice calls", to: REPRICE },
-          ]}
-        />
-      ),
-      body: (
-        <>
-          <Search parameters={parameters} />
-          {isOwnShown
-            ? (
-              <Own
-                rates={own}
-                more={page.own.length - own.length}
-                {...{ names, parameters }}
-                now={deps.environment.now()}
-              />
-            )
-            : null}
-          {parameters.get("source") === "own"
-            ? null
-            : <Defaults page={page} parameters={parameters} />}
-        </>
-      ),
-    });
-  };
-}
+const showRateCard: Handler = async (c, deps) => {
+  const text = queryOf(c);
+  const parsed = parseQuery(text);
+  if (!parsed.ok) return fail(c, parsed.problem);
+  // The first of repeated parameters wins.
+  const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
+  if (!query.ok) return fail(c, query.problem);
+  const { team } = c.get("principal");
+  const page = await ratePage(deps, team, query.value);
+  const parameters = parsed.value;
+  const isOwnShown = !parameters.has("cursor") && parameters.get("source") !== "default";
+  const own = isOwnShown ? page.own.slice(0, OWN_SHOWN) : [];
+  const names = await actorNames(deps, team, own.map(({ createdBy }) => createdBy));
+  return showPage(c, {
+    title: "Rate card",
+    aside: (
+      <Choices
+        label="Rate card"
+        links={[
+          { name: "Put a price", to: NEW_RATE, isButton: true },
+          { name: "Which row prices a model", to: MATCH },
+          { name: "Reprice calls", to: REPRICE },
+        ]}
+      />
+    ),
+    body: (
+      <>
+        <Search parameters={parameters} />
+        {isOwnShown && (
+          <Own
+            rates={own}
+            more={page.own.length - own.length}
+            {...{ names, parameters }}
+            now={deps.environment.now()}
+          />
+        )}
+        {parameters.get("source") !== "own" && <Defaults page={page} parameters={parameters} />}
+      </>
+    ),
+  });
+};
 
 const SOURCES = [["", "all rows"], ["own", "own rows"], ["default", "default rows"]] as const;
 
@@ -130,8 +106,7 @@ interface OwnProps {
 
 function Own({ rates, more, names, parameters, now }: OwnProps) {
   return (
-    <section>
-      <h2>Your own rows</h2>
+    <Section title="Your own rows">
       {rates.length > 0
         ? (
           <RateTable
@@ -153,7 +128,7 @@ function Own({ rates, more, names, parameters, now }: OwnProps) {
           </Empty>
         )}
       {more === 0 ? null : <p class="soft">{formatCount(more)} more: search to see them.</p>}
-    </section>
+    </Section>
   );
 }
 
@@ -167,8 +142,7 @@ function Defaults(
     [...parameters].filter(([name]) => name !== "cursor").concat([["cursor", cursor]]),
   );
   return (
-    <section>
-      <h2>Default rows</h2>
+    <Section title="Default rows">
       <p class="soft">
         {formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from{" "}
         {DEFAULT_RATES.generatedFrom}.
@@ -187,45 +161,60 @@ function Defaults(
         />
       )}
       <NextPage to={next} />
-    </section>
+    </Section>
   );
 }
 
 /** Shows an own row and asks for confirmation to delete it. */
-export function confirmDeletion({ rateCards }: AppDeps): Handle {
-  return async (c) => {
-    const rates = await rateCards.rows(c.get("principal").team);
-    const rate = rates.find(({ row }) => row.id === c.req.param("id"));
-    if (rate === undefined) return fail(c, NO_SUCH_ROW);
-    return showPage(c, {
-      title: "Delete an own row?",
-      body: (
-        <form method="post" action={deletePath(rate.row.id)}>
-          <RateTable
-            label="The row"
-            lastName="Note"
-            rows={[{ row: rate.row, last: rate.note ?? "" }]}
-          />
-          <p>
-            Calls that come in from now on are priced by what else the card has for this model, or
-            cost $0. What is stored stays as it is until it is repriced.
-          </p>
-          <div class="actions">
-            <button type="submit">Delete the row</button>
-            <a href={RATE_CARD_PATH} role="button" class="secondary outline">Keep it</a>
-          </div>
-        </form>
-      ),
-    });
-  };
-}
+const confirmDeletion: Handler = async (c, { rateCards }) => {
+  const rates = await rateCards.rows(c.get("principal").team);
+  const rate = rates.find(({ row }) => row.id === c.req.param("id"));
+  if (rate === undefined) return fail(c, NO_SUCH_ROW);
+  return showPage(c, {
+    title: "Delete an own row?",
+    body: (
+      <form method="post" action={deletePath(rate.row.id)}>
+        <RateTable
+          label="The row"
+          lastName="Note"
+          rows={[{ row: rate.row, last: rate.note ?? "" }]}
+        />
+        <p>
+          Calls that come in from now on are priced by what else the card has for this model, or
+          cost $0. What is stored stays as it is until it is repriced.
+        </p>
+        <div class="actions">
+          <button type="submit">Delete the row</button>
+          <a href={RATE_CARD_PATH} role="button" class="secondary outline">Keep it</a>
+        </div>
+      </form>
+    ),
+  });
+};
 
 /** Deletes the row and redirects to the form that reprices its calls. */
-export function submitDeletion({ rateCards }: AppDeps): Handle {
-  return async (c) => {
-    const { team, credentialId } = c.get("principal");
-    const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
-    if (deleted === null) return fail(c, NO_SUCH_ROW);
-    return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
-  };
-}
+const submitDeletion: Handler = async (c, { rateCards }) => {
+  const { team, credentialId } = c.get("principal");
+  const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+  if (deleted === null) return fail(c, NO_SUCH_ROW);
+  return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
+};
+
+/** The rate card, its forms, and the pages that reprice calls. */
+export const rateCardPage: DashboardPage = {
+  path: RATE_CARD_PATH,
+  menu: "Rate card",
+  access: teamKey("admin"),
+  handler: perRequest(showRateCard),
+  styles: [spend],
+  routes: [
+    post(RATE_CARD_PATH, submitRate),
+    get(MATCH, showMatch),
+    get(NEW_RATE, showRateForm),
+    get(`${RATE_CARD_PATH}/rows/:id/delete`, confirmDeletion),
+    post(`${RATE_CARD_PATH}/rows/:id/delete`, submitDeletion),
+    get(REPRICE, showReprices),
+    post(REPRICE, submitReprice),
+    get(`${REPRICE}/:id`, showJob),
+  ],
+};

@@ -9,7 +9,8 @@ import { parseReprice } from "../../../domain/repricing/body.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
@@ -38,48 +39,44 @@ interface RateForm extends RateTexts {
 const EMPTY: RateForm = { row: {}, tiers: [], target: null, from: null, problem: null };
 
 /** Shows the form, prefilled from a row or from the nearest priced model. */
-export function showRateForm({ rateCards }: AppDeps): Handle {
-  return async (c) => {
-    const parsed = parseQuery(queryOf(c));
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const parameters = parsed.value;
-    const { team } = c.get("principal");
-    const own = (await rateCards.rows(team)).map(({ row }) => row);
-    const id = parameters.get("row");
-    const row = [...own, ...DEFAULT_RATES.rows].find((candidate) => candidate.id === id);
-    if (row !== undefined) return showForm(c, { ...EMPTY, ...textsOfRow(row) });
-    const model = parameters.get("model");
-    if (model === undefined) return showForm(c, EMPTY);
-    const provider = parameters.get("provider") ?? null;
-    const from = (await rateCards.models(team)).nearest(provider, model);
-    const { row: nearest, tiers } = from === null ? EMPTY : textsOfRow(from);
-    const texts = { ...nearest, provider: provider ?? "", model, effective_from: "" };
-    return showForm(c, { ...EMPTY, row: texts, tiers, target: { model, provider }, from });
-  };
-}
+export const showRateForm: Handler = async (c, { rateCards }) => {
+  const parsed = parseQuery(queryOf(c));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const parameters = parsed.value;
+  const { team } = c.get("principal");
+  const own = (await rateCards.rows(team)).map(({ row }) => row);
+  const id = parameters.get("row");
+  const row = [...own, ...DEFAULT_RATES.rows].find((candidate) => candidate.id === id);
+  if (row !== undefined) return showForm(c, { ...EMPTY, ...textsOfRow(row) });
+  const model = parameters.get("model");
+  if (model === undefined) return showForm(c, EMPTY);
+  const provider = parameters.get("provider") ?? null;
+  const from = (await rateCards.models(team)).nearest(provider, model);
+  const { row: nearest, tiers } = from === null ? EMPTY : textsOfRow(from);
+  const texts = { ...nearest, provider: provider ?? "", model, effective_from: "" };
+  return showForm(c, { ...EMPTY, row: texts, tiers, target: { model, provider }, from });
+};
 
 /** Stores a price, and starts a dry run if the form requests one. */
-export function submitRate(deps: AppDeps): Handle {
-  return async (c) => {
-    const form = c.get("form");
-    const texts = readRateForm(form);
-    const target = targetOf(form);
-    const refused = (problem: Problem) => showForm(c, { ...EMPTY, ...texts, target, problem });
-    const spec = parseRate(rateBodyOf(texts));
-    if (!spec.ok) return refused(spec.problem);
-    const principal = c.get("principal");
-    const outcome = await deps.rateCards.put(principal.team, spec.value, principal.credentialId);
-    if (outcome.kind === "refused") return refused(outcome.problem);
-    const calls = target ?? { model: spec.value.model, provider: null };
-    const stored = seeOther(repricePath(calls, "stored"));
-    if (form.get("then") !== "dry-run") return stored;
-    const request = parseReprice(bodyOf({ ...calls, dry_run: true }));
-    if (!request.ok) return stored;
-    const started = await beginReprice(deps, principal, request.value);
-    // The price is stored anyway; submitting the repricing form shows the problem.
-    return started.kind === "refused" ? stored : seeOther(`${jobPath(started.job.id)}?done=stored`);
-  };
-}
+export const submitRate: Handler = async (c, deps) => {
+  const form = c.get("form");
+  const texts = readRateForm(form);
+  const target = targetOf(form);
+  const refused = (problem: Problem) => showForm(c, { ...EMPTY, ...texts, target, problem });
+  const spec = parseRate(rateBodyOf(texts));
+  if (!spec.ok) return refused(spec.problem);
+  const principal = c.get("principal");
+  const outcome = await deps.rateCards.put(principal.team, spec.value, principal.credentialId);
+  if (outcome.kind === "refused") return refused(outcome.problem);
+  const calls = target ?? { model: spec.value.model, provider: null };
+  const stored = seeOther(repricePath(calls, "stored"));
+  if (form.get("then") !== "dry-run") return stored;
+  const request = parseReprice(bodyOf({ ...calls, dry_run: true }));
+  if (!request.ok) return stored;
+  const started = await beginReprice(deps, principal, request.value);
+  // The price is stored anyway; submitting the repricing form shows the problem.
+  return started.kind === "refused" ? stored : seeOther(`${jobPath(started.job.id)}?done=stored`);
+};
 
 function targetOf(form: URLSearchParams): ModelName | null {
   const model = form.get("calls_model") ?? "";

@@ -61,9 +61,9 @@ function rateColumn(head: string, before: string, name: keyof Rates): Column<Sho
 function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
   return (
     <>
-      {batchPercent === undefined
-        ? null
-        : <div class="soft">in a batch: {batchPercent} % of these rates</div>}
+      {batchPercent !== undefined && (
+        <div class="soft">in a batch: {batchPercent} % of these rates</div>
+      )}
       {tiers.map(({ aboveInputTokens, rates }) => (
         <div class="soft">
           above {formatCount(aboveInputTokens)} tokens: {usdPerMillion(rates.input)} in,{" "}

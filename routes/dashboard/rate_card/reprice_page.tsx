@@ -5,12 +5,13 @@ import { parseReprice } from "../../../domain/repricing/body.ts";
 import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
+import { Ago, Empty, InlineNotice, Section } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
@@ -26,31 +27,27 @@ const DONE: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Shows the form and past jobs. */
-export function showReprices(deps: AppDeps): Handle {
-  return async (c) => {
-    const parameters = parseQuery(queryOf(c));
-    if (!parameters.ok) return fail(c, parameters.problem);
-    const { done, ...texts } = Object.fromEntries(parameters.value);
-    return await showForm(deps, c, texts, null, DONE.get(done ?? ""));
-  };
-}
+export const showReprices: Handler = async (c, deps) => {
+  const parameters = parseQuery(queryOf(c));
+  if (!parameters.ok) return fail(c, parameters.problem);
+  const { done, ...texts } = Object.fromEntries(parameters.value);
+  return await showForm(deps, c, texts, null, DONE.get(done ?? ""));
+};
 
 /** Starts a job: a dry run, unless the form requests repricing. */
-export function submitReprice(deps: AppDeps): Handle {
-  return async (c) => {
-    const form = c.get("form");
-    const texts = readTexts(form, FIELDS.map(([name]) => name));
-    const fields = valuesIn(
-      texts,
-      (text, name) => name === "from" || name === "to" ? instantText(text) : text,
-    );
-    const request = parseReprice(bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" }));
-    if (!request.ok) return await showForm(deps, c, texts, request.problem);
-    const started = await beginReprice(deps, c.get("principal"), request.value);
-    if (started.kind === "refused") return await showForm(deps, c, texts, started.problem);
-    return seeOther(jobPath(started.job.id));
-  };
-}
+export const submitReprice: Handler = async (c, deps) => {
+  const form = c.get("form");
+  const texts = readTexts(form, FIELDS.map(([name]) => name));
+  const fields = valuesIn(
+    texts,
+    (text, name) => name === "from" || name === "to" ? instantText(text) : text,
+  );
+  const request = parseReprice(bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" }));
+  if (!request.ok) return await showForm(deps, c, texts, request.problem);
+  const started = await beginReprice(deps, c.get("principal"), request.value);
+  if (started.kind === "refused") return await showForm(deps, c, texts, started.problem);
+  return seeOther(jobPath(started.job.id));
+};
 
 async function showForm(
   { reprices, environment }: AppDeps,
@@ -115,10 +112,9 @@ function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly no
     );
   }
   return (
-    <section>
-      <h2>Earlier jobs</h2>
+    <Section title="Earlier jobs">
       <Table label="Earlier jobs" class="named folding" columns={columnsAt(now)} rows={jobs} />
-    </section>
+    </Section>
   );
 }
 

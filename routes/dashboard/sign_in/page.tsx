@@ -7,63 +7,47 @@ import {
   suspensionOf,
 } from "../../../domain/teams/credentials.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { atFixedTime, cookieOf, networkOfRequest, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
-import { showFormOnProblem } from "../components/form_page.ts";
-import { type DashboardPage, post, type View } from "../layout/page.ts";
+import type { DashboardPage, View } from "../layout/page.ts";
+import { perRequest, post, showFormOnProblem } from "../components/handlers.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 
 /** Dashboard paths that the form may redirect to, in characters that a header may contain. */
 const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
-/** The sign-in form, sign-in and sign-out. */
-export const signInPage: DashboardPage = {
-  path: SIGN_IN,
-  access: null,
-  handler: showSignIn,
-  routes: [
-    post(SIGN_IN, signIn),
-    post(`${DASHBOARD_PATH}/sign-out`, signOut, teamKeyOrOperator("read")),
-  ],
-};
-
 /**
  * Shows the form. Redirects a browser that has just signed in, or that follows the link that the
  * service printed.
  */
-function showSignIn(deps: AppDeps): Handle {
-  return async (c) => {
-    const { code, next: wanted, kept } = c.req.query();
-    const next = ownPage(wanted);
-    if (code !== undefined) {
-      const secret = secretOfLink(deps, c, code);
-      if (secret === null) return showPage(c, viewOf(next, OLD_LINK));
-      return await signInWith(deps, c, { ok: true, value: secret }, next);
-    }
-    if (kept === undefined) return showPage(c, viewOf(next, null));
-    return tokenOf(c) === null ? showPage(c, viewOf(next, NO_COOKIE)) : seeOther(next);
-  };
-}
+const showSignIn: Handler = async (c, deps) => {
+  const { code, next: wanted, kept } = c.req.query();
+  const next = ownPage(wanted);
+  if (code !== undefined) {
+    const secret = secretOfLink(deps, c, code);
+    if (secret === null) return showPage(c, viewOf(next, OLD_LINK));
+    return await signInWith(deps, c, { ok: true, value: secret }, next);
+  }
+  if (kept === undefined) return showPage(c, viewOf(next, null));
+  return tokenOf(c) === null ? showPage(c, viewOf(next, NO_COOKIE)) : seeOther(next);
+};
 
 /** Signs in with the submitted key. */
-function signIn(deps: AppDeps): Handle {
-  return async (c) => {
-    const form = c.get("form");
-    const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
-    return await signInWith(deps, c, secret, ownPage(form.get("next")));
-  };
-}
+const signIn: Handler = async (c, deps) => {
+  const form = c.get("form");
+  const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
+  return await signInWith(deps, c, secret, ownPage(form.get("next")));
+};
 
 /** Ends the session on the server and in the browser. */
-function signOut({ sessions }: AppDeps): Handle {
-  return async (c) => {
-    await sessions.end(tokenOf(c) ?? "");
-    return seeOther(SIGN_IN, { "Set-Cookie": cookieOf(null) });
-  };
-}
+const signOut: Handler = async (c, { sessions }) => {
+  await sessions.end(tokenOf(c) ?? "");
+  return seeOther(SIGN_IN, { "Set-Cookie": cookieOf(null) });
+};
 
 /**
  * Signs in with a secret, counted as one request of its team. Sets the cookie, and redirects to a
@@ -144,3 +128,14 @@ function viewOf(next: string, problem: Problem | null): View {
   );
   return { title: "Sign in", body, problem };
 }
+
+/** The sign-in form, sign-in and sign-out. */
+export const signInPage: DashboardPage = {
+  path: SIGN_IN,
+  access: null,
+  handler: perRequest(showSignIn),
+  routes: [
+    post(SIGN_IN, signIn),
+    post(`${DASHBOARD_PATH}/sign-out`, signOut, teamKeyOrOperator("read")),
+  ],
+};

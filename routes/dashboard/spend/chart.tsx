@@ -99,7 +99,7 @@ function Patterns({ query, spend }: Pick<SpendAnswer, "query" | "spend">) {
       {spend.daily.map(({ group }, at) => (
         <pattern id={`series-${at}`} width="8" height="8" patternUnits="userSpaceOnUse">
           <rect class={colourOf(query, group, at)} width="8" height="8" />
-          {MARKS[at] ? <path class="mark" d={MARKS[at]} /> : null}
+          {MARKS[at] && <path class="mark" d={MARKS[at]} />}
         </pattern>
       ))}
     </defs>
@@ -144,7 +144,7 @@ function Bar({ bar, left, slot, top, isNamed }: BarProps) {
         );
       })}
       {bar.total === 0n ? null : <text {...label}>{moneyText(bar.total)}</text>}
-      {isNamed ? <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text> : null}
+      {isNamed && <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text>}
     </g>
   );
 }

@@ -120,9 +120,8 @@ function Filters({ parameters, query, problem }: ControlsProps) {
         <button type="submit">Show</button>
         {filtered === 0 ? null : <a href={spendPath(parameters, none)}>Without filters</a>}
       </form>
-      {problem === null || FIELDS.includes(problem.field)
-        ? null
-        : <p role="alert">{problem.message}.</p>}
+      {problem !== null && !FIELDS.includes(problem.field) && <p role="alert">{problem.message}.
+      </p>}
     </details>
   );
 }

@@ -1,6 +1,7 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
 import spendStyle from "../assets/style/spend.css" with { type: "text" };
-import { type DashboardPage, get } from "../layout/page.ts";
+import type { DashboardPage } from "../layout/page.ts";
+import { get, perRequest } from "../components/handlers.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
@@ -16,7 +17,8 @@ import {
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
 import { answerText, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { rowsOf, unpricedModels } from "../../api/spend/spend.ts";
@@ -31,48 +33,36 @@ import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
 
-/** The spend page and its export. */
-export const spendPage: DashboardPage = {
-  path: SPEND_PATH,
-  menu: "Spend",
-  access: teamKey("read"),
-  handler: showSpend,
-  styles: [spendStyle],
-  routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
+const showSpend: Handler = async (c, deps) => {
+  const parsed = parseQuery(queryOf(c));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const parameters = parsed.value;
+  const nowMs = deps.environment.now();
+  const query = parseSpendQuery(spendQueryText(queryOf(c)), nowMs);
+  if (!query.ok) return showRefused(c, parameters, nowMs, query.problem);
+  const { team } = c.get("principal");
+  const read = rowsOf(deps.spend, team, query.value);
+  const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
+  if (!spend.ok) return showRefused(c, parameters, nowMs, spend.problem);
+  const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
+  return showPage(c, {
+    title: "Spend",
+    aside: <a href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>,
+    body: (
+      <>
+        <Controls parameters={parameters} query={query.value} problem={null} nowMs={nowMs} />
+        {spend.value.totals.runs === 0 ? <NoRuns c={c} query={query.value} /> : (
+          <Answer
+            parameters={parameters}
+            query={query.value}
+            spend={spend.value}
+            banner={banner}
+          />
+        )}
+      </>
+    ),
+  });
 };
-
-function showSpend(deps: AppDeps): Handle {
-  return async (c) => {
-    const parsed = parseQuery(queryOf(c));
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const parameters = parsed.value;
-    const nowMs = deps.environment.now();
-    const query = parseSpendQuery(spendQueryText(queryOf(c)), nowMs);
-    if (!query.ok) return showRefused(c, parameters, nowMs, query.problem);
-    const { team } = c.get("principal");
-    const read = rowsOf(deps.spend, team, query.value);
-    const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
-    if (!spend.ok) return showRefused(c, parameters, nowMs, spend.problem);
-    const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
-    return showPage(c, {
-      title: "Spend",
-      aside: <a href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>,
-      body: (
-        <>
-          <Controls parameters={parameters} query={query.value} problem={null} nowMs={nowMs} />
-          {spend.value.totals.runs === 0 ? <NoRuns c={c} query={query.value} /> : (
-            <Answer
-              parameters={parameters}
-              query={query.value}
-              spend={spend.value}
-              banner={banner}
-            />
-          )}
-        </>
-      ),
-    });
-  };
-}
 
 /** Returns the banner of models without a price in the same days. */
 async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promise<Child> {
@@ -115,24 +105,15 @@ function Answer({ banner, ...answer }: SpendAnswer & { readonly banner: Child })
 
 /** Shows the total in one sentence. */
 function Headline({ query, spend: { totals, daily } }: SpendAnswer) {
-  const named = daily.filter(({ group }) => group !== null).slice(0, 3);
+  const named = daily.flatMap(({ group }) => group ?? []).slice(0, 3)
+    .map(({ key, measures }) => `${key} ${percentText(measures.cost, totals.cost)}`);
   return (
     <p class="headline">
       <strong>
         <Money of={totals.cost} />
       </strong>{" "}
       {daySpan(query.from, query.to)}
-      {named.length === 0 ? null : (
-        <>
-          {": "}
-          {named.map(({ group }, at) => (
-            <>
-              {at === 0 ? "" : ", "}
-              {group?.key} {percentText(group?.measures.cost ?? 0n, totals.cost)}
-            </>
-          ))}
-        </>
-      )}.
+      {named.length > 0 && `: ${named.join(", ")}`}.
     </p>
   );
 }
@@ -147,7 +128,7 @@ function Tiles(answer: SpendAnswer) {
         <span class="soft">{countedText(totals.calls, "model call")}</span>
       </Tile>
       <Tile name="Runs " value={formatCount(totals.runs)}>
-        {runs === null ? null : <a href={runs}>See the runs</a>}
+        {runs && <a href={runs}>See the runs</a>}
       </Tile>
       <Tile name="Successful runs " value={formatCount(totals.succeeded)}>
         <span class="soft">{percentText(totals.succeeded, totals.runs)} of all</span>
@@ -200,27 +181,25 @@ function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: Spen
 }
 
 /** Responds with the groups of the page as CSV. */
-function sendSpendCsv({ spend, environment }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
-    if (!query.ok) return fail(c, query.problem);
-    const { from, to, groupBy } = query.value;
-    const { team } = c.get("principal");
-    const read = rowsOf(spend, team, query.value);
-    const sums = await spend.ask(team, () => spendOf(query.value, read));
-    if (!sums.ok) return fail(c, sums.problem);
-    const columns = columnsFor(groupBy);
-    const lines = sums.value.groups.map((group) =>
-      csvLine(columns.map(([, cell]) => String(cell(group))))
-    );
-    const text = csvLine(columns.map(([name]) => name)) + lines.join("");
-    return answerText(c, 200, text, "text/csv; charset=utf-8; header=present", {
-      "Content-Disposition": `attachment; filename="spend-${groupBy}-${from}-${to}.csv"`,
-      "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
-    });
-  };
-}
+const sendSpendCsv: Handler = async (c, { spend, environment }) => {
+  const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
+  if (!query.ok) return fail(c, query.problem);
+  const { from, to, groupBy } = query.value;
+  const { team } = c.get("principal");
+  const read = rowsOf(spend, team, query.value);
+  const sums = await spend.ask(team, () => spendOf(query.value, read));
+  if (!sums.ok) return fail(c, sums.problem);
+  const columns = columnsFor(groupBy);
+  const lines = sums.value.groups.map((group) =>
+    csvLine(columns.map(([, cell]) => String(cell(group))))
+  );
+  const text = csvLine(columns.map(([name]) => name)) + lines.join("");
+  return answerText(c, 200, text, "text/csv; charset=utf-8; header=present", {
+    "Content-Disposition": `attachment; filename="spend-${groupBy}-${from}-${to}.csv"`,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+  });
+};
 
 type CsvColumn = readonly [name: string, cell: (group: SpendGroup) => string | number | bigint];
 
@@ -253,3 +232,13 @@ function columnsFor(groupBy: Grouping): readonly CsvColumn[] {
     ...SUM_COLUMNS,
   ];
 }
+
+/** The spend page and its export. */
+export const spendPage: DashboardPage = {
+  path: SPEND_PATH,
+  menu: "Spend",
+  access: teamKey("read"),
+  handler: perRequest(showSpend),
+  styles: [spendStyle],
+  routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
+};

@@ -2,7 +2,7 @@
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
-import { Money, Wide } from "../components/elements.tsx";
+import { Money, Section, Wide } from "../components/elements.tsx";
 import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
 import { type Column, numberColumn, Table, TableHead, TableRow } from "../components/table.tsx";
 import { DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf, SpendSwatch } from "./chart.tsx";
@@ -22,8 +22,7 @@ export function GroupTable(answer: SpendAnswer) {
   const columns = columnsFor(answer);
   const all = { key: "All", model: null, folded: null, measures: totals, runsKnown: true };
   return (
-    <section>
-      <h2>By {groupBy}</h2>
+    <Section title={`By ${groupBy}`}>
       <Wide label={`Spend by ${groupBy}`}>
         <table class="named folding">
           <caption class="hidden">Spend by {groupBy}, each group with its share</caption>
@@ -38,7 +37,7 @@ export function GroupTable(answer: SpendAnswer) {
         </table>
       </Wide>
       <Remarks groupBy={groupBy} groups={groups} />
-    </section>
+    </Section>
   );
 }
 
@@ -92,11 +91,10 @@ function columnsFor(answer: SpendAnswer): readonly Column<SpendGroup>[] {
     {
       head: "Run list",
       cell: (group) => {
-        const runs = isAll(group) || group.measures.runs === 0
-          ? null
-          : runsOfGroupPath(answer, group);
+        if (isAll(group) || group.measures.runs === 0) return null;
+        const runs = runsOfGroupPath(answer, group);
         const name = shortName(nameOf(group), NAME_CHARS_MAX);
-        return runs === null ? null : <a href={runs} aria-label={`Runs of ${name}`}>Runs</a>;
+        return runs && <a href={runs} aria-label={`Runs of ${name}`}>Runs</a>;
       },
     },
   ];
@@ -182,14 +180,12 @@ function Remarks(
           are listed. Filter, or choose fewer days, to see the others.
         </p>
       )}
-      {groupBy === "model"
-        ? (
-          <p class="soft">
-            A run that used two models is a run of each, so runs do not add up here. What belongs to
-            no model, such as a cost that was reported without one, is (unattributed).
-          </p>
-        )
-        : null}
+      {groupBy === "model" && (
+        <p class="soft">
+          A run that used two models is a run of each, so runs do not add up here. What belongs to
+          no model, such as a cost that was reported without one, is (unattributed).
+        </p>
+      )}
     </>
   );
 }

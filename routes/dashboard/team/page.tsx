@@ -3,52 +3,43 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
 import { keyPath } from "../keys/paths.ts";
 import type { DashboardPage } from "../layout/page.ts";
+import { perRequest } from "../components/handlers.ts";
 import { TEAM_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { type KeyValue, KeyValues } from "../components/key_values.tsx";
 
-export const teamPage: DashboardPage = {
-  path: TEAM_PATH,
-  menu: "Team",
-  access: teamKey("read"),
-  handler: showOwnTeam,
-  styles: [admin],
+const showOwnTeam: Handler = (c, { environment, region }) => {
+  const principal = c.get("principal");
+  const { team, credentialId } = principal;
+  const id = <code>{credentialId}</code>;
+  const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
+  return showPage(c, {
+    title: `Team ${team.name}`,
+    body: (
+      <>
+        <TeamDetails
+          team={team}
+          now={environment.now()}
+          more={[["Region", region], ["Your key", key]]}
+        />
+        <TeamPlan team={team} />
+        <p>
+          <a href={USAGE_PATH}>How much of it is used</a>
+        </p>
+        <p class="soft">
+          Name, plan, owner and limits are changed by the operator of this service: ask them.
+        </p>
+      </>
+    ),
+  });
 };
-
-function showOwnTeam({ environment, region }: AppDeps): Handle {
-  return (c) => {
-    const principal = c.get("principal");
-    const { team, credentialId } = principal;
-    const id = <code>{credentialId}</code>;
-    const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
-    return showPage(c, {
-      title: `Team ${team.name}`,
-      body: (
-        <>
-          <TeamDetails
-            team={team}
-            now={environment.now()}
-            more={[["Region", region], ["Your key", key]]}
-          />
-          <TeamPlan team={team} />
-          <p>
-            <a href={USAGE_PATH}>How much of it is used</a>
-          </p>
-          <p class="soft">
-            Name, plan, owner and limits are changed by the operator of this service: ask them.
-          </p>
-        </>
-      ),
-    });
-  };
-}
 
 interface TeamProps {
   readonly team: Team;
@@ -108,9 +99,9 @@ export function TeamPlan({ team }: { readonly team: Team }) {
           ["Records kept", daysText(plan.recordDays) + sums],
         ]}
       />
-      {isOwn
-        ? <p class="soft">Some of this is agreed for this team instead of the plan's limits.</p>
-        : null}
+      {isOwn && (
+        <p class="soft">Some of this is agreed for this team instead of the plan's limits.</p>
+      )}
     </>
   );
 }
@@ -128,3 +119,11 @@ function limitText(limit: number): string {
 function daysText(days: number): string {
   return days === Infinity ? "for ever" : `${formatCount(days)} days`;
 }
+
+export const teamPage: DashboardPage = {
+  path: TEAM_PATH,
+  menu: "Team",
+  access: teamKey("read"),
+  handler: perRequest(showOwnTeam),
+  styles: [admin],
+};

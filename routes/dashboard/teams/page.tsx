@@ -7,17 +7,17 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { parseNewTeam } from "../../../domain/teams/team_change.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import { type DashboardPage, get, post, type View } from "../layout/page.ts";
+import type { DashboardPage, View } from "../layout/page.ts";
+import { get, perRequest, post, showFormOnProblem } from "../components/handlers.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
-import { showFormOnProblem } from "../components/form_page.ts";
 import type { Texts } from "../components/texts.ts";
 import { type Column, Table } from "../components/table.tsx";
 import { showSecret } from "../keys/secret.tsx";
@@ -32,60 +32,39 @@ import {
   submitTeamKey,
 } from "./team_page.tsx";
 
-/** The list of teams, the page of each, and the forms that change them. */
-export const teamsPage: DashboardPage = {
-  path: TEAMS_PATH,
-  menu: "Teams",
-  access: OPERATOR_ONLY,
-  handler: showTeams,
-  styles: [admin],
-  routes: [
-    post(TEAMS_PATH, submitNewTeam),
-    get(`${TEAMS_PATH}/new`, showNewTeam),
-    get(`${TEAMS_PATH}/:id`, showTeam),
-    post(`${TEAMS_PATH}/:id`, submitTeamChange),
-    post(`${TEAMS_PATH}/:id/suspend`, (deps) => submitSuspension(deps, true)),
-    post(`${TEAMS_PATH}/:id/resume`, (deps) => submitSuspension(deps, false)),
-    post(`${TEAMS_PATH}/:id/keys`, submitTeamKey),
-    get(`${TEAMS_PATH}/:id/keys`, backToTeam),
-  ],
+const showTeams: Handler = async (c, { teams, environment }) => {
+  const query = parsePage(queryOf(c), teamIdOf);
+  if (!query.ok) return fail(c, query.problem);
+  const page = await teams.page(query.value);
+  const { limit } = query.value;
+  const nextPath = page.next === null ? null : TEAMS_PATH + queryText([
+    ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
+    ["cursor", encodeCursor(page.next)],
+  ]);
+  return showPage(c, {
+    title: "Teams",
+    aside: <a role="button" class="small" href={`${TEAMS_PATH}/new`}>New team</a>,
+    body: (
+      <>
+        {page.teams.length === 0
+          ? (
+            <Empty title="No team here">
+              <p>Create one: its first key comes with it.</p>
+            </Empty>
+          )
+          : (
+            <Table
+              label="Teams"
+              class="roomy folding"
+              columns={columnsAt(environment.now())}
+              rows={page.teams}
+            />
+          )}
+        <NextPage to={nextPath} />
+      </>
+    ),
+  });
 };
-
-function showTeams({ teams, environment }: AppDeps): Handle {
-  return async (c) => {
-    const query = parsePage(queryOf(c), teamIdOf);
-    if (!query.ok) return fail(c, query.problem);
-    const page = await teams.page(query.value);
-    const { limit } = query.value;
-    const nextPath = page.next === null ? null : TEAMS_PATH + queryText([
-      ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
-      ["cursor", encodeCursor(page.next)],
-    ]);
-    return showPage(c, {
-      title: "Teams",
-      aside: <a role="button" class="small" href={`${TEAMS_PATH}/new`}>New team</a>,
-      body: (
-        <>
-          {page.teams.length === 0
-            ? (
-              <Empty title="No team here">
-                <p>Create one: its first key comes with it.</p>
-              </Empty>
-            )
-            : (
-              <Table
-                label="Teams"
-                class="roomy folding"
-                columns={columnsAt(environment.now())}
-                rows={page.teams}
-              />
-            )}
-          <NextPage to={nextPath} />
-        </>
-      ),
-    });
-  };
-}
 
 function columnsAt(now: number): readonly Column<Team>[] {
   return [
@@ -105,26 +84,24 @@ function columnsAt(now: number): readonly Column<Team>[] {
   ];
 }
 
-function showNewTeam(): Handle {
-  return (c) => showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
-}
+const showNewTeam: Handler = (c) => {
+  return showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
+};
 
 /** Creates a team and shows the secret of its first key, or the form again. */
-function submitNewTeam({ teams }: AppDeps): Handle {
-  return async (c) => {
-    const form = c.get("form");
-    const owner_email = (form.get("owner_email") ?? "").trim();
-    const fields = { name: form.get("name") ?? "", tier: form.get("tier") ?? "" };
-    showFormOnProblem(c, (problem) => newTeamView({ ...fields, owner_email }, problem));
-    const spec = parseNewTeam(bodyOf({ ...fields, owner_email: owner_email || null }));
-    if (!spec.ok) return fail(c, spec.problem);
-    const { team, ...created } = await teams.create(spec.value);
-    return showSecret(c, created, {
-      title: `Team created: ${team.name}`,
-      next: [teamPath(team.id), "to the team"],
-    });
-  };
-}
+const submitNewTeam: Handler = async (c, { teams }) => {
+  const form = c.get("form");
+  const owner_email = (form.get("owner_email") ?? "").trim();
+  const fields = { name: form.get("name") ?? "", tier: form.get("tier") ?? "" };
+  showFormOnProblem(c, (problem) => newTeamView({ ...fields, owner_email }, problem));
+  const spec = parseNewTeam(bodyOf({ ...fields, owner_email: owner_email || null }));
+  if (!spec.ok) return fail(c, spec.problem);
+  const { team, ...created } = await teams.create(spec.value);
+  return showSecret(c, created, {
+    title: `Team created: ${team.name}`,
+    next: [teamPath(team.id), "to the team"],
+  });
+};
 
 function newTeamView(texts: Texts, problem: Problem | null): View {
   return {
@@ -138,3 +115,22 @@ function newTeamView(texts: Texts, problem: Problem | null): View {
     ),
   };
 }
+
+/** The list of teams, the page of each, and the forms that change them. */
+export const teamsPage: DashboardPage = {
+  path: TEAMS_PATH,
+  menu: "Teams",
+  access: OPERATOR_ONLY,
+  handler: perRequest(showTeams),
+  styles: [admin],
+  routes: [
+    post(TEAMS_PATH, submitNewTeam),
+    get(`${TEAMS_PATH}/new`, showNewTeam),
+    get(`${TEAMS_PATH}/:id`, showTeam),
+    post(`${TEAMS_PATH}/:id`, submitTeamChange),
+    post(`${TEAMS_PATH}/:id/suspend`, (c, deps) => submitSuspension(c, deps, true)),
+    post(`${TEAMS_PATH}/:id/resume`, (c, deps) => submitSuspension(c, deps, false)),
+    post(`${TEAMS_PATH}/:id/keys`, submitTeamKey),
+    get(`${TEAMS_PATH}/:id/keys`, backToTeam),
+  ],
+};

@@ -4,14 +4,15 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { parseKey } from "../../../domain/teams/new_key.ts";
 import { parseTeamChange } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
 import type { View } from "../layout/page.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Done, SAVED } from "../components/done_notice.tsx";
 import { bodyOf, ConfirmForm } from "../components/form_fields.tsx";
-import { showFormOnProblem } from "../components/form_page.ts";
+import { showFormOnProblem } from "../components/handlers.ts";
 import { readTexts, type Texts } from "../components/texts.ts";
 import { showSecret } from "../keys/secret.tsx";
 import { TeamDetails, TeamPlan } from "../team/page.tsx";
@@ -37,64 +38,60 @@ interface TeamView {
   readonly key?: KeyFields;
 }
 
-export function showTeam({ teams, environment }: AppDeps): Handle {
-  return async (c) => {
-    const team = await readTeam(teams, c);
-    if (team === null) return fail(c, NO_SUCH_TEAM);
-    const { confirm } = c.req.query();
-    return showPage(c, viewOf(c, team, { now: environment.now(), confirm }));
-  };
-}
+export const showTeam: Handler = async (c, { teams, environment }) => {
+  const team = await readTeam(teams, c);
+  if (team === null) return fail(c, NO_SUCH_TEAM);
+  const { confirm } = c.req.query();
+  return showPage(c, viewOf(c, team, { now: environment.now(), confirm }));
+};
 
 /** Changes a team and redirects to its page, or shows the form again. */
-export function submitTeamChange({ teams, environment }: AppDeps): Handle {
-  return async (c) => {
-    const team = await readTeam(teams, c);
-    if (team === null) return fail(c, NO_SUCH_TEAM);
-    const texts = readTexts(c.get("form"), TEAM_FIELDS);
-    const now = environment.now();
-    showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, texts }));
-    const change = parseTeamChange(bodyOf(changeBody(team, texts)));
-    if (!change.ok) return fail(c, change.problem);
-    const changed = await teams.change(team.id, change.value);
-    if (changed === null) return fail(c, NO_SUCH_TEAM);
-    return changed.ok ? seeOther(teamPath(team.id) + SAVED) : fail(c, changed.problem);
-  };
-}
+export const submitTeamChange: Handler = async (c, { teams, environment }) => {
+  const team = await readTeam(teams, c);
+  if (team === null) return fail(c, NO_SUCH_TEAM);
+  const texts = readTexts(c.get("form"), TEAM_FIELDS);
+  const now = environment.now();
+  showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, texts }));
+  const change = parseTeamChange(bodyOf(changeBody(team, texts)));
+  if (!change.ok) return fail(c, change.problem);
+  const changed = await teams.change(team.id, change.value);
+  if (changed === null) return fail(c, NO_SUCH_TEAM);
+  return changed.ok ? seeOther(teamPath(team.id) + SAVED) : fail(c, changed.problem);
+};
 
 /** Suspends or resumes a team. */
-export function submitSuspension({ teams }: AppDeps, suspended: boolean): Handle {
-  return async (c) => {
-    const change = { name: undefined, tier: undefined, suspended };
-    const changed = await teams.change(c.req.param("id") ?? "", change);
-    if (changed === null) return fail(c, NO_SUCH_TEAM);
-    return changed.ok ? seeOther(teamPath(changed.value.id)) : fail(c, changed.problem);
-  };
+export async function submitSuspension(
+  c: RequestContext,
+  { teams }: AppDeps,
+  suspended: boolean,
+): Promise<Response> {
+  const change = { name: undefined, tier: undefined, suspended };
+  const changed = await teams.change(c.req.param("id") ?? "", change);
+  if (changed === null) return fail(c, NO_SUCH_TEAM);
+  return changed.ok ? seeOther(teamPath(changed.value.id)) : fail(c, changed.problem);
 }
 
 /** Creates a key for a team and shows its secret, or the form again. */
-export function submitTeamKey({ teams, credentials, environment }: AppDeps): Handle {
-  return async (c) => {
-    const team = await readTeam(teams, c);
-    if (team === null) return fail(c, NO_SUCH_TEAM);
-    const form = c.get("form");
-    const key = { name: form.get("key_name") ?? "", scopes: form.getAll("scopes") };
-    const now = environment.now();
-    showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, key }));
-    const spec = parseKey(bodyOf({ kind: "api_key", ...key }));
-    if (!spec.ok) return fail(c, spec.problem);
-    const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
-    return showSecret(c, created, {
-      title: `Key created for ${team.name}`,
-      next: [teamPath(team.id), "to the team"],
-    });
-  };
-}
+export const submitTeamKey: Handler = async (c, { teams, credentials, environment }) => {
+  const team = await readTeam(teams, c);
+  if (team === null) return fail(c, NO_SUCH_TEAM);
+  const form = c.get("form");
+  const key = { name: form.get("key_name") ?? "", scopes: form.getAll("scopes") };
+  const now = environment.now();
+  showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, key }));
+  const spec = parseKey(bodyOf({ kind: "api_key", ...key }));
+  if (!spec.ok) return fail(c, spec.problem);
+  const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
+  return showSecret(c, created, {
+    title: `Key created for ${team.name}`,
+    next: [teamPath(team.id), "to the team"],
+  });
+};
 
 /** Redirects a reload of a secret's page to its team, because a secret is shown once. */
-export function backToTeam(): Handle {
-  return (c) => seeOther(teamPath(c.req.param("id") ?? ""));
-}
+export const backToTeam: Handler = (c) => {
+  return seeOther(teamPath(c.req.param("id") ?? ""));
+};
 
 function readTeam(teams: AppDeps["teams"], c: RequestContext): Promise<Team | null> {
   return teams.get(c.req.param("id") ?? "");

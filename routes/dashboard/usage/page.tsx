@@ -4,47 +4,38 @@ import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../doma
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
 import overview from "../assets/style/overview.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
+import { perRequest } from "../components/handlers.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago } from "../components/elements.tsx";
+import { Ago, Section } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
 import { MonthsTable, PlanLimits, quotaText } from "./tables.tsx";
 
-export const usagePage: DashboardPage = {
-  path: USAGE_PATH,
-  menu: "Usage",
-  access: teamKey("read"),
-  handler: showUsage,
-  styles: [overview],
-};
-
 /** Shows a month; the current one unless the query names another. */
-function showUsage({ usage, environment }: AppDeps): Handle {
-  return async (c) => {
-    const nowMs = environment.now();
-    const query = parseUsageQuery(queryOf(c), nowMs);
-    if (!query.ok) return fail(c, query.problem);
-    const { team } = c.get("principal");
-    const view = await readUsage(usage, team, query.value, nowMs);
-    const isNow = view.month === monthOf(nowMs);
-    const body = (
-      <>
-        <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
-        <Notices of={view} nowMs={nowMs} />
-        <MonthsTable of={view} />
-        <PlanLimits team={team} />
-      </>
-    );
-    const aside = isNow ? null : <a href={USAGE_PATH}>This month</a>;
-    return showPage(c, { title: `Usage in ${view.month}`, body, aside });
-  };
-}
+const showUsage: Handler = async (c, { usage, environment }) => {
+  const nowMs = environment.now();
+  const query = parseUsageQuery(queryOf(c), nowMs);
+  if (!query.ok) return fail(c, query.problem);
+  const { team } = c.get("principal");
+  const view = await readUsage(usage, team, query.value, nowMs);
+  const isNow = view.month === monthOf(nowMs);
+  const body = (
+    <>
+      <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
+      <Notices of={view} nowMs={nowMs} />
+      <MonthsTable of={view} />
+      <PlanLimits team={team} />
+    </>
+  );
+  const aside = isNow ? null : <a href={USAGE_PATH}>This month</a>;
+  return showPage(c, { title: `Usage in ${view.month}`, body, aside });
+};
 
 const STATE_MEANINGS: Readonly<Record<QuotaState, string>> = {
   normal: "below 80% of its events.",
@@ -68,16 +59,14 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
           ? `of ${formatCount(included)} events: ${percentText(used, included)}`
           : "events; the plan has no limit"}
       </p>
-      {isLimited
-        ? (
-          <>
-            <MonthBar of={of} isNow={isNow} />
-            <p>
-              <strong class={`quota ${state}`}>{quotaText(state)}</strong>: {STATE_MEANINGS[state]}
-            </p>
-          </>
-        )
-        : null}
+      {isLimited && (
+        <>
+          <MonthBar of={of} isNow={isNow} />
+          <p>
+            <strong class={`quota ${state}`}>{quotaText(state)}</strong>: {STATE_MEANINGS[state]}
+          </p>
+        </>
+      )}
       {isNow ? <Pace of={of} nowMs={nowMs} /> : <p>This month is over.</p>}
     </section>
   );
@@ -105,7 +94,7 @@ function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boole
       <svg class="columns" role="img" width="100%" height={ALL}>
         <title>{title}</title>
         <rect class="track" y={TEXT} width="100%" height={BAR} />
-        {isNow ? <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} /> : null}
+        {isNow && <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} />}
         <rect class={`quota ${state}`} y={TEXT} width={shareOf(used)} height={BAR} />
         {NOTICE_PERCENTS.map((mark) => {
           const x = shareOf(included * mark / 100);
@@ -118,13 +107,11 @@ function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boole
         })}
       </svg>
       <p class="below-chart">
-        <Swatch of={`quota ${state}`} /> used {isNow
-          ? (
-            <>
-              <Swatch of="projected" /> at the present pace{" "}
-            </>
-          )
-          : null}
+        <Swatch of={`quota ${state}`} /> used {isNow && (
+          <>
+            <Swatch of="projected" /> at the present pace{" "}
+          </>
+        )}
         · the owner is notified at{" "}
         {NOTICE_PERCENTS.map((mark) => `${formatCount(included * mark / 100)} (${mark}%)`).join(
           " and ",
@@ -161,8 +148,7 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
   const percents = NOTICE_PERCENTS.map((percent) => `${percent}%`).join(" and ");
   if (notices.length === 0 && included === Infinity) return null;
   return (
-    <section>
-      <h2>Notices</h2>
+    <Section title="Notices">
       {notices.length === 0
         ? <p>None in this month. The owner of the team is notified at {percents} of the plan.</p>
         : (
@@ -179,6 +165,14 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
             ))}
           </ul>
         )}
-    </section>
+    </Section>
   );
 }
+
+export const usagePage: DashboardPage = {
+  path: USAGE_PATH,
+  menu: "Usage",
+  access: teamKey("read"),
+  handler: perRequest(showUsage),
+  styles: [overview],
+};

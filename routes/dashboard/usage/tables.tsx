@@ -7,6 +7,7 @@ import type { UsageView } from "../../api/teams/usage.ts";
 import { queryText, USAGE_PATH } from "../layout/paths.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { percent } from "../components/column_chart.tsx";
+import { Section } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 
 const QUOTA_STATE_LABELS: Readonly<Record<QuotaState, readonly [sign: string, label: string]>> = {
@@ -26,8 +27,7 @@ type Month = UsageView["months"][number];
 /** Shows the months with usage, newest first. */
 export function MonthsTable({ of }: { readonly of: UsageView }) {
   return (
-    <section>
-      <h2>Months</h2>
+    <Section title="Months">
       {of.months.length === 0 ? <p>Nothing was counted yet.</p> : (
         <Table
           label="Events by month"
@@ -36,7 +36,7 @@ export function MonthsTable({ of }: { readonly of: UsageView }) {
           rows={of.months}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -96,8 +96,7 @@ export function PlanLimits({ team }: { readonly team: Team }) {
     ["Records of runs are kept", daysText(plan.recordDays)],
   ];
   return (
-    <section>
-      <h2>The plan</h2>
+    <Section title="The plan">
       <table class="plan">
         <tbody>
           {limits.map(([name, value]) => (
@@ -112,7 +111,7 @@ export function PlanLimits({ team }: { readonly team: Team }) {
         Totals of spend and usage are kept forever. Only the operator of this service can change a
         plan.
       </p>
-    </section>
+    </Section>
   );
 }
 
