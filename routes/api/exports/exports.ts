@@ -25,7 +25,7 @@ import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { endpoints } from "../../openapi/describe.ts";
-import { RUN_FILTERS } from "../runs/endpoints_list.ts";
+import { RUN_FILTERS } from "../runs/run_list.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { RUN } from "../runs/examples.ts";
 

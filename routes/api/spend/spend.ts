@@ -22,7 +22,7 @@ import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { dayOrInstant, ifNoneMatch, month, runStatus, slug } from "../../openapi/fields.ts";
 
-export const getSpend: Handler = async (c, { spend, environment }) => {
+const getSpend: Handler = async (c, { spend, environment }) => {
   const query = parseSpendQuery(queryOf(c), environment.now());
   if (!query.ok) return fail(c, query.problem);
   const { team } = c.get("principal");
@@ -32,7 +32,7 @@ export const getSpend: Handler = async (c, { spend, environment }) => {
   return answer(c, 200, spendAnswer.write({ query: query.value, ...sums.value }));
 };
 
-export const getUnpriced: Handler = async (c, deps) => {
+const getUnpriced: Handler = async (c, deps) => {
   const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
   if (!query.ok) return fail(c, query.problem);
   const models = await unpricedModels(deps, c.get("principal").team, query.value);

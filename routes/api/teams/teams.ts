@@ -45,7 +45,7 @@ const getTeam: Handler = async (c, { teams }) => {
   return found === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, team.write(found));
 };
 
-export const changeTeam: Handler = async (c, { teams }) => {
+const changeTeam: Handler = async (c, { teams }) => {
   const change = parseTeamChange(c.get("body"));
   if (!change.ok) return fail(c, change.problem);
   const changed = await teams.change(c.req.param("id") ?? "", change.value);

@@ -1,13 +1,58 @@
-/** Endpoints that read a run. */
-import { getRunCost, runCost } from "./run_cost.ts";
-import { getRun } from "./when_final.ts";
-import { teamKey } from "../../http/access.ts";
+/** `GET /v1/runs/{id}`, immediately or when the run is final, and `GET /v1/runs/{id}/cost`. */
 import { z } from "zod";
+import { type Parsed, refuse } from "../../../domain/core/errors.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
+import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { isProcessed } from "../../../domain/runs/record.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { teamKey } from "../../http/access.ts";
+import type { Handler, HandlerDeps } from "../../http/admission.ts";
+import { fail } from "../../http/answer.ts";
+import { queryOf } from "../../http/query.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
 import { COST, EVENT, RECORD, RUN } from "./examples.ts";
+import { getRunCost, runCost } from "./run_cost.ts";
 import { runAnswer } from "./run_json.ts";
+import { answerRun, parseEventsPage } from "./runs.ts";
+
+/** Answers with a run, immediately or when it is final. */
+export const getRun: Handler = async (c, deps) => {
+  const wait = parseWait(queryOf(c));
+  if (!wait.ok) return fail(c, wait.problem);
+  const id = parseRunId(c.req.param("id") ?? "");
+  // An invalid request is refused without waiting.
+  const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
+  if (wait.value === null || isRefused) return await answerRun(c, deps);
+  const { team } = c.get("principal");
+  if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
+  return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
+    using watch = deps.changes.watch(team.id, id.value);
+    while (!signal.aborted && !await isFinal(deps, team, id.value)) await watch.next(signal);
+    return await answerRun(c, deps);
+  });
+};
+
+/** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
+async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
+  const run = await runs.read(team, id, null, 0);
+  return run === null || isProcessed(run);
+}
+
+/** Parses the seconds to wait for a run; null to answer immediately. */
+function parseWait(query: string): Parsed<number | null> {
+  const parameters = parseQuery(query);
+  if (!parameters.ok) return parameters;
+  const wait = parameters.value.get("wait");
+  if (wait !== undefined && wait !== "final") {
+    return refuse("invalid_field", '"wait" must be "final"', "wait");
+  }
+  const seconds = parseInteger(parameters.value, "timeout", { min: 0, ...FINAL_WAIT_SECONDS });
+  if (!seconds.ok) return seconds;
+  return { ok: true, value: wait === undefined ? null : seconds.value };
+}
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
 
