@@ -14,7 +14,6 @@ import { parseQuery } from "../../../domain/core/query.ts";
 import type { ChangePage } from "../../../domain/feed/changes.ts";
 import { LIVE_EVENTS, type LiveFilters, parseLiveFilters } from "../../../domain/feed/live.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { isStillLive } from "../../http/credential.ts";
@@ -47,34 +46,6 @@ const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering"
 
 /** Changes read per page while a stream catches up. */
 const CHANGES_PER_READ = 100;
-
-const followLive: Handler = async (c, deps) => {
-  const { admission } = deps;
-  const query = parseLiveQuery(c);
-  if (!query.ok) return fail(c, query.problem);
-  if (c.req.method === "HEAD") {
-    return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
-  }
-  const slot = admission.acquireLongPoll(c);
-  if (slot instanceof Response) return slot;
-  const { filters, after } = query.value;
-  const team = c.get("principal").team.id;
-  const mayGoOn = isStillLive(deps, c);
-  const stream = new LiveStream({ team, filters, waiting: admission.liveText, mayGoOn });
-  stream.holds(slot);
-  stream.endsWith(deps.shuttingDown);
-  try {
-    const read = paced(deps, c);
-    if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
-      stream.end();
-      return fail(c, UNKNOWN_CURSOR);
-    }
-  } catch (error) {
-    stream.end();
-    throw error;
-  }
-  return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
-};
 
 /** Starts a stream; false when the feed has not reached `after`. */
 async function begin(
@@ -151,7 +122,33 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
   followLive: {
     route: "GET /v1/live",
     access: teamKey("read"),
-    handler: followLive,
+    handler: async (c, deps) => {
+      const { admission } = deps;
+      const query = parseLiveQuery(c);
+      if (!query.ok) return fail(c, query.problem);
+      if (c.req.method === "HEAD") {
+        return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
+      }
+      const slot = admission.acquireLongPoll(c);
+      if (slot instanceof Response) return slot;
+      const { filters, after } = query.value;
+      const team = c.get("principal").team.id;
+      const mayGoOn = isStillLive(deps, c);
+      const stream = new LiveStream({ team, filters, waiting: admission.liveText, mayGoOn });
+      stream.holds(slot);
+      stream.endsWith(deps.shuttingDown);
+      try {
+        const read = paced(deps, c);
+        if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
+          stream.end();
+          return fail(c, UNKNOWN_CURSOR);
+        }
+      } catch (error) {
+        stream.end();
+        throw error;
+      }
+      return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
+    },
     summary: "Stream changes live",
     description: `Server-sent events: ${EVENTS}. Each has the run as in lists in \`data\` and a ` +
       "cursor of the feed in `id`. If one change causes several events, only the last has the " +

@@ -37,19 +37,6 @@ import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts
 import { dollars, id, instant, integer, object, text, wire } from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
 
-const sendHeartbeat: Handler = async (c, deps) => {
-  const principal = c.get("principal");
-  const body = c.get("body");
-  const refused = agentRefusalOf(principal, body.value.agent);
-  if (refused !== null) return fail(c, refused);
-  const parsed = parseHeartbeat(body, parseContext(c), new Losses());
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const outcome = await writeHeartbeat(deps, c, parsed.value.request);
-  if (!outcome.ok) return fail(c, outcome.problem);
-  const json = heartbeat.write(outcome.value);
-  return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
-};
-
 /** A durably stored heartbeat. */
 interface HeartbeatResult {
   readonly kind: "stored" | "replayed";
@@ -199,7 +186,18 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
   sendHeartbeat: {
     route: "POST /v1/heartbeats",
     access: KEY_OR_TOKEN,
-    handler: sendHeartbeat,
+    handler: async (c, deps) => {
+      const principal = c.get("principal");
+      const body = c.get("body");
+      const refused = agentRefusalOf(principal, body.value.agent);
+      if (refused !== null) return fail(c, refused);
+      const parsed = parseHeartbeat(body, parseContext(c), new Losses());
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const outcome = await writeHeartbeat(deps, c, parsed.value.request);
+      if (!outcome.ok) return fail(c, outcome.problem);
+      const json = heartbeat.write(outcome.value);
+      return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
+    },
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
       "`id` closes it. The first close wins, and nothing reopens a run. Returns 409 when the `id` " +

@@ -8,7 +8,7 @@ import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler, HandlerDeps } from "../../http/admission.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
@@ -19,23 +19,7 @@ import { runAnswer } from "./run_json.ts";
 import { answerRun, parseEventsPage } from "./runs.ts";
 
 /** Answers with a run, immediately or when it is final. */
-export const getRun: Handler = async (c, deps) => {
-  const wait = parseWait(queryOf(c));
-  if (!wait.ok) return fail(c, wait.problem);
-  const id = parseRunId(c.req.param("id") ?? "");
-  // An invalid request is refused without waiting.
-  const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
-  if (wait.value === null || isRefused) return await answerRun(c, deps);
-  const { team } = c.get("principal");
-  if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
-  return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
-    using watch = deps.changes.watch(team.id, id.value);
-    while (!signal.aborted && !await isFinal(deps, team, id.value)) await watch.next(signal);
-    return await answerRun(c, deps);
-  });
-};
-
-/** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
+export /** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
 async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
   const run = await runs.read(team, id, null, 0);
   return run === null || isProcessed(run);
@@ -109,7 +93,21 @@ export const RUN_READS = endpoints("Runs", {
   getRun: {
     route: "GET /v1/runs/:id",
     access: teamKey("read"),
-    handler: getRun,
+    handler: async (c, deps) => {
+      const wait = parseWait(queryOf(c));
+      if (!wait.ok) return fail(c, wait.problem);
+      const id = parseRunId(c.req.param("id") ?? "");
+      // An invalid request is refused without waiting.
+      const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
+      if (wait.value === null || isRefused) return await answerRun(c, deps);
+      const { team } = c.get("principal");
+      if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
+      return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
+        using watch = deps.changes.watch(team.id, id.value);
+        while (!signal.aborted && !await isFinal(deps, team, id.value)) await watch.next(signal);
+        return await answerRun(c, deps);
+      });
+    },
     summary: "Read a run",
     description: "Returns the full record with one page of its events. An unknown id and another " +
       "team's both return 404.",

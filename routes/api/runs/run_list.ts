@@ -11,7 +11,6 @@ import {
   type RunsCursor,
 } from "../../../domain/runs/list_query.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
@@ -20,16 +19,6 @@ import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/
 import { boolean, instant, list, nextCursor, object } from "../../openapi/wire.ts";
 import { ROW } from "./examples.ts";
 import { runKind, runRow, runTrait } from "./run_json.ts";
-
-const listRuns: Handler = async (c, { runList, environment }) => {
-  const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
-  if (!request.ok) return fail(c, request.problem);
-  const { query, isWindowDefault, after, limit } = request.value;
-  const page = await runList.page(c.get("principal").team, query, after, limit);
-  const windowStart = isWindowDefault ? query.from : null;
-  const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);
-  return answer(c, 200, runPage.write({ ...page, query, cursor, isWindowDefault }));
-};
 
 interface RunPage extends RunListPage {
   readonly query: RunsQuery;
@@ -104,7 +93,15 @@ export const RUN_LISTS = endpoints("Runs", {
   listRuns: {
     route: "GET /v1/runs",
     access: teamKey("read"),
-    handler: listRuns,
+    handler: async (c, { runList, environment }) => {
+      const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+      if (!request.ok) return fail(c, request.problem);
+      const { query, isWindowDefault, after, limit } = request.value;
+      const page = await runList.page(c.get("principal").team, query, after, limit);
+      const windowStart = isWindowDefault ? query.from : null;
+      const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);
+      return answer(c, 200, runPage.write({ ...page, query, cursor, isWindowDefault }));
+    },
     summary: "List runs",
     description:
       "A run must match all filters. Partial ids and `(unattributed)` are not indexed: " +

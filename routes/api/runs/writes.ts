@@ -13,7 +13,6 @@ import { parseScore, scoreBody } from "../../../domain/ingest/score.ts";
 import type { AddedScore } from "../../../domain/runs/added_scores.ts";
 import type { Closing, Score } from "../../../domain/runs/run.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import { parseContext } from "../../http/context.ts";
 import { inTurns } from "../../http/in_turns.ts";
@@ -25,25 +24,7 @@ import { EVENT, RUN } from "./examples.ts";
 import { scoreValue } from "./run_json.ts";
 import { conflictProblem, openedRun, openRun } from "./runs.ts";
 
-export const appendEvents: Handler = async (c, { runs, environment }) => {
-  const id = parseRunId(c.req.param("id") ?? "");
-  if (!id.ok) return fail(c, id.problem);
-  const body = c.get("body");
-  const parsed = body.events === undefined
-    ? parseEvents(body)
-    : await inTurns(parseCutEvents(body, body.events));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { request, losses } = parsed.value;
-  const { team } = c.get("principal");
-  const outcome = await runs.append(team, id.value, request, environment.now());
-  if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
-  const { accepted, duplicates, scoresDropped = 0 } = outcome;
-  const all = scoresDropped === 0 ? losses : losses ?? new Losses();
-  all?.remove("scores", scoresDropped);
-  return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all);
-};
-
-/** Response of `POST /v1/runs/{id}/events`. */
+export /** Response of `POST /v1/runs/{id}/events`. */
 const batchReceipt = object<{ readonly accepted: number; readonly duplicates: number }>(
   "BatchReceipt",
   {
@@ -55,22 +36,7 @@ const batchReceipt = object<{ readonly accepted: number; readonly duplicates: nu
   },
 );
 
-export const finishRun: Handler = async (c, { runs, environment }) => {
-  const id = parseRunId(c.req.param("id") ?? "");
-  if (!id.ok) return fail(c, id.problem);
-  const parsed = parseFinish(c.get("body"), parseContext(c));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { request, losses } = parsed.value;
-  const { team } = c.get("principal");
-  const outcome = await runs.finish(team, id.value, request, environment.now());
-  if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
-  const { closing } = outcome.parts;
-  // A finish is always closed, whether stored or replayed.
-  if (closing === null) throw new TypeError("A finished run has no close");
-  return answerWrite(c, outcome.kind, finishRecord.write({ ...closing, id: id.value }), losses);
-};
-
-const scores = wire<readonly Score[]>(
+export const scores = wire<readonly Score[]>(
   z.record(z.string(), scoreValue.schema)
     .meta({ id: "Scores", description: "Numbers or booleans by name." }),
   (scores) => writeObject(scores.map(([name, value]) => [name, rawOf(value)])),
@@ -89,35 +55,7 @@ const finishRecord = object<Closing & { readonly id: RunId }>("FinishRecord", {
   scores: scores.orNull("scores"),
 });
 
-export const addScore: Handler = async (c, { scores, environment }) => {
-  const id = parseRunId(c.req.param("id") ?? "");
-  if (!id.ok) return fail(c, id.problem);
-  const parsed = parseScore(c.get("body"));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { team } = c.get("principal");
-  const outcome = await scores.add(team, id.value, parsed.value.request, environment.now());
-  switch (outcome.kind) {
-    case "refused":
-      return fail(c, outcome.problem);
-    case "conflict":
-      return fail(c, conflictProblem(id.value, outcome));
-    case "differs": {
-      const { field } = outcome;
-      const message = `Score ${parsed.value.request.id} is stored with another "${field}": ` +
-        "use a new id for a new score";
-      return fail(c, { code: "id_conflict", message, field });
-    }
-    case "stored":
-    case "replayed": {
-      const json = addedScore.write({ ...outcome.score, run: id.value });
-      return answerWrite(c, outcome.kind, json, parsed.value.losses);
-    }
-    default:
-      return outcome satisfies never;
-  }
-};
-
-/** Response of `POST /v1/runs/{id}/scores`. */
+export /** Response of `POST /v1/runs/{id}/scores`. */
 const addedScore = object<AddedScore & { readonly run: RunId }>("AddedScore", {
   id: id("scr")("id"),
   run_id: id("run")("run"),
@@ -172,7 +110,23 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/events",
     access: teamKey("ingest"),
     bodyShape: "events",
-    handler: appendEvents,
+    handler: async (c, { runs, environment }) => {
+      const id = parseRunId(c.req.param("id") ?? "");
+      if (!id.ok) return fail(c, id.problem);
+      const body = c.get("body");
+      const parsed = body.events === undefined
+        ? parseEvents(body)
+        : await inTurns(parseCutEvents(body, body.events));
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const { request, losses } = parsed.value;
+      const { team } = c.get("principal");
+      const outcome = await runs.append(team, id.value, request, environment.now());
+      if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
+      const { accepted, duplicates, scoresDropped = 0 } = outcome;
+      const all = scoresDropped === 0 ? losses : losses ?? new Losses();
+      all?.remove("scores", scoresDropped);
+      return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all);
+    },
     summary: "Append events",
     description:
       "Stores a batch atomically: one invalid event rejects the batch. The run need not be open yet " +
@@ -209,7 +163,20 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
   finishRun: {
     route: "POST /v1/runs/:id/finish",
     access: teamKey("ingest"),
-    handler: finishRun,
+    handler: async (c, { runs, environment }) => {
+      const id = parseRunId(c.req.param("id") ?? "");
+      if (!id.ok) return fail(c, id.problem);
+      const parsed = parseFinish(c.get("body"), parseContext(c));
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const { request, losses } = parsed.value;
+      const { team } = c.get("principal");
+      const outcome = await runs.finish(team, id.value, request, environment.now());
+      if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
+      const { closing } = outcome.parts;
+      // A finish is always closed, whether stored or replayed.
+      if (closing === null) throw new TypeError("A finished run has no close");
+      return answerWrite(c, outcome.kind, finishRecord.write({ ...closing, id: id.value }), losses);
+    },
     summary: "Finish a run",
     description:
       "The first finish wins: every later one returns the record of the first, whatever " +
@@ -242,7 +209,33 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
   addScore: {
     route: "POST /v1/runs/:id/scores",
     access: teamKey("ingest"),
-    handler: addScore,
+    handler: async (c, { scores, environment }) => {
+      const id = parseRunId(c.req.param("id") ?? "");
+      if (!id.ok) return fail(c, id.problem);
+      const parsed = parseScore(c.get("body"));
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const { team } = c.get("principal");
+      const outcome = await scores.add(team, id.value, parsed.value.request, environment.now());
+      switch (outcome.kind) {
+        case "refused":
+          return fail(c, outcome.problem);
+        case "conflict":
+          return fail(c, conflictProblem(id.value, outcome));
+        case "differs": {
+          const { field } = outcome;
+          const message = `Score ${parsed.value.request.id} is stored with another "${field}": ` +
+            "use a new id for a new score";
+          return fail(c, { code: "id_conflict", message, field });
+        }
+        case "stored":
+        case "replayed": {
+          const json = addedScore.write({ ...outcome.score, run: id.value });
+          return answerWrite(c, outcome.kind, json, parsed.value.losses);
+        }
+        default:
+          return outcome satisfies never;
+      }
+    },
     summary: "Add a score",
     description:
       "Adds a score at any time: the run may be open, closed, or not stored yet. Returns " +

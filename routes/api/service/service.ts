@@ -26,33 +26,11 @@ function statusOnly(id: string, status: string) {
   return object(id, { status: wire(z.literal(status))(() => status) });
 }
 
-/** Liveness probe. */
-const getHealth: Handler = (c) => answer(c, 200, health.write(null));
-
-/** Readiness probe: the store responds, and the process is not shutting down. */
-const getReadiness: Handler = async (c, { ready, draining }) => {
-  if (draining()) return fail(c, SHUTTING_DOWN);
-  if (await ready()) return answer(c, 200, readiness.write(null));
-  return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
-};
-
 /** Refuses requests during shutdown. */
 export const SHUTTING_DOWN = {
   code: "shutting_down",
   message: "This instance is shutting down: send the request again",
 } as const;
-
-const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
-  const principal = c.get("principal");
-  // Only the operator sees global metrics: they would reveal the activity of other teams.
-  const families = principal.grant.kind === "operator"
-    ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
-    : [
-      ...metrics.requests.families(principal.team.id),
-      ...await quotaFamilies(principal.team, usage, environment.now()),
-    ];
-  return answerText(c, 200, metricsText(families), METRICS_TYPE);
-};
 
 /** Returns the usage of the current month, and the included events where the plan has a limit. */
 async function quotaFamilies(
@@ -97,7 +75,8 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /healthz",
     access: null,
     mayLackHost: true,
-    handler: getHealth,
+    // Liveness probe.
+    handler: (c) => answer(c, 200, health.write(null)),
     summary: "Check liveness",
     description: "Returns 200 while the process is running.",
     answers: ok("Running.", health),
@@ -107,7 +86,12 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /readyz",
     access: null,
     mayLackHost: true,
-    handler: getReadiness,
+    // Readiness probe: the store responds, and the process is not shutting down.
+    handler: async (c, { ready, draining }) => {
+      if (draining()) return fail(c, SHUTTING_DOWN);
+      if (await ready()) return answer(c, 200, readiness.write(null));
+      return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
+    },
     summary: "Check readiness",
     description: "Returns 200 while the store responds and the process is not shutting down.",
     answers: ok("Ready.", readiness),
@@ -118,7 +102,17 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
-    handler: getMetrics,
+    handler: async (c, { metrics, usage, environment }) => {
+      const principal = c.get("principal");
+      // Only the operator sees global metrics: they would reveal the activity of other teams.
+      const families = principal.grant.kind === "operator"
+        ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
+        : [
+          ...metrics.requests.families(principal.team.id),
+          ...await quotaFamilies(principal.team, usage, environment.now()),
+        ];
+      return answerText(c, 200, metricsText(families), METRICS_TYPE);
+    },
     summary: "Read metrics for Prometheus",
     description:
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
