@@ -43,14 +43,16 @@ export function parsePage<Place>(
  * Reads `limit` and `cursor`.
  *
  * @param placeOf decodes a cursor; returns null for an invalid one
+ * @param prefix of the parameters' names
  */
 export function parseBounds<Place>(
   parameters: Parameters,
   perPage: IntegerBounds,
   placeOf: (cursor: string) => Place | null,
+  prefix = "",
 ): Parsed<PageBounds<Place>> {
-  const limit = parseInteger(parameters, "limit", perPage);
+  const limit = parseInteger(parameters, `${prefix}limit`, perPage);
   if (!limit.ok) return limit;
-  const after = parsePlace(parameters, "cursor", placeOf);
+  const after = parsePlace(parameters, `${prefix}cursor`, placeOf);
   return after.ok ? { ok: true, value: { limit: limit.value, after: after.value } } : after;
 }

@@ -24,7 +24,7 @@
  * Tests fail for an endpoint, a code, a status or a field that is not described, and for an example whose
  * response does not match.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
 import type { Handler } from "../http/admission.ts";
 import type { RouteRule } from "../http/context.ts";
@@ -156,6 +156,15 @@ export function ok(description: string, { schema }: Body): readonly AnswerDescri
 /** The single 201 response of an operation that returns a secret. */
 export function created(description: string, { schema }: Body): readonly AnswerDescription[] {
   return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
+}
+
+/** The single 200 response of an operation that returns text. */
+export function textual(
+  description: string,
+  type: string,
+  more: Pick<AnswerDescription, "parts" | "also" | "headers"> = {},
+): readonly AnswerDescription[] {
+  return [{ status: 200, description, schema: z.string(), type, ...more }];
 }
 
 /** Responses of a conditional read, which takes the header `ifNoneMatch`. */

@@ -24,7 +24,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
-import { endpoints } from "../../openapi/describe.ts";
+import { endpoints, textual } from "../../openapi/describe.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { RUN } from "../runs/examples.ts";
@@ -141,14 +141,10 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     summary: "Export runs as NDJSON",
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
-    answers: [{
-      status: 200,
-      description: "One JSON object per line.",
-      schema: z.string(),
-      type: "application/x-ndjson",
+    answers: textual("One JSON object per line.", "application/x-ndjson", {
       parts: { line: exportedRun.schema, last_line: exportEnd.schema },
       headers: ["Content-Disposition", "Cache-Control"],
-    }],
+    }),
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
@@ -165,14 +161,10 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       "CSV as in RFC 4180, with the column names on the first line. Client-supplied text that a " +
       "spreadsheet would treat as a formula is prefixed with an apostrophe.",
     query: RUN_FILTERS,
-    answers: [{
-      status: 200,
-      description: "The table.",
-      schema: z.string(),
-      type: "text/csv",
+    answers: textual("The table.", "text/csv", {
       parts: { row: tableRow },
       headers: ["Content-Disposition", "Cache-Control"],
-    }],
+    }),
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },

@@ -20,7 +20,7 @@ import { isStillLive } from "../../http/credential.ts";
 import { emptyStream } from "../../http/head.ts";
 import { queryOf } from "../../http/query.ts";
 import { paced } from "../../http/rate.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints, ok, textual } from "../../openapi/describe.ts";
 import { cursor, limitOf } from "../../openapi/fields.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
 import { ROW } from "../runs/examples.ts";
@@ -172,16 +172,12 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
           "The last received `id`; takes precedence over `after`. Browsers send it when they reconnect.",
         ),
     },
-    answers: [{
-      status: 200,
-      description: "The event stream.",
-      schema: z.string(),
-      type: "text/event-stream",
+    answers: textual("The event stream.", "text/event-stream", {
       parts: {
         ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow.schema])),
         "changes.skipped": skippedChanges.schema,
       },
-    }],
+    }),
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { status: "failed" },

@@ -8,7 +8,8 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseInteger, parsePlace, parseQuery } from "../../../domain/core/query.ts";
+import { type PageBounds, parseBounds } from "../../../domain/core/page.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -92,19 +93,9 @@ export function answerPage(
 /** Identical for an unknown id and another team's (decision 32). */
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
-/** A requested page of events. */
-export interface EventsPage {
-  /** Position after which the page starts; null for the first page. */
-  readonly after: EventPosition | null;
-  readonly limit: number;
-}
-
 /** Parses the requested page of events. */
-export function parseEventsPage(query: string): Parsed<EventsPage> {
+export function parseEventsPage(query: string): Parsed<PageBounds<EventPosition>> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  const limit = parseInteger(parameters.value, "events_limit", EVENTS_PER_PAGE);
-  if (!limit.ok) return limit;
-  const after = parsePlace(parameters.value, "events_cursor", parseCursor);
-  return after.ok ? { ok: true, value: { after: after.value, limit: limit.value } } : after;
+  return parseBounds(parameters.value, EVENTS_PER_PAGE, parseCursor, "events_");
 }

@@ -14,7 +14,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { staticResponse } from "../../http/static_response.ts";
 import { z } from "zod";
-import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
+import { type AnswerDescription, endpoints, ok, textual } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
 import { anyObject, object, wire } from "../../openapi/wire.ts";
 
@@ -118,12 +118,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
       "status, latencies, errors by code, and the events of the month. The operator's key reads " +
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
-    answers: [{
-      status: 200,
-      description: "The metrics.",
-      schema: z.string(),
-      type: "text/plain",
-    }],
+    answers: textual("The metrics.", "text/plain"),
     errors: ["storage_unavailable"],
     example: { answer: "# HELP runledger_http_requests_total …" },
   },

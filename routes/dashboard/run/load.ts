@@ -12,7 +12,7 @@ import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
-import type { EventsPage } from "../../api/runs/runs.ts";
+import type { PageBounds } from "../../../domain/core/page.ts";
 
 export interface LoadedRun {
   readonly run: RunRecord;
@@ -58,7 +58,7 @@ export async function loadRun(
   deps: AppDeps,
   principal: Principal,
   id: RunId,
-  { after, limit }: EventsPage,
+  { after, limit }: PageBounds<EventPosition>,
 ): Promise<LoadedRun | null> {
   const { team } = principal;
   const [page, family] = await Promise.all([
