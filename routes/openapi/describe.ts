@@ -52,7 +52,7 @@ export interface AnswerDescription {
   readonly description: string;
   /** Schema of the body; no body when absent. */
   readonly schema?: z.ZodType;
-  /** Media type; `application/json` when absent. */
+  /** Media type of the body. */
   readonly type?: string;
   /** Schemas of the same response in other media types. */
   readonly also?: Readonly<Record<string, z.ZodType>>;
@@ -143,39 +143,45 @@ export const TAGS = {
 /** One of {@link TAGS}. */
 type Tag = keyof typeof TAGS;
 
-/** Type of a body, such as a `Wire`. */
-interface Body {
-  readonly schema: z.ZodType;
+/** A body: a `Wire`, or a schema with its media type. */
+type Body = Pick<AnswerDescription, "type"> & { readonly schema: z.ZodType };
+
+/** Describes a response with a body. */
+export function answered(
+  status: number,
+  description: string,
+  { schema, type = "application/json" }: Body,
+  ...headers: readonly HeaderName[]
+): AnswerDescription {
+  return { status, description, schema, type, headers };
 }
 
 /** The single 200 response of an operation. */
-export function ok(description: string, { schema }: Body): readonly AnswerDescription[] {
-  return [{ status: 200, description, schema }];
+export function ok(description: string, body: Body): readonly AnswerDescription[] {
+  return [answered(200, description, body)];
 }
 
 /** The single 201 response of an operation that returns a secret. */
-export function created(description: string, { schema }: Body): readonly AnswerDescription[] {
-  return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
+export function created(description: string, body: Body): readonly AnswerDescription[] {
+  return [answered(201, description, body, "Cache-Control")];
 }
 
-/** The single 200 response of an operation that returns text. */
-export function textual(
-  description: string,
-  type: string,
-  more: Pick<AnswerDescription, "parts" | "also" | "headers"> = {},
-): readonly AnswerDescription[] {
-  return [{ status: 200, description, schema: z.string(), type, ...more }];
+/** A text of a media type, as a body. */
+export function textOf(type: string): Body {
+  return { schema: z.string(), type };
 }
 
 /** Responses of a conditional read, which takes the header `ifNoneMatch`. */
-export function tagged(description: string, { schema }: Body): readonly AnswerDescription[] {
+export function tagged(
+  description: string,
+  body: Body,
+  ...more: readonly HeaderName[]
+): readonly AnswerDescription[] {
+  const headers = ["ETag", ...more] as const;
+  const notModified = "Not modified: `If-None-Match` lists the current `ETag`.";
   return [
-    { status: 200, description, schema, headers: ["ETag"] },
-    {
-      status: 304,
-      description: "Not modified: `If-None-Match` lists the current `ETag`.",
-      headers: ["ETag"],
-    },
+    answered(200, description, body, ...headers),
+    { status: 304, description: notModified, headers },
   ];
 }
 
@@ -184,16 +190,12 @@ export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runled
 
 /** Responses of an idempotent write: 202 for the first, 200 for every repeat. */
 export function written(
-  { schema }: Body,
+  body: Body,
   headers: readonly HeaderName[] = [],
 ): readonly AnswerDescription[] {
+  const again = "Already stored; nothing changed.";
   return [
-    { status: 202, description: "Stored.", schema, headers },
-    {
-      status: 200,
-      description: "Already stored; nothing changed.",
-      schema,
-      headers: ["Idempotent-Replayed", ...headers],
-    },
+    answered(202, "Stored.", body, ...headers),
+    answered(200, again, body, "Idempotent-Replayed", ...headers),
   ];
 }

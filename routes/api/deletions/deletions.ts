@@ -17,7 +17,7 @@ import { lastPartOf } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { answered, endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
 import { count, id, instant, jobState, object, text, wire } from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
@@ -79,6 +79,8 @@ const customerDeletion = object<CustomerDeletion>("CustomerDeletion", {
   finished_at: instant.orNull("finishedAt"),
 });
 
+const IN_PROGRESS = "In progress: poll the deletion by its id.";
+
 const JOB = {
   id: "01KAK7ZJ5W8F0T2N4B6D8H1K3M",
   customer_id: "acme",
@@ -109,12 +111,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
       `the monthly usage. Its id is refused for ${TOMBSTONE_DAYS} days, so that retries of earlier ` +
       "writes cannot recreate it. A repeated deletion returns the first receipt.",
     pathFields: { id: idOf("run").describe("The run's id.") },
-    answers: [{
-      status: 200,
-      description: "Deleted, now or previously.",
-      schema: deletedRun.schema,
-      headers: ["Idempotent-Replayed"],
-    }],
+    answers: [answered(200, "Deleted, now or previously.", deletedRun, "Idempotent-Replayed")],
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "target",
     example: {
@@ -153,18 +150,8 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
         .describe("The `customer_id` of the runs, percent-encoded."),
     },
     answers: [
-      {
-        status: 200,
-        description: "Done.",
-        schema: customerDeletion.schema,
-        headers: ["Idempotent-Replayed"],
-      },
-      {
-        status: 202,
-        description: "In progress: poll the deletion by its id.",
-        schema: customerDeletion.schema,
-        headers: ["Idempotent-Replayed"],
-      },
+      answered(200, "Done.", customerDeletion, "Idempotent-Replayed"),
+      answered(202, IN_PROGRESS, customerDeletion, "Idempotent-Replayed"),
     ],
     links: ["getDeletion"],
     idempotency: "target",

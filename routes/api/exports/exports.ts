@@ -24,7 +24,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
-import { endpoints, textual } from "../../openapi/describe.ts";
+import { answered, endpoints, textOf } from "../../openapi/describe.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { RUN } from "../runs/examples.ts";
@@ -124,6 +124,8 @@ const tableRow = z.object(
   description: "The columns in order. A cell is empty for null; lists are joined with spaces.",
 });
 
+const HEADERS = ["Content-Disposition", "Cache-Control"] as const;
+
 const NEEDS = ["openRun", "appendEvents", "finishRun"];
 
 const SHARED =
@@ -141,10 +143,10 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     summary: "Export runs as NDJSON",
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
-    answers: textual("One JSON object per line.", "application/x-ndjson", {
+    answers: [{
+      ...answered(200, "One JSON object per line.", textOf("application/x-ndjson"), ...HEADERS),
       parts: { line: exportedRun.schema, last_line: exportEnd.schema },
-      headers: ["Content-Disposition", "Cache-Control"],
-    }),
+    }],
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
@@ -161,10 +163,10 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       "CSV as in RFC 4180, with the column names on the first line. Client-supplied text that a " +
       "spreadsheet would treat as a formula is prefixed with an apostrophe.",
     query: RUN_FILTERS,
-    answers: textual("The table.", "text/csv", {
+    answers: [{
+      ...answered(200, "The table.", textOf("text/csv"), ...HEADERS),
       parts: { row: tableRow },
-      headers: ["Content-Disposition", "Cache-Control"],
-    }),
+    }],
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },

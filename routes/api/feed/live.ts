@@ -20,7 +20,7 @@ import { isStillLive } from "../../http/credential.ts";
 import { emptyStream } from "../../http/head.ts";
 import { queryOf } from "../../http/query.ts";
 import { paced } from "../../http/rate.ts";
-import { endpoints, ok, textual } from "../../openapi/describe.ts";
+import { answered, endpoints, ok, textOf } from "../../openapi/describe.ts";
 import { cursor, limitOf } from "../../openapi/fields.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
 import { ROW } from "../runs/examples.ts";
@@ -172,12 +172,13 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
           "The last received `id`; takes precedence over `after`. Browsers send it when they reconnect.",
         ),
     },
-    answers: textual("The event stream.", "text/event-stream", {
+    answers: [{
+      ...answered(200, "The event stream.", textOf("text/event-stream")),
       parts: {
         ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow.schema])),
         "changes.skipped": skippedChanges.schema,
       },
-    }),
+    }],
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { status: "failed" },

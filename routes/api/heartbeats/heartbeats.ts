@@ -32,7 +32,7 @@ import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { endpoints, LOSS_HEADERS, textual, written } from "../../openapi/describe.ts";
+import { answered, endpoints, LOSS_HEADERS, textOf, written } from "../../openapi/describe.ts";
 import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts";
 import { dollars, id, instant, integer, object, text, wire } from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
@@ -246,10 +246,11 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       ),
       ...traceparent,
     },
-    answers: textual("Stored, now or previously.", "text/plain", {
+    answers: [{
+      ...answered(200, "Stored, now or previously.", textOf("text/plain")),
       also: { "application/json": pinged.schema },
       headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...LOSS_HEADERS],
-    }),
+    }],
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     errorsAsText: true,
     idempotency: "id",

@@ -16,7 +16,7 @@ import { teamKey } from "../../http/access.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import { parseContext } from "../../http/context.ts";
 import { inTurns } from "../../http/in_turns.ts";
-import { endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
+import { answered, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
 import { count, id, instant, object, sentJson, text, wire } from "../../openapi/wire.ts";
 import { eventItem } from "./describe_events.ts";
@@ -134,12 +134,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       "stored are dropped and counted as duplicates. Each stored event counts as one event.",
     pathFields,
     body: eventsBody,
-    answers: [{
-      status: 202,
-      description: "Every event of the batch is stored.",
-      schema: batchReceipt.schema,
-      headers: LOSS_HEADERS,
-    }],
+    answers: [answered(202, "Every event of the batch is stored.", batchReceipt, ...LOSS_HEADERS)],
     errors: ["invalid_id", "missing_field", "unknown_region", "batch_too_large", "id_conflict"],
     idempotency: "item",
     example: {

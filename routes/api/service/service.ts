@@ -14,7 +14,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { staticResponse } from "../../http/static_response.ts";
 import { z } from "zod";
-import { type AnswerDescription, endpoints, ok, textual } from "../../openapi/describe.ts";
+import { endpoints, ok, tagged, textOf } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
 import { anyObject, object, wire } from "../../openapi/wire.ts";
 
@@ -62,12 +62,6 @@ const getDocs: Handler = staticResponse(async ({ openapiText }) => {
     headers: { "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer" },
   };
 });
-
-const notModified: AnswerDescription = {
-  status: 304,
-  description: "Not modified: `If-None-Match` lists the current `ETag`.",
-  headers: ["ETag", "Cache-Control"],
-};
 
 /** Health, metrics and documentation endpoints. */
 export const SERVICE_ENDPOINTS = endpoints("Service", {
@@ -118,7 +112,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
       "status, latencies, errors by code, and the events of the month. The operator's key reads " +
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
-    answers: textual("The metrics.", "text/plain"),
+    answers: ok("The metrics.", textOf("text/plain")),
     errors: ["storage_unavailable"],
     example: { answer: "# HELP runledger_http_requests_total …" },
   },
@@ -130,15 +124,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     description: "This API as an OpenAPI 3.1 document, generated from the schemas that validate " +
       "requests.",
     headers: ifNoneMatch,
-    answers: [
-      {
-        status: 200,
-        description: "The document.",
-        schema: anyObject.schema,
-        headers: ["ETag", "Cache-Control"],
-      },
-      notModified,
-    ],
+    answers: tagged("The document.", anyObject, "Cache-Control"),
     example: { answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
   },
   getDocs: {
@@ -148,16 +134,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     summary: "Read the documentation page",
     description: "This API as an HTML page without scripts or external resources.",
     headers: ifNoneMatch,
-    answers: [
-      {
-        status: 200,
-        description: "The page.",
-        schema: z.string(),
-        type: "text/html",
-        headers: ["ETag", "Cache-Control"],
-      },
-      notModified,
-    ],
+    answers: tagged("The page.", textOf("text/html"), "Cache-Control"),
     example: { answer: "<!DOCTYPE html>…" },
   },
 });
