@@ -12,10 +12,10 @@
  *    with `.meta({…})`.
  * 3. `pathFields`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
  *    domain's constants. An optional parameter is `.optional()` or has a `.default(…)`.
- * 4. `answers` are the successful responses, each with a Zod schema (see `fields.ts`); `written(…)` returns
- *    the pair of 202 and 200 of an idempotent write. A schema with `.meta({ id: "Run" })` is stored once in
- *    the document under this name; every object needs one. An enumeration is named in `shared.ts`. `links`
- *    are the operations that take the response's id.
+ * 4. `answers` are the successful responses, each with the `Wire` that the handler writes its body with (see
+ *    `wire.ts`); `written(…)` returns the pair of 202 and 200 of an idempotent write. Objects and
+ *    enumerations have a name, under which the document stores them once. `links` are the operations that
+ *    take the response's id.
  * 5. `errors` are the codes that the handler itself returns.
  * 6. `example` is sent to a real server by a test, after the examples of `needs` (ids of other operations),
  *    in a new team. Where the example response has an `id` minted by the server, the same text in a later

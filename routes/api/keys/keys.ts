@@ -63,21 +63,15 @@ export function keyIdOf(cursor: string): string | null {
 /** Identical for an unknown key and another team's. */
 export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
 
-const [keyRequest, tokenRequest] = keyBody.options;
-
-const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
-
-/** Schema of the body of a new credential; each kind has its own name. */
-export const newCredentialBody = z.discriminatedUnion("kind", [
-  keyRequest.meta({ id: BODIES.api_key }),
-  tokenRequest.meta({ id: BODIES.ping_token }),
-]).meta({
+/** Schema of the body of a new credential. */
+export const newCredentialBody = keyBody.meta({
   id: "CredentialRequest",
   discriminator: {
     propertyName: "kind",
-    mapping: Object.fromEntries(
-      Object.entries(BODIES).map(([kind, name]) => [kind, `#/components/schemas/${name}`]),
-    ),
+    mapping: {
+      api_key: "#/components/schemas/ApiKeyRequest",
+      ping_token: "#/components/schemas/PingTokenRequest",
+    },
   },
 });
 
