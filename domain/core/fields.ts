@@ -19,7 +19,7 @@ const INSTANT = "an RFC 3339 instant such as 2026-01-31T12:00:00.000Z or 2026-01
  *
  * @internal
  */
-export const instantText: z.ZodType<string, unknown> = z.string(INSTANT).meta({
+export const instantText = z.string(INSTANT).meta({
   id: "Instant",
   format: "date-time",
   description:
@@ -45,7 +45,7 @@ export function instant(): z.ZodType<number, unknown> {
  *
  * @internal
  */
-export const anyJson: z.ZodType<unknown, unknown> = z.unknown()
+export const anyJson = z.unknown()
   .meta({ id: "JsonValue", description: "Any JSON value." });
 
 /**

@@ -24,12 +24,12 @@ export const keyBody = z.discriminatedUnion("kind", [
     scopes: optional(
       z.array(oneOf("Scope", SCOPES), "a list of scopes").min(1, "a list of scopes"),
     ),
-  }),
+  }).meta({ id: "ApiKeyRequest" }),
   z.object({
     kind: z.literal("ping_token"),
     name: name(KEY_NAME_CHARS_MAX, "a name"),
     agent: agentSlug(),
-  }),
+  }).meta({ id: "PingTokenRequest" }),
 ], { error: oneOfText(["api_key", "ping_token"]) });
 
 /** Validates the body of `POST /v1/keys`. */

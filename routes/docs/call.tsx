@@ -9,7 +9,7 @@ import {
   type Response,
   schemaName,
 } from "./document.ts";
-import { documentedFields, FieldTable, Prose, sentField } from "./fields.tsx";
+import { documentedFields, FieldTable, joined, Prose, sentField, Table } from "./fields.tsx";
 
 /** Renders an operation: parameters, body, an example, and responses. */
 export function CallSection(
@@ -87,24 +87,15 @@ function Answers({ call }: { readonly call: DocumentedCall }) {
   return (
     <>
       {answers.map(([, { content }]) => <Sample content={content} />)}
-      <div class="wide" tabindex={0}>
-        <table>
-          <tr>
-            <th>status</th>
-            <th>response</th>
-          </tr>
-          {answers.map(([status, response]) => (
-            <tr>
-              <td>{status}</td>
-              <td>
-                {response.$ref === undefined
-                  ? <ResponseCell response={response} />
-                  : <Codes name={schemaName(response.$ref)} />}
-              </td>
-            </tr>
-          ))}
-        </table>
-      </div>
+      <Table
+        head={["status", "response"]}
+        rows={answers.map(([status, response]) => [
+          status,
+          response.$ref === undefined
+            ? <ResponseCell response={response} />
+            : <Codes name={schemaName(response.$ref)} />,
+        ])}
+      />
     </>
   );
 }
@@ -151,10 +142,5 @@ function ResponseCell({ response }: { readonly response: Response }) {
 /** Error codes, taken from the name of the shared response. */
 function Codes({ name }: { readonly name: string }) {
   const codes = name.split(".").filter((part) => part !== "text" && part !== "open");
-  return codes.map((code, at) => (
-    <>
-      {at === 0 ? "" : ", "}
-      <a href={`#error-${code}`}>{code}</a>
-    </>
-  ));
+  return joined(codes.map((code) => <a href={`#error-${code}`}>{code}</a>), ", ");
 }

@@ -1,4 +1,5 @@
 /** Fields and parameters as tables. */
+import type { Child } from "hono/jsx";
 import { type DocumentedSchema, schemaName } from "./document.ts";
 
 /** Renders plain text in which backquotes mark code. */
@@ -13,35 +14,37 @@ export interface Field {
   readonly schema: DocumentedSchema;
 }
 
-/** Renders a table of fields; null without fields. */
-export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
-  if (fields.length === 0) return null;
+/** Renders a table; `ids` are the anchors of its rows. */
+export function Table({ head = [], rows, ids = [] }: {
+  readonly head?: readonly string[];
+  readonly rows: readonly (readonly Child[])[];
+  readonly ids?: readonly string[];
+}) {
   return (
     <div class="wide" tabindex={0}>
       <table>
-        <tr>
-          <th>name</th>
-          <th>type</th>
-          <th>description</th>
-        </tr>
-        {fields.map(({ name, required, schema }) => (
-          <tr>
-            <td>
-              <code>{name}</code>
-              {required ? " *" : ""}
-            </td>
-            <td>
-              <Type schema={schema} />
-            </td>
-            <td>
-              <Prose text={schema.description ?? ""} />
-              {schema.default === undefined ? "" : ` Default: ${schema.default}.`}
-            </td>
-          </tr>
-        ))}
+        {head.length === 0 ? null : <tr>{head.map((name) => <th>{name}</th>)}</tr>}
+        {rows.map((cells, at) => <tr id={ids[at]}>{cells.map((cell) => <td>{cell}</td>)}</tr>)}
       </table>
     </div>
   );
+}
+
+/** Renders a table of fields; null without fields. */
+export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
+  if (fields.length === 0) return null;
+  const rows = fields.map(({ name, required, schema }) => [
+    <>
+      <code>{name}</code>
+      {required ? " *" : ""}
+    </>,
+    <Type schema={schema} />,
+    <>
+      <Prose text={schema.description ?? ""} />
+      {schema.default === undefined ? "" : ` Default: ${schema.default}.`}
+    </>,
+  ]);
+  return <Table head={["name", "type", "description"]} rows={rows} />;
 }
 
 /** Returns the fields of an object; nested fields follow theirs with a dotted name. */
@@ -67,6 +70,11 @@ function partOf(schema: DocumentedSchema): DocumentedSchema {
   return schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
 }
 
+/** Separates the items of a list. */
+export function joined(items: readonly Child[], separator: string): Child[] {
+  return items.flatMap((item, at) => at === 0 ? [item] : [separator, item]);
+}
+
 /** Renders the type of a value briefly. */
 export function Type({ schema }: { readonly schema: DocumentedSchema }) {
   if (schema.$ref !== undefined) {
@@ -75,20 +83,10 @@ export function Type({ schema }: { readonly schema: DocumentedSchema }) {
   }
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) {
-    return alternatives.map((alternative, at) => (
-      <>
-        {at === 0 ? "" : " or "}
-        <Type schema={alternative} />
-      </>
-    ));
+    return joined(alternatives.map((alternative) => <Type schema={alternative} />), " or ");
   }
   if (schema.enum !== undefined) {
-    return schema.enum.map((value, at) => (
-      <>
-        {at === 0 ? "" : ", "}
-        <code>{String(value)}</code>
-      </>
-    ));
+    return joined(schema.enum.map((value) => <code>{String(value)}</code>), ", ");
   }
   if (schema.const !== undefined) return <code>{String(schema.const)}</code>;
   if (schema.type === "array") {

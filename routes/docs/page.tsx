@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
 import { type Document, documentedCalls, type DocumentedSchema } from "./document.ts";
-import { documentedFields, FieldTable, Prose, Type } from "./fields.tsx";
+import { documentedFields, FieldTable, Prose, Table, Type } from "./fields.tsx";
 import { STYLE } from "./style.ts";
 
 /** Content Security Policy: only the page's own style is allowed. */
@@ -108,45 +108,23 @@ function Shared({ document }: DocumentProps) {
         Every error has the schema{" "}
         <a href="#schema-Error">Error</a>. A request that is answered with 4xx stores nothing.
       </p>
-      <div class="wide" tabindex={0}>
-        <table>
-          {document["x-errors"].map(({ code, status, retry, meaning }) => (
-            <tr id={`error-${code}`}>
-              <td>
-                <code>{code}</code>
-              </td>
-              <td>{status}</td>
-              <td>{retry ? "retry" : "no retry"}</td>
-              <td>{meaning}</td>
-            </tr>
-          ))}
-        </table>
-      </div>
+      <Table
+        ids={document["x-errors"].map(({ code }) => `error-${code}`)}
+        rows={document["x-errors"].map(({ code, status, retry, meaning }) => [
+          <code>{code}</code>,
+          status,
+          retry ? "retry" : "no retry",
+          meaning,
+        ])}
+      />
       <h2 id="headers">Headers</h2>
-      <Meanings
-        of={Object.entries(document.components.headers)
-          .map(([name, { description }]) => [name, description])}
+      <Table
+        rows={Object.entries(document.components.headers).map(([name, { description }]) => [
+          <code>{name}</code>,
+          <Prose text={description} />,
+        ])}
       />
     </>
-  );
-}
-
-function Meanings({ of }: { readonly of: readonly (readonly [string, string])[] }) {
-  return (
-    <div class="wide" tabindex={0}>
-      <table>
-        {of.map(([name, meaning]) => (
-          <tr>
-            <td>
-              <code>{name}</code>
-            </td>
-            <td>
-              <Prose text={meaning} />
-            </td>
-          </tr>
-        ))}
-      </table>
-    </div>
   );
 }
 

@@ -12,10 +12,10 @@
  *    with `.meta({…})`.
  * 3. `pathFields`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
  *    domain's constants. An optional parameter is `.optional()` or has a `.default(…)`.
- * 4. `answers` are the successful responses, each with a Zod schema (see `fields.ts`); `written(…)` returns
- *    the pair of 202 and 200 of an idempotent write. A schema with `.meta({ id: "Run" })` is stored once in
- *    the document under this name; every object needs one. An enumeration is named in `shared.ts`. `links`
- *    are the operations that take the response's id.
+ * 4. `answers` are the successful responses, each with the `Wire` that the handler writes its body with (see
+ *    `wire.ts`); `written(…)` returns the pair of 202 and 200 of an idempotent write. Objects and
+ *    enumerations have a name, under which the document stores them once. `links` are the operations that
+ *    take the response's id.
  * 5. `errors` are the codes that the handler itself returns.
  * 6. `example` is sent to a real server by a test, after the examples of `needs` (ids of other operations),
  *    in a new team. Where the example response has an `id` minted by the server, the same text in a later
@@ -24,7 +24,7 @@
  * Tests fail for an endpoint, a code, a status or a field that is not described, and for an example whose
  * response does not match.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
 import type { Handler } from "../http/admission.ts";
 import type { RouteRule } from "../http/context.ts";
@@ -52,7 +52,7 @@ export interface AnswerDescription {
   readonly description: string;
   /** Schema of the body; no body when absent. */
   readonly schema?: z.ZodType;
-  /** Media type; `application/json` when absent. */
+  /** Media type of the body. */
   readonly type?: string;
   /** Schemas of the same response in other media types. */
   readonly also?: Readonly<Record<string, z.ZodType>>;
@@ -143,30 +143,45 @@ export const TAGS = {
 /** One of {@link TAGS}. */
 type Tag = keyof typeof TAGS;
 
-/** Type of a body, such as a `Wire`. */
-interface Body {
-  readonly schema: z.ZodType;
+/** A body: a `Wire`, or a schema with its media type. */
+type Body = Pick<AnswerDescription, "type"> & { readonly schema: z.ZodType };
+
+/** Describes a response with a body. */
+export function answered(
+  status: number,
+  description: string,
+  { schema, type = "application/json" }: Body,
+  ...headers: readonly HeaderName[]
+): AnswerDescription {
+  return { status, description, schema, type, headers };
 }
 
 /** The single 200 response of an operation. */
-export function ok(description: string, { schema }: Body): readonly AnswerDescription[] {
-  return [{ status: 200, description, schema }];
+export function ok(description: string, body: Body): readonly AnswerDescription[] {
+  return [answered(200, description, body)];
 }
 
 /** The single 201 response of an operation that returns a secret. */
-export function created(description: string, { schema }: Body): readonly AnswerDescription[] {
-  return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
+export function created(description: string, body: Body): readonly AnswerDescription[] {
+  return [answered(201, description, body, "Cache-Control")];
+}
+
+/** A text of a media type, as a body. */
+export function textOf(type: string): Body {
+  return { schema: z.string(), type };
 }
 
 /** Responses of a conditional read, which takes the header `ifNoneMatch`. */
-export function tagged(description: string, { schema }: Body): readonly AnswerDescription[] {
+export function tagged(
+  description: string,
+  body: Body,
+  ...more: readonly HeaderName[]
+): readonly AnswerDescription[] {
+  const headers = ["ETag", ...more] as const;
+  const notModified = "Not modified: `If-None-Match` lists the current `ETag`.";
   return [
-    { status: 200, description, schema, headers: ["ETag"] },
-    {
-      status: 304,
-      description: "Not modified: `If-None-Match` lists the current `ETag`.",
-      headers: ["ETag"],
-    },
+    answered(200, description, body, ...headers),
+    { status: 304, description: notModified, headers },
   ];
 }
 
@@ -175,16 +190,12 @@ export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runled
 
 /** Responses of an idempotent write: 202 for the first, 200 for every repeat. */
 export function written(
-  { schema }: Body,
+  body: Body,
   headers: readonly HeaderName[] = [],
 ): readonly AnswerDescription[] {
+  const again = "Already stored; nothing changed.";
   return [
-    { status: 202, description: "Stored.", schema, headers },
-    {
-      status: 200,
-      description: "Already stored; nothing changed.",
-      schema,
-      headers: ["Idempotent-Replayed", ...headers],
-    },
+    answered(202, "Stored.", body, ...headers),
+    answered(200, again, body, "Idempotent-Replayed", ...headers),
   ];
 }

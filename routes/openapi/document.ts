@@ -1,12 +1,6 @@
 /** The OpenAPI 3.1 document of the endpoints. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
-import {
-  type AnswerDescription,
-  type Endpoint,
-  type FieldDescriptions,
-  IDEMPOTENCY,
-  TAGS,
-} from "./describe.ts";
+import { type Endpoint, type FieldDescriptions, IDEMPOTENCY, TAGS } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import { answerHeaders, HEADERS } from "./headers.ts";
 import { type JsonSchema, SchemaBook } from "./json_schema.ts";
@@ -14,7 +8,7 @@ import { type JsonSchema, SchemaBook } from "./json_schema.ts";
 /** Version of the contract; breaking changes raise the major version. */
 const VERSION = "1.0.0";
 
-/** A part of the document, as plain JSON. */
+/** A part of the document, as plain JSON; undefined parts are left out. */
 type Part = Record<string, unknown>;
 
 /** Returns the OpenAPI document of some endpoints as JSON text. */
@@ -153,12 +147,10 @@ function operationPart(endpoint: Endpoint, parts: Parts): Part {
       ...parametersOf("query", endpoint.query, example.query, parts.book),
       ...parametersOf("header", endpoint.headers, example.headers, parts.book),
     ],
-    ...(body === undefined ? {} : {
-      requestBody: {
-        required: endpoint.mayLackBody !== true,
-        content: { "application/json": { schema: parts.book.write(body), example: example.body } },
-      },
-    }),
+    requestBody: body && {
+      required: endpoint.mayLackBody !== true,
+      content: { "application/json": { schema: parts.book.write(body), example: example.body } },
+    },
     responses: {
       ...answersPart(endpoint, parts),
       ...refusalsOf(endpoint, parts.refusals),
@@ -185,9 +177,9 @@ function parametersOf(
       name,
       in: where,
       required: where === "path" || !field.safeParse(undefined).success,
-      ...(description === undefined ? {} : { description }),
+      description,
       schema,
-      ...(samples[name] === undefined ? {} : { example: exampleOf(schema, samples[name]) }),
+      example: samples[name] && exampleOf(schema, samples[name]),
     };
   });
 }
@@ -198,29 +190,30 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
 }
 
 function answersPart({ access, answers, example, links }: Endpoint, parts: Parts): Part {
-  const { book } = parts;
+  const { book, endpoints } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
-    const sample = answer === answers[0] ? { example: example.answer } : {};
-    const alternatives = Object.entries(also)
-      .map(([name, alternative]) => [name, { schema: book.write(alternative) }]);
-    const content = schema === undefined ? {} : {
-      content: {
-        [type]: { schema: book.write(schema), ...sample, ...partsOf(answer, book) },
-        ...Object.fromEntries(alternatives),
+    const content = schema && {
+      [type]: {
+        schema: book.write(schema),
+        example: answer === answers[0] ? example.answer : undefined,
+        "x-parts": answer.parts && written(answer.parts, book),
       },
+      ...Object.fromEntries(
+        Object.entries(also).map(([name, other]) => [name, { schema: book.write(other) }]),
+      ),
     };
     const headers = answerHeaders(access, answer.headers);
-    const next = links === undefined ? {} : { links: linksPart(links, parts.endpoints) };
-    return [status, { description, headers, ...content, ...next }];
+    const next = links && linksPart(links, endpoints);
+    return [status, { description, headers, content, links: next }];
   }));
 }
 
-/** Describes the parts of a non-JSON text. */
-function partsOf({ parts }: AnswerDescription, book: SchemaBook): Part {
-  if (parts === undefined) return {};
-  const written = Object.entries(parts).map(([name, part]) => [name, book.write(part)]);
-  return { "x-parts": Object.fromEntries(written) };
+/** Writes the schemas of fields, by name. */
+function written(fields: FieldDescriptions, book: SchemaBook): Part {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, book.write(field)]),
+  );
 }
 
 /** Links to the operations that take the response's id in their path. */

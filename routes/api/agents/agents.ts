@@ -1,5 +1,4 @@
 /** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
-import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
 import { notFound } from "../../../domain/core/errors.ts";
 import { isName } from "../../../domain/core/rules.ts";
@@ -20,40 +19,6 @@ import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import { boolean, count, id, instant, object, page, text, wire } from "../../openapi/wire.ts";
-
-const listAgents: Handler = async (c, { agents }) => {
-  const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
-  if (!query.ok) return fail(c, query.problem);
-  const page = await agents.list(c.get("principal").team, query.value);
-  if (!page.ok) return fail(c, page.problem);
-  const { next } = page.value;
-  const cursor = next === null ? null : agentCursor(next, query.value.sort);
-  return answer(c, 200, agentPage.write({ items: page.value.agents, cursor }));
-};
-
-const getAgent: Handler = async (c, { agents }) => {
-  const slug = lastPartOf(c);
-  // Any other text is no slug, and may exceed the store's key length.
-  const record = isName(slug, AGENT_CHARS_MAX)
-    ? await agents.read(c.get("principal").team, slug)
-    : null;
-  if (record === null) return fail(c, NO_SUCH_AGENT);
-  return answerTagged(c, agent.write(record));
-};
-
-const changeAgent: Handler = async (c, { agents, environment }) => {
-  const patch = parseAgentPatch(c.get("body"));
-  if (!patch.ok) return fail(c, patch.problem);
-  const slug = lastPartOf(c);
-  const { team, credentialId } = c.get("principal");
-  const author = { by: credentialId, at: environment.now() };
-  const changed = isName(slug, AGENT_CHARS_MAX)
-    ? await agents.change(team, slug, patch.value, author)
-    : null;
-  if (changed === null) return fail(c, NO_SUCH_AGENT);
-  if (!changed.ok) return fail(c, changed.problem);
-  return answer(c, 200, agent.write(changed.value));
-};
 
 /** Identical for an unknown slug and another team's (decision 32). */
 export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");
@@ -124,7 +89,15 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   listAgents: {
     route: "GET /v1/agents",
     access: teamKey("read"),
-    handler: listAgents,
+    handler: async (c, { agents }) => {
+      const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
+      if (!query.ok) return fail(c, query.problem);
+      const page = await agents.list(c.get("principal").team, query.value);
+      if (!page.ok) return fail(c, page.problem);
+      const { next } = page.value;
+      const cursor = next === null ? null : agentCursor(next, query.value.sort);
+      return answer(c, 200, agentPage.write({ items: page.value.agents, cursor }));
+    },
     summary: "List agents",
     description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
       "shortly after its response.",
@@ -148,7 +121,15 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   getAgent: {
     route: "GET /v1/agents/:slug",
     access: teamKey("read"),
-    handler: getAgent,
+    handler: async (c, { agents }) => {
+      const slug = lastPartOf(c);
+      // Any other text is no slug, and may exceed the store's key length.
+      const record = isName(slug, AGENT_CHARS_MAX)
+        ? await agents.read(c.get("principal").team, slug)
+        : null;
+      if (record === null) return fail(c, NO_SUCH_AGENT);
+      return answerTagged(c, agent.write(record));
+    },
     summary: "Read an agent",
     description: "Returns an agent. An unknown slug and another team's both return 404.",
     pathFields,
@@ -164,7 +145,19 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   changeAgent: {
     route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
-    handler: changeAgent,
+    handler: async (c, { agents, environment }) => {
+      const patch = parseAgentPatch(c.get("body"));
+      if (!patch.ok) return fail(c, patch.problem);
+      const slug = lastPartOf(c);
+      const { team, credentialId } = c.get("principal");
+      const author = { by: credentialId, at: environment.now() };
+      const changed = isName(slug, AGENT_CHARS_MAX)
+        ? await agents.change(team, slug, patch.value, author)
+        : null;
+      if (changed === null) return fail(c, NO_SUCH_AGENT);
+      if (!changed.ok) return fail(c, changed.problem);
+      return answer(c, 200, agent.write(changed.value));
+    },
     summary: "Change an agent",
     description:
       "Fields that are not sent keep their values. The slug that clients send never changes, so " +

@@ -1,5 +1,4 @@
 /** `GET /v1/audit`: the audit log of a team. */
-import type { Handler } from "../../http/admission.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import {
   AUDIT_ACTIONS,
@@ -15,14 +14,6 @@ import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
 import { anyObject, instant, object, oneOf, page, text, wire } from "../../openapi/wire.ts";
-
-const listAudit: Handler = async (c, { auditLog }) => {
-  const query = parseAuditQuery(queryOf(c), parseAuditCursor);
-  if (!query.ok) return fail(c, query.problem);
-  const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
-  const cursor = next === null ? null : auditCursor(next);
-  return answer(c, 200, auditPage.write({ items: entries, cursor }));
-};
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -57,7 +48,13 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
   listAudit: {
     route: "GET /v1/audit",
     access: teamKeyOrOperator("admin"),
-    handler: listAudit,
+    handler: async (c, { auditLog }) => {
+      const query = parseAuditQuery(queryOf(c), parseAuditCursor);
+      if (!query.ok) return fail(c, query.problem);
+      const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
+      const cursor = next === null ? null : auditCursor(next);
+      return answer(c, 200, auditPage.write({ items: entries, cursor }));
+    },
     summary: "Read the audit log",
     description:
       "Lists changes of credentials, the team and its rate card, repricing jobs and deletions, " +

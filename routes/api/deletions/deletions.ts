@@ -1,5 +1,4 @@
 /** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and `GET /v1/deletions/{id}`. */
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
@@ -18,7 +17,7 @@ import { lastPartOf } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { answered, endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
 import { count, id, instant, jobState, object, text, wire } from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
@@ -27,13 +26,6 @@ import { RUN } from "../runs/examples.ts";
 const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
-
-const deleteRun: Handler = async (c, deps) => {
-  const deleted = await deleteNamedRun(deps, c);
-  if (!deleted.ok) return fail(c, deleted.problem);
-  const { kind, receipt } = deleted.value;
-  return answer(c, 200, deletedRun.write(receipt), writeHeaders(kind, null));
-};
 
 /** Deletes the run that the path names. */
 export async function deleteNamedRun(
@@ -46,23 +38,6 @@ export async function deleteNamedRun(
   const deleted = await deletions.deleteRun(team, id.value, credentialId);
   return deleted === null ? { ok: false, problem: NO_SUCH_RUN } : { ok: true, value: deleted };
 }
-
-const deleteCustomer: Handler = async (c, { deletions }) => {
-  const customer = lastPartOf(c);
-  if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
-  const { team, credentialId } = c.get("principal");
-  const outcome = await deletions.deleteCustomer(team, customer, credentialId);
-  if (outcome.kind === "refused") return fail(c, outcome.problem);
-  const job = await deletions.waitUntilDone(team, outcome.job, WAIT_MS);
-  const status = job.state === "done" ? 200 : 202;
-  return answer(c, status, customerDeletion.write(job), writeHeaders(outcome.kind, null));
-};
-
-const getDeletion: Handler = async (c, { deletions }) => {
-  const id = c.req.param("id") ?? "";
-  const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
-  return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, customerDeletion.write(job));
-};
 
 const NO_CUSTOMER: Problem = {
   code: "invalid_field",
@@ -104,6 +79,8 @@ const customerDeletion = object<CustomerDeletion>("CustomerDeletion", {
   finished_at: instant.orNull("finishedAt"),
 });
 
+const IN_PROGRESS = "In progress: poll the deletion by its id.";
+
 const JOB = {
   id: "01KAK7ZJ5W8F0T2N4B6D8H1K3M",
   customer_id: "acme",
@@ -122,19 +99,19 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteRun: {
     route: "DELETE /v1/runs/:id",
     access: teamKey("admin"),
-    handler: deleteRun,
+    handler: async (c, deps) => {
+      const deleted = await deleteNamedRun(deps, c);
+      if (!deleted.ok) return fail(c, deleted.problem);
+      const { kind, receipt } = deleted.value;
+      return answer(c, 200, deletedRun.write(receipt), writeHeaders(kind, null));
+    },
     summary: "Delete a run",
     description:
       "Deletes a run with all its data and its share of the spend. Its events still count towards " +
       `the monthly usage. Its id is refused for ${TOMBSTONE_DAYS} days, so that retries of earlier ` +
       "writes cannot recreate it. A repeated deletion returns the first receipt.",
     pathFields: { id: idOf("run").describe("The run's id.") },
-    answers: [{
-      status: 200,
-      description: "Deleted, now or previously.",
-      schema: deletedRun.schema,
-      headers: ["Idempotent-Replayed"],
-    }],
+    answers: [answered(200, "Deleted, now or previously.", deletedRun, "Idempotent-Replayed")],
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "target",
     example: {
@@ -153,7 +130,16 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteCustomer: {
     route: "DELETE /v1/customers/:customer_id",
     access: teamKey("admin"),
-    handler: deleteCustomer,
+    handler: async (c, { deletions }) => {
+      const customer = lastPartOf(c);
+      if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
+      const { team, credentialId } = c.get("principal");
+      const outcome = await deletions.deleteCustomer(team, customer, credentialId);
+      if (outcome.kind === "refused") return fail(c, outcome.problem);
+      const job = await deletions.waitUntilDone(team, outcome.job, WAIT_MS);
+      const status = job.state === "done" ? 200 : 202;
+      return answer(c, status, customerDeletion.write(job), writeHeaders(outcome.kind, null));
+    },
     summary: "Delete a customer's runs",
     description:
       "Deletes all runs of a customer, and the spend that remains of its expired runs. " +
@@ -164,18 +150,8 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
         .describe("The `customer_id` of the runs, percent-encoded."),
     },
     answers: [
-      {
-        status: 200,
-        description: "Done.",
-        schema: customerDeletion.schema,
-        headers: ["Idempotent-Replayed"],
-      },
-      {
-        status: 202,
-        description: "In progress: poll the deletion by its id.",
-        schema: customerDeletion.schema,
-        headers: ["Idempotent-Replayed"],
-      },
+      answered(200, "Done.", customerDeletion, "Idempotent-Replayed"),
+      answered(202, IN_PROGRESS, customerDeletion, "Idempotent-Replayed"),
     ],
     links: ["getDeletion"],
     idempotency: "target",
@@ -188,7 +164,11 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
   getDeletion: {
     route: "GET /v1/deletions/:id",
     access: teamKey("admin"),
-    handler: getDeletion,
+    handler: async (c, { deletions }) => {
+      const id = c.req.param("id") ?? "";
+      const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
+      return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, customerDeletion.write(job));
+    },
     summary: "Read a customer's deletion",
     description: "Returns the progress and the result of a deletion, for 30 days.",
     pathFields: { id: jobId.describe("The id in the response to the call that started it.") },

@@ -23,8 +23,8 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
-import { endpoints } from "../../openapi/describe.ts";
-import { RUN_FILTERS } from "../runs/endpoints_list.ts";
+import { answered, endpoints, textOf } from "../../openapi/describe.ts";
+import { RUN_FILTERS } from "../runs/run_list.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { RUN } from "../runs/examples.ts";
 
@@ -123,6 +123,8 @@ const tableRow = z.object(
   description: "The columns in order. A cell is empty for null; lists are joined with spaces.",
 });
 
+const HEADERS = ["Content-Disposition", "Cache-Control"] as const;
+
 const NEEDS = ["openRun", "appendEvents", "finishRun"];
 
 const SHARED =
@@ -141,12 +143,8 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
     answers: [{
-      status: 200,
-      description: "One JSON object per line.",
-      schema: z.string(),
-      type: "application/x-ndjson",
+      ...answered(200, "One JSON object per line.", textOf("application/x-ndjson"), ...HEADERS),
       parts: { line: exportedRun.schema, last_line: exportEnd.schema },
-      headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],
     example: {
@@ -165,12 +163,8 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       "spreadsheet would treat as a formula is prefixed with an apostrophe.",
     query: RUN_FILTERS,
     answers: [{
-      status: 200,
-      description: "The table.",
-      schema: z.string(),
-      type: "text/csv",
+      ...answered(200, "The table.", textOf("text/csv"), ...HEADERS),
       parts: { row: tableRow },
-      headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],
     example: {

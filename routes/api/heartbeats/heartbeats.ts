@@ -32,23 +32,10 @@ import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
+import { answered, endpoints, LOSS_HEADERS, textOf, written } from "../../openapi/describe.ts";
 import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts";
 import { dollars, id, instant, integer, object, text, wire } from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
-
-const sendHeartbeat: Handler = async (c, deps) => {
-  const principal = c.get("principal");
-  const body = c.get("body");
-  const refused = agentRefusalOf(principal, body.value.agent);
-  if (refused !== null) return fail(c, refused);
-  const parsed = parseHeartbeat(body, parseContext(c), new Losses());
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const outcome = await writeHeartbeat(deps, c, parsed.value.request);
-  if (!outcome.ok) return fail(c, outcome.problem);
-  const json = heartbeat.write(outcome.value);
-  return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
-};
 
 /** A durably stored heartbeat. */
 interface HeartbeatResult {
@@ -199,7 +186,18 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
   sendHeartbeat: {
     route: "POST /v1/heartbeats",
     access: KEY_OR_TOKEN,
-    handler: sendHeartbeat,
+    handler: async (c, deps) => {
+      const principal = c.get("principal");
+      const body = c.get("body");
+      const refused = agentRefusalOf(principal, body.value.agent);
+      if (refused !== null) return fail(c, refused);
+      const parsed = parseHeartbeat(body, parseContext(c), new Losses());
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const outcome = await writeHeartbeat(deps, c, parsed.value.request);
+      if (!outcome.ok) return fail(c, outcome.problem);
+      const json = heartbeat.write(outcome.value);
+      return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
+    },
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
       "`id` closes it. The first close wins, and nothing reopens a run. Returns 409 when the `id` " +
@@ -249,10 +247,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       ...traceparent,
     },
     answers: [{
-      status: 200,
-      description: "Stored, now or previously.",
-      schema: z.string(),
-      type: "text/plain",
+      ...answered(200, "Stored, now or previously.", textOf("text/plain")),
       also: { "application/json": pinged.schema },
       headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...LOSS_HEADERS],
     }],

@@ -1,5 +1,4 @@
 /** `/v1/keys`: create, list, rotate and revoke a team's credentials. */
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import {
@@ -32,8 +31,6 @@ import {
   wire,
 } from "../../openapi/wire.ts";
 
-const createKey: Handler = (c, deps) => answerNewKey(deps, c, c.get("principal").team);
-
 /** Creates a team's credential from the body, and returns its secret, which is shown only once. */
 export async function answerNewKey(
   { credentials }: AppDeps,
@@ -52,35 +49,6 @@ export function answerSecret(c: RequestContext, json: RawJson): Response {
   return answer(c, 201, json, { "Cache-Control": "no-store" });
 }
 
-const listKeys: Handler = async (c, { credentials }) => {
-  const query = parseKeysQuery(queryOf(c), keyIdOf);
-  if (!query.ok) return fail(c, query.problem);
-  const { records, next } = await credentials.list(c.get("principal").team, query.value);
-  const cursor = next === null ? null : encodeCursor(next);
-  return answer(c, 200, keyPage.write({ items: records, cursor }));
-};
-
-const rotateKey: Handler = async (c, { credentials }) => {
-  const overlap = parseRotation(c.get("body"));
-  if (!overlap.ok) return fail(c, overlap.problem);
-  const { team, credentialId } = c.get("principal");
-  const id = c.req.param("id") ?? "";
-  const rotated = isKeyId(id)
-    ? await credentials.rotate(team, id, overlap.value, credentialId)
-    : null;
-  if (rotated === null) return fail(c, NO_SUCH_KEY);
-  if (!rotated.ok) return fail(c, rotated.problem);
-  const { record, secret } = rotated.value;
-  return answerSecret(c, newKey.write({ ...record, secret }));
-};
-
-const revokeKey: Handler = async (c, { credentials }) => {
-  const { team, credentialId } = c.get("principal");
-  const id = c.req.param("id") ?? "";
-  const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
-  return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, key.write(record));
-};
-
 /** Returns whether a text is a key's id. Any other text may exceed the store's key length. */
 export function isKeyId(text: string): boolean {
   return judgeId("key", text) === "valid";
@@ -95,21 +63,15 @@ export function keyIdOf(cursor: string): string | null {
 /** Identical for an unknown key and another team's. */
 export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
 
-const [keyRequest, tokenRequest] = keyBody.options;
-
-const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
-
-/** Schema of the body of a new credential; each kind has its own name. */
-export const newCredentialBody = z.discriminatedUnion("kind", [
-  keyRequest.meta({ id: BODIES.api_key }),
-  tokenRequest.meta({ id: BODIES.ping_token }),
-]).meta({
+/** Schema of the body of a new credential. */
+export const newCredentialBody = keyBody.meta({
   id: "CredentialRequest",
   discriminator: {
     propertyName: "kind",
-    mapping: Object.fromEntries(
-      Object.entries(BODIES).map(([kind, name]) => [kind, `#/components/schemas/${name}`]),
-    ),
+    mapping: {
+      api_key: "#/components/schemas/ApiKeyRequest",
+      ping_token: "#/components/schemas/PingTokenRequest",
+    },
   },
 });
 
@@ -178,7 +140,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   createKey: {
     route: "POST /v1/keys",
     access: teamKey("admin"),
-    handler: createKey,
+    handler: (c, deps) => answerNewKey(deps, c, c.get("principal").team),
     summary: "Create a credential",
     description:
       "Creates a team key with scopes (only `ingest` by default), or a ping token for one " +
@@ -196,7 +158,13 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   listKeys: {
     route: "GET /v1/keys",
     access: teamKey("admin"),
-    handler: listKeys,
+    handler: async (c, { credentials }) => {
+      const query = parseKeysQuery(queryOf(c), keyIdOf);
+      if (!query.ok) return fail(c, query.problem);
+      const { records, next } = await credentials.list(c.get("principal").team, query.value);
+      const cursor = next === null ? null : encodeCursor(next);
+      return answer(c, 200, keyPage.write({ items: records, cursor }));
+    },
     summary: "List credentials",
     description:
       "Oldest first, including revoked and replaced credentials, without secrets. With " +
@@ -217,7 +185,19 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     route: "POST /v1/keys/:id/rotate",
     access: teamKey("admin"),
     mayLackBody: true,
-    handler: rotateKey,
+    handler: async (c, { credentials }) => {
+      const overlap = parseRotation(c.get("body"));
+      if (!overlap.ok) return fail(c, overlap.problem);
+      const { team, credentialId } = c.get("principal");
+      const id = c.req.param("id") ?? "";
+      const rotated = isKeyId(id)
+        ? await credentials.rotate(team, id, overlap.value, credentialId)
+        : null;
+      if (rotated === null) return fail(c, NO_SUCH_KEY);
+      if (!rotated.ok) return fail(c, rotated.problem);
+      const { record, secret } = rotated.value;
+      return answerSecret(c, newKey.write({ ...record, secret }));
+    },
     summary: "Rotate a credential",
     description:
       "Creates a credential with the same name and scopes or agent. It works immediately, and the " +
@@ -239,7 +219,12 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   revokeKey: {
     route: "DELETE /v1/keys/:id",
     access: teamKey("admin"),
-    handler: revokeKey,
+    handler: async (c, { credentials }) => {
+      const { team, credentialId } = c.get("principal");
+      const id = c.req.param("id") ?? "";
+      const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
+      return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, key.write(record));
+    },
     summary: "Revoke a credential",
     description: "The credential stops working immediately in this process and within 10 seconds " +
       "in others. A repeat changes nothing.",

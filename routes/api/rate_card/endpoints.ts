@@ -1,17 +1,109 @@
 /** Endpoints of `/v1/rate-card`. */
-import { card, deleteRate, listRates, match, matchRate, ownRow, putRate } from "./rate_card.ts";
-import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
+import { parseRate, rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
+import { rowFields } from "../../../domain/pricing/rate_body.ts";
+import type { RateMatch, RateRow } from "../../../domain/pricing/rates.ts";
+import { teamKey } from "../../http/access.ts";
+import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
+import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
-import { cursorOf, ifNoneMatch, limitOf, rateSource } from "../../openapi/fields.ts";
+import { cursorOf, ifNoneMatch, limitOf, matchStep, rateSource } from "../../openapi/fields.ts";
+import {
+  count,
+  dollars,
+  instant,
+  list,
+  nextCursor,
+  object,
+  text,
+  wire,
+} from "../../openapi/wire.ts";
+import {
+  type MatchQuery,
+  NO_SUCH_ROW,
+  parseListQuery,
+  parseMatchQuery,
+  type RatePage,
+  ratePage,
+} from "./rate_card.ts";
 
-const tier = tierBody.meta({ id: "RateTierRequest" });
+const rates = {
+  input_usd_per_million: dollars.schema,
+  output_usd_per_million: dollars.schema,
+  cached_input_usd_per_million: dollars.schema.nullable().describe("Null: the input rate applies."),
+  cache_write_usd_per_million: dollars.schema.nullable().describe("Null: the input rate applies."),
+};
+
+const tier = z.object({ above_input_tokens: count.schema, ...rates }).meta({ id: "RateTier" });
+
+const FIELDS = {
+  id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
+  source: rateSource,
+  provider: z.string().nullable().describe("Null: matches any provider."),
+  model: z.string(),
+  effective_from: instant.schema.nullable().describe("Null: always in effect."),
+  ...rates,
+  tiers: z.array(tier)
+    .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
+  batch_percent: z.number().meta({ type: "integer", minimum: 0, maximum: 100 }).nullable()
+    .describe("Percentage of all these rates for batch calls; null: no batch rate."),
+};
+
+const row = wire<RateRow>(z.object(FIELDS).meta({ id: "RateRow" }), (row) => rawOf(rowFields(row)));
+
+/** An own row, with its author. */
+const ownRow = wire<OwnRate>(
+  z.object({
+    ...FIELDS,
+    created_at: instant.schema,
+    created_by: z.string().describe("Id of the credential that wrote the row."),
+    note: z.string().nullable(),
+  }).meta({ id: "OwnRateRow" }),
+  ({ row, createdAt, createdBy, note = null }) =>
+    rawOf({
+      ...rowFields(row),
+      created_at: formatInstant(createdAt),
+      created_by: createdBy,
+      note,
+    }),
+);
+
+/** Source package of the default rows; only its name may begin with an at sign. */
+const SOURCE = /^(?<name>.+)@(?<version>.*)$/.exec(DEFAULT_RATES.generatedFrom)?.groups;
+
+/** A page of the card. */
+const card = object<RatePage>("RateCard", {
+  own: list(ownRow)("own", "All of the team's own rows that match."),
+  default: list(row)("defaults", "One page of default rows, ordered by id."),
+  cursor: nextCursor("cursor"),
+  default_source: object("RateCardSource", {
+    name: text(() => SOURCE?.name ?? ""),
+    version: text(() => SOURCE?.version ?? ""),
+  })(() => ({})),
+});
+
+/** The price of a call. */
+const match = object<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
+  provider: text.orNull("provider"),
+  model: text("model"),
+  at: instant("at"),
+  matched_by: wire(matchStep).orNull(
+    ({ found }) => found?.match,
+    "Lookup step that matched; null for a model without a price.",
+  ),
+  row: row.orNull(({ found }) => found?.row),
+});
+
+const tierRequest = tierBody.meta({ id: "RateTierRequest" });
 
 const putBody = rateBody.extend({
-  tiers: z.array(tier).max(RATE_TIERS_MAX).nullish()
+  tiers: z.array(tierRequest).max(RATE_TIERS_MAX).nullish()
     .describe("Rates of calls with more input tokens."),
 }).meta({ id: "RateRequest" });
 
@@ -48,7 +140,14 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   listRates: {
     route: "GET /v1/rate-card",
     access: teamKey("admin"),
-    handler: listRates,
+    handler: async (c, deps) => {
+      const query = parseListQuery(queryOf(c));
+      if (!query.ok) return fail(c, query.problem);
+      return answerTagged(
+        c,
+        card.write(await ratePage(deps, c.get("principal").team, query.value)),
+      );
+    },
     summary: "List prices",
     description: "Returns all of the team's own rows, and one page of the default rows.",
     query: {
@@ -73,7 +172,14 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   putRate: {
     route: "PUT /v1/rate-card",
     access: teamKey("admin"),
-    handler: putRate,
+    handler: async (c, { rateCards }) => {
+      const spec = parseRate(c.get("body"));
+      if (!spec.ok) return fail(c, spec.problem);
+      const { team, credentialId } = c.get("principal");
+      const outcome = await rateCards.put(team, spec.value, credentialId);
+      if (outcome.kind === "refused") return fail(c, outcome.problem);
+      return answerWrite(c, outcome.kind, ownRow.write(outcome.rate), null);
+    },
     summary: "Set a price",
     description:
       "`provider`, `model` and `effective_from` identify the row. Returns 202 when the " +
@@ -98,7 +204,13 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   matchRate: {
     route: "GET /v1/rate-card/match",
     access: teamKey("admin"),
-    handler: matchRate,
+    handler: async (c, { rateCards, environment }) => {
+      const query = parseMatchQuery(queryOf(c), environment.now());
+      if (!query.ok) return fail(c, query.problem);
+      const { provider, model, at } = query.value;
+      const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+      return answer(c, 200, match.write({ ...query.value, found }));
+    },
     summary: "Find the price of a call",
     description: "Returns the row that would price a call, and how its model's name was matched.",
     query: {
@@ -123,7 +235,11 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   deleteRate: {
     route: "DELETE /v1/rate-card/:id",
     access: teamKey("admin"),
-    handler: deleteRate,
+    handler: async (c, { rateCards }) => {
+      const { team, credentialId } = c.get("principal");
+      const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+      return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownRow.write(deleted));
+    },
     summary: "Delete a price",
     description:
       "Deletes an own row; calls that it priced keep their price. Any other id returns " +

@@ -1,5 +1,4 @@
 /** `GET /v1/refusals`: the refused calls of a team, with reasons. */
-import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
 import {
   firstHour,
@@ -30,15 +29,6 @@ import {
   text,
   wire,
 } from "../../openapi/wire.ts";
-
-const listRefusals: Handler = async (c, { refusals, environment }) => {
-  const hours = parseRefusalsQuery(queryOf(c));
-  if (!hours.ok) return fail(c, hours.problem);
-  const nowMs = environment.now();
-  const stored = await refusals.read(c.get("principal").team.id, nowMs, hours.value);
-  const from = firstHour(nowMs, hours.value);
-  return answer(c, 200, report.write({ ...stored, from, to: nowMs }));
-};
 
 const KIND: Fields<RefusalKind> = {
   code: oneOf<string>("ErrorCode", Object.keys(ERRORS) as [ErrorCode])("code"),
@@ -95,7 +85,14 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", {
   listRefusals: {
     route: "GET /v1/refusals",
     access: teamKey("read"),
-    handler: listRefusals,
+    handler: async (c, { refusals, environment }) => {
+      const hours = parseRefusalsQuery(queryOf(c));
+      if (!hours.ok) return fail(c, hours.problem);
+      const nowMs = environment.now();
+      const stored = await refusals.read(c.get("principal").team.id, nowMs, hours.value);
+      const from = firstHour(nowMs, hours.value);
+      return answer(c, 200, report.write({ ...stored, from, to: nowMs }));
+    },
     summary: "List rejected requests",
     description:
       "Requests with a valid credential of the team that were answered with 4xx, except reads that " +

@@ -1,5 +1,4 @@
 /** `/v1/rate-card/reprice`: repricing stored calls, after a dry run. */
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
@@ -26,14 +25,6 @@ import {
 /** Milliseconds to wait for a job: most finish in time, so that clients need no second call. */
 const WAIT_MS = 2_000;
 
-const startReprice: Handler = async (c, deps) => {
-  const request = parseReprice(c.get("body"));
-  if (!request.ok) return fail(c, request.problem);
-  const outcome = await beginReprice(deps, c.get("principal"), request.value);
-  if (outcome.kind === "refused") return fail(c, outcome.problem);
-  return answerWrite(c, outcome.kind, repriceJob.write(outcome.job), null);
-};
-
 /** Creates a job, or finds the same one in progress, and waits briefly for its completion. */
 export async function beginReprice(
   { reprices }: Pick<AppDeps, "reprices">,
@@ -45,19 +36,8 @@ export async function beginReprice(
   return { ...outcome, job: await reprices.waitUntilDone(team, outcome.job, WAIT_MS) };
 }
 
-const getReprice: Handler = async (c, { reprices }) => {
-  const id = c.req.param("id") ?? "";
-  const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
-  return job === null ? fail(c, NO_SUCH_JOB) : answer(c, 200, repriceJob.write(job));
-};
-
 /** Identical for an unknown id, another team's, and an expired one. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
-
-const listReprices: Handler = async (c, { reprices }) => {
-  const jobs = await reprices.list(c.get("principal").team);
-  return answer(c, 200, repriceJobs.write({ jobs }));
-};
 
 const repriceJob = object<RepriceJob>("RepriceJob", {
   id: wire(jobId)("id"),
@@ -116,7 +96,13 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
   startReprice: {
     route: "POST /v1/rate-card/reprice",
     access: teamKey("admin"),
-    handler: startReprice,
+    handler: async (c, deps) => {
+      const request = parseReprice(c.get("body"));
+      if (!request.ok) return fail(c, request.problem);
+      const outcome = await beginReprice(deps, c.get("principal"), request.value);
+      if (outcome.kind === "refused") return fail(c, outcome.problem);
+      return answerWrite(c, outcome.kind, repriceJob.write(outcome.job), null);
+    },
     summary: "Reprice stored calls",
     description: "Applies the current rate card to each call of the model, and to each heartbeat " +
       "priced by its tokens. Starts a job and waits up to 2 seconds for its completion. Returns " +
@@ -136,7 +122,10 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
   listReprices: {
     route: "GET /v1/rate-card/reprice",
     access: teamKey("admin"),
-    handler: listReprices,
+    handler: async (c, { reprices }) => {
+      const jobs = await reprices.list(c.get("principal").team);
+      return answer(c, 200, repriceJobs.write({ jobs }));
+    },
     summary: "List repricing jobs",
     description: "Newest first; the last 100 completed jobs are kept.",
     answers: ok("The team's jobs.", repriceJobs),
@@ -145,7 +134,11 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
   getReprice: {
     route: "GET /v1/rate-card/reprice/:id",
     access: teamKey("admin"),
-    handler: getReprice,
+    handler: async (c, { reprices }) => {
+      const id = c.req.param("id") ?? "";
+      const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
+      return job === null ? fail(c, NO_SUCH_JOB) : answer(c, 200, repriceJob.write(job));
+    },
     summary: "Read a repricing job",
     description: "Returns the progress of the job, and its result.",
     pathFields: { id: jobId.describe("The job's id.") },

@@ -1,23 +1,24 @@
 /** `GET /v1/runs`: the runs of a team, newest first, a page at a time. */
-import type { Handler } from "../../http/admission.ts";
+import { z } from "zod";
 import type { RunId } from "../../../domain/core/ids.ts";
+import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import type { RunListPage, RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
-import { parseRunsQuery, type RunsCursor } from "../../../domain/runs/list_query.ts";
+import {
+  parseRunsQuery,
+  RUN_SEARCH_CHARS_MAX,
+  RUNS_PER_PAGE,
+  RUNS_WINDOW_HOURS,
+  type RunsCursor,
+} from "../../../domain/runs/list_query.ts";
+import { teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
+import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import { boolean, instant, list, nextCursor, object } from "../../openapi/wire.ts";
-import { runRow } from "./run_json.ts";
-
-export const listRuns: Handler = async (c, { runList, environment }) => {
-  const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
-  if (!request.ok) return fail(c, request.problem);
-  const { query, isWindowDefault, after, limit } = request.value;
-  const page = await runList.page(c.get("principal").team, query, after, limit);
-  const windowStart = isWindowDefault ? query.from : null;
-  const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);
-  return answer(c, 200, runPage.write({ ...page, query, cursor, isWindowDefault }));
-};
+import { ROW } from "./examples.ts";
+import { runKind, runRow, runTrait } from "./run_json.ts";
 
 interface RunPage extends RunListPage {
   readonly query: RunsQuery;
@@ -56,3 +57,73 @@ export function parseRunsCursor(cursor: string): RunsCursor | null {
   if (at === undefined || run === undefined) return null;
   return { after: { at: Number(at), run: run as RunId }, from: from ? Number(from) : null };
 }
+
+const label = (whose: string) =>
+  z.string().max(LABEL_CHARS_MAX).optional()
+    .describe(`Runs ${whose}; \`(unattributed)\` for runs without one.`);
+
+/** Filters of run lists, without pagination. */
+export const RUN_FILTERS = {
+  agent: slug().optional().describe("Runs of this agent."),
+  customer_id: label("for this customer"),
+  feature: label("for this feature"),
+  model: z.string().max(LABEL_CHARS_MAX).optional()
+    .describe("Runs that called this model at any provider."),
+  provider: z.string().max(LABEL_CHARS_MAX).optional().describe(
+    "Provider of that model; only with `model`.",
+  ),
+  status: runStatus.optional().describe("Runs of this status."),
+  kind: runKind.schema.optional().describe("Kind of the call that opened the run."),
+  has: runTrait.schema.optional().describe(
+    "`unpriced`: called a model without a price; `late`: received events after its close; " +
+      "`orphan`: has no opening yet; `failed_check`: failed a check.",
+  ),
+  min_cost_usd: z.string().meta({ pattern: "^[0-9]{1,12}(\\.[0-9]{1,12})?$" }).optional()
+    .describe("Runs that cost at least this amount."),
+  q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
+    .describe("A run's id, or part of one."),
+  from: dayOrInstant.optional().describe("Earliest start, inclusive."),
+  to: dayOrInstant.optional().describe(
+    "Latest start, not before `from`; an instant is exclusive, a day is included completely.",
+  ),
+};
+
+/** Endpoint of the run list. */
+export const RUN_LISTS = endpoints("Runs", {
+  listRuns: {
+    route: "GET /v1/runs",
+    access: teamKey("read"),
+    handler: async (c, { runList, environment }) => {
+      const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+      if (!request.ok) return fail(c, request.problem);
+      const { query, isWindowDefault, after, limit } = request.value;
+      const page = await runList.page(c.get("principal").team, query, after, limit);
+      const windowStart = isWindowDefault ? query.from : null;
+      const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);
+      return answer(c, 200, runPage.write({ ...page, query, cursor, isWindowDefault }));
+    },
+    summary: "List runs",
+    description:
+      "A run must match all filters. Partial ids and `(unattributed)` are not indexed: " +
+      `without \`from\` and \`to\` they are searched in the last ${RUNS_WINDOW_HOURS} hours, which ` +
+      "`window` reports. A page that scans a very large number of runs may end before it is full; " +
+      "`searched_to` then reports how far it got. A run without an opening has no start and is " +
+      "listed only by `has=orphan`.",
+    query: {
+      ...RUN_FILTERS,
+      limit: limitOf(RUNS_PER_PAGE, "runs"),
+      cursor: cursorOf("cursor"),
+    },
+    answers: ok("A page of runs.", runPage),
+    example: {
+      query: { agent: "researcher", status: "success", limit: "10" },
+      answer: {
+        runs: [ROW],
+        cursor: null,
+        window: { from: null, to: null, defaulted: false },
+        searched_to: null,
+      },
+      needs: ["openRun", "appendEvents", "finishRun"],
+    },
+  },
+});

@@ -92,11 +92,8 @@ export function answerPage(
 /** Identical for an unknown id and another team's (decision 32). */
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
-/** A requested page of events. */
-export type EventsPage = PageBounds<EventPosition>;
-
 /** Parses the requested page of events. */
-export function parseEventsPage(text: string): Parsed<EventsPage> {
+export function parseEventsPage(text: string): Parsed<PageBounds<EventPosition>> {
   return readQuery(text, (query) => ({
     limit: query.integer("events_limit", EVENTS_PER_PAGE),
     after: query.place("events_cursor", parseCursor),

@@ -14,7 +14,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { staticResponse } from "../../http/compress.ts";
 import { z } from "zod";
-import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints, ok, tagged, textOf } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
 import { anyObject, object, wire } from "../../openapi/wire.ts";
 
@@ -26,33 +26,11 @@ function statusOnly(id: string, status: string) {
   return object(id, { status: wire(z.literal(status))(() => status) });
 }
 
-/** Liveness probe. */
-const getHealth: Handler = (c) => answer(c, 200, health.write(null));
-
-/** Readiness probe: the store responds, and the process is not shutting down. */
-const getReadiness: Handler = async (c, { ready, draining }) => {
-  if (draining()) return fail(c, SHUTTING_DOWN);
-  if (await ready()) return answer(c, 200, readiness.write(null));
-  return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
-};
-
 /** Refuses requests during shutdown. */
 export const SHUTTING_DOWN = {
   code: "shutting_down",
   message: "This instance is shutting down: send the request again",
 } as const;
-
-const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
-  const principal = c.get("principal");
-  // Only the operator sees global metrics: they would reveal the activity of other teams.
-  const families = principal.grant.kind === "operator"
-    ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
-    : [
-      ...metrics.requests.families(principal.team.id),
-      ...await quotaFamilies(principal.team, usage, environment.now()),
-    ];
-  return answerText(c, 200, metricsText(families), METRICS_TYPE);
-};
 
 /** Returns the usage of the current month, and the included events where the plan has a limit. */
 async function quotaFamilies(
@@ -85,19 +63,14 @@ const getDocs: Handler = staticResponse(async ({ openapiText }) => {
   };
 });
 
-const notModified: AnswerDescription = {
-  status: 304,
-  description: "Not modified: `If-None-Match` lists the current `ETag`.",
-  headers: ["ETag", "Cache-Control"],
-};
-
 /** Health, metrics and documentation endpoints. */
 export const SERVICE_ENDPOINTS = endpoints("Service", {
   getHealth: {
     route: "GET /healthz",
     access: null,
     mayLackHost: true,
-    handler: getHealth,
+    // Liveness probe.
+    handler: (c) => answer(c, 200, health.write(null)),
     summary: "Check liveness",
     description: "Returns 200 while the process is running.",
     answers: ok("Running.", health),
@@ -107,7 +80,12 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /readyz",
     access: null,
     mayLackHost: true,
-    handler: getReadiness,
+    // Readiness probe: the store responds, and the process is not shutting down.
+    handler: async (c, { ready, draining }) => {
+      if (draining()) return fail(c, SHUTTING_DOWN);
+      if (await ready()) return answer(c, 200, readiness.write(null));
+      return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
+    },
     summary: "Check readiness",
     description: "Returns 200 while the store responds and the process is not shutting down.",
     answers: ok("Ready.", readiness),
@@ -118,18 +96,23 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
-    handler: getMetrics,
+    handler: async (c, { metrics, usage, environment }) => {
+      const principal = c.get("principal");
+      // Only the operator sees global metrics: they would reveal the activity of other teams.
+      const families = principal.grant.kind === "operator"
+        ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
+        : [
+          ...metrics.requests.families(principal.team.id),
+          ...await quotaFamilies(principal.team, usage, environment.now()),
+        ];
+      return answerText(c, 200, metricsText(families), METRICS_TYPE);
+    },
     summary: "Read metrics for Prometheus",
     description:
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
       "status, latencies, errors by code, and the events of the month. The operator's key reads " +
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
-    answers: [{
-      status: 200,
-      description: "The metrics.",
-      schema: z.string(),
-      type: "text/plain",
-    }],
+    answers: ok("The metrics.", textOf("text/plain")),
     errors: ["storage_unavailable"],
     example: { answer: "# HELP runledger_http_requests_total …" },
   },
@@ -141,15 +124,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     description: "This API as an OpenAPI 3.1 document, generated from the schemas that validate " +
       "requests.",
     headers: ifNoneMatch,
-    answers: [
-      {
-        status: 200,
-        description: "The document.",
-        schema: anyObject.schema,
-        headers: ["ETag", "Cache-Control"],
-      },
-      notModified,
-    ],
+    answers: tagged("The document.", anyObject, "Cache-Control"),
     example: { answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
   },
   getDocs: {
@@ -159,16 +134,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     summary: "Read the documentation page",
     description: "This API as an HTML page without scripts or external resources.",
     headers: ifNoneMatch,
-    answers: [
-      {
-        status: 200,
-        description: "The page.",
-        schema: z.string(),
-        type: "text/html",
-        headers: ["ETag", "Cache-Control"],
-      },
-      notModified,
-    ],
+    answers: tagged("The page.", textOf("text/html"), "Cache-Control"),
     example: { answer: "<!DOCTYPE html>…" },
   },
 });

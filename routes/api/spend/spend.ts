@@ -1,5 +1,4 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`, and the endpoint of `GET /v1/usage`. */
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
@@ -21,24 +20,6 @@ import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { dayOrInstant, ifNoneMatch, month, runStatus, slug } from "../../openapi/fields.ts";
-
-export const getSpend: Handler = async (c, { spend, environment }) => {
-  const query = parseSpendQuery(queryOf(c), environment.now());
-  if (!query.ok) return fail(c, query.problem);
-  const { team } = c.get("principal");
-  const read = rowsOf(spend, team, query.value);
-  const sums = await spend.ask(team, () => spendOf(query.value, read));
-  if (!sums.ok) return fail(c, sums.problem);
-  return answer(c, 200, spendAnswer.write({ query: query.value, ...sums.value }));
-};
-
-export const getUnpriced: Handler = async (c, deps) => {
-  const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
-  if (!query.ok) return fail(c, query.problem);
-  const models = await unpricedModels(deps, c.get("principal").team, query.value);
-  if (!models.ok) return fail(c, models.problem);
-  return answer(c, 200, unpricedAnswer.write({ ...query.value, ...models.value }));
-};
 
 /** Returns models without a price, with estimates by the team's rate card. */
 export async function unpricedModels(
@@ -95,7 +76,15 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
   getSpend: {
     route: "GET /v1/spend",
     access: teamKey("read"),
-    handler: getSpend,
+    handler: async (c, { spend, environment }) => {
+      const query = parseSpendQuery(queryOf(c), environment.now());
+      if (!query.ok) return fail(c, query.problem);
+      const { team } = c.get("principal");
+      const read = rowsOf(spend, team, query.value);
+      const sums = await spend.ask(team, () => spendOf(query.value, read));
+      if (!sums.ok) return fail(c, sums.problem);
+      return answer(c, 200, spendAnswer.write({ query: query.value, ...sums.value }));
+    },
     summary: "Aggregate spend",
     description:
       "Aggregates the cost of runs by day, agent, model or another attribute. A run must " +
@@ -127,7 +116,13 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
   getUnpriced: {
     route: "GET /v1/spend/unpriced",
     access: teamKey("read"),
-    handler: getUnpriced,
+    handler: async (c, deps) => {
+      const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
+      if (!query.ok) return fail(c, query.problem);
+      const models = await unpricedModels(deps, c.get("principal").team, query.value);
+      if (!models.ok) return fail(c, models.problem);
+      return answer(c, 200, unpricedAnswer.write({ ...query.value, ...models.value }));
+    },
     summary: "List models without a price",
     description:
       "Models with the most tokens first, each with an estimated cost at the rates of the " +

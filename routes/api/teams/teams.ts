@@ -1,5 +1,4 @@
 /** `/v1/teams`: team management by the operator of the service. */
-import type { Handler } from "../../http/admission.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -25,39 +24,6 @@ import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
 import { instant, page, wire } from "../../openapi/wire.ts";
-
-const createTeam: Handler = async (c, { teams }) => {
-  const spec = parseNewTeam(c.get("body"));
-  if (!spec.ok) return fail(c, spec.problem);
-  return answerSecret(c, newTeam.write(await teams.create(spec.value)));
-};
-
-const listTeams: Handler = async (c, { teams }) => {
-  const query = parsePage(queryOf(c), teamIdOf);
-  if (!query.ok) return fail(c, query.problem);
-  const { teams: items, next } = await teams.page(query.value);
-  const cursor = next === null ? null : encodeCursor(next);
-  return answer(c, 200, teamPage.write({ items, cursor }));
-};
-
-const getTeam: Handler = async (c, { teams }) => {
-  const found = await teams.get(c.req.param("id") ?? "");
-  return found === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, team.write(found));
-};
-
-export const changeTeam: Handler = async (c, { teams }) => {
-  const change = parseTeamChange(c.get("body"));
-  if (!change.ok) return fail(c, change.problem);
-  const changed = await teams.change(c.req.param("id") ?? "", change.value);
-  if (changed === null) return fail(c, NO_SUCH_TEAM);
-  if (!changed.ok) return fail(c, changed.problem);
-  return answer(c, 200, team.write(changed.value));
-};
-
-const createTeamKey: Handler = async (c, deps) => {
-  const team = await deps.teams.get(c.req.param("id") ?? "");
-  return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
-};
 
 /** Decodes a cursor of the team list; null when it is invalid. */
 export function teamIdOf(cursor: string): TeamId | null {
@@ -141,7 +107,11 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   createTeam: {
     route: "POST /v1/teams",
     access: OPERATOR_ONLY,
-    handler: createTeam,
+    handler: async (c, { teams }) => {
+      const spec = parseNewTeam(c.get("body"));
+      if (!spec.ok) return fail(c, spec.problem);
+      return answerSecret(c, newTeam.write(await teams.create(spec.value)));
+    },
     summary: "Create a team",
     description: "Creates a team and its first key, which has every scope.",
     body: newTeamBody.meta({ id: "TeamRequest" }),
@@ -157,7 +127,10 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   createTeamKey: {
     route: "POST /v1/teams/:id/keys",
     access: OPERATOR_ONLY,
-    handler: createTeamKey,
+    handler: async (c, deps) => {
+      const team = await deps.teams.get(c.req.param("id") ?? "");
+      return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
+    },
     summary: "Create a credential for a team",
     description: "Restores access for a team that lost all its keys.",
     pathFields,
@@ -175,7 +148,13 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   listTeams: {
     route: "GET /v1/teams",
     access: OPERATOR_ONLY,
-    handler: listTeams,
+    handler: async (c, { teams }) => {
+      const query = parsePage(queryOf(c), teamIdOf);
+      if (!query.ok) return fail(c, query.problem);
+      const { teams: items, next } = await teams.page(query.value);
+      const cursor = next === null ? null : encodeCursor(next);
+      return answer(c, 200, teamPage.write({ items, cursor }));
+    },
     summary: "List teams",
     description: "Lists all teams, ordered by id.",
     query: { limit: limitOf(ADMIN_PER_PAGE, "teams"), cursor: cursorOf("cursor") },
@@ -185,7 +164,10 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   getTeam: {
     route: "GET /v1/teams/:id",
     access: OPERATOR_ONLY,
-    handler: getTeam,
+    handler: async (c, { teams }) => {
+      const found = await teams.get(c.req.param("id") ?? "");
+      return found === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, team.write(found));
+    },
     summary: "Read a team",
     description: "Returns the team's settings, but none of its data.",
     pathFields,
@@ -196,7 +178,14 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   changeTeam: {
     route: "PATCH /v1/teams/:id",
     access: OPERATOR_ONLY,
-    handler: changeTeam,
+    handler: async (c, { teams }) => {
+      const change = parseTeamChange(c.get("body"));
+      if (!change.ok) return fail(c, change.problem);
+      const changed = await teams.change(c.req.param("id") ?? "", change.value);
+      if (changed === null) return fail(c, NO_SUCH_TEAM);
+      if (!changed.ok) return fail(c, changed.problem);
+      return answer(c, 200, team.write(changed.value));
+    },
     summary: "Change a team",
     description:
       "Fields that are not sent keep their values. The change takes effect immediately in " +

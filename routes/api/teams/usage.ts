@@ -5,10 +5,8 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
 import {
   monthSpanOf,
-  type MonthUse,
   parseUsageQuery,
   projectedUse,
-  type QuotaState,
   quotaState,
 } from "../../../domain/teams/quota.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
@@ -21,30 +19,15 @@ import { count, instant, list, object, oneOf, wire } from "../../openapi/wire.ts
 const MONTHS_MAX = 12;
 
 /** Usage of a team, with its quota state. */
-export interface UsageView {
-  /** `YYYY-MM` in UTC. */
-  readonly month: string;
-  /** Events counted in the month. */
-  readonly used: number;
-  /** Events included in the plan; `Infinity` without a limit. */
-  readonly included: number;
-  readonly state: QuotaState;
-  /** Projected usage of the month at the current pace. */
-  readonly projected: number;
-  /** When the count resets, unix milliseconds. */
-  readonly resetsAt: number;
-  readonly notices: readonly Notice[];
-  /** The last months with usage, latest first; states are relative to the current plan. */
-  readonly months: readonly (MonthUse & { readonly state: QuotaState })[];
-}
+export type UsageView = Awaited<ReturnType<typeof readUsage>>;
 
-/** Reads a team's usage of a month. */
+/** Reads a team's usage of a month, and the last months with usage, latest first. */
 export async function readUsage(
   usage: UsageStore,
   team: Team,
   month: string,
   nowMs: number,
-): Promise<UsageView> {
+) {
   const [used, notices, months] = await Promise.all([
     usage.used(team.id, month),
     usage.notices(team.id, month),
@@ -54,11 +37,14 @@ export async function readUsage(
   return {
     month,
     used,
+    /** `Infinity` without a limit. */
     included,
     state: quotaState(used, included),
+    /** Projected usage of the month at the current pace. */
     projected: projectedUse(used, month, nowMs),
     resetsAt: monthSpanOf(month).endMs,
     notices,
+    // States are relative to the current plan.
     months: months.map((past) => ({ ...past, state: quotaState(past.used, included) })),
   };
 }

@@ -11,7 +11,7 @@ import { isStated } from "../../../domain/runs/run.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
-import type { EventsPage } from "../../api/runs/runs.ts";
+import type { PageBounds } from "../../../domain/core/query.ts";
 
 /** The data of a run's page. */
 export type LoadedRun = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
@@ -30,7 +30,7 @@ export async function loadRun(
   deps: AppDeps,
   principal: Principal,
   id: RunId,
-  { after, limit }: EventsPage,
+  { after, limit }: PageBounds<EventPosition>,
 ) {
   const { team } = principal;
   const [page, family] = await Promise.all([

@@ -1,13 +1,37 @@
-/** Endpoints that read a run. */
-import { getRunCost, runCost } from "./run_cost.ts";
-import { getRun } from "./when_final.ts";
-import { teamKey } from "../../http/access.ts";
+/** `GET /v1/runs/{id}`, immediately or when the run is final, and `GET /v1/runs/{id}/cost`. */
 import { z } from "zod";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
+import { readQuery } from "../../../domain/core/query.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { isProcessed } from "../../../domain/runs/record.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { teamKey } from "../../http/access.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
+import { fail } from "../../http/answer.ts";
+import { queryOf } from "../../http/query.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
 import { COST, EVENT, RECORD, RUN } from "./examples.ts";
+import { getRunCost, runCost } from "./run_cost.ts";
 import { runAnswer } from "./run_json.ts";
+import { answerRun, parseEventsPage } from "./runs.ts";
+
+/** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
+async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
+  const run = await runs.read(team, id, null, 0);
+  return run === null || isProcessed(run);
+}
+
+/** Parses the seconds to wait for a run; null to answer immediately. */
+function parseWait(text: string): Parsed<number | null> {
+  return readQuery(text, (query) => {
+    const wait = query.choice("wait", ["final"]);
+    const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
+    return wait === undefined ? null : seconds;
+  });
+}
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
 
@@ -64,7 +88,21 @@ export const RUN_READS = endpoints("Runs", {
   getRun: {
     route: "GET /v1/runs/:id",
     access: teamKey("read"),
-    handler: getRun,
+    handler: async (c, deps) => {
+      const wait = parseWait(queryOf(c));
+      if (!wait.ok) return fail(c, wait.problem);
+      const id = parseRunId(c.req.param("id") ?? "");
+      // An invalid request is refused without waiting.
+      const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
+      if (wait.value === null || isRefused) return await answerRun(c, deps);
+      const { team } = c.get("principal");
+      if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
+      return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
+        using watch = deps.changes.watch(team.id, id.value);
+        while (!signal.aborted && !await isFinal(deps, team, id.value)) await watch.next(signal);
+        return await answerRun(c, deps);
+      });
+    },
     summary: "Read a run",
     description: "Returns the full record with one page of its events. An unknown id and another " +
       "team's both return 404.",
