@@ -11,7 +11,7 @@ import { sessionAuth } from "../http/session.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
-import { pageRoutes, SHELL } from "./pages.ts";
+import { MENU, pageRoutes } from "./pages.ts";
 
 /** Builds the routes and the guards of the dashboard. */
 export function createDashboard(deps: HandlerDeps) {
@@ -21,7 +21,7 @@ export function createDashboard(deps: HandlerDeps) {
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
-      c.set("shell", SHELL);
+      c.set("menu", MENU);
       c.set("renderProblem", renderProblemPage);
     }
     return null;

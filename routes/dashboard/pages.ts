@@ -1,9 +1,9 @@
-/** The table of pages: routes, menu, styles and access derive from it. */
-import type { PageShell, Route } from "../http/context.ts";
+/** The table of pages: routes, menu and access derive from it. */
+import type { MenuEntry, Route } from "../http/context.ts";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
 import { keysPage } from "./keys/page.tsx";
-import { createAssets } from "./layout/assets.ts";
+import { sendAsset } from "./layout/assets.ts";
 import type { DashboardPage } from "./layout/page.ts";
 import type { HandlerDeps } from "../http/admission.ts";
 import { DASHBOARD_PATH } from "./layout/paths.ts";
@@ -36,20 +36,16 @@ const PAGES: readonly DashboardPage[] = [
   auditLogPage,
 ];
 
-const assets = createAssets(new Set(PAGES.flatMap(({ styles = [] }) => styles)));
-
-/** Menu and files of all pages. */
-export const SHELL: PageShell = {
-  menu: PAGES.flatMap(({ menu: name, path, access, menuAccess = access }) =>
-    name === undefined || menuAccess === null ? [] : [{ name, path, access: menuAccess }]
-  ),
-  assetPath: assets.pathOf,
-};
+/** The menu of all pages. */
+export const MENU: readonly MenuEntry[] = PAGES.flatMap(
+  ({ menu: name, path, access, menuAccess = access }) =>
+    name === undefined || menuAccess === null ? [] : [{ name, path, access: menuAccess }],
+);
 
 export function pageRoutes(deps: HandlerDeps): Route[] {
   return [
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
-    { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: assets.send },
+    { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
     ...PAGES.flatMap((page) => routesOf(page, deps)),
   ];
 }

@@ -18,9 +18,15 @@ import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
-import { AgentDaysTable, DaysChart, STATUS_LABELS } from "./days_chart.tsx";
 import { AgentForm } from "./form.tsx";
-import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
+import {
+  AgentDaysTable,
+  CostOfSuccess,
+  DaysChart,
+  LastRunOf,
+  STATUS_LABELS,
+  SuccessRate,
+} from "./metrics.tsx";
 import { readAgent, readDays } from "./read.ts";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */

@@ -7,7 +7,6 @@ import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { AUDIT_LOG_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -24,7 +23,6 @@ export const auditLogPage: DashboardPage = {
   menu: "Audit",
   access: teamKeyOrOperator("admin"),
   handler: showAuditLog,
-  styles: [admin],
 };
 
 function showAuditLog({ auditLog, environment }: AppDeps): Handle {

@@ -6,7 +6,6 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -23,7 +22,6 @@ export const keysPage: DashboardPage = {
   menu: "Keys",
   access: teamKey("admin"),
   handler: showKeys,
-  styles: [admin],
   routes: [
     post(KEYS_PATH, submitNewKey),
     get(`${KEYS_PATH}/new`, showNewKey),

@@ -7,7 +7,6 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rate_card.ts";
-import spend from "../assets/style/spend.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -30,7 +29,6 @@ export const rateCardPage: DashboardPage = {
   menu: "Rate card",
   access: teamKey("admin"),
   handler: showRateCard,
-  styles: [spend],
   routes: [
     post(RATE_CARD_PATH, submitRate),
     get(MATCH, showMatch),

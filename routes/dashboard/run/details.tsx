@@ -1,6 +1,6 @@
 /** Details of a run: tiles with its status, then its labels. */
 import { formatInstant } from "../../../domain/core/time.ts";
-import { agentPath, runPath } from "../layout/paths.ts";
+import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
@@ -8,7 +8,6 @@ import { LabelList } from "../components/key_values.tsx";
 import { Tile } from "../components/tile.tsx";
 import type { LoadedRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
-import { runsPath } from "./paths.ts";
 
 /** Shows status, time, cost and tokens. */
 export function Glance(loaded: LoadedRun) {
@@ -111,8 +110,8 @@ export function RunLabelList(loaded: LoadedRun) {
       <LabelList
         pairs={[
           ["Agent", linkOf(run.agent, agentPath)],
-          ["Customer", linkOf(run.customerId, (value) => runsPath("customer_id", value))],
-          ["Feature", linkOf(run.feature, (value) => runsPath("feature", value))],
+          ["Customer", linkOf(run.customerId, runsWith("customer_id"))],
+          ["Feature", linkOf(run.feature, runsWith("feature"))],
           ["Started by run", linkOf(run.opening?.parentRunId, runPath)],
           ["Note", run.status === "failed" ? null : run.note],
           ["Id", <code>{run.id}</code>],
@@ -122,6 +121,10 @@ export function RunLabelList(loaded: LoadedRun) {
       <Instants {...run} />
     </>
   );
+}
+
+function runsWith(label: "customer_id" | "feature") {
+  return (value: string) => RUNS_PATH + queryText([[label, value]]);
 }
 
 function linkOf(value: string | null | undefined, pathOf: (value: string) => string): Child {
@@ -149,8 +152,8 @@ function Instants({ opening, startedAt, finishedAt, receivedAt, updatedAt }: Loa
 }
 
 function timeOf(at: number | null): Child {
-  const exact = at === null ? null : formatInstant(at);
-  return exact === null ? null : <time datetime={exact}>{exact}</time>;
+  if (at === null) return null;
+  return <time datetime={formatInstant(at)}>{formatInstant(at)}</time>;
 }
 
 function idleText(opening: LoadedRun["page"]["parts"]["opening"]): string | null {

@@ -5,7 +5,6 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
-import runStyle from "../assets/style/run.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -26,7 +25,6 @@ export const runPage: DashboardPage = {
   path: `${RUNS_PATH}/:id`,
   access: teamKey("read"),
   handler: showRun,
-  styles: [runStyle],
   routes: [
     get(`${RUNS_PATH}/:id/raw`, showRawRun),
     post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),

@@ -9,7 +9,6 @@ import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
-import runsStyle from "../assets/style/runs.css" with { type: "text" };
 import { type DashboardPage, get } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -49,7 +48,6 @@ export const runsPage: DashboardPage = {
   menu: "Runs",
   access: teamKey("read"),
   handler: showRuns,
-  styles: [runsStyle],
   routes: [
     get(`${RUNS_PATH}.csv`, (deps) => (c) => exportCsv(c, deps)),
     get(`${RUNS_PATH}.ndjson`, (deps) => (c) => exportNdjson(c, deps)),

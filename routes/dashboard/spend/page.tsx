@@ -1,5 +1,4 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day. */
-import spendStyle from "../assets/style/spend.css" with { type: "text" };
 import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
@@ -35,7 +34,6 @@ export const spendPage: DashboardPage = {
   menu: "Spend",
   access: teamKey("read"),
   handler: showSpend,
-  styles: [spendStyle],
   routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
 };
 

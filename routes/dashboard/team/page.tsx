@@ -1,7 +1,6 @@
 /** `/dashboard/team`: the team of the session. */
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import { keyPath } from "../keys/paths.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import { TEAM_PATH, USAGE_PATH } from "../layout/paths.ts";
@@ -13,7 +12,6 @@ export const teamPage: DashboardPage = {
   menu: "Team",
   access: teamKey("read"),
   handler: showOwnTeam,
-  styles: [admin],
 };
 
 function showOwnTeam({ environment, region }: AppDeps): Handle {

@@ -7,7 +7,6 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -25,7 +24,6 @@ export const teamsPage: DashboardPage = {
   menu: "Teams",
   access: OPERATOR_ONLY,
   handler: showTeams,
-  styles: [admin],
   routes: [
     post(TEAMS_PATH, submitNewTeam),
     get(`${TEAMS_PATH}/new`, showNewTeam),

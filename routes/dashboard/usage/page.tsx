@@ -7,7 +7,6 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
-import overview from "../assets/style/overview.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -22,7 +21,6 @@ export const usagePage: DashboardPage = {
   menu: "Usage",
   access: teamKey("read"),
   handler: showUsage,
-  styles: [overview],
 };
 
 /** Shows a month; the current one unless the query names another. */
