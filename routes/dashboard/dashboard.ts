@@ -1,6 +1,6 @@
-/** The dashboard: its routes, and the guards for page requests. */
+/** The dashboard: the table of its pages, their routes, and the guards for page requests. */
 import { answerText, fail } from "../http/answer.ts";
-import type { Guard, RequestContext, Route } from "../http/context.ts";
+import type { Guard, MenuEntry, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { authorize } from "../http/authorize.ts";
 import { requireHost } from "../http/host.ts";
@@ -11,7 +11,21 @@ import { sessionAuth } from "../http/session.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
-import { MENU, pageRoutes } from "./pages.ts";
+import { agentsPage } from "./agents/page.tsx";
+import { auditLogPage } from "./audit_log/page.tsx";
+import { keysPage } from "./keys/page.tsx";
+import { sendAsset } from "./layout/assets.ts";
+import type { DashboardPage } from "./layout/page.ts";
+import { overviewPage } from "./overview/page.tsx";
+import { rateCardPage } from "./rate_card/page.tsx";
+import { refusalsPage } from "./refusals/page.tsx";
+import { runPage } from "./run/page.tsx";
+import { runsPage } from "./runs/page.tsx";
+import { signInPage } from "./sign_in/page.tsx";
+import { spendPage } from "./spend/page.tsx";
+import { teamPage } from "./team/page.tsx";
+import { teamsPage } from "./teams/page.tsx";
+import { usagePage } from "./usage/page.tsx";
 
 /** Builds the routes and the guards of the dashboard. */
 export function createDashboard(deps: HandlerDeps) {
@@ -59,4 +73,45 @@ function askToSignIn(c: RequestContext): Response {
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === "GET" ? pathname + search : DASHBOARD_PATH;
   return seeOther(`${SIGN_IN}?${new URLSearchParams({ next })}`);
+}
+
+/** All pages, in the order of the menu. */
+const PAGES: readonly DashboardPage[] = [
+  signInPage,
+  overviewPage,
+  runsPage,
+  runPage,
+  refusalsPage,
+  agentsPage,
+  spendPage,
+  rateCardPage,
+  usagePage,
+  keysPage,
+  teamPage,
+  teamsPage,
+  auditLogPage,
+];
+
+/** The menu of all pages. */
+export const MENU: readonly MenuEntry[] = PAGES.flatMap(
+  ({ menu: name, path, access, menuAccess = access }) =>
+    name === undefined || menuAccess === null ? [] : [{ name, path, access: menuAccess }],
+);
+
+export function pageRoutes(deps: HandlerDeps): Route[] {
+  return [
+    { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
+    { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
+    ...PAGES.flatMap((page) => routesOf(page, deps)),
+  ];
+}
+
+function routesOf(
+  { path, access, handler, routes = [] }: DashboardPage,
+  deps: HandlerDeps,
+): Route[] {
+  return [
+    { method: "GET", path, access, handler: handler(deps) },
+    ...routes.map((route) => ({ access, ...route, handler: route.handler(deps) })),
+  ];
 }

@@ -8,7 +8,7 @@ import { unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
-import { countRejected } from "../refusals/banner.tsx";
+import { countRejected } from "../refusals/page.tsx";
 import { readSpendByAgent } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt, usualDayOf } from "./day_metrics.ts";
 

@@ -14,7 +14,7 @@ import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
 import { Done } from "../components/done_notice.tsx";
-import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
+import { countRejected, RejectedBanner } from "../refusals/page.tsx";
 import {
   Chips,
   FilterForm,
