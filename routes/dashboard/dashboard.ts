@@ -56,10 +56,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  const routes = pageRoutes(deps).map((route) =>
-    route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
-  );
-  return { routes, guards, asPage };
+  return { routes: pageRoutes(deps), guards, asPage };
 }
 
 /**
@@ -93,25 +90,22 @@ const PAGES: readonly DashboardPage[] = [
 ];
 
 /** The menu of all pages. */
-export const MENU: readonly MenuEntry[] = PAGES.flatMap(
+const MENU: readonly MenuEntry[] = PAGES.flatMap(
   ({ menu: name, path, access, menuAccess = access }) =>
     name === undefined || menuAccess === null ? [] : [{ name, path, access: menuAccess }],
 );
 
-export function pageRoutes(deps: HandlerDeps): Route[] {
+function pageRoutes(deps: HandlerDeps): Route[] {
+  const pages = PAGES.flatMap(({ path, access, handler, routes = [] }) => [
+    { method: "GET" as const, path, access, handler },
+    ...routes.map((route) => ({ access, ...route })),
+  ]);
   return [
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
     { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
-    ...PAGES.flatMap((page) => routesOf(page, deps)),
-  ];
-}
-
-function routesOf(
-  { path, access, handler, routes = [] }: DashboardPage,
-  deps: HandlerDeps,
-): Route[] {
-  return [
-    { method: "GET", path, access, handler: handler(deps) },
-    ...routes.map((route) => ({ access, ...route, handler: route.handler(deps) })),
+    ...pages.map((page) => {
+      const handler = page.handler(deps);
+      return { ...page, handler: page.access === null ? handler : metered(deps, handler) };
+    }),
   ];
 }

@@ -18,16 +18,16 @@ import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
-import { AgentForm } from "./form.tsx";
+import { AgentForm, readAgent } from "./form.tsx";
 import {
   AgentDaysTable,
   CostOfSuccess,
   DaysChart,
   LastRunOf,
+  readDays,
   STATUS_LABELS,
   SuccessRate,
 } from "./metrics.tsx";
-import { readAgent, readDays } from "./read.ts";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;

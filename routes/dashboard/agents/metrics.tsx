@@ -1,6 +1,10 @@
 /** Metrics of an agent, and the runs of its days by status as charts and as a table. */
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
-import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
+import { AGENT_DAYS, type DayOfRuns, daysOfAgents } from "../../../domain/spend/agent_days.ts";
+import type { SpendStore } from "../../../domain/spend/rollup.ts";
+import { daysOf } from "../../../domain/spend/spend_query.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { dayOf } from "../../../domain/core/time.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
@@ -194,4 +198,20 @@ export function LastRunOf({ activity, now }: ActivityProps & { readonly now: num
       </span>
     </span>
   );
+}
+
+/**
+ * Reads the last days of the given agents, by slug: one row per day and agent, regardless of the
+ * size of the team.
+ */
+export async function readDays(
+  spend: SpendStore,
+  team: Team,
+  agents: readonly string[],
+  nowMs: number,
+) {
+  const from = dayOf(nowMs - (AGENT_DAYS - 1) * 86_400_000);
+  const days = daysOf({ from, to: dayOf(nowMs) });
+  const groups = agents.map((value) => ({ kind: "agent" as const, value }));
+  return daysOfAgents(await spend.some(team, groups, days), agents, days);
 }

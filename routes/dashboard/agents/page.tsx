@@ -21,8 +21,7 @@ import { Select } from "../components/form_fields.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
 import { submitAgentChange } from "./form.tsx";
-import { CostOfSuccess, LastRunOf, Sparkline, SuccessRate } from "./metrics.tsx";
-import { readDays } from "./read.ts";
+import { CostOfSuccess, LastRunOf, readDays, Sparkline, SuccessRate } from "./metrics.tsx";
 
 /** The list of agents, and the page of each. */
 export const agentsPage: DashboardPage = {

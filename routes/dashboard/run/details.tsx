@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
-import { Tile } from "../components/tile.tsx";
+import { Tile, type TileProps } from "../components/tile.tsx";
 import type { LoadedRun } from "./load.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 
@@ -27,7 +27,7 @@ export function Glance(loaded: LoadedRun) {
   );
 }
 
-function RunTile({ name, ...others }: Parameters<typeof Tile>[0]) {
+function RunTile({ name, ...others }: TileProps) {
   return <Tile {...others} name={<span class="soft">{name}</span>} />;
 }
 
