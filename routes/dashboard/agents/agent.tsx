@@ -20,7 +20,6 @@ import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 import { AgentForm, readAgent } from "./form.tsx";
 import {
-  AgentDaysTable,
   CostOfSuccess,
   DaysChart,
   LastRunOf,
@@ -91,12 +90,7 @@ function AgentBody(content: AgentContent) {
       {notes !== null && <p class="notes">{notes}</p>}
       <AgentTiles {...content} />
       <h2>Runs a day, last {AGENT_DAYS} days</h2>
-      {days !== undefined && (
-        <>
-          <DaysChart days={days.days} />
-          <AgentDaysTable days={days.days} />
-        </>
-      )}
+      {days !== undefined && <DaysChart {...days} />}
       <AgentRuns title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />
       <AgentRuns
         title="Latest failures"

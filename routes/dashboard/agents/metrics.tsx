@@ -1,6 +1,11 @@
 /** Metrics of an agent, and the runs of its days by status as charts and as a table. */
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
-import { AGENT_DAYS, type DayOfRuns, daysOfAgents } from "../../../domain/spend/agent_days.ts";
+import {
+  AGENT_DAYS,
+  type AgentDays,
+  type DayOfRuns,
+  daysOfAgents,
+} from "../../../domain/spend/agent_days.ts";
 import type { SpendStore } from "../../../domain/spend/rollup.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -13,10 +18,6 @@ import { runPath } from "../layout/paths.ts";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
-
-interface DaysProps {
-  readonly days: readonly DayOfRuns[];
-}
 
 /** Labels for runs of a status, whose name is also the class of its colour. */
 export const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
@@ -45,7 +46,7 @@ const DAY = { width: 4, bar: 3 } as const;
 const HEIGHT = 26, BASE = 16;
 
 /** A small chart; its title describes it in words. */
-export function Sparkline({ days }: DaysProps) {
+export function Sparkline({ total, days }: AgentDays) {
   const width = days.length * DAY.width;
   const down = Math.max(1, ...days.map(({ measures }) => lostOf(measures)));
   const up = Math.max(1, ...days.map(({ measures }) => measures.runs - lostOf(measures)));
@@ -53,7 +54,7 @@ export function Sparkline({ days }: DaysProps) {
   const scale = Math.min(BASE / up, (HEIGHT - BASE) / down);
   return (
     <svg class="spark" role="img" viewBox={`0 0 ${width} ${HEIGHT}`} width={width} height={HEIGHT}>
-      <title>{summaryOf(days)}</title>
+      <title>{summaryOf({ total, days })}</title>
       <rect class="base" x="0" y={BASE - 0.25} width={width} height="0.5" />
       {Object.entries(barsOf(days, scale)).map(([status, d]) => <path class={status} d={d} />)}
     </svg>
@@ -94,27 +95,24 @@ function rounded(size: number): number {
 }
 
 /** Describes the chart in one sentence. */
-function summaryOf(days: readonly DayOfRuns[]): string {
-  const sum = (of: (measures: Measures) => number) =>
-    days.reduce((all, { measures }) => all + of(measures), 0);
-  const runs = sum(({ runs }) => runs);
+function summaryOf({ total, days }: AgentDays): string {
+  const { runs, running } = total;
   if (runs === 0) return `No run in ${days.length} days`;
-  const running = sum(({ running }) => running);
   const stillRunning = ` and ${formatCount(running)} ${running === 1 ? "is" : "are"} running`;
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
   return `${countedText(runs, "run")} in ${days.length} days, of which ` +
-    `${formatCount(sum(lostOf))} did not succeed${
-      running === 0 ? "" : stillRunning
-    }; most on ${most.day}: ${formatCount(most.measures.runs)}`;
+    `${formatCount(lostOf(total))} did not succeed${running === 0 ? "" : stillRunning}; ` +
+    `most on ${most.day}: ${formatCount(most.measures.runs)}`;
 }
 
-/** Draws the runs of each day, by status. */
-export function DaysChart({ days }: DaysProps) {
+/** Draws the runs of each day, by status; the same metrics as a table are folded until opened. */
+export function DaysChart({ total, days }: AgentDays) {
   const most = Math.max(...days.map(({ measures }) => measures.runs));
+  const used = days.filter(({ measures }) => measures.runs > 0).toReversed();
   return (
     <>
       <ColumnChart
-        title={summaryOf(days)}
+        title={summaryOf({ total, days })}
         columns={days.map(({ day, measures }) => ({
           title: [
             `${day}: ${countedText(measures.runs, "run")}`,
@@ -134,6 +132,12 @@ export function DaysChart({ days }: DaysProps) {
           </>
         ))}
       </p>
+      {used.length > 0 && (
+        <details>
+          <summary>The same as a table</summary>
+          <Table label="Runs by day" class="roomy" columns={COLUMNS} rows={used} />
+        </details>
+      )}
     </>
   );
 }
@@ -149,17 +153,6 @@ const COLUMNS: readonly Column<DayOfRuns>[] = [
   ),
   numberColumn("Cost", ({ measures }) => <Money of={measures.cost} />),
 ];
-
-/** The same metrics, folded until opened. */
-export function AgentDaysTable({ days }: DaysProps) {
-  const used = days.filter(({ measures }) => measures.runs > 0).toReversed();
-  return used.length > 0 && (
-    <details>
-      <summary>The same as a table</summary>
-      <Table label="Runs by day" class="roomy" columns={COLUMNS} rows={used} />
-    </details>
-  );
-}
 
 interface ActivityProps {
   readonly activity: AgentActivity | null;

@@ -146,7 +146,7 @@ function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord
       class: "whole",
       cell: ({ agent }) => {
         const ofAgent = days.get(agent);
-        return ofAgent === undefined ? null : <Sparkline days={ofAgent.days} />;
+        return ofAgent === undefined ? null : <Sparkline {...ofAgent} />;
       },
     },
   ];

@@ -9,7 +9,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/page.tsx";
-import { readSpendByAgent } from "./agent_spend.ts";
+import { firstOf, readSpendByAgent } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt, usualDayOf } from "./day_metrics.ts";
 
 /** Maximum newest runs of today among which the slowest are found. */
@@ -77,16 +77,4 @@ async function readUnpriced(
     /** Model names by descending tokens; possibly incomplete. */
     models: unpriced.ok ? unpriced.value.models.map(({ name }) => modelKey(name)) : [],
   };
-}
-
-async function* firstOf<T>(
-  all: AsyncIterable<readonly T[]>,
-  max: number,
-): AsyncGenerator<readonly T[]> {
-  let remaining = max;
-  for await (const rows of all) {
-    yield rows.slice(0, remaining);
-    remaining -= rows.length;
-    if (remaining <= 0) return;
-  }
 }

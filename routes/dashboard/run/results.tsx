@@ -91,8 +91,8 @@ export function CostSection({ page, ownCall, isAdmin }: LoadedRun) {
       {lines.length > 0 && (
         <Table label="Cost by model" class="folding" columns={MODEL_COLUMNS} rows={lines} />
       )}
-      {lines.filter(({ priced }) => priced === false).map(({ model, provider }) => (
-        <UnpricedCall model={model ?? ""} provider={provider} mayPrice={isAdmin} />
+      {lines.filter(({ priced }) => priced === false).map((line) => (
+        <UnpricedCall {...line} mayPrice={isAdmin} />
       ))}
       {ownCall?.unpriced === false && <CallCost call={ownCall} mayPrice={isAdmin} />}
     </Section>
