@@ -1,6 +1,6 @@
-/** The dashboard: its routes, and the guards for page requests. */
+/** The dashboard: the table of its pages, their routes, and the guards for page requests. */
 import { answerText, fail } from "../http/answer.ts";
-import type { Guard, RequestContext, Route } from "../http/context.ts";
+import type { Guard, MenuEntry, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { authorize } from "../http/access.ts";
 import { requireHost, requireSameOrigin } from "../http/target.ts";
@@ -10,7 +10,21 @@ import { sessionAuth } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
-import { pageRoutes, SHELL } from "./pages.ts";
+import { agentsPage } from "./agents/page.tsx";
+import { auditLogPage } from "./audit_log/page.tsx";
+import { keysPage } from "./keys/page.tsx";
+import { sendAsset } from "./layout/assets.ts";
+import type { DashboardPage } from "./layout/page.ts";
+import { overviewPage } from "./overview/page.tsx";
+import { rateCardPage } from "./rate_card/page.tsx";
+import { refusalsPage } from "./refusals/page.tsx";
+import { runPage } from "./run/page.tsx";
+import { runsPage } from "./runs/page.tsx";
+import { signInPage } from "./sign_in/page.tsx";
+import { spendPage } from "./spend/page.tsx";
+import { teamPage } from "./team/page.tsx";
+import { teamsPage } from "./teams/page.tsx";
+import { usagePage } from "./usage/page.tsx";
 
 /** Builds the routes and the guards of the dashboard. */
 export function createDashboard(deps: HandlerDeps) {
@@ -20,7 +34,7 @@ export function createDashboard(deps: HandlerDeps) {
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
-      c.set("shell", SHELL);
+      c.set("menu", MENU);
       c.set("renderProblem", renderProblemPage);
     }
     return null;
@@ -41,10 +55,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  const routes = pageRoutes(deps).map((route) =>
-    route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
-  );
-  return { routes, guards, asPage };
+  return { routes: pageRoutes(deps), guards, asPage };
 }
 
 /**
@@ -58,4 +69,42 @@ function askToSignIn(c: RequestContext): Response {
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === "GET" ? pathname + search : DASHBOARD_PATH;
   return seeOther(`${SIGN_IN}?${new URLSearchParams({ next })}`);
+}
+
+/** All pages, in the order of the menu. */
+const PAGES: readonly DashboardPage[] = [
+  signInPage,
+  overviewPage,
+  runsPage,
+  runPage,
+  refusalsPage,
+  agentsPage,
+  spendPage,
+  rateCardPage,
+  usagePage,
+  keysPage,
+  teamPage,
+  teamsPage,
+  auditLogPage,
+];
+
+/** The menu of all pages. */
+const MENU: readonly MenuEntry[] = PAGES.flatMap(
+  ({ menu: name, path, access, menuAccess = access }) =>
+    name === undefined || menuAccess === null ? [] : [{ name, path, access: menuAccess }],
+);
+
+function pageRoutes(deps: HandlerDeps): Route[] {
+  const pages = PAGES.flatMap(({ path, access, handler, routes = [] }) => [
+    { method: "GET" as const, path, access, handler },
+    ...routes.map((route) => ({ access, ...route })),
+  ]);
+  return [
+    { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
+    { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
+    ...pages.map((page) => {
+      const handler = page.handler(deps);
+      return { ...page, handler: page.access === null ? handler : metered(deps, handler) };
+    }),
+  ];
 }

@@ -54,20 +54,13 @@ export interface Env {
     bodyLease: Disposable;
     /** True if the response is long, and is sent in parts. */
     isLong: boolean;
-    /** Menu and assets of dashboard pages; absent elsewhere. */
-    shell: PageShell;
+    /** Menu of dashboard pages; absent elsewhere. */
+    menu: readonly MenuEntry[];
     /** Renders errors where not as JSON. */
     renderProblem: Refuse | undefined;
     /** Error of a refused request, for the log and the metrics. */
     problem: Problem;
   };
-}
-
-/** Menu and assets shared by dashboard pages. */
-export interface PageShell {
-  readonly menu: readonly MenuEntry[];
-  /** Returns the path of an asset. */
-  readonly assetPath: (name: string) => string;
 }
 
 /** A menu link, listed for principals that may open its page. */

@@ -18,10 +18,15 @@ import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { KeyTable } from "../keys/labels.tsx";
 import { newKeyPath } from "../keys/paths.ts";
-import { AgentDaysTable, DaysChart, STATUS_LABELS } from "./days_chart.tsx";
-import { AgentForm } from "./form.tsx";
-import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
-import { readAgent, readDays } from "./read.ts";
+import { AgentForm, readAgent } from "./form.tsx";
+import {
+  CostOfSuccess,
+  DaysChart,
+  LastRunOf,
+  readDays,
+  STATUS_LABELS,
+  SuccessRate,
+} from "./metrics.tsx";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
@@ -83,12 +88,7 @@ function AgentBody(content: AgentContent) {
       {notes !== null && <p class="notes">{notes}</p>}
       <AgentTiles {...content} />
       <h2>Runs a day, last {AGENT_DAYS} days</h2>
-      {days !== undefined && (
-        <>
-          <DaysChart days={days.days} />
-          <AgentDaysTable days={days.days} />
-        </>
-      )}
+      {days !== undefined && <DaysChart {...days} />}
       <AgentRuns title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />
       <AgentRuns
         title="Latest failures"

@@ -1,16 +1,23 @@
 /** The form that changes the name, the notes and the archive of an agent. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { isName } from "../../../domain/core/rules.ts";
 import { parseAgentPatch } from "../../../domain/agents/change.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { lastPartOf } from "../../http/query.ts";
 import { agentPath } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
-import { readAgent } from "./read.ts";
+
+/** Reads the agent of the path; null when the team has none of that slug. */
+export async function readAgent({ agents }: AppDeps, c: RequestContext) {
+  const slug = lastPartOf(c);
+  return isName(slug, AGENT_CHARS_MAX) ? await agents.read(c.get("principal").team, slug) : null;
+}
 
 type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;
 

@@ -1,10 +1,158 @@
-/** Metrics of an agent, for tables and tiles. */
+/** Metrics of an agent, and the runs of its days by status as charts and as a table. */
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
+import {
+  AGENT_DAYS,
+  type AgentDays,
+  type DayOfRuns,
+  daysOfAgents,
+} from "../../../domain/spend/agent_days.ts";
+import type { SpendStore } from "../../../domain/spend/rollup.ts";
+import { daysOf } from "../../../domain/spend/spend_query.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { dayOf } from "../../../domain/core/time.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
+import type { RunStatus } from "../../../domain/runs/run.ts";
+import { Ago, Money, Status } from "../components/elements.tsx";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
-import { Ago, Money, Status } from "../components/elements.tsx";
+import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
+
+/** Labels for runs of a status, whose name is also the class of its colour. */
+export const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
+  failed: "failed",
+  timeout: "timed out",
+  cancelled: "cancelled",
+  running: "running",
+  success: "succeeded",
+};
+
+/** Returns the runs of each status, in the order that charts stack them from the bottom up. */
+function byStatus({ runs, succeeded, failed, timedOut, running }: Measures) {
+  return [
+    ["failed", failed],
+    ["timeout", timedOut],
+    ["cancelled", runs - succeeded - failed - timedOut - running],
+    ["running", running],
+    ["success", succeeded],
+  ] as const;
+}
+
+/** Width of a day and of its bar. */
+const DAY = { width: 4, bar: 3 } as const;
+
+/** Height of the chart and y position of the baseline; successful runs get the larger part. */
+const HEIGHT = 26, BASE = 16;
+
+/** A small chart; its title describes it in words. */
+export function Sparkline({ total, days }: AgentDays) {
+  const width = days.length * DAY.width;
+  const down = Math.max(1, ...days.map(({ measures }) => lostOf(measures)));
+  const up = Math.max(1, ...days.map(({ measures }) => measures.runs - lostOf(measures)));
+  // One scale for both directions, chosen so that both fit.
+  const scale = Math.min(BASE / up, (HEIGHT - BASE) / down);
+  return (
+    <svg class="spark" role="img" viewBox={`0 0 ${width} ${HEIGHT}`} width={width} height={HEIGHT}>
+      <title>{summaryOf({ total, days })}</title>
+      <rect class="base" x="0" y={BASE - 0.25} width={width} height="0.5" />
+      {Object.entries(barsOf(days, scale)).map(([status, d]) => <path class={status} d={d} />)}
+    </svg>
+  );
+}
+
+/** Counts runs that ended without success. */
+function lostOf({ runs, succeeded, running }: Measures): number {
+  return runs - succeeded - running;
+}
+
+/**
+ * Draws all bars of a status as one path, which needs fewer elements; omits statuses that do not
+ * occur.
+ */
+function barsOf(days: readonly DayOfRuns[], scale: number): Record<string, string> {
+  const shapes: Record<string, string> = {};
+  for (const [at, { measures }] of days.entries()) {
+    let [above, below] = [BASE, BASE];
+    // Starting at the baseline, success is first upwards and failed is first downwards.
+    const statuses = byStatus(measures);
+    for (const [status, count] of [...statuses.slice(0, 3), ...statuses.slice(3).toReversed()]) {
+      if (count <= 0) continue;
+      // Any count above 0 is at least 1 pixel high.
+      const height = Math.max(1, count * scale);
+      const isUp = status === "success" || status === "running";
+      const y = isUp ? above -= height : below;
+      if (!isUp) below += height;
+      shapes[status] = `${shapes[status] ?? ""}M${at * DAY.width} ${rounded(y)}h${DAY.bar}` +
+        `v${rounded(height)}h-${DAY.bar}z`;
+    }
+  }
+  return shapes;
+}
+
+function rounded(size: number): number {
+  return Math.round(size * 100) / 100;
+}
+
+/** Describes the chart in one sentence. */
+function summaryOf({ total, days }: AgentDays): string {
+  const { runs, running } = total;
+  if (runs === 0) return `No run in ${days.length} days`;
+  const stillRunning = ` and ${formatCount(running)} ${running === 1 ? "is" : "are"} running`;
+  const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
+  return `${countedText(runs, "run")} in ${days.length} days, of which ` +
+    `${formatCount(lostOf(total))} did not succeed${running === 0 ? "" : stillRunning}; ` +
+    `most on ${most.day}: ${formatCount(most.measures.runs)}`;
+}
+
+/** Draws the runs of each day, by status; the same metrics as a table are folded until opened. */
+export function DaysChart({ total, days }: AgentDays) {
+  const most = Math.max(...days.map(({ measures }) => measures.runs));
+  const used = days.filter(({ measures }) => measures.runs > 0).toReversed();
+  return (
+    <>
+      <ColumnChart
+        title={summaryOf({ total, days })}
+        columns={days.map(({ day, measures }) => ({
+          title: [
+            `${day}: ${countedText(measures.runs, "run")}`,
+            ...byStatus(measures).toReversed().filter(([, count]) => count > 0)
+              .map(([status, count]) => `${formatCount(count)} ${STATUS_LABELS[status]}`),
+          ].join(", "),
+          parts: byStatus(measures),
+        }))}
+        ends={[days[0]?.day ?? "", "today"]}
+        top={formatCount(most)}
+      />
+      <p class="below-chart">
+        {Object.entries(STATUS_LABELS).map(([status, label]) => (
+          <>
+            <Swatch of={status} /> {label}
+            {" "}
+          </>
+        ))}
+      </p>
+      {used.length > 0 && (
+        <details>
+          <summary>The same as a table</summary>
+          <Table label="Runs by day" class="roomy" columns={COLUMNS} rows={used} />
+        </details>
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<DayOfRuns>[] = [
+  { head: "Day (UTC)", isName: true, cell: ({ day }) => day },
+  numberColumn("Runs", ({ measures }) => formatCount(measures.runs)),
+  ...Object.values(STATUS_LABELS).map((label, i) =>
+    numberColumn(
+      label.charAt(0).toUpperCase() + label.slice(1),
+      ({ measures }: DayOfRuns) => formatCount(byStatus(measures)[i]?.[1] ?? 0),
+    )
+  ),
+  numberColumn("Cost", ({ measures }) => <Money of={measures.cost} />),
+];
 
 interface ActivityProps {
   readonly activity: AgentActivity | null;
@@ -43,4 +191,20 @@ export function LastRunOf({ activity, now }: ActivityProps & { readonly now: num
       </span>
     </span>
   );
+}
+
+/**
+ * Reads the last days of the given agents, by slug: one row per day and agent, regardless of the
+ * size of the team.
+ */
+export async function readDays(
+  spend: SpendStore,
+  team: Team,
+  agents: readonly string[],
+  nowMs: number,
+) {
+  const from = dayOf(nowMs - (AGENT_DAYS - 1) * 86_400_000);
+  const days = daysOf({ from, to: dayOf(nowMs) });
+  const groups = agents.map((value) => ({ kind: "agent" as const, value }));
+  return daysOfAgents(await spend.some(team, groups, days), agents, days);
 }

@@ -12,7 +12,6 @@ import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -21,10 +20,8 @@ import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
-import { Sparkline } from "./days_chart.tsx";
 import { submitAgentChange } from "./form.tsx";
-import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
-import { readDays } from "./read.ts";
+import { CostOfSuccess, LastRunOf, readDays, Sparkline, SuccessRate } from "./metrics.tsx";
 
 /** The list of agents, and the page of each. */
 export const agentsPage: DashboardPage = {
@@ -32,7 +29,6 @@ export const agentsPage: DashboardPage = {
   menu: "Agents",
   access: teamKey("read"),
   handler: showAgents,
-  styles: [admin],
   routes: [
     get(`${AGENTS_PATH}/:slug`, showAgent),
     post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
@@ -150,7 +146,7 @@ function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord
       class: "whole",
       cell: ({ agent }) => {
         const ofAgent = days.get(agent);
-        return ofAgent === undefined ? null : <Sparkline days={ofAgent.days} />;
+        return ofAgent === undefined ? null : <Sparkline {...ofAgent} />;
       },
     },
   ];

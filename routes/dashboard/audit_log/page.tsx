@@ -12,7 +12,6 @@ import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { perRequest } from "../components/handlers.ts";
 import {
@@ -214,5 +213,4 @@ export const auditLogPage: DashboardPage = {
   menu: "Audit",
   access: teamKeyOrOperator("admin"),
   handler: perRequest(showAuditLog),
-  styles: [admin],
 };

@@ -1,5 +1,5 @@
 /** Small page elements: times, amounts, statuses, notices. */
-import type { Child } from "hono/jsx";
+import type { PropsWithChildren } from "hono/jsx";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
@@ -36,25 +36,21 @@ export function Status({ of }: { readonly of: RunStatus }) {
 }
 
 /** A region that scrolls when its table is wider than the screen, also by keyboard. */
-export function Wide({ label, children }: { readonly label: string; readonly children?: Child }) {
+export function Wide({ label, children }: PropsWithChildren<{ readonly label: string }>) {
   return <div class="wide" role="region" aria-label={label} tabindex={0}>{children}</div>;
 }
 
+type NoticeProps = PropsWithChildren<{ readonly kind: "good" | "warn" | "bad" }>;
+
 /** A notice; `bad` for problems that need action. */
-export function InlineNotice(
-  { kind, children }: { readonly kind: "good" | "warn" | "bad"; readonly children?: Child },
-) {
+export function InlineNotice({ kind, children }: NoticeProps) {
   return <div class={`notice ${kind}`} role="status">{children}</div>;
 }
 
+type SectionProps = PropsWithChildren<{ readonly title: string; readonly id?: string }>;
+
 /** A section of a page with its heading. */
-export function Section(
-  { title, id, children }: {
-    readonly title: string;
-    readonly id?: string;
-    readonly children?: Child;
-  },
-) {
+export function Section({ title, id, children }: SectionProps) {
   return (
     <section id={id}>
       <h2>{title}</h2>
@@ -64,7 +60,7 @@ export function Section(
 }
 
 /** Shown instead of an empty list: explains how to fill it. */
-export function Empty({ title, children }: { readonly title: string; readonly children?: Child }) {
+export function Empty({ title, children }: PropsWithChildren<{ readonly title: string }>) {
   return (
     <section class="empty">
       <h2>{title}</h2>

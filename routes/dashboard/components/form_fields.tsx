@@ -1,5 +1,5 @@
 /** Form fields with their errors, and the conversion of forms to bodies of API calls. */
-import type { Child } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Body } from "../../../domain/core/body.ts";
 
@@ -71,12 +71,9 @@ export function Select({ name, label, value, options, problem = null, hint }: Se
   );
 }
 
-interface FieldRowProps extends Pick<FieldProps, "name" | "label" | "hint"> {
-  readonly message: string | null;
-  readonly children?: Child;
-}
+type FieldRowProps = Pick<FieldProps, "name" | "label" | "hint"> & { message: string | null };
 
-function FieldRow({ name, label, message, hint, children }: FieldRowProps) {
+function FieldRow({ name, label, message, hint, children }: PropsWithChildren<FieldRowProps>) {
   return (
     <div class="field">
       <label for={`field-${name}`}>{label}</label>

@@ -1,7 +1,6 @@
 /** Formats numbers, amounts and times. */
 import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
 
-const PICO = 1_000_000_000_000n;
 const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
@@ -39,22 +38,12 @@ export function moneyText(amount: Picodollars): string {
   const sign = amount < 0n ? "−" : "";
   const size = amount < 0n ? -amount : amount;
   if (size === 0n) return "$0";
-  if (size >= PICO) {
-    const cents = (size + PICO / 200n) / (PICO / 100n);
-    return `${sign}$${integer.format(cents / 100n)}.${String(cents % 100n).padStart(2, "0")}`;
-  }
-  const digits = size.toString().padStart(12, "0");
-  const first = digits.search(/[1-9]/);
+  const first = size.toString().padStart(12, "0").search(/[1-9]/);
   const places = Math.min(12, Math.max(2, first + 2));
   const step = 10n ** BigInt(12 - places);
   const rounded = ((size + step / 2n) / step) * step;
-  return rounded >= PICO ? `${sign}$1.00` : `${sign}$${padded(dollarsText(rounded))}`;
-}
-
-/** Pads to at least two decimals. */
-function padded(text: string): string {
-  const [units = "0", decimals = ""] = text.split(".");
-  return `${units}.${decimals.padEnd(2, "0")}`;
+  const [units = "0", decimals = ""] = dollarsText(rounded).split(".");
+  return `${sign}$${integer.format(BigInt(units))}.${decimals.padEnd(2, "0")}`;
 }
 
 /** Formats an amount in dollars exactly. */

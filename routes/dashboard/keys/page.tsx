@@ -7,7 +7,6 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { get, perRequest, post } from "../components/handlers.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
@@ -102,7 +101,6 @@ export const keysPage: DashboardPage = {
   menu: "Keys",
   access: teamKey("admin"),
   handler: perRequest(showKeys),
-  styles: [admin],
   routes: [
     post(KEYS_PATH, submitNewKey),
     get(`${KEYS_PATH}/new`, showNewKey),

@@ -1,6 +1,7 @@
 /** The layout of every page: the menu, the heading, the content, and the signed-in principal. */
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
 import type { RequestContext } from "../../http/context.ts";
+import { assetPath } from "./assets.ts";
 import type { View } from "./page.ts";
 import { DASHBOARD_PATH } from "./paths.ts";
 
@@ -19,7 +20,6 @@ const BLOCKING = { Blocking: "render" };
 /** Renders a complete document. */
 export function Layout({ c, view }: { readonly c: RequestContext; readonly view: View }) {
   const { title, body, aside, reloadSeconds } = view;
-  const { assetPath } = c.get("shell");
   const principal: Principal | undefined = c.get("principal");
   return (
     <html lang="en">
@@ -66,7 +66,7 @@ export function Layout({ c, view }: { readonly c: RequestContext; readonly view:
 }
 
 function Menu({ c }: { readonly c: RequestContext }) {
-  const pages = c.get("shell").menu
+  const pages = c.get("menu")
     .filter(({ access }) => refusalOf(c.get("principal"), access) === null);
   return (
     <nav class="menu" aria-label="Pages">

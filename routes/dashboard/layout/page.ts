@@ -1,4 +1,4 @@
-/** A dashboard page: path, access, menu entry, styles. */
+/** A dashboard page: path, access, menu entry. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
@@ -15,8 +15,6 @@ export interface DashboardPage {
   /** Requirement for a session; `null` for public pages. */
   readonly access: Requirement | null;
   readonly handler: PageHandler;
-  /** Style sheets, in cascade order. */
-  readonly styles?: readonly string[];
   /** Forms of the page, and pages that only it links to. */
   readonly routes?: readonly PageRoute[];
 }

@@ -33,16 +33,19 @@ export async function readSpendByAgent(
 }
 
 /** Reads the rows of a range; null if there are more than `max`. */
-async function readAtMost(
-  all: AsyncIterable<readonly RollupRow[]>,
-  max: number,
-): Promise<RollupRow[] | null> {
-  const read: RollupRow[] = [];
+async function readAtMost(all: AsyncIterable<readonly RollupRow[]>, max: number) {
+  const rows = (await Array.fromAsync(firstOf(all, max + 1))).flat();
+  return rows.length > max ? null : rows;
+}
+
+/** Yields the first rows, `max` at most. */
+export async function* firstOf(all: AsyncIterable<readonly RollupRow[]>, max: number) {
+  let remaining = max;
   for await (const rows of all) {
-    read.push(...rows);
-    if (read.length > max) return null;
+    yield rows.slice(0, remaining);
+    remaining -= rows.length;
+    if (remaining <= 0) return;
   }
-  return read;
 }
 
 /** Ranks agents by spend; the cost before is null if that takes too many rows. */

@@ -2,7 +2,7 @@
 import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
-import { RejectedBanner } from "../refusals/banner.tsx";
+import { RejectedBanner } from "../refusals/page.tsx";
 import type { Overview } from "./read.ts";
 
 /** Maximum models named; the spend page names all. */

@@ -2,7 +2,6 @@
 import { answerText } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { mayAdmin, teamKey, teamKeyOrOperator } from "../../http/access.ts";
-import overview from "../assets/style/overview.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { originOf } from "../components/origin.ts";
@@ -22,7 +21,6 @@ export const overviewPage: DashboardPage = {
   menuAccess: teamKey("read"),
   access: teamKeyOrOperator("read"),
   handler: showOverview,
-  styles: [overview],
 };
 
 /** Seconds between reloads of the page of a team without runs. */

@@ -8,8 +8,8 @@ import { unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
-import { countRejected } from "../refusals/banner.tsx";
-import { readSpendByAgent } from "./agent_spend.ts";
+import { countRejected } from "../refusals/page.tsx";
+import { firstOf, readSpendByAgent } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt, usualDayOf } from "./day_metrics.ts";
 
 /** Maximum newest runs of today among which the slowest are found. */
@@ -25,16 +25,12 @@ export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number) {
   const span = spanAt(nowMs);
+  const recent = { from: Date.parse(span.from), to: span.endMs };
   const [rows, quota, slowest, failures, agents, dead, rejected] = await Promise.all([
     Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
     readQuota(deps, team, nowMs),
     readSlowest(deps, team, span),
-    readFailures(
-      deps.runList,
-      team,
-      { from: Date.parse(span.from), to: span.endMs },
-      FAILURES_SHOWN,
-    ),
+    readFailures(deps.runList, team, recent, FAILURES_SHOWN),
     readSpendByAgent(deps.spend, team, span),
     deps.deadStages.ofTeam(team),
     countRejected(deps, team.id, nowMs),
@@ -55,12 +51,8 @@ async function readQuota({ usage }: AppDeps, team: Team, nowMs: number) {
 
 /** Compares only the newest runs: no index orders runs by duration. */
 async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }: Span) {
-  const { rows, next } = await runList.page(
-    team,
-    { from: startMs, to: endMs },
-    null,
-    RECENT_RUNS_MAX,
-  );
+  const today = { from: startMs, to: endMs };
+  const { rows, next } = await runList.page(team, today, null, RECENT_RUNS_MAX);
   const runs = rows.filter(({ durationMs }) => durationMs !== null)
     .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
     .slice(0, SLOWEST_SHOWN);
@@ -85,16 +77,4 @@ async function readUnpriced(
     /** Model names by descending tokens; possibly incomplete. */
     models: unpriced.ok ? unpriced.value.models.map(({ name }) => modelKey(name)) : [],
   };
-}
-
-async function* firstOf<T>(
-  all: AsyncIterable<readonly T[]>,
-  max: number,
-): AsyncGenerator<readonly T[]> {
-  let remaining = max;
-  for await (const rows of all) {
-    yield rows.slice(0, remaining);
-    remaining -= rows.length;
-    if (remaining <= 0) return;
-  }
 }

@@ -14,18 +14,14 @@ import type { Overview } from "./read.ts";
 export function FailuresTable({ failures, span, nowMs }: Overview) {
   const allOf = (status: RunStatus) =>
     `${RUNS_PATH}${queryText([["status", status], ["from", span.from]])}`;
+  const caption = "The runs that failed or timed out last.";
   return (
     <Section id="failures" title="Latest failures">
       {failures.length === 0
         ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
         : (
           <>
-            {runsTable(
-              "Latest failures",
-              "The runs that failed or timed out last.",
-              failures,
-              nowMs,
-            )}
+            {runsTable("Latest failures", caption, failures, nowMs)}
             <p>
               <a href={allOf("failed")}>All that failed</a> ·{" "}
               <a href={allOf("timeout")}>all that timed out</a>

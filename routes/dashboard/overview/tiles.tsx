@@ -1,7 +1,6 @@
 /** Four metrics of today, each compared with a usual day. */
 import { queryText, RUNS_PATH, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
-import { Tile } from "../components/tile.tsx";
+import { Tile, type TileProps } from "../components/tile.tsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import { type Compared, compareFailures, compareSum, type DayMetrics } from "./day_metrics.ts";
@@ -95,21 +94,15 @@ function QuotaTile({ month, used, included, state }: Overview["quota"]) {
   );
 }
 
-interface LinkTileProps {
-  readonly name: string;
+interface LinkTileProps extends TileProps {
   readonly to: string;
-  readonly value: Child;
   readonly isBad?: boolean;
-  readonly children?: Child;
 }
 
-function LinkTile({ name, to, value, isBad = false, children }: LinkTileProps) {
+function LinkTile({ name, to, value, isBad, children }: LinkTileProps) {
+  const valueAttributes = { class: isBad ? "bad" : "" };
   return (
-    <Tile
-      name={<a href={to}>{name}</a>}
-      value={value}
-      valueAttributes={{ class: isBad ? "bad" : "" }}
-    >
+    <Tile name={<a href={to}>{name}</a>} value={value} valueAttributes={valueAttributes}>
       <small class="about">{children}</small>
     </Tile>
   );

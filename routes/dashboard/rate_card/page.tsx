@@ -12,7 +12,6 @@ import {
   type RatePage,
   ratePage,
 } from "../../api/rate_card/rate_card.ts";
-import spend from "../assets/style/spend.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { get, perRequest, post } from "../components/handlers.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
@@ -206,7 +205,6 @@ export const rateCardPage: DashboardPage = {
   menu: "Rate card",
   access: teamKey("admin"),
   handler: perRequest(showRateCard),
-  styles: [spend],
   routes: [
     post(RATE_CARD_PATH, submitRate),
     get(MATCH, showMatch),

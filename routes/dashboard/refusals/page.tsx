@@ -1,6 +1,7 @@
-/** `/dashboard/refusals`: rejected calls with the reason. */
+/** Rejected calls with the reason: the page `/dashboard/refusals`, and a notice that links to it. */
 import { REFUSAL_HOURS, REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import {
+  countSince,
   firstHour,
   parseRefusalsQuery,
   type Refusal,
@@ -17,10 +18,11 @@ import type { DashboardPage } from "../layout/page.ts";
 import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Choices } from "../components/choices.tsx";
-import { Ago, Empty, Section } from "../components/elements.tsx";
+import { Ago, Empty, InlineNotice, Section } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
+import type { TeamId } from "../../../domain/core/ids.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -176,5 +178,32 @@ function LatestTable({ report: { latest }, nowMs }: ReportProps) {
         rows={latest}
       />
     </Section>
+  );
+}
+
+/** Hours that the banner covers. */
+const BANNER_HOURS = 24;
+
+/** Counts the calls of a team that were rejected in the last 24 hours. */
+export async function countRejected(
+  { refusals }: Pick<AppDeps, "refusals">,
+  team: TeamId,
+  nowMs: number,
+): Promise<number> {
+  return countSince(await refusals.read(team, nowMs, 0), nowMs, BANNER_HOURS);
+}
+
+/** Shows the banner if any call was rejected. */
+export function RejectedBanner({ count }: { readonly count: number }) {
+  return count === 0 ? null : (
+    <InlineNotice kind="warn">
+      <p>
+        <strong>
+          {countedText(count, "request")} {count === 1 ? "was" : "were"} rejected
+        </strong>{" "}
+        in the last {BANNER_HOURS} hours. Nothing of {count === 1 ? "it" : "them"} was stored.{" "}
+        <a href={REFUSALS_PATH}>See which and why</a>
+      </p>
+    </InlineNotice>
   );
 }

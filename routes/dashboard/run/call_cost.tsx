@@ -90,22 +90,14 @@ function NoCost({ call, mayPrice }: CallProps) {
     );
   }
   if (call.unpriced && call.model !== null) {
-    return <UnpricedCall {...call} model={call.model} mayPrice={mayPrice} />;
+    return <UnpricedCall {...call} mayPrice={mayPrice} />;
   }
   if (call.flags.includes("covered_by_stated_cost") || call.pricedBy !== null) return null;
-  return (
-    <p class="soft">
-      {call.counted
-        ? "No cost: this call does not name its model."
-        : "No cost: this call has no token counts."}
-    </p>
-  );
+  const reason = call.counted ? "does not name its model" : "has no token counts";
+  return <p class="soft">No cost: this call {reason}.</p>;
 }
 
-interface UnpricedProps extends Pick<CallProps, "mayPrice"> {
-  readonly model: string;
-  readonly provider: string | null;
-}
+type UnpricedProps = Pick<ExplainedCall, "model" | "provider"> & Pick<CallProps, "mayPrice">;
 
 /** Shows that a model has no price, and how to add one. */
 export function UnpricedCall({ model, provider, mayPrice }: UnpricedProps) {
@@ -113,7 +105,7 @@ export function UnpricedCall({ model, provider, mayPrice }: UnpricedProps) {
   return (
     <p>
       ⚠ No price for <code>{name}</code> on the rate card, so it counts as $0.{" "}
-      {mayPrice ? <a href={pricePath(model, provider)}>Add a price</a> : (
+      {mayPrice ? <a href={pricePath(model ?? "", provider)}>Add a price</a> : (
         <>
           A key with the scope <code>admin</code> can add a price.
         </>

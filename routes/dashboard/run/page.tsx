@@ -5,7 +5,6 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
-import runStyle from "../assets/style/run.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -17,8 +16,7 @@ import { Failure } from "./failure.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
 import { renderRunNotFound } from "./not_found.tsx";
 import { pagePath, rawPath } from "./paths.ts";
-import { Relatives } from "./relatives.tsx";
-import { CostSection, MetadataTable, Output, Scores, Stages } from "./results.tsx";
+import { CostSection, MetadataTable, Output, Relatives, Scores, Stages } from "./results.tsx";
 import { chunkName, Timeline } from "./timeline.tsx";
 
 /** The page of a run. */
@@ -26,7 +24,6 @@ export const runPage: DashboardPage = {
   path: `${RUNS_PATH}/:id`,
   access: teamKey("read"),
   handler: showRun,
-  styles: [runStyle],
   routes: [
     get(`${RUNS_PATH}/:id/raw`, showRawRun),
     post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
@@ -79,7 +76,18 @@ interface RunPageProps extends LoadedRun {
 }
 
 function RunBody(props: RunPageProps) {
-  const goal = props.run.opening?.goal;
+  const { run } = props;
+  // Name of the link, id of the section, and the section.
+  const results = [
+    ["Output", "output", Output(props)],
+    ["Scores", "scores", Scores(props)],
+    [run.cost.models.length > 0 && "Cost", "cost", CostSection(props)],
+    ["Metadata", "metadata", MetadataTable(props)],
+    ["Parent and children", "family", Relatives(props)],
+    ["Processing", "processing", Stages(props)],
+  ] as const;
+  const links = results.filter(([name, , content]) => name && content !== null);
+  const goal = run.opening?.goal;
   return (
     <>
       {props.confirms && <ConfirmDeletion {...props} />}
@@ -92,17 +100,14 @@ function RunBody(props: RunPageProps) {
           </p>
         )}
         <RunLabelList {...props} />
-        <Contents {...props} />
+        <nav class="contents" aria-label="On this page">
+          <a href="#timeline">Timeline</a>
+          {links.map(([name, id]) => <a href={`#${id}`}>{name}</a>)}
+          <a href="#elsewhere">JSON and curl</a>
+        </nav>
       </div>
       <Timeline {...props} />
-      <div id="results">
-        <Output {...props} />
-        <Scores {...props} />
-        <CostSection {...props} />
-        <MetadataTable {...props} />
-        <Relatives {...props} />
-        <Stages {...props} />
-      </div>
+      <div id="results">{results.map(([, , content]) => content)}</div>
       <Elsewhere {...props} />
     </>
   );
@@ -120,29 +125,6 @@ function following(props: RunPageProps): Record<string, string> {
     "hx-swap": "none",
     "hx-select-oob": ["#facts", "#results", ...events].join(","),
   };
-}
-
-/** Links to the sections of the page. */
-function Contents({ run, family }: LoadedRun) {
-  const links: readonly (readonly [string, string, boolean])[] = [
-    ["Timeline", "timeline", true],
-    ["Output", "output", run.output !== null],
-    ["Scores", "scores", run.scores.length + run.addedScores.length > 0],
-    ["Cost", "cost", run.cost.models.length > 0],
-    ["Metadata", "metadata", (run.metadata?.length ?? 0) > 0],
-    [
-      "Parent and children",
-      "family",
-      run.opening?.parentRunId !== undefined || family.children.length > 0,
-    ],
-    ["Processing", "processing", run.processing.length > 0],
-    ["JSON and curl", "elsewhere", true],
-  ];
-  return (
-    <nav class="contents" aria-label="On this page">
-      {links.filter(([, , isThere]) => isThere).map(([name, to]) => <a href={`#${to}`}>{name}</a>)}
-    </nav>
-  );
 }
 
 /** The run as JSON for programs, and the link that deletes it. */

@@ -1,7 +1,7 @@
 /** Paths of a run's pages and of the pages they link to. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
-import { queryText, RATE_CARD_PATH, runPath, RUNS_PATH } from "../layout/paths.ts";
+import { queryText, RATE_CARD_PATH, runPath } from "../layout/paths.ts";
 
 /** Path of a run's page at the events after a position, with one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
@@ -17,11 +17,6 @@ export function pagePath(id: string, after: EventPosition | null, opened?: strin
 export function rawPath(id: string, after: EventPosition | null = null, limit?: number): string {
   const query = queryText([["events_cursor", cursorOf(after)], ["events_limit", limit]]);
   return `${runPath(id)}/raw${query}`;
-}
-
-/** Path of the runs that share a label. */
-export function runsPath(name: "agent" | "customer_id" | "feature", value: string): string {
-  return `${RUNS_PATH}${queryText([[name, value]])}`;
 }
 
 /** Path of the form that adds a price for a model. */

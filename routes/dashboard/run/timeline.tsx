@@ -130,12 +130,8 @@ function More({ run, page }: LoadedRun) {
 
 function NoEvents({ id, kind, usage }: LoadedRun["run"]) {
   if (usage.events > 0) {
-    return (
-      <p>
-        {countedText(usage.events, "event")}{" "}
-        removed by age: the plan keeps payloads for a while. The totals are above.
-      </p>
-    );
+    const removed = `${countedText(usage.events, "event")} removed by age`;
+    return <p>{removed}: the plan keeps payloads for a while. The totals are above.</p>;
   }
   return (
     <p>

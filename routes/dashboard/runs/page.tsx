@@ -1,12 +1,11 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
-import runsStyle from "../assets/style/runs.css" with { type: "text" };
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { AppDeps, Handle, Refuse, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
@@ -15,7 +14,7 @@ import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
 import { Done } from "../components/done_notice.tsx";
-import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
+import { countRejected, RejectedBanner } from "../refusals/page.tsx";
 import {
   Chips,
   FilterForm,
@@ -49,7 +48,6 @@ export const runsPage: DashboardPage = {
   menu: "Runs",
   access: teamKey("read"),
   handler: showRuns,
-  styles: [runsStyle],
   routes: [
     get(`${RUNS_PATH}.csv`, (deps) => (c) => exportCsv(c, deps)),
     get(`${RUNS_PATH}.ndjson`, (deps) => (c) => exportNdjson(c, deps)),
@@ -64,7 +62,7 @@ function showRuns(deps: HandlerDeps): Handle {
     const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
     if (!request.ok) {
       const stopped = new Map([...filters].filter(([name]) => name !== "live"));
-      c.set("renderProblem", (c, problem, headers) => showRefused(c, stopped, problem, headers));
+      c.set("renderProblem", renderRefused(stopped));
       return fail(c, request.problem);
     }
     const { id } = c.get("principal").team;
@@ -116,22 +114,20 @@ async function loadList(
   return { filters, request, page, rejected, fresh, nowMs, origin: originOf(c), change };
 }
 
-function showRefused(
-  c: RequestContext,
-  filters: RunListQuery,
-  problem: Problem,
-  headers: Record<string, string>,
-): Response {
-  const body = (
-    <>
-      <FilterForm filters={filters} problem={problem} />
-      <Chips filters={filters} />
-      <p>
-        <a href={listPath(new Map())}>Show all runs</a>
-      </p>
-    </>
-  );
-  return showPage(c, { title: "Runs", body, problem }, headers);
+/** Renders a rejected query as the form with the error at its field. */
+function renderRefused(filters: RunListQuery): Refuse {
+  return (c, problem, headers) => {
+    const body = (
+      <>
+        <FilterForm filters={filters} problem={problem} />
+        <Chips filters={filters} />
+        <p>
+          <a href={listPath(new Map())}>Show all runs</a>
+        </p>
+      </>
+    );
+    return showPage(c, { title: "Runs", body, problem }, headers);
+  };
 }
 
 /** Links that make the list live, and that export it. */

@@ -1,5 +1,4 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
-import spendStyle from "../assets/style/spend.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { get, perRequest } from "../components/handlers.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
@@ -239,6 +238,5 @@ export const spendPage: DashboardPage = {
   menu: "Spend",
   access: teamKey("read"),
   handler: perRequest(showSpend),
-  styles: [spendStyle],
   routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
 };

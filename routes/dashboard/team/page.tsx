@@ -5,7 +5,6 @@ import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Handler } from "../../http/admission.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import { keyPath } from "../keys/paths.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import { perRequest } from "../components/handlers.ts";
@@ -125,5 +124,4 @@ export const teamPage: DashboardPage = {
   menu: "Team",
   access: teamKey("read"),
   handler: perRequest(showOwnTeam),
-  styles: [admin],
 };

@@ -11,7 +11,6 @@ import type { Handler } from "../../http/admission.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
-import admin from "../assets/style/admin.css" with { type: "text" };
 import type { DashboardPage, View } from "../layout/page.ts";
 import { get, perRequest, post, showFormOnProblem } from "../components/handlers.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
@@ -122,7 +121,6 @@ export const teamsPage: DashboardPage = {
   menu: "Teams",
   access: OPERATOR_ONLY,
   handler: perRequest(showTeams),
-  styles: [admin],
   routes: [
     post(TEAMS_PATH, submitNewTeam),
     get(`${TEAMS_PATH}/new`, showNewTeam),

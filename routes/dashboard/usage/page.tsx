@@ -7,7 +7,6 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
-import overview from "../assets/style/overview.css" with { type: "text" };
 import type { DashboardPage } from "../layout/page.ts";
 import { perRequest } from "../components/handlers.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
@@ -174,5 +173,4 @@ export const usagePage: DashboardPage = {
   menu: "Usage",
   access: teamKey("read"),
   handler: perRequest(showUsage),
-  styles: [overview],
 };

@@ -5,7 +5,7 @@ import { axe } from "../../support/oracles/axe.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
-import type { PageUnderTest, Who } from "./pages.ts";
+import type { PageUnderTest, Role } from "./pages.ts";
 
 /** Maximum bytes of a page and everything it loads, without a cache. */
 const BYTES_MAX = 60_000;
@@ -24,29 +24,29 @@ export class Visitors implements AsyncDisposable {
   constructor(readonly browser: Browser, readonly world: DemoWorld) {}
 
   /** Returns the session of a role; a role with a key signs in by the form, once. */
-  window(who: Who, way: keyof typeof WAYS): Promise<BrowserSession> {
-    const name = `${who} ${way}`;
-    const open = this.#windows.get(name) ?? this.#open(who, way);
+  window(role: Role, way: keyof typeof WAYS): Promise<BrowserSession> {
+    const name = `${role} ${way}`;
+    const open = this.#windows.get(name) ?? this.#open(role, way);
     this.#windows.set(name, open);
     return open;
   }
 
-  async #open(who: Who, way: keyof typeof WAYS): Promise<BrowserSession> {
+  async #open(role: Role, way: keyof typeof WAYS): Promise<BrowserSession> {
     const { url } = this.world.h;
     if (way !== "desk") {
-      const storageState = await (await this.window(who, "desk")).session;
+      const storageState = await (await this.window(role, "desk")).session;
       return await BrowserSession.open(this.browser, url, { ...WAYS[way], storageState });
     }
     const visitor = await BrowserSession.open(this.browser, url, DESK);
-    const key = await this.#keyOf(who);
+    const key = await this.#keyOf(role);
     if (key !== null) await visitor.signIn(key);
     return visitor;
   }
 
-  async #keyOf(who: Who): Promise<string | null> {
+  async #keyOf(role: Role): Promise<string | null> {
     const { h } = this.world;
-    if (who === "reader") return await h.addKey({ kind: "api_key", scopes: ["read"] });
-    return { nobody: null, admin: h.key, operator: OPERATOR_KEY }[who];
+    if (role === "reader") return await h.addKey({ kind: "api_key", scopes: ["read"] });
+    return { nobody: null, admin: h.key, operator: OPERATOR_KEY }[role];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,16 +55,16 @@ export class Visitors implements AsyncDisposable {
 }
 
 /** Runs all checks of a page. */
-export async function lookAt(visitors: Visitors, target: PageUnderTest): Promise<void> {
+export async function checkPage(visitors: Visitors, target: PageUnderTest): Promise<void> {
   // Each session has a process of its own.
-  const looks = await Promise.allSettled([atDesk(visitors, target), onPhone(visitors, target)]);
-  for (const look of looks) if (look.status === "rejected") throw look.reason;
+  const results = await Promise.allSettled([atDesk(visitors, target), onPhone(visitors, target)]);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
   await withoutScripts(visitors, target);
 }
 
 /** Checks a page on a desktop, including everything that does not depend on the screen size. */
 async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
-  const visitor = await visitors.window(target.who, "desk");
+  const visitor = await visitors.window(target.role, "desk");
   const bytes = await bytesOf(visitor.page, () => arrive(visitor, target, visitors.world));
   await inBothThemes(visitor, target, "desk");
   assert(bytes < BYTES_MAX, `${bytes} bytes`);
@@ -72,9 +72,9 @@ async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> 
 
 /** Checks a page on a phone. */
 async function onPhone(visitors: Visitors, target: PageUnderTest): Promise<void> {
-  const visitor = await visitors.window(target.who, "phone");
+  const visitor = await visitors.window(target.role, "phone");
   await arrive(visitor, target, visitors.world);
-  assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
+  assertEquals(await visitor.page.evaluate(OVERFLOW), []);
   await inBothThemes(visitor, target, "phone");
 }
 
@@ -109,8 +109,8 @@ async function inBothThemes(
 
 /** Checks that the page has the same text without scripts. */
 async function withoutScripts(visitors: Visitors, target: PageUnderTest): Promise<void> {
-  const scripted = await visitors.window(target.who, "desk");
-  const plain = await visitors.window(target.who, "plain");
+  const scripted = await visitors.window(target.role, "desk");
+  const plain = await visitors.window(target.role, "plain");
   await plain.page.goto(target.path(visitors.world));
   const [more, less] = await Promise.all([linesOf(scripted.page), linesOf(plain.page)]);
   const missing = more.filter((line) => !less.includes(line) && line !== "Copy");
@@ -160,7 +160,7 @@ export const WHAT_MOVED = `new Promise((resolve) => {
  * Reports overflow at the right edge: tables that should fold on a phone, or the innermost elements
  * that make the page scroll sideways.
  */
-export const WIDER_THAN_SCREEN = `(() => {
+export const OVERFLOW = `(() => {
   const unfolded = [...document.querySelectorAll(".wide:has(table.folding)")]
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   if (innerWidth < 600 && unfolded.length > 0) {

@@ -4,7 +4,7 @@ import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 
 /** Role that opens a page. */
-export type Who = "nobody" | "reader" | "admin" | "operator";
+export type Role = "nobody" | "reader" | "admin" | "operator";
 
 /** A page in one state. */
 export interface PageUnderTest {
@@ -13,7 +13,7 @@ export interface PageUnderTest {
   /** Route in the dashboard's table; null for a path without a route. */
   readonly route: string | null;
   readonly path: (world: DemoWorld) => string;
-  readonly who: Who;
+  readonly role: Role;
   /** Expected status, 200 when absent. */
   readonly status?: number;
 }
@@ -74,13 +74,13 @@ export const PAGES: readonly PageUnderTest[] = [
 function aPage(
   name: string,
   route: string,
-  who: Who = "admin",
+  role: Role = "admin",
   path: (world: DemoWorld) => string = () => route,
 ): PageUnderTest {
   return {
     name,
     route: DASHBOARD_PATH + route,
-    who,
+    role,
     path: (world) => DASHBOARD_PATH + path(world),
   };
 }

@@ -6,7 +6,7 @@ import { browserTest } from "../../support/harness/browser.ts";
 import { openDemoWorld } from "../../support/builders/demo_world.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
-import { lookAt, Visitors, WIDER_THAN_SCREEN } from "./looking.ts";
+import { checkPage, OVERFLOW, Visitors } from "./looking.ts";
 import { pageRoutes, PAGES } from "./pages.ts";
 
 Deno.test("every page of the dashboard is checked in a browser", () => {
@@ -19,7 +19,7 @@ browserTest(
   async (browser, t) => {
     await using world = await openDemoWorld();
     await using visitors = new Visitors(browser, world);
-    for (const page of PAGES) await t.step(page.name, () => lookAt(visitors, page));
+    for (const page of PAGES) await t.step(page.name, () => checkPage(visitors, page));
   },
 );
 
@@ -53,7 +53,7 @@ browserTest("the API's page is accessible on a phone", async (browser) => {
   await using h = await Harness.open();
   await using visitor = await BrowserSession.open(browser, h.url, PHONE);
   await visitor.page.goto("/docs");
-  assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
+  assertEquals(await visitor.page.evaluate(OVERFLOW), []);
   assertEquals(await axe(visitor.page), []);
   visitor.assertCalm();
 });

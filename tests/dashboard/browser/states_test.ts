@@ -9,7 +9,7 @@ import { type DemoWorld, openDemoWorld } from "../../support/builders/demo_world
 import { Harness, type HarnessOptions } from "../../support/harness/harness.ts";
 import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 import { openHostileWorld } from "./hostile_world.ts";
-import { lookAt, Visitors, WHAT_MOVED, WIDER_THAN_SCREEN } from "./looking.ts";
+import { checkPage, OVERFLOW, Visitors, WHAT_MOVED } from "./looking.ts";
 import { PAGES, type PageUnderTest } from "./pages.ts";
 
 browserTest(
@@ -20,7 +20,7 @@ browserTest(
     const names = /^(overview|runs|agents|spend|rate-card|reprice|usage|keys|team|audit|teams)$/;
     for (const page of PAGES.filter(({ name }) => names.test(name))) {
       const empty = { ...page, name: `empty-${page.name}` };
-      await t.step(empty.name, () => lookAt(visitors, empty));
+      await t.step(empty.name, () => checkPage(visitors, empty));
     }
   },
 );
@@ -33,7 +33,7 @@ browserTest(
     await using visitors = new Visitors(browser, world);
     for (const page of PAGES.filter(({ name }) => /^(overview|usage)$/.test(name))) {
       const trouble = { ...page, name: `trouble-${page.name}` };
-      await t.step(trouble.name, () => lookAt(visitors, trouble));
+      await t.step(trouble.name, () => checkPage(visitors, trouble));
     }
   },
 );
@@ -43,8 +43,8 @@ browserTest("pages of a key with the scope read pass all checks", async (browser
   await using visitors = new Visitors(browser, world);
   const names = /^(overview|run-failed|agent|spend|team)$/;
   for (const page of PAGES.filter(({ name }) => names.test(name))) {
-    const read: PageUnderTest = { ...page, name: `reader-${page.name}`, who: "reader" };
-    await t.step(read.name, () => lookAt(visitors, read));
+    const read: PageUnderTest = { ...page, name: `reader-${page.name}`, role: "reader" };
+    await t.step(read.name, () => checkPage(visitors, read));
   }
 });
 
@@ -54,13 +54,13 @@ browserTest("names of maximum length fit each page", async (browser, t) => {
   for (const target of PAGES) {
     await t.step(target.name, async () => {
       const [desk, phone] = await Promise.all([
-        visitors.window(target.who, "desk"),
-        visitors.window(target.who, "phone"),
+        visitors.window(target.role, "desk"),
+        visitors.window(target.role, "phone"),
       ]);
       for (const { page } of [desk, phone]) {
         const answer = await page.goto(target.path(world));
         assertEquals(answer?.status(), target.status ?? 200);
-        assertEquals(await page.evaluate(WIDER_THAN_SCREEN), []);
+        assertEquals(await page.evaluate(OVERFLOW), []);
       }
       await phone.shot(`long-${target.name}`);
     });

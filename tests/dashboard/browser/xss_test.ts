@@ -21,8 +21,8 @@ browserTest(
     const pages: string[] = [];
     const look: Look = async (path, status) => void pages.push(await visit(visitor, path, status));
     await t.step("pages about everything", async () => {
-      for (const { path, who, status } of PAGES) {
-        if (who === "admin") await look(path(world), status);
+      for (const { path, role, status } of PAGES) {
+        if (role === "admin") await look(path(world), status);
       }
     });
     await t.step("pages of one resource", () => lookAtEach(world, look));
@@ -30,7 +30,9 @@ browserTest(
     await t.step("runs that arrive on a live page", () => watchComingIn(visitor, world));
     await t.step("pages of the operator", async () => {
       await using operator = await enter(browser, world, OPERATOR_KEY);
-      for (const { path, who } of PAGES) if (who === "operator") await visit(operator, path(world));
+      for (const { path, role } of PAGES) {
+        if (role === "operator") await visit(operator, path(world));
+      }
     });
     await t.step("each text was shown on some page", () => {
       const all = pages.join("\n");
