@@ -19,8 +19,8 @@ import { keys } from "../base/keys.ts";
 import { keyPart } from "../base/index_parts.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { getAll, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
-import { changeRows, decodeRollup, type RowChanges } from "./rollups.ts";
+import type { KvSet, Write } from "../writer/write.ts";
+import { changedRow, decodeRollup, encodeRollup } from "./rollups.ts";
 
 /** Returns the rows to set when these runs change; empty unless a run is removed. */
 export async function removedRunSets(
@@ -41,16 +41,20 @@ export async function changeRemovedSums(
   store: Store,
   team: TeamId,
   differences: readonly RollupRow[],
-): Promise<RowChanges> {
+): Promise<Required<Pick<Write, "sets" | "deletes">>> {
   const rowKeys = differences.map(({ day, group }) =>
     keys.removedRollup(team, group.kind, day, keyPart(group))
   );
-  const entries = await getAll(store, rowKeys);
-  return changeRows(entries.map(({ key, value }, i) => {
+  const sets: KvSet[] = [];
+  const deletes: Deno.KvKey[] = [];
+  for (const [i, { key, value }] of (await getAll(store, rowKeys)).entries()) {
     const difference = differences[i] as RollupRow;
     const before = value === null ? null : decodeRollup(difference.day, value as Uint8Array);
-    return { key, before, difference };
-  }));
+    const after = changedRow(before, difference);
+    if (after === null) deletes.push(key);
+    else sets.push({ key, value: encodeRollup(after) });
+  }
+  return { sets, deletes };
 }
 
 async function agentSets(

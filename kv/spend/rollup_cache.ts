@@ -7,15 +7,15 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
+import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { keyText } from "../writer/group.ts";
-import { bytesOfRow } from "./rollup_bytes.ts";
-import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
+import { bytesOfRow } from "./rollup_days.ts";
+import { changedRow, decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
 import { getAll, getEntry, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/write.ts";
 
 /** Part of the memory share for roll-ups; the rest is for the versions of runs. */
 const TEAMS_PART = 0.75;
@@ -90,19 +90,17 @@ export class RollupCache {
     });
     await this.#load(current, keyed);
     const versionKey = keys.rollupVersion(team);
-    const sets: { key: Deno.KvKey; value: unknown }[] = [
+    const sets: KvSet[] = [
       { key: versionKey, value: lastChange },
       ...dayMarks(team, differences),
     ];
     const deletes: Deno.KvKey[] = [];
     const after = new Map<string, RollupRow | null>();
     for (const { key, name, row } of keyed) {
-      const before = current.rows.get(name)?.measures;
-      const measures = before === undefined ? row.measures : addMeasures(before, row.measures);
-      const empty = isEmpty(measures);
-      if (empty) deletes.push(key);
-      else sets.push({ key, value: encodeRollup({ ...row, measures }) });
-      after.set(name, empty ? null : { ...row, measures });
+      const changed = changedRow(current.rows.get(name) ?? null, row);
+      if (changed === null) deletes.push(key);
+      else sets.push({ key, value: encodeRollup(changed) });
+      after.set(name, changed);
     }
     return {
       checks: [{ key: versionKey, versionstamp: current.version }],

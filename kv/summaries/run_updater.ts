@@ -17,7 +17,7 @@ import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { feedRows } from "../feed/feed_rows.ts";
-import { RemovedSums } from "../spend/removed_sums.ts";
+import { changeRemovedSums, removedRunSets } from "../spend/removed_sums.ts";
 import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
 import { indexChange } from "../run_list/run_index.ts";
 import type { Store } from "../store.ts";
@@ -48,7 +48,6 @@ export class RunUpdater {
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
-  readonly #removed: RemovedSums;
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
@@ -56,7 +55,6 @@ export class RunUpdater {
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
-    this.#removed = new RemovedSums(store);
   }
 
   /**
@@ -103,7 +101,7 @@ export class RunUpdater {
       const planned = await plan();
       if (planned === null) return false;
       const rollups = await this.#rollups.change(team, current, planned.rows);
-      const removed = await this.#removed.adjust(team, planned.rows);
+      const removed = await changeRemovedSums(this.#store, team, planned.rows);
       const version = await this.#store.writer.commit({
         team,
         checks: rollups.checks,
@@ -209,7 +207,7 @@ export class RunUpdater {
       feed.lastChange,
     );
     const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
-    const removed = await this.#removed.change(team, changes);
+    const removed = { sets: await removedRunSets(this.#store, team, changes) };
     const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
     const rows = changes.map((change) => change.rows);
     const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
