@@ -6,8 +6,8 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
+import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
@@ -54,8 +54,8 @@ async function readPage(
     : await listRows(store, keys.changesAfter(team, after), { limit });
   const changes: RunChange[] = [];
   let chars = 0;
-  for (let at = 0; at < rows.length; at += CHANGES_AT_ONCE) {
-    for (const change of await readChanges(store, team, rows.slice(at, at + CHANGES_AT_ONCE))) {
+  for (const group of groupsOf(rows, CHANGES_AT_ONCE)) {
+    for (const change of await readChanges(store, team, group)) {
       changes.push(change);
       chars += charsOf(change);
       // The next page reads the remaining rows again.
@@ -79,18 +79,16 @@ async function readChanges(
   return rows.flatMap(({ key, value }): RunChange[] => {
     const [number, run] = [Number(key[NUMBER]), key[RUN] as RunId];
     if (typeof value === "number") return [{ kind: "deleted", number, run, deletedAt: value }];
-    return changeOf(number, run, summaries.get(run));
+    const summary = summaries.get(run);
+    // The run has changed again or is deleted, which is later in the feed.
+    if (summary?.changes?.latest !== number) return [];
+    return [{
+      kind: "changed",
+      number,
+      numbers: summary.changes,
+      row: summedRowOf(run, summary),
+    }];
   });
-}
-
-/**
- * Returns the change of a run; none if the run has changed again or is deleted, which is later in
- * the feed.
- */
-function changeOf(number: number, run: RunId, summary: RunSummary | undefined): RunChange[] {
-  const numbers = summary?.changes;
-  if (summary === undefined || numbers?.latest !== number) return [];
-  return [{ kind: "changed", number, numbers, row: summedRowOf(run, summary) }];
 }
 
 /** Estimates the characters of a change in a response: only names can be long. */

@@ -13,7 +13,8 @@ import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RunPosition, RunsRemaining } from "../../domain/repricing/job.ts";
 import { keys } from "../base/keys.ts";
-import { modelPart, modelPrefix } from "../base/index_parts.ts";
+import { modelPart } from "../base/index_parts.ts";
+import { nextModelPart } from "../run_list/model_parts.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
@@ -25,17 +26,11 @@ const RUNS_AHEAD_MAX = 128;
 /** Earliest start of a run, and the instant after the latest one, unix milliseconds. */
 const FIRST_MS = 0, END_MS = Date.UTC(10_000, 0);
 
-/** Offset of the name in a key of the index. */
-const NAME_AT = 3;
-
 /** Starts a range directly after the key it is appended to. */
 const AFTER = 0;
 
 /** Sorts after every run of an instant. */
 const LAST = true;
-
-/** Sorts after every character. */
-const LAST_CHAR = "\u{10FFFF}";
 
 /** Name of the group of further models in a run with too many models. It is read last. */
 const REST = modelPart({ provider: null, model: OTHER_MODELS });
@@ -105,11 +100,7 @@ async function nextName(
 ): Promise<string | null> {
   if (name === REST) return null;
   if (provider !== null) return name === null ? modelPart({ provider, model }) : REST;
-  const prefix = modelPrefix(model);
-  const from = name === null ? prefix : `${name}\0`;
-  const range = keys.runsOfNames(team, "model", from, prefix + LAST_CHAR);
-  const [row] = await listRows(store, range, { limit: 1 });
-  return row === undefined ? REST : String(row.key[NAME_AT]);
+  return await nextModelPart(store, team, model, name) ?? REST;
 }
 
 async function readPositions(

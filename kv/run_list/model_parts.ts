@@ -29,16 +29,24 @@ export async function modelParts(
   provider: string | null | undefined,
 ): Promise<string[]> {
   if (provider !== undefined) return [modelPart({ provider, model })];
-  const prefix = modelPrefix(model);
   const names: string[] = [];
-  let from = prefix;
-  while (names.length < NAMES_MAX) {
-    const range = keys.runsOfNames(team, "model", from, prefix + LAST);
-    const [row] = await listRows(store, range, { limit: 1 });
-    if (row === undefined) break;
-    const name = String(row.key[NAME_AT]);
-    names.push(name);
-    from = `${name}\0`;
+  let name = await nextModelPart(store, team, model, null);
+  while (name !== null && names.push(name) < NAMES_MAX) {
+    name = await nextModelPart(store, team, model, name);
   }
   return names;
+}
+
+/** Reads the index name of a model after a name; the first one after null. */
+export async function nextModelPart(
+  store: Store,
+  team: TeamId,
+  model: string,
+  after: string | null,
+): Promise<string | null> {
+  const prefix = modelPrefix(model);
+  const from = after === null ? prefix : `${after}\0`;
+  const range = keys.runsOfNames(team, "model", from, prefix + LAST);
+  const [row] = await listRows(store, range, { limit: 1 });
+  return row === undefined ? null : String(row.key[NAME_AT]);
 }

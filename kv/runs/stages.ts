@@ -7,7 +7,14 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { DeadStage, PendingRun, StageTask } from "../../domain/runs/processing.ts";
+import {
+  DEAD_STAGES_LISTED_MAX,
+  type DeadStage,
+  type DeadStageStore,
+  type PendingRun,
+  type StageTask,
+  type TeamDeadStages,
+} from "../../domain/runs/processing.ts";
 import {
   nextStage,
   type Processing,
@@ -24,9 +31,10 @@ import type { PutOff } from "../base/retry_later.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
+import type { KvSet } from "../writer/write.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { eachRow, getEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";
+import { eachRow, getEntry, getMany, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 
 /** Due rows per read. */
 const ROWS_PER_READ = 500;
@@ -166,6 +174,27 @@ export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   }
 }
 
+/** Creates the store of dead stages. */
+export function createDeadStageStore(store: Store): DeadStageStore {
+  return { ofTeam: ({ id }) => store.reads.run(id, () => readDead(store, id)) };
+}
+
+async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
+  // One more than listed, to detect further ones.
+  const options = { limit: DEAD_STAGES_LISTED_MAX + 1 };
+  const rows = await listRows(store, { prefix: keys.deadStagesOf(team) }, options);
+  const runs = rows.slice(0, DEAD_STAGES_LISTED_MAX).map(({ key }) => key[2] as RunId);
+  if (runs.length === 0) return { stages: [], hasMore: false };
+  const entries = await getMany(store, runs.map((run) => keys.processing(team, run)));
+  const stages = runs.flatMap((run, i) => {
+    const processing = (entries[i]?.value ?? null) as Processing | null;
+    const stage = processing && deadOf(processing);
+    // The stage was revived after the rows were read.
+    return stage === null ? [] : [{ team, run, stage }];
+  });
+  return { stages, hasMore: rows.length > DEAD_STAGES_LISTED_MAX };
+}
+
 /** Returns stages in which the cost is pending again. */
 function reopened(processing: Processing): Processing {
   const [cost] = processing.stages;
@@ -177,7 +206,7 @@ function reopened(processing: Processing): Processing {
 }
 
 /** Returns the dead stage of a run; null if there is none. */
-export function deadOf({ stages }: Processing): StageProgress | null {
+function deadOf({ stages }: Processing): StageProgress | null {
   return stages.find(({ state }) => state === "dead") ?? null;
 }
 
@@ -223,7 +252,7 @@ async function change(
     if (after === null) {
       return await store.writer.commit({ team, checks, deletes: [...deletes, key] }) ?? LOST;
     }
-    const sets: { key: Deno.KvKey; value: unknown }[] = [{ key, value: after }];
+    const sets: KvSet[] = [{ key, value: after }];
     const next = nextStage(after);
     if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
     if (deadOf(after) !== null) sets.push({ key: keys.deadStage(team, run), value: true });

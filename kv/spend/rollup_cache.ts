@@ -88,7 +88,12 @@ export class RollupCache {
       const key = rollupKey(team, row);
       return { key, name: keyText(key), row };
     });
-    await this.#load(current, keyed);
+    const missing = keyed.filter(({ name }) => !current.rows.has(name));
+    const entries = await getAll(this.#store, missing.map(({ key }) => key));
+    for (const [i, { name, row }] of missing.entries()) {
+      const value = entries[i]?.value as Uint8Array | null | undefined;
+      current.rows.set(name, value ? decodeRollup(row.day, value) : null);
+    }
     const versionKey = keys.rollupVersion(team);
     const sets: KvSet[] = [
       { key: versionKey, value: lastChange },
@@ -108,18 +113,6 @@ export class RollupCache {
       deletes,
       remember: (version) => this.#remember(team, current, after, { version, lastChange }),
     };
-  }
-
-  async #load(
-    current: TeamRollups,
-    keyed: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
-  ): Promise<void> {
-    const missing = keyed.filter(({ name }) => !current.rows.has(name));
-    const entries = await getAll(this.#store, missing.map(({ key }) => key));
-    for (const [i, { name, row }] of missing.entries()) {
-      const value = entries[i]?.value as Uint8Array | null | undefined;
-      current.rows.set(name, value ? decodeRollup(row.day, value) : null);
-    }
   }
 
   #remember(
