@@ -9,7 +9,8 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { listRows, type Store } from "../store.ts";
+import { listRows } from "../store.ts";
+import type { TeamAt } from "./heads.ts";
 
 /** Rows per read: more than a run's maximum of 6, and at most one batch of the runtime. */
 const ROWS_PER_READ = { min: 8, max: 500 } as const;
@@ -24,8 +25,7 @@ export type HeadRows = ReadonlyMap<string, Deno.KvEntry<unknown>>;
 
 /** Reads the rows of a team's distinct runs. All rows of one run are from one snapshot. */
 export async function readHeadRows(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, HeadRows>> {
   const sortedIds = ids.toSorted();

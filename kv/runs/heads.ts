@@ -18,10 +18,14 @@ import { getAll, getMany, readBlob, type Store } from "../store.ts";
 import { type HeadRows, readHeadRows } from "./head_rows.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
-/** Address of a run. */
-export interface RunAt {
+/** Address of a team's data. */
+export interface TeamAt {
   readonly store: Store;
   readonly team: TeamId;
+}
+
+/** Address of a run. */
+export interface RunAt extends TeamAt {
   readonly id: RunId;
 }
 
@@ -80,32 +84,23 @@ export async function readHead(run: RunAt): Promise<SummarizedHead> {
 }
 
 /** Reads distinct runs of a team. */
-export async function readHeads(
-  store: Store,
-  team: TeamId,
-  ids: readonly RunId[],
-): Promise<SummarizedHead[]> {
-  const byRun = await readHeadRows(store, team, ids);
+export async function readHeads(at: TeamAt, ids: readonly RunId[]): Promise<SummarizedHead[]> {
+  const byRun = await readHeadRows(at, ids);
   return await Promise.all(
-    ids.map((id) => headOf({ store, team, id }, byRun.get(id) ?? new Map())),
+    ids.map((id) => headOf({ ...at, id }, byRun.get(id) ?? new Map())),
   );
 }
 
 /** Reads runs as lists show them, from their current state; omits runs that are not stored. */
-export async function readListRows(
-  store: Store,
-  team: TeamId,
-  ids: readonly RunId[],
-): Promise<RunListRow[]> {
-  const heads = await readHeads(store, team, ids);
+export async function readListRows(at: TeamAt, ids: readonly RunId[]): Promise<RunListRow[]> {
+  const heads = await readHeads(at, ids);
   return heads.filter(({ head }) => isStored(head))
     .map(({ id, head, summary }) => listRowOf(id, head, summary));
 }
 
 /** Reads the summaries of some runs; omits deleted runs. */
 export async function readSummaries(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunSummary>> {
   const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));

@@ -34,9 +34,7 @@ export function createScoreStore(store: Store): ScoreStore {
 }
 
 /** Reads the scores that were added to a run, in order of arrival. */
-export async function readScores(
-  { store, team, id, ledger }: LedgerAt,
-): Promise<AddedScore[]> {
+export async function readScores({ store, team, id, ledger }: LedgerAt): Promise<AddedScore[]> {
   if (ledger.scores === undefined) return [];
   const rows = await listRows<AddedScore>(store, { prefix: keys.scores(team, id) });
   return inOrder(rows.map(({ value }) => value));

@@ -7,7 +7,6 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
 import {
   addAgentRun,
   type AgentActivity,
@@ -18,28 +17,24 @@ import { contributionsOf, mergeRows, type RollupRow } from "../../domain/spend/r
 import { keys } from "../base/keys.ts";
 import { keyPart } from "../base/index_parts.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
-import { getAll, type Store } from "../store.ts";
+import type { TeamAt } from "../runs/heads.ts";
+import { getAll } from "../store.ts";
 import type { KvSet, Write } from "../writer/write.ts";
 import { changedRow, decodeRollup, encodeRollup } from "./rollups.ts";
 
 /** Returns the rows to set when these runs change; empty unless a run is removed. */
-export async function removedRunSets(
-  store: Store,
-  team: TeamId,
-  changes: readonly RunUpdate[],
-): Promise<KvSet[]> {
+export async function removedRunSets(at: TeamAt, changes: readonly RunUpdate[]): Promise<KvSet[]> {
   const removed = changes.filter(({ after }) => after === null);
   const rows = removed.flatMap(({ remains }) =>
     remains?.contribution ? contributionsOf(remains.contribution) : []
   );
-  const { sets } = await changeRemovedSums(store, team, mergeRows(rows));
-  return [...sets, ...await agentSets(store, team, removed)];
+  const { sets } = await changeRemovedSums(at, mergeRows(rows));
+  return [...sets, ...await agentSets(at, removed)];
 }
 
 /** Adds differences, one row per group, to the totals of removed runs. */
 export async function changeRemovedSums(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   differences: readonly RollupRow[],
 ): Promise<Required<Pick<Write, "sets" | "deletes">>> {
   const rowKeys = differences.map(({ day, group }) =>
@@ -57,11 +52,7 @@ export async function changeRemovedSums(
   return { sets, deletes };
 }
 
-async function agentSets(
-  store: Store,
-  team: TeamId,
-  removed: readonly RunUpdate[],
-): Promise<KvSet[]> {
+async function agentSets({ store, team }: TeamAt, removed: readonly RunUpdate[]): Promise<KvSet[]> {
   const runs = removed.flatMap(({ run: { id }, before, remains }) => {
     const kept = agentRunOf(id, remains ?? null);
     const run = kept ?? agentRunOf(id, before);

@@ -101,7 +101,7 @@ export class RunUpdater {
       const planned = await plan();
       if (planned === null) return false;
       const rollups = await this.#rollups.change(team, current, planned.rows);
-      const removed = await changeRemovedSums(this.#store, team, planned.rows);
+      const removed = await changeRemovedSums({ store: this.#store, team }, planned.rows);
       const version = await this.#store.writer.commit({
         team,
         checks: rollups.checks,
@@ -132,9 +132,9 @@ export class RunUpdater {
     let ahead: Promise<readonly SummarizedHead[]> | null = null;
     for (let at = 0; at < ids.length; at += RUNS_PER_COMMIT_MAX) {
       const group = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
-      const runs = await (ahead ?? readHeads(this.#store, team, group));
+      const runs = await (ahead ?? readHeads({ store: this.#store, team }, group));
       const next = ids.slice(at + RUNS_PER_COMMIT_MAX, at + 2 * RUNS_PER_COMMIT_MAX);
-      ahead = next.length === 0 ? null : readHeads(this.#store, team, next);
+      ahead = next.length === 0 ? null : readHeads({ store: this.#store, team }, next);
       // If this commit throws, the runs read ahead are not awaited.
       ahead?.catch(() => {});
       const after = await this.#commit(team, rollups, runs, plan, done);
@@ -153,7 +153,7 @@ export class RunUpdater {
     return untilCommitted("change runs", async () => {
       this.#rollups.forget(team);
       const rollups = await this.#rollups.of(team);
-      const runs = await readHeads(this.#store, team, ids);
+      const runs = await readHeads({ store: this.#store, team }, ids);
       return await this.#commit(team, rollups, runs, plan, done) ?? LOST;
     });
   }
@@ -207,7 +207,7 @@ export class RunUpdater {
       feed.lastChange,
     );
     const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
-    const removed = { sets: await removedRunSets(this.#store, team, changes) };
+    const removed = { sets: await removedRunSets({ store: this.#store, team }, changes) };
     const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
     const rows = changes.map((change) => change.rows);
     const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
