@@ -78,16 +78,6 @@ export class DueStages {
     }
   }
 
-  /** Retries a stage later. */
-  putOff(task: PendingRun): void {
-    this.#putOff.add(nameOf(task));
-  }
-
-  /** Clears the backoff of a stage. */
-  done(task: PendingRun): void {
-    this.#putOff.done(nameOf(task));
-  }
-
   /** Reads the stages to run. A run that cannot be read is retried later. */
   async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
     const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
@@ -99,7 +89,7 @@ export class DueStages {
         return [{ ...row, revision: processing?.revision ?? 0, stage }];
       } catch (error) {
         if (!await isAlive(this.#store)) throw error;
-        this.putOff(row);
+        this.#putOff.add(nameOf(row));
         return [];
       }
     }));

@@ -111,22 +111,16 @@ export class RollupCache {
       checks: [{ key: versionKey, versionstamp: current.version }],
       sets,
       deletes,
-      remember: (version) => this.#remember(team, current, after, { version, lastChange }),
+      remember: (version) => {
+        // A team whose rows exceed half of its limit loses all of them.
+        const isLarge = current.rows.bytes > this.#teams.entryBytesMax / 2;
+        const rows = isLarge ? newRows() : current.rows;
+        for (const [name, row] of after) rows.set(name, row);
+        const now = { version, lastChange, rows };
+        this.#teams.set(team, now);
+        return now;
+      },
     };
-  }
-
-  #remember(
-    team: TeamId,
-    current: TeamRollups,
-    after: ReadonlyMap<string, RollupRow | null>,
-    state: Omit<TeamRollups, "rows">,
-  ): TeamRollups {
-    // A team whose rows exceed half of its limit loses all of them.
-    const rows = current.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : current.rows;
-    for (const [name, row] of after) rows.set(name, row);
-    const now = { ...state, rows };
-    this.#teams.set(team, now);
-    return now;
   }
 }
 

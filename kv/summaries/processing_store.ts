@@ -66,10 +66,10 @@ export function createProcessingStore(
     },
     async completeStage(task, error) {
       await completeStage(store, task, error, now());
-      due.done(task);
+      putOff.done(pendingName(task.team, task.run));
       updater.notifier.notify(task.team, [task.run]);
     },
-    putOffStage: (task) => due.putOff(task),
+    putOffStage: ({ team, run }) => putOff.add(pendingName(team, run)),
     isAlive: () => isAlive(store),
     deadStages: () => deadStages(store),
     revive: (run) => revive(store, run, now()),
