@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import type { DeletionStore, RunDeletion } from "../../domain/retention/deletion.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { inTime } from "../base/deadline.ts";
