@@ -12,7 +12,7 @@ import { Worker } from "../jobs/worker.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
-import { createDeadStageStore } from "../kv/runs/dead_stages.ts";
+import { createDeadStageStore } from "../kv/runs/stages.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";

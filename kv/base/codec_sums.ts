@@ -1,5 +1,5 @@
 /**
- * Stored form of a run's totals.
+ * Stored form of totals, of a run or of many: JSON with bigints as decimal text.
  *
  * @module
  */
@@ -8,20 +8,37 @@ import type { EventTotals } from "../../domain/runs/event_totals.ts";
 import { packBlob, unpackBlob } from "./blob.ts";
 
 /** Fields that are bigints. */
-const BIGINT_FIELDS = new Set(["inputTokens", "outputTokens", "cachedInputTokens", "cost"]);
+const BIGINT_FIELDS = new Set([
+  "inputTokens",
+  "outputTokens",
+  "cachedInputTokens",
+  "cost",
+  "unpricedInputTokens",
+  "unpricedOutputTokens",
+  "unpricedCachedInputTokens",
+]);
 
 /**
  * Encodes a summary or event totals. They always fit in one value: 20 models, each with a name of
  * 256 characters that JSON escapes to six, slightly exceed it; compression reduces that to a sixth.
  */
 export function encodeSums(sums: RunSummary | EventTotals): Uint8Array {
-  const text = JSON.stringify(sums, (_, value) => typeof value === "bigint" ? `${value}` : value);
-  return packBlob(text, noPieces).head;
+  return packBlob(sumsText(sums), noPieces).head;
 }
 
 /** Decodes the value of {@link encodeSums}. */
 export function decodeSums<Sums extends RunSummary | EventTotals>(bytes: Uint8Array): Sums {
-  const sums = JSON.parse(unpackBlob(bytes, []));
+  return parseSums<Sums>(unpackBlob(bytes, []));
+}
+
+/** Formats totals as JSON. */
+export function sumsText(sums: object): string {
+  return JSON.stringify(sums, (_, value) => typeof value === "bigint" ? `${value}` : value);
+}
+
+/** Parses the text of {@link sumsText}. */
+export function parseSums<Sums>(text: string): Sums {
+  const sums = JSON.parse(text);
   reviveBigints(sums);
   return sums;
 }

@@ -10,15 +10,21 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
+import { keyText } from "../writer/group.ts";
 import { getAll, type Store } from "../store.ts";
 
 /** Interval of polling for commits of other processes, milliseconds. */
 const POLL_MS = 1_000;
 
-/** Watchers of one row, and its version at the last poll; undefined before the first. */
-class Watched {
+/** A watched row, and its version at the last poll; undefined before the first. */
+class WatchedRow {
   readonly watchers = new Set<Watcher>();
-  version: string | null | undefined;
+  readonly key: Deno.KvKey;
+  #version: string | null | undefined;
+
+  constructor(key: Deno.KvKey) {
+    this.key = key;
+  }
 
   notify(): void {
     for (const watcher of this.watchers) watcher.notify();
@@ -29,24 +35,17 @@ class Watched {
    * subscribed.
    */
   note(version: string | null): void {
-    const isNew = this.version !== version;
-    this.version = version;
+    const isNew = this.#version !== version;
+    this.#version = version;
     if (isNew) this.notify();
   }
-}
-
-/** All watchers of a team. */
-interface WatchedTeam {
-  /** Watchers of the entire team: its roll-ups change with each change. */
-  readonly all: Watched;
-  /** Watchers of one run: its stages change with each change and each step after its close. */
-  readonly runs: Map<RunId, Watched>;
 }
 
 /** Notifies watchers of changes. */
 export class ChangeNotifier {
   readonly #store: Store;
-  readonly #teams = new Map<TeamId, WatchedTeam>();
+  /** Rows with watchers, by the text of their key. */
+  readonly #rows = new Map<string, WatchedRow>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #isPolling = false;
 
@@ -54,35 +53,34 @@ export class ChangeNotifier {
     this.#store = store;
   }
 
-  /** Watches a team, or one of its runs. */
+  /**
+   * Watches a team, or one of its runs. The roll-ups of a team change with each change, the stages
+   * of a run with each change and each step after its close.
+   */
   watch(team: TeamId, run?: RunId): ChangeWatch {
-    const ofTeam = this.#teams.get(team) ?? { all: new Watched(), runs: new Map() };
-    this.#teams.set(team, ofTeam);
-    const watched = run === undefined ? ofTeam.all : ofTeam.runs.get(run) ?? new Watched();
-    if (run !== undefined) ofTeam.runs.set(run, watched);
+    const key = run === undefined ? keys.rollupVersion(team) : keys.processing(team, run);
+    const row = this.#rows.get(keyText(key)) ?? new WatchedRow(key);
+    this.#rows.set(keyText(key), row);
     const watcher = new Watcher(() => {
-      watched.watchers.delete(watcher);
-      if (run !== undefined && watched.watchers.size === 0) ofTeam.runs.delete(run);
-      if (ofTeam.all.watchers.size === 0 && ofTeam.runs.size === 0) this.#teams.delete(team);
+      const isLast = row.watchers.delete(watcher) && row.watchers.size === 0;
+      if (isLast) this.#rows.delete(keyText(key));
       this.#setTimer();
     });
-    watched.watchers.add(watcher);
+    row.watchers.add(watcher);
     this.#setTimer();
     return watcher;
   }
 
   /** Notifies the watchers of a team and of these runs. */
   notify(team: TeamId, runs: readonly RunId[]): void {
-    const ofTeam = this.#teams.get(team);
-    if (ofTeam === undefined) return;
-    ofTeam.all.notify();
-    if (ofTeam.runs.size === 0) return;
-    for (const run of runs) ofTeam.runs.get(run)?.notify();
+    if (this.#rows.size === 0) return;
+    const changed = [keys.rollupVersion(team), ...runs.map((run) => keys.processing(team, run))];
+    for (const key of changed) this.#rows.get(keyText(key))?.notify();
   }
 
   /** Polls only while there are watchers. */
   #setTimer(): void {
-    if (this.#teams.size > 0) {
+    if (this.#rows.size > 0) {
       // The timer serves all watchers and outlives the request that starts it.
       this.#timer ??= outsideScope(() => setInterval(() => void this.#poll(), POLL_MS));
     } else if (this.#timer !== null) {
@@ -95,23 +93,13 @@ export class ChangeNotifier {
     if (this.#isPolling) return;
     this.#isPolling = true;
     try {
-      const rows = [...this.#rows()];
-      const entries = await getAll(this.#store, rows.map(([key]) => key));
-      for (const [i, [, watched]] of rows.entries()) {
-        watched.note(entries[i]?.versionstamp ?? null);
-      }
+      const rows = [...this.#rows.values()];
+      const entries = await getAll(this.#store, rows.map(({ key }) => key));
+      for (const [i, row] of rows.entries()) row.note(entries[i]?.versionstamp ?? null);
     } catch {
       // A failure is reported to the next reader; the next poll tries again.
     } finally {
       this.#isPolling = false;
-    }
-  }
-
-  /** Yields each watched row. */
-  *#rows(): Generator<[Deno.KvKey, Watched]> {
-    for (const [team, { all, runs }] of this.#teams) {
-      if (all.watchers.size > 0) yield [keys.rollupVersion(team), all];
-      for (const [run, watched] of runs) yield [keys.processing(team, run), watched];
     }
   }
 }

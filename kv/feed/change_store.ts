@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
+import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
-import { readSummaries } from "../runs/heads.ts";
+import { readSummaries, type TeamAt } from "../runs/heads.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
@@ -29,33 +29,32 @@ const DELETED_CHARS = 150, ROW_CHARS = 700, MODEL_CHARS = 160;
 export function createChangeStore(store: Store, notifier: ChangeNotifier): ChangeStore {
   return {
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
-      store.reads.run(team, () => readPage(store, team, after, limit, charsMax)),
-    last: (team) => store.reads.run(team, () => readLast(store, team)),
+      store.reads.run(team, () => readPage({ store, team }, after, limit, charsMax)),
+    last: (team) => store.reads.run(team, () => readLast({ store, team })),
     watch: (team, run) => notifier.watch(team, run),
   };
 }
 
-async function readLast(store: Store, team: TeamId): Promise<number> {
+async function readLast({ store, team }: TeamAt): Promise<number> {
   return lastChangeOf(await getValue(store, keys.rollupVersion(team)));
 }
 
 async function readPage(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   after: number,
   limit: number,
   charsMax: number,
 ): Promise<ChangePage | null> {
   // Reads the number first: all changes up to it are then among the rows.
-  const last = await readLast(store, team);
+  const last = await readLast(at);
   if (after > last) return null;
   const rows = after === last
     ? []
-    : await listRows(store, keys.changesAfter(team, after), { limit });
+    : await listRows(at.store, keys.changesAfter(at.team, after), { limit });
   const changes: RunChange[] = [];
   let chars = 0;
-  for (let at = 0; at < rows.length; at += CHANGES_AT_ONCE) {
-    for (const change of await readChanges(store, team, rows.slice(at, at + CHANGES_AT_ONCE))) {
+  for (const group of groupsOf(rows, CHANGES_AT_ONCE)) {
+    for (const change of await readChanges(at, group)) {
       changes.push(change);
       chars += charsOf(change);
       // The next page reads the remaining rows again.
@@ -69,28 +68,25 @@ async function readPage(
 
 /** Reads changes from the summaries of their runs, which hold all that a change shows. */
 async function readChanges(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   rows: readonly Deno.KvEntry<unknown>[],
 ): Promise<RunChange[]> {
   const ids = rows.flatMap(({ key, value }) => value === true ? [key[RUN] as RunId] : []);
   // A run that changes during the read has two rows.
-  const summaries = await readSummaries(store, team, [...new Set(ids)]);
+  const summaries = await readSummaries(at, [...new Set(ids)]);
   return rows.flatMap(({ key, value }): RunChange[] => {
     const [number, run] = [Number(key[NUMBER]), key[RUN] as RunId];
     if (typeof value === "number") return [{ kind: "deleted", number, run, deletedAt: value }];
-    return changeOf(number, run, summaries.get(run));
+    const summary = summaries.get(run);
+    // The run has changed again or is deleted, which is later in the feed.
+    if (summary?.changes?.latest !== number) return [];
+    return [{
+      kind: "changed",
+      number,
+      numbers: summary.changes,
+      row: summedRowOf(run, summary),
+    }];
   });
-}
-
-/**
- * Returns the change of a run; none if the run has changed again or is deleted, which is later in
- * the feed.
- */
-function changeOf(number: number, run: RunId, summary: RunSummary | undefined): RunChange[] {
-  const numbers = summary?.changes;
-  if (summary === undefined || numbers?.latest !== number) return [];
-  return [{ kind: "changed", number, numbers, row: summedRowOf(run, summary) }];
 }
 
 /** Estimates the characters of a change in a response: only names can be long. */

@@ -12,6 +12,7 @@ import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
+import type { RunAt } from "../runs/heads.ts";
 import { eachRow, listRows, type Store } from "../store.ts";
 
 /** Runs verified concurrently. */
@@ -153,12 +154,13 @@ async function sumTeams(
       if (isSelected(key[1] as TeamId)) sumsOf(key[1] as TeamId);
     }
   }
-  let group: { readonly team: TeamId; readonly id: RunId }[] = [];
+  let group: RunAt[] = [];
   const verifyGroup = async () => {
-    const audited = await Promise.all(group.map(({ team, id }) => verifyRun({ store, team, id })));
-    for (const [i, run] of audited.entries()) {
-      const { team, id } = group[i] ?? {};
-      if (team !== undefined && id !== undefined) sumsOf(team).add(id, run);
+    const verified = await Promise.all(
+      group.map(async (run) => [run, await verifyRun(run)] as const),
+    );
+    for (const [{ team, id }, run] of verified) {
+      sumsOf(team).add(id, run);
       onRun();
     }
     group = [];
@@ -166,7 +168,7 @@ async function sumTeams(
   for await (const key of namesBelow(store, keys.runs(), 2)) {
     const [, id, team] = key as [string, RunId, TeamId];
     if (!isSelected(team)) continue;
-    group.push({ team, id });
+    group.push({ store, team, id });
     if (group.length === RUNS_AT_ONCE) await verifyGroup();
   }
   await verifyGroup();

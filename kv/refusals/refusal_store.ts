@@ -17,6 +17,7 @@ import {
   type RefusalStore,
 } from "../../domain/refusals/refusals.ts";
 import { REFUSAL_LIMITS } from "../../domain/core/limits.ts";
+import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows, newRowName, type Store } from "../store.ts";
 import { readGroups, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
@@ -67,8 +68,7 @@ class Refusals implements RefusalStore {
     for (const [team, tally] of this.#pending.take(this.#writing)) this.#writing.set(team, tally);
     const due = [...this.#writing];
     const failures: unknown[] = [];
-    for (let at = 0; at < due.length; at += TEAMS_AT_ONCE) {
-      const group = due.slice(at, at + TEAMS_AT_ONCE);
+    for (const group of groupsOf(due, TEAMS_AT_ONCE)) {
       const ends = await Promise.allSettled(group.map(async ([team, tally]) => {
         await writeTally(this.#store, team, tally, this.#now());
         this.#writing.delete(team);
@@ -87,11 +87,21 @@ class Refusals implements RefusalStore {
       .filter((tally) => tally !== undefined);
     const first = hours === 0 ? null : Math.max(firstHour(nowMs, hours), firstKeptHour(nowMs));
     const { sums, groups } = await readRows(this.#store, team, first);
-    const report = new Report(sums, groups);
+    const counts = new Map(sums.hours);
+    const latest = [...sums.latest];
     for (const tally of unwritten) {
-      if (!sums.writes.includes(tally.name)) report.add(tally, first ?? Infinity);
+      if (sums.writes.includes(tally.name)) continue;
+      latest.push(...tally.latest);
+      for (const [hour, added] of tally.hours) {
+        const ofHour: RefusalGroups = groups.get(hour) ?? new Map();
+        if (first !== null && hour >= first) groups.set(hour, ofHour);
+        for (const { kind, count } of added.values()) {
+          addRefusals(ofHour, kind, count);
+          counts.set(hour, (counts.get(hour) ?? 0) + count);
+        }
+      }
     }
-    return report.at(nowMs);
+    return reportOf(counts, latest, groups, firstKeptHour(nowMs));
   }
 }
 
@@ -115,44 +125,23 @@ async function readRows(
   return { sums, groups };
 }
 
-/** Combines stored refusals with tallies that are not written yet. */
-class Report {
-  readonly #hours: Map<number, number>;
-  readonly #latest: Refusal[];
-  readonly #groups: Map<number, RefusalGroups>;
-
-  constructor({ hours, latest }: RefusalSums, groups: Map<number, RefusalGroups>) {
-    this.#hours = new Map(hours);
-    this.#latest = [...latest];
-    this.#groups = groups;
-  }
-
-  add(tally: RefusalTally, firstHour: number): void {
-    for (const [hour, added] of tally.hours) {
-      const groups: RefusalGroups = this.#groups.get(hour) ?? new Map();
-      if (hour >= firstHour) this.#groups.set(hour, groups);
-      for (const { kind, count } of added.values()) {
-        addRefusals(groups, kind, count);
-        this.#hours.set(hour, (this.#hours.get(hour) ?? 0) + count);
-      }
-    }
-    this.#latest.push(...tally.latest);
-  }
-
-  at(nowMs: number): RefusalReport {
-    const first = firstKeptHour(nowMs);
-    return {
-      hours: Array.from(this.#hours, ([hour, count]) => ({ hour, count }))
-        .filter(({ hour }) => hour >= first)
-        .sort((a, b) => b.hour - a.hour),
-      latest: this.#latest.filter(({ at }) => at >= first)
-        .reverse()
-        .sort((a, b) => b.at - a.at)
-        .slice(0, REFUSAL_LIMITS.latest),
-      groups: Array.from(this.#groups).sort(([a], [b]) => b - a).flatMap(([hour, groups]) =>
-        Array.from(groups.values(), ({ kind, count }) => ({ hour, ...kind, count }))
-          .sort((a, b) => b.count - a.count)
-      ),
-    };
-  }
+function reportOf(
+  counts: ReadonlyMap<number, number>,
+  latest: readonly Refusal[],
+  groups: ReadonlyMap<number, RefusalGroups>,
+  first: number,
+): RefusalReport {
+  return {
+    hours: Array.from(counts, ([hour, count]) => ({ hour, count }))
+      .filter(({ hour }) => hour >= first)
+      .sort((a, b) => b.hour - a.hour),
+    latest: latest.filter(({ at }) => at >= first)
+      .reverse()
+      .sort((a, b) => b.at - a.at)
+      .slice(0, REFUSAL_LIMITS.latest),
+    groups: Array.from(groups).sort(([a], [b]) => b - a).flatMap(([hour, groups]) =>
+      Array.from(groups.values(), ({ kind, count }) => ({ hour, ...kind, count }))
+        .sort((a, b) => b.count - a.count)
+    ),
+  };
 }

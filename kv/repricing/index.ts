@@ -7,13 +7,15 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RunPosition, RunsRemaining } from "../../domain/repricing/job.ts";
 import { keys } from "../base/keys.ts";
-import { modelPart, modelPrefix } from "../base/index_parts.ts";
+import { modelPart } from "../base/index_parts.ts";
+import type { TeamAt } from "../runs/heads.ts";
+import { nextModelPart } from "../run_list/model_parts.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
@@ -25,40 +27,28 @@ const RUNS_AHEAD_MAX = 128;
 /** Earliest start of a run, and the instant after the latest one, unix milliseconds. */
 const FIRST_MS = 0, END_MS = Date.UTC(10_000, 0);
 
-/** Offset of the name in a key of the index. */
-const NAME_AT = 3;
-
 /** Starts a range directly after the key it is appended to. */
 const AFTER = 0;
 
 /** Sorts after every run of an instant. */
 const LAST = true;
 
-/** Sorts after every character. */
-const LAST_CHAR = "\u{10FFFF}";
-
 /** Name of the group of further models in a run with too many models. It is read last. */
 const REST = modelPart({ provider: null, model: OTHER_MODELS });
 
 /** Counts the index names of a job; reads at most one more than `max`. */
-export async function countNames(
-  store: Store,
-  team: TeamId,
-  spec: RepriceSpec,
-  max: number,
-): Promise<number> {
+export async function countNames(at: TeamAt, spec: RepriceSpec, max: number): Promise<number> {
   let count = 0;
-  let name = await nextName(store, team, spec, null);
+  let name = await nextName(at, spec, null);
   while (name !== null && name !== REST && ++count <= max) {
-    name = await nextName(store, team, spec, name);
+    name = await nextName(at, spec, name);
   }
   return count;
 }
 
 /** Reads the starts of the first and the last run in a job's period; null when there is none. */
 export async function indexSpanOf(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   { from, to }: RepriceSpec,
 ): Promise<RepriceJob["span"] | null> {
   const starts: number[] = [];
@@ -75,41 +65,35 @@ export async function indexSpanOf(
 
 /** Gathers the next runs from some more names; a null name begins with the first. */
 export async function gatherRuns(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   { spec, span, cursor: { after } }: RepriceJob,
   before: RunsRemaining | null,
 ): Promise<RunsRemaining> {
   let { name, runs } = before ?? { name: null, runs: [] };
   for (let names = 0; names < NAMES_PER_STEP; names++) {
-    name = await nextName(store, team, spec, name);
+    name = await nextName(at, spec, name);
     if (name === null) {
       return { name, runs, isComplete: true, isLast: runs.length < RUNS_AHEAD_MAX };
     }
-    const prefix = keys.runsBy(team, "model", name);
+    const prefix = keys.runsBy(at.team, "model", name);
     const start = after === null
       ? [...prefix, span.from]
       : [...prefix, after.startedAt, after.run, AFTER];
     const range = { start, end: [...prefix, span.to, LAST] };
-    runs = merge(runs, await readPositions(store, range, { limit: RUNS_AHEAD_MAX }));
+    runs = merge(runs, await readPositions(at.store, range, { limit: RUNS_AHEAD_MAX }));
   }
   return { name, runs, isComplete: false, isLast: false };
 }
 
 /** Reads the next name; null after the last. */
 async function nextName(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   { model, provider }: RepriceSpec,
   name: string | null,
 ): Promise<string | null> {
   if (name === REST) return null;
   if (provider !== null) return name === null ? modelPart({ provider, model }) : REST;
-  const prefix = modelPrefix(model);
-  const from = name === null ? prefix : `${name}\0`;
-  const range = keys.runsOfNames(team, "model", from, prefix + LAST_CHAR);
-  const [row] = await listRows(store, range, { limit: 1 });
-  return row === undefined ? REST : String(row.key[NAME_AT]);
+  return await nextModelPart(at, model, name) ?? REST;
 }
 
 async function readPositions(

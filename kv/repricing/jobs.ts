@@ -72,7 +72,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
   /** Of two identical concurrent requests, the later one returns the job of the earlier one. */
   async create({ id: team }: Team, spec: RepriceSpec, dryRun: boolean, by: string) {
     const max = JOB_NAMES_MAX;
-    const count = () => countNames(this.#store, team, spec, max);
+    const count = () => countNames({ store: this.#store, team }, spec, max);
     if (await this.#store.reads.run(team, count) > max) {
       return { kind: "refused", problem: tooManyNames(spec.model) } as const;
     }
@@ -99,7 +99,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
     const draft: Draft = { job, checks: [entry], sets: [], pending: [] };
     if (job.state === "running") await this.#continue(team, draft);
     else {
-      const span = await indexSpanOf(this.#store, team, job.spec);
+      const span = await indexSpanOf({ store: this.#store, team }, job.spec);
       draft.job = span === null ? this.#done(job) : { ...job, state: "running", span };
     }
     const after = draft.job;
@@ -122,7 +122,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
     const before = cursor.ahead;
     const ahead = before?.isComplete
       ? before
-      : await gatherRuns(this.#store, team, draft.job, before);
+      : await gatherRuns({ store: this.#store, team }, draft.job, before);
     if (!ahead.isComplete) {
       draft.job = { ...draft.job, cursor: { ...cursor, ahead } };
       return;

@@ -177,7 +177,7 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
     if (progress === undefined || position === null) return false;
     let next: SpendPosition | null = null;
     await this.#updater.adjust(team, async () => {
-      const share = await customerShareOf(this.#store, team, customer, position);
+      const share = await customerShareOf({ store: this.#store, team }, customer, position);
       next = share.next;
       if (share.rows.length === 0) return null;
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };

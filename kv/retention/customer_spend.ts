@@ -8,12 +8,12 @@
  */
 import { addCounts, isZero, subtractCounts } from "../../domain/core/sums.ts";
 import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
 import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keys } from "../base/keys.ts";
+import type { TeamAt } from "../runs/heads.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../base/index_parts.ts";
-import { getAll, getValue, listRows, rowsAfter, type Store } from "../store.ts";
+import { getAll, getValue, listRows, rowsAfter } from "../store.ts";
 
 /** Rows of one step; each changes at most six totals, whose keys must fit into one commit. */
 const ROWS_PER_STEP = 30;
@@ -54,17 +54,16 @@ export interface CustomerShare {
  * Reads the next rows of a customer, each once. A step may find no rows and still have a next one.
  */
 export async function customerShareOf(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   customer: string,
   position: SpendPosition,
 ): Promise<CustomerShare> {
   const { day, kind, after } = position;
   if (kind === null) {
-    return { rows: [], isLast: false, next: await nextDay(store, team, customer, day) };
+    return { rows: [], isLast: false, next: await nextDay(at, customer, day) };
   }
-  const range = rowsAfter([...keys.removedRollups(team, kind), day], after);
-  const read = await listRows<Uint8Array>(store, range, { limit: ROWS_PER_READ });
+  const range = rowsAfter([...keys.removedRollups(at.team, kind), day], after);
+  const read = await listRows<Uint8Array>(at.store, range, { limit: ROWS_PER_READ });
   const matching: RollupRow[] = [];
   let last = after;
   for (const { key, value } of read) {
@@ -77,7 +76,7 @@ export async function customerShareOf(
   const isEnd = read.length < ROWS_PER_READ && last === (read.at(-1)?.key ?? after);
   return {
     rows,
-    isLast: await isAllOf(store, team, customer, day, rows),
+    isLast: await isAllOf(at, customer, day, rows),
     next: isEnd ? nextKind(position) : { day, kind, after: last },
   };
 }
@@ -91,8 +90,7 @@ function nextKind({ day, kind }: SpendPosition): SpendPosition {
 
 /** Searches some days for the first day after `day` that has spend of the customer. */
 async function nextDay(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   customer: string,
   day: string,
 ): Promise<SpendPosition | null> {
@@ -114,8 +112,7 @@ async function nextDay(
 
 /** Returns true if these differences delete the rest of the customer's day. */
 async function isAllOf(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   customer: string,
   day: string,
   rows: readonly RollupRow[],

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import type { DeletionStore, RunDeletion } from "../../domain/retention/deletion.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { inTime } from "../base/deadline.ts";
 import { isStored, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
@@ -43,9 +42,9 @@ async function deleteOne(
     receipts = [];
     if (!isStored(run.head)) return null;
     const { change, events } = await deleteRun(run, { deletedAt: nowMs, by });
-    const receipt = { run: id, deletedAt: nowMs, by, events };
-    receipts = [receipt];
-    const sets = [...change.rows.sets, ...auditRows(deletedEntry(team, receipt, by))];
+    receipts = [{ run: id, deletedAt: nowMs, by, events }];
+    const entry = { at: nowMs, team, actor: by, action: "run.deleted", target: id } as const;
+    const sets = [...change.rows.sets, ...auditRows({ ...entry, details: { events } })];
     return { ...change, rows: { ...change.rows, sets } };
   });
   // The sweep purges the rest of a very large run.
@@ -56,11 +55,4 @@ async function deleteOne(
   const tombstone = tombstoneOf(inserted.map(({ value }) => value));
   if (tombstone === null || tombstone.by === null) return null;
   return { kind: "replayed", receipt: tombstone };
-}
-
-/** Builds the audit log entry of a deleted run. */
-function deletedEntry(team: TeamId, receipt: RunDeletion, actor: string): AuditEntry {
-  const { run, deletedAt, events } = receipt;
-  const target = run;
-  return { at: deletedAt, team, actor, action: "run.deleted", target, details: { events } };
 }

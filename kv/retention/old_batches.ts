@@ -82,11 +82,7 @@ const BATCHES_PER_READ = 10;
 /**
  * Returns the rows of the batches before `old`, within `rowsMax`, and the number of the next batch.
  */
-async function rowsOf(
-  run: LedgerAt,
-  old: number,
-  rowsMax: number,
-) {
+async function rowsOf(run: LedgerAt, old: number, rowsMax: number) {
   const { store, team, id, ledger } = run;
   const [anyChunk] = await listRows(store, { prefix: keys.chunks(team, id) }, { limit: 1 });
   const deletes: Deno.KvKey[] = [];

@@ -113,10 +113,7 @@ export function usageSums(
 }
 
 /** Reads the keys of a run's chunks and events, at most `limit`. */
-export async function eventKeys(
-  { store, team, id }: RunAt,
-  limit: number,
-): Promise<Deno.KvKey[]> {
+export async function eventKeys({ store, team, id }: RunAt, limit: number): Promise<Deno.KvKey[]> {
   const rowKeys: Deno.KvKey[] = [];
   for (const prefix of [keys.chunks(team, id), keys.events(team, id)]) {
     if (rowKeys.length === limit) break;

@@ -170,7 +170,7 @@ async function wouldSweep(
   onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
   const context = { plan: planOfTeam(team), nowMs, rowsMax: Infinity };
-  const runs = await readHeads(store, team.id, [...due.keys()]);
+  const runs = await readHeads({ store, team: team.id }, [...due.keys()]);
   // An outdated expiry entry stays until it is due: the run is counted only under its current
   // entry.
   const current = runs.filter(({ id, head, ledger }) => {

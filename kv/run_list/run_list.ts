@@ -27,7 +27,7 @@ import {
   MergedIndexCursor,
   SingleIndexCursor,
 } from "./cursors.ts";
-import { readListRows, readSummaries } from "../runs/heads.ts";
+import { readListRows, readSummaries, type TeamAt } from "../runs/heads.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 
 /**
@@ -65,8 +65,13 @@ export async function readRunListPage(
   limit: number,
   budget: Budget = new Budget(PAGE_ROWS_MAX + limit * ROWS_PER_RUN),
 ): Promise<RunListPage> {
-  if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
-  const cursors = await cursorsOf(store, team, query, budget, limit);
+  const at = { store, team };
+  if (judgeId("run", query.q) === "valid") {
+    // The run with exactly this id is a page of its own.
+    const found = await readListRows(at, after === null ? [query.q as RunId] : []);
+    return { rows: found.filter((row) => isListed(row, query)), next: null, searchedTo: null };
+  }
+  const cursors = await cursorsOf(at, query, budget, limit);
   const intersection = new IndexIntersection(cursors, startOf(query, after), budget);
   const mayMatch = maybeListed(query);
   const rows: RunListRow[] = [];
@@ -81,7 +86,7 @@ export async function readRunListPage(
       const next = intersection.isEnd ? null : intersection.passed;
       return { rows, next, searchedTo: next?.at ?? null };
     }
-    const matching = await readRows(store, team, query, candidates);
+    const matching = await readRows(at, query, candidates);
     rows.push(...matching);
     budget.spendOnRuns(candidates.length - matching.length);
     if (matching.length * 2 < candidates.length) intersection.chooseAgain();
@@ -91,18 +96,6 @@ export async function readRunListPage(
       return { rows, next: isLast ? null : candidates.at(-1) ?? null, searchedTo: null };
     }
   }
-}
-
-/** Reads the run with exactly this id, as a page of its own. */
-async function readOne(
-  store: Store,
-  team: TeamId,
-  query: RunsQuery,
-  after: RunPosition | null,
-): Promise<RunListPage> {
-  const ids = after === null ? [query.q as RunId] : [];
-  const rows = await readListRows(store, team, ids);
-  return { rows: rows.filter((row) => isListed(row, query)), next: null, searchedTo: null };
 }
 
 /** Returns the next runs whose ids and index values may match the query. */
@@ -129,12 +122,11 @@ async function nextRuns(
 
 /** Reads runs; omits those that no longer match the query. */
 async function readRows(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   query: RunsQuery,
   positions: readonly RunPosition[],
 ): Promise<RunListRow[]> {
-  const summaries = await readSummaries(store, team, positions.map(({ run }) => run));
+  const summaries = await readSummaries(at, positions.map(({ run }) => run));
   return Array.from(summaries, ([run, summary]) => summedRowOf(run, summary))
     .filter((row) => isListed(row, query));
 }
@@ -146,8 +138,7 @@ function startOf({ to }: RunsQuery, after: RunPosition | null): IndexPosition {
 
 /** Returns the index ranges that hold what a query filters by; at least one. */
 async function cursorsOf(
-  store: Store,
-  team: TeamId,
+  at: TeamAt,
   query: RunsQuery,
   budget: Budget,
   limit: number,
@@ -161,7 +152,7 @@ async function cursorsOf(
     if (typeof customer === "string") ranges.push(["customer", [customerPart(customer)]]);
     if (typeof feature === "string") ranges.push(["feature", [featurePart(feature)]]);
     if (model !== undefined) {
-      ranges.push(["model", await modelParts(store, team, model, query.provider)]);
+      ranges.push(["model", await modelParts(at, model, query.provider)]);
     }
     if (status !== undefined) ranges.push(["status", [status]]);
     if (minCost !== undefined) ranges.push(["cost", costPartsFrom(minCost)]);
@@ -176,8 +167,8 @@ async function cursorsOf(
     const rowsFirst = Math.min(expected, limit + 1);
     const members = names.map((name) => {
       const range = (place: IndexPosition) =>
-        keys.runsFrom(team, kind, name, query.from ?? 0, place);
-      return new SingleIndexCursor(store, range, budget, rowsFirst);
+        keys.runsFrom(at.team, kind, name, query.from ?? 0, place);
+      return new SingleIndexCursor(at.store, range, budget, rowsFirst);
     });
     return members.length === 1 && members[0] !== undefined
       ? members[0]

@@ -4,7 +4,7 @@
  * @module
  */
 import { decodeTime } from "@std/ulid";
-import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
+import type { PendingLane } from "../../domain/runs/processing.ts";
 import { decodePending } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, type Store } from "../store.ts";
@@ -33,27 +33,33 @@ const NAME = 2, DUE = 1;
  * @param rowsMax maximum rows counted per type; the oldest is always included
  */
 export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Backlog> {
-  const pending: Partial<Record<PendingLane, PendingWork>> = {};
-  for (const lane of PENDING_LANES) pending[lane] = await readLane(store, lane, rowsMax);
-  const { closed = NOTHING, open = NOTHING } = pending;
-  let stages = NOTHING;
-  for await (const { key } of eachRow(store, { prefix: keys.dueStages() })) {
-    stages = { count: stages.count + 1, oldestMs: stages.oldestMs ?? Number(key[DUE]) };
-    if (stages.count >= rowsMax) break;
-  }
-  return { runs: { closed, open }, stages };
+  const countLane = (lane: PendingLane) =>
+    countWork(
+      eachRow(store, { prefix: keys.pendingLane(lane) }),
+      rowsMax,
+      ({ value }) => decodePending(String(value)).length,
+      // Names of marks begin with their creation time.
+      ({ key }) => decodeTime(String(key[NAME])),
+    );
+  const due = eachRow(store, { prefix: keys.dueStages() });
+  return {
+    runs: { closed: await countLane("closed"), open: await countLane("open") },
+    stages: await countWork(due, rowsMax, () => 1, ({ key }) => Number(key[DUE])),
+  };
 }
 
-const NOTHING: PendingWork = { count: 0, oldestMs: null };
-
-async function readLane(store: Store, lane: PendingLane, rowsMax: number): Promise<PendingWork> {
-  let work = NOTHING;
-  let rows = 0;
-  for await (const { key, value } of eachRow(store, { prefix: keys.pendingLane(lane) })) {
-    const count = work.count + decodePending(String(value)).length;
-    // Names of marks begin with their creation time.
-    work = { count, oldestMs: work.oldestMs ?? decodeTime(String(key[NAME])) };
-    if (++rows >= rowsMax) break;
+async function countWork(
+  rows: AsyncIterable<Deno.KvEntry<unknown>>,
+  rowsMax: number,
+  countOf: (row: Deno.KvEntry<unknown>) => number,
+  timeOf: (row: Deno.KvEntry<unknown>) => number,
+): Promise<PendingWork> {
+  let [count, rowCount] = [0, 0];
+  let oldestMs: number | null = null;
+  for await (const row of rows) {
+    count += countOf(row);
+    oldestMs ??= timeOf(row);
+    if (++rowCount >= rowsMax) break;
   }
-  return work;
+  return { count, oldestMs };
 }

@@ -14,14 +14,17 @@ import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodePart } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keys } from "../base/keys.ts";
-import { getAll, getMany, readBlob, type Store } from "../store.ts";
-import { type HeadRows, readHeadRows } from "./head_rows.ts";
+import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
-/** Address of a run. */
-export interface RunAt {
+/** Address of a team's data. */
+export interface TeamAt {
   readonly store: Store;
   readonly team: TeamId;
+}
+
+/** Address of a run. */
+export interface RunAt extends TeamAt {
   readonly id: RunId;
 }
 
@@ -80,32 +83,23 @@ export async function readHead(run: RunAt): Promise<SummarizedHead> {
 }
 
 /** Reads distinct runs of a team. */
-export async function readHeads(
-  store: Store,
-  team: TeamId,
-  ids: readonly RunId[],
-): Promise<SummarizedHead[]> {
-  const byRun = await readHeadRows(store, team, ids);
+export async function readHeads(at: TeamAt, ids: readonly RunId[]): Promise<SummarizedHead[]> {
+  const byRun = await readHeadRows(at, ids);
   return await Promise.all(
-    ids.map((id) => headOf({ store, team, id }, byRun.get(id) ?? new Map())),
+    ids.map((id) => headOf({ ...at, id }, byRun.get(id) ?? new Map())),
   );
 }
 
 /** Reads runs as lists show them, from their current state; omits runs that are not stored. */
-export async function readListRows(
-  store: Store,
-  team: TeamId,
-  ids: readonly RunId[],
-): Promise<RunListRow[]> {
-  const heads = await readHeads(store, team, ids);
+export async function readListRows(at: TeamAt, ids: readonly RunId[]): Promise<RunListRow[]> {
+  const heads = await readHeads(at, ids);
   return heads.filter(({ head }) => isStored(head))
     .map(({ id, head, summary }) => listRowOf(id, head, summary));
 }
 
 /** Reads the summaries of some runs; omits deleted runs. */
 export async function readSummaries(
-  store: Store,
-  team: TeamId,
+  { store, team }: TeamAt,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunSummary>> {
   const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
@@ -164,4 +158,78 @@ export async function readParts(
 /** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
 function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
   return !closed && closing?.reported !== undefined;
+}
+
+/** Rows per read: more than a run's maximum of 6, and at most one batch of the runtime. */
+const ROWS_PER_READ = { min: 8, max: 500 } as const;
+
+/** Typical rows of a run before the worker adds its summary. */
+const ROWS_PER_RUN = 3;
+
+type Row = Deno.KvEntry<unknown>;
+
+/** Rows of one run, by part. */
+type HeadRows = ReadonlyMap<string, Row>;
+
+/**
+ * Reads the rows of a team's distinct runs. All rows of one run are from one snapshot.
+ *
+ * Runs that change together usually started together, so their rows are adjacent: one range read
+ * returns many runs, while a read by keys costs as much per key as ten rows. If runs are far apart,
+ * range reads become so short that they cost no more than reads by keys.
+ */
+async function readHeadRows(
+  { store, team }: TeamAt,
+  ids: readonly RunId[],
+): Promise<ReadonlyMap<RunId, HeadRows>> {
+  const sortedIds = ids.toSorted();
+  const byRun = new Map(sortedIds.map((id) => [id, new Map<string, Row>()]));
+  let limit = withinBounds(sortedIds.length * ROWS_PER_RUN);
+  let at = 0;
+  while (at < sortedIds.length) {
+    const [first, last] = [sortedIds[at] as RunId, sortedIds.at(-1) as RunId];
+    const rows = await listRows(store, keys.runRange(team, first, last), { limit });
+    const isEnd = rows.length < limit;
+    // The last run may be incomplete.
+    const complete = isEnd ? rows : withoutLastRun(rows);
+    const used = addRows(complete, team, byRun);
+    if (isEnd) break;
+    at = firstAfter(sortedIds, team, complete.at(-1));
+    const isDense = used * 2 > complete.length;
+    limit = withinBounds(isDense ? limit * 2 : limit / 4);
+  }
+  return byRun;
+}
+
+function withinBounds(rows: number): number {
+  return Math.min(ROWS_PER_READ.max, Math.max(ROWS_PER_READ.min, Math.floor(rows)));
+}
+
+/** Adds rows to their runs and counts those that were requested. */
+function addRows(
+  rows: readonly Row[],
+  team: TeamId,
+  byRun: ReadonlyMap<RunId, Map<string, Row>>,
+): number {
+  let used = 0;
+  for (const row of rows) {
+    const run = row.key[2] === team ? byRun.get(row.key[1] as RunId) : undefined;
+    if (run === undefined) continue;
+    run.set(String(row.key[3]), row);
+    used++;
+  }
+  return used;
+}
+
+function withoutLastRun(rows: readonly Row[]): readonly Row[] {
+  const last = rows.at(-1)?.key;
+  const end = rows.findIndex(({ key }) => key[1] === last?.[1] && key[2] === last?.[2]);
+  return rows.slice(0, end);
+}
+
+/** Returns the position of the first id after a row. */
+function firstAfter(sortedIds: readonly RunId[], team: TeamId, row: Row | undefined): number {
+  const [, id, owner] = (row?.key ?? []) as [string, RunId, TeamId];
+  const next = sortedIds.findIndex((run) => run > id || (run === id && team > owner));
+  return next < 0 ? sortedIds.length : next;
 }

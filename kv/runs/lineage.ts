@@ -3,29 +3,30 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { readListRows } from "./heads.ts";
+import { readListRows, type RunAt, type TeamAt } from "./heads.ts";
 
 /** Creates the store of lineages. */
 export function createLineageStore(store: Store): LineageStore {
   return {
-    of: (team, id) => store.reads.run(team.id, () => readLineage(store, team.id, id)),
-    rows: (team, ids) => store.reads.run(team.id, () => readListRows(store, team.id, ids)),
+    of: (team, id) => store.reads.run(team.id, () => readLineage({ store, team: team.id, id })),
+    rows: (team, ids) =>
+      store.reads.run(team.id, () => readListRows({ store, team: team.id }, ids)),
   };
 }
 
 /** Reads a run's lineage, generation by generation. */
-async function readLineage(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
-  const listed = await childrenOf(store, team, id, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
+async function readLineage(run: RunAt): Promise<RunLineage> {
+  const listed = await childrenOf(run, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
   // A run whose parent is one of its descendants is visited again, but counted once.
-  const visited = new Set<RunId>([id]);
+  const visited = new Set<RunId>([run.id]);
   let next = listed;
   let cost = 0n;
   let isCut = false;
@@ -37,29 +38,24 @@ async function readLineage(store: Store, team: TeamId, id: RunId): Promise<RunLi
     if (fresh.length > remaining) isCut = true;
     const group = fresh.slice(0, remaining);
     for (const run of group) visited.add(run);
-    cost += await costOfAll(store, team, group);
+    cost += await costOfAll(run, group);
     // One more than the remaining limit, to detect further ones.
     const limit = DESCENDANTS.max - (visited.size - 1) + 1;
-    const lists = await Promise.all(group.map((run) => childrenOf(store, team, run, limit)));
+    const lists = await Promise.all(group.map((id) => childrenOf({ ...run, id }, limit)));
     next = lists.flat();
   }
   return { children, hasMore: listed.length > CHILDREN_MAX, cost, isCut };
 }
 
 /** Returns the children of a run, latest start first. */
-async function childrenOf(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  limit: number,
-): Promise<RunId[]> {
+async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<RunId[]> {
   const range = { prefix: keys.runsBy(team, "parent", id) };
   const rows = await listRows(store, range, { limit, reverse: true });
   return rows.map(({ key }) => key.at(-1) as RunId);
 }
 
 /** Returns the total cost of runs by their summaries. */
-async function costOfAll(store: Store, team: TeamId, ids: readonly RunId[]): Promise<bigint> {
+async function costOfAll({ store, team }: TeamAt, ids: readonly RunId[]): Promise<bigint> {
   let cost = 0n;
   for (const { value } of await getAll(store, ids.map((id) => keys.summary(team, id)))) {
     if (!(value instanceof Uint8Array)) continue;

@@ -58,7 +58,7 @@ export class PendingWaits {
     const runs = decodePending(mark).map(parsePendingName).filter((run) => run.team === team);
     const ids: RunId[] = [...new Set(runs.map(({ run }) => run))];
     for (const group of groupsOf(ids, HEADS_PER_READ)) {
-      const heads = await readHeads(this.#store, team, group);
+      const heads = await readHeads({ store: this.#store, team }, group);
       if (heads.some(({ head, summary }) => isStored(head) && !isCurrent(summary, head))) {
         return true;
       }

@@ -7,7 +7,14 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { DeadStage, PendingRun, StageTask } from "../../domain/runs/processing.ts";
+import {
+  DEAD_STAGES_LISTED_MAX,
+  type DeadStage,
+  type DeadStageStore,
+  type PendingRun,
+  type StageTask,
+  type TeamDeadStages,
+} from "../../domain/runs/processing.ts";
 import {
   nextStage,
   type Processing,
@@ -23,9 +30,19 @@ import type { PutOff } from "../base/retry_later.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
+import type { KvSet } from "../writer/write.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { eachRow, getEntry, getValue, isAlive, listRows, rowsAfter, type Store } from "../store.ts";
+import {
+  eachRow,
+  getEntry,
+  getMany,
+  getValue,
+  isAlive,
+  listRows,
+  rowsAfter,
+  type Store,
+} from "../store.ts";
 
 /** Due rows per read. */
 const ROWS_PER_READ = 500;
@@ -69,16 +86,6 @@ export class DueStages {
     }
   }
 
-  /** Retries a stage later. */
-  putOff(task: PendingRun): void {
-    this.#putOff.add(nameOf(task));
-  }
-
-  /** Clears the backoff of a stage. */
-  done(task: PendingRun): void {
-    this.#putOff.done(nameOf(task));
-  }
-
   /** Reads the stages to run. A run that cannot be read is retried later. */
   async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
     const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
@@ -90,7 +97,7 @@ export class DueStages {
         return [{ ...row, revision: processing?.revision ?? 0, stage }];
       } catch (error) {
         if (!await isAlive(this.#store)) throw error;
-        this.putOff(row);
+        this.#putOff.add(nameOf(row));
         return [];
       }
     }));
@@ -165,6 +172,27 @@ export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   }
 }
 
+/** Creates the store of dead stages. */
+export function createDeadStageStore(store: Store): DeadStageStore {
+  return { ofTeam: ({ id }) => store.reads.run(id, () => readDead(store, id)) };
+}
+
+async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
+  // One more than listed, to detect further ones.
+  const options = { limit: DEAD_STAGES_LISTED_MAX + 1 };
+  const rows = await listRows(store, { prefix: keys.deadStagesOf(team) }, options);
+  const runs = rows.slice(0, DEAD_STAGES_LISTED_MAX).map(({ key }) => key[2] as RunId);
+  if (runs.length === 0) return { stages: [], hasMore: false };
+  const entries = await getMany(store, runs.map((run) => keys.processing(team, run)));
+  const stages = runs.flatMap((run, i) => {
+    const processing = (entries[i]?.value ?? null) as Processing | null;
+    const stage = processing && deadOf(processing);
+    // The stage was revived after the rows were read.
+    return stage === null ? [] : [{ team, run, stage }];
+  });
+  return { stages, hasMore: rows.length > DEAD_STAGES_LISTED_MAX };
+}
+
 /** Returns stages in which the cost is pending again. */
 function reopened(processing: Processing): Processing {
   const [cost] = processing.stages;
@@ -176,7 +204,7 @@ function reopened(processing: Processing): Processing {
 }
 
 /** Returns the dead stage of a run; null if there is none. */
-export function deadOf({ stages }: Processing): StageProgress | null {
+function deadOf({ stages }: Processing): StageProgress | null {
   return stages.find(({ state }) => state === "dead") ?? null;
 }
 
@@ -222,7 +250,7 @@ async function change(
     if (after === null) {
       return await store.writer.commit({ team, checks, deletes: [...deletes, key] }) ?? LOST;
     }
-    const sets: { key: Deno.KvKey; value: unknown }[] = [{ key, value: after }];
+    const sets: KvSet[] = [{ key, value: after }];
     const next = nextStage(after);
     if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
     if (deadOf(after) !== null) sets.push({ key: keys.deadStage(team, run), value: true });

@@ -6,17 +6,16 @@
  *
  * @module
  */
-import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { keyText } from "../writer/group.ts";
-import { bytesOfRow } from "./rollup_bytes.ts";
-import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
+import { bytesOfRow } from "./rollup_days.ts";
+import { changedRow, decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
 import { getAll, getEntry, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/write.ts";
 
 /** Part of the memory share for roll-ups; the rest is for the versions of runs. */
 const TEAMS_PART = 0.75;
@@ -89,54 +88,39 @@ export class RollupCache {
       const key = rollupKey(team, row);
       return { key, name: keyText(key), row };
     });
-    await this.#load(current, keyed);
-    const versionKey = keys.rollupVersion(team);
-    const sets: { key: Deno.KvKey; value: unknown }[] = [
-      { key: versionKey, value: lastChange },
-      ...dayMarks(team, differences),
-    ];
-    const deletes: Deno.KvKey[] = [];
-    const after = new Map<string, RollupRow | null>();
-    for (const { key, name, row } of keyed) {
-      const before = current.rows.get(name)?.measures;
-      const measures = before === undefined ? row.measures : addCounts(before, row.measures);
-      const empty = isZero(measures);
-      if (empty) deletes.push(key);
-      else sets.push({ key, value: encodeRollup({ ...row, measures }) });
-      after.set(name, empty ? null : { ...row, measures });
-    }
-    return {
-      checks: [{ key: versionKey, versionstamp: current.version }],
-      sets,
-      deletes,
-      remember: (version) => this.#remember(team, current, after, { version, lastChange }),
-    };
-  }
-
-  async #load(
-    current: TeamRollups,
-    keyed: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
-  ): Promise<void> {
     const missing = keyed.filter(({ name }) => !current.rows.has(name));
     const entries = await getAll(this.#store, missing.map(({ key }) => key));
     for (const [i, { name, row }] of missing.entries()) {
       const value = entries[i]?.value as Uint8Array | null | undefined;
       current.rows.set(name, value ? decodeRollup(row.day, value) : null);
     }
-  }
-
-  #remember(
-    team: TeamId,
-    current: TeamRollups,
-    after: ReadonlyMap<string, RollupRow | null>,
-    state: Omit<TeamRollups, "rows">,
-  ): TeamRollups {
-    // A team whose rows exceed half of its limit loses all of them.
-    const rows = current.rows.bytes > this.#teams.maxEntrySize / 2 ? newRows() : current.rows;
-    for (const [name, row] of after) rows.set(name, row);
-    const now = { ...state, rows };
-    this.#teams.set(team, now);
-    return now;
+    const versionKey = keys.rollupVersion(team);
+    const sets: KvSet[] = [
+      { key: versionKey, value: lastChange },
+      ...dayMarks(team, differences),
+    ];
+    const deletes: Deno.KvKey[] = [];
+    const after = new Map<string, RollupRow | null>();
+    for (const { key, name, row } of keyed) {
+      const changed = changedRow(current.rows.get(name) ?? null, row);
+      if (changed === null) deletes.push(key);
+      else sets.push({ key, value: encodeRollup(changed) });
+      after.set(name, changed);
+    }
+    return {
+      checks: [{ key: versionKey, versionstamp: current.version }],
+      sets,
+      deletes,
+      remember: (version) => {
+        // A team whose rows exceed half of its limit loses all of them.
+        const isLarge = current.rows.bytes > this.#teams.maxEntrySize / 2;
+        const rows = isLarge ? newRows() : current.rows;
+        for (const [name, row] of after) rows.set(name, row);
+        const now = { version, lastChange, rows };
+        this.#teams.set(team, now);
+        return now;
+      },
+    };
   }
 }
 

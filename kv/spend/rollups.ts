@@ -3,16 +3,22 @@
  *
  * @module
  */
+import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { RollupGroup, RollupKind, RollupRow, SpendStore } from "../../domain/spend/rollup.ts";
-import type { Measures } from "../../domain/runs/contribution.ts";
+import {
+  type RollupGroup,
+  type RollupKind,
+  type RollupRow,
+  type SpendStore,
+} from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";
-import { countRead, throwIfEnded } from "../base/read_scope.ts";
-import { getAll, type Store, unavailable } from "../store.ts";
+import { parseSums, sumsText } from "../base/codec_sums.ts";
+import { throwIfEnded } from "../base/read_scope.ts";
+import { getAll, listRows, type Store } from "../store.ts";
 import { readDayVersions, RollupDays } from "./rollup_days.ts";
-import { SpendQuestions } from "./questions.ts";
+import { createQueries } from "./queries.ts";
 import { keyPart } from "../base/index_parts.ts";
 
 /** Rows of one read: the most that one batch of the runtime holds. */
@@ -24,11 +30,6 @@ const ROWS_PER_PAUSE = 5_000;
 /** Offset of the day in a key. */
 const DAY_AT = 3;
 
-/** A stored row: what the key does not hold, with bigints as decimal text. */
-type StoredRollup = Pick<RollupRow, "group"> & {
-  readonly measures: { readonly [Name in keyof Measures]: Measures[Name] | string };
-};
-
 /** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.rollup(team, group.kind, day, keyPart(group));
@@ -36,43 +37,26 @@ export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
 
 /** Encodes a row's group and measures; its day is in the key. */
 export function encodeRollup({ group, measures }: RollupRow): Uint8Array {
-  const text = JSON.stringify(
-    { group, measures },
-    (_, value) => typeof value === "bigint" ? value.toString() : value,
-  );
-  return new TextEncoder().encode(text);
+  return new TextEncoder().encode(sumsText({ group, measures }));
 }
 
 /** Decodes what {@link encodeRollup} encoded. */
 export function decodeRollup(day: string, value: Uint8Array): RollupRow {
-  const { group, measures }: StoredRollup = JSON.parse(new TextDecoder().decode(value));
-  return {
-    day,
-    group,
-    measures: {
-      runs: Number(measures.runs),
-      succeeded: Number(measures.succeeded),
-      failed: Number(measures.failed),
-      timedOut: Number(measures.timedOut),
-      running: Number(measures.running),
-      events: Number(measures.events),
-      calls: Number(measures.calls),
-      inputTokens: BigInt(measures.inputTokens),
-      outputTokens: BigInt(measures.outputTokens),
-      cachedInputTokens: BigInt(measures.cachedInputTokens),
-      cost: BigInt(measures.cost),
-      unpricedCalls: Number(measures.unpricedCalls),
-      unpricedInputTokens: BigInt(measures.unpricedInputTokens),
-      unpricedOutputTokens: BigInt(measures.unpricedOutputTokens),
-      unpricedCachedInputTokens: BigInt(measures.unpricedCachedInputTokens),
-    },
-  };
+  return { day, ...parseSums<Omit<RollupRow, "day">>(new TextDecoder().decode(value)) };
+}
+
+/** Adds a difference to a row; returns null if the row becomes empty. */
+export function changedRow(before: RollupRow | null, difference: RollupRow): RollupRow | null {
+  const measures = before === null
+    ? difference.measures
+    : addCounts(before.measures, difference.measures);
+  return isZero(measures) ? null : { ...difference, measures };
 }
 
 /** Creates the spend store; it caches days that did not change. */
 export function createSpendStore(store: Store): SpendStore {
   const cache = new RollupDays(store.memory);
-  const questions = new SpendQuestions(store.deadlines);
+  const ask = createQueries(store.deadlines);
   async function* rows(
     { id: team }: Team,
     kind: RollupKind,
@@ -97,7 +81,7 @@ export function createSpendStore(store: Store): SpendStore {
       rowsSincePause += rows.length;
       if (rowsSincePause > ROWS_PER_PAUSE) {
         rowsSincePause = 0;
-        await pause();
+        await new Promise((resolve) => setTimeout(resolve));
       }
       throwIfEnded();
       yield rows;
@@ -106,7 +90,7 @@ export function createSpendStore(store: Store): SpendStore {
   }
   return {
     rows,
-    ask: (team, work) => questions.run(team.id, work),
+    ask: (team, work) => ask(team.id, work),
     some: (team, groups, days) =>
       store.reads.run(team.id, () => readSome(store, team, groups, days)),
   };
@@ -121,15 +105,24 @@ async function* readDays(
 ): AsyncGenerator<RollupRow[]> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return;
-  const range = keys.rollups(team, kind, first, last);
-  let cursor = "";
+  let range: { readonly start: Deno.KvKey; readonly end: Deno.KvKey } = keys.rollups(
+    team,
+    kind,
+    first,
+    last,
+  );
   while (true) {
     // The deadline applies to one batch: a long range may take longer than one read should.
-    const at = cursor;
-    const read = await store.reads.run(team, () => readBatch(store, range, at));
-    yield read.entries.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
-    if (read.entries.length < ROWS_PER_READ) return;
-    cursor = read.cursor;
+    const current = range;
+    const rows = await store.reads.run(
+      team,
+      () => listRows<Uint8Array>(store, current, { limit: ROWS_PER_READ }),
+    );
+    yield rows.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
+    const last = rows.at(-1)?.key;
+    if (last === undefined || rows.length < ROWS_PER_READ) return;
+    // `true` sorts after every other key part.
+    range = { ...range, start: [...last, true] };
   }
 }
 
@@ -149,25 +142,4 @@ async function readSome(
   return (await getAll(store, groupKeys)).flatMap(({ key, value }) =>
     value instanceof Uint8Array ? [decodeRollup(String(key[DAY_AT]), value)] : []
   );
-}
-
-/** Yields to the event loop. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve));
-}
-
-async function readBatch(store: Store, range: ReturnType<typeof keys.rollups>, cursor: string) {
-  throwIfEnded();
-  try {
-    const options = { limit: ROWS_PER_READ, batchSize: ROWS_PER_READ };
-    const list = store.reader.list<Uint8Array>(
-      range,
-      cursor === "" ? options : { ...options, cursor },
-    );
-    const entries = await Array.fromAsync(list);
-    countRead(entries);
-    return { entries, cursor: list.cursor };
-  } catch (error) {
-    throw unavailable("list", error);
-  }
 }

@@ -1,41 +1,109 @@
 /**
- * The store of the worker that processes stored runs.
+ * The store of the worker that processes stored runs. It projects runs: each commit holds
+ * summaries, their differences to roll-ups, and the stages to run.
  *
  * @module
  */
-import type { ProcessingStore } from "../../domain/runs/processing.ts";
-import { isAlive } from "../store.ts";
+import type { ProcessingStore, RunnableStage } from "../../domain/runs/processing.ts";
+import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
+import { isCurrent, summarize } from "../../domain/runs/summary.ts";
+import { expiryEntryOf } from "../../domain/retention/retention.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { keys } from "../base/keys.ts";
 import { PutOff } from "../base/retry_later.ts";
+import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
-import { type ProcessingDeps, Projector } from "./projector.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
 import { completeStage, costFailed, deadStages, DueStages, revive } from "../runs/stages.ts";
+import { isAlive, type Store } from "../store.ts";
+import { pendingName } from "../writer/pending_mark.ts";
+import type { KvSet } from "../writer/write.ts";
+import type { RunUpdater } from "./run_updater.ts";
 
-export function createProcessingStore(deps: ProcessingDeps): ProcessingStore {
-  const { store, updater, now } = deps;
-  const projector = new Projector(deps);
+/** Part of the roll-ups' memory share for the versions of runs. */
+const SEEN_PART = 0.25;
+
+/** Dependencies of the worker's store. */
+export interface ProcessingDeps {
+  readonly store: Store;
+  /** Shared by all code that changes runs in this process. */
+  readonly updater: RunUpdater;
+  /** The stages after finish that have work to do. */
+  readonly stages: readonly RunnableStage[];
+  /** Returns unix milliseconds. */
+  readonly now: () => number;
+}
+
+export function createProcessingStore(
+  { store, updater, stages, now }: ProcessingDeps,
+): ProcessingStore {
+  // The version up to which each run is projected: most marks of a run are read together.
+  const projected = createByteCache<string, string>({
+    memory: store.memory,
+    share: "rollup_teams",
+    part: SEEN_PART,
+    bytesOf: (version, name) => BYTES_PER_CHAR * (version.length + name.length),
+  });
+  const isProjected = (name: string, version: string) => version <= (projected.get(name) ?? "");
   const putOff = new PutOff(now);
   const queues = {
-    closed: new PendingQueue(store, "closed", putOff, projector.isKnown),
-    open: new PendingQueue(store, "open", putOff, projector.isKnown),
+    closed: new PendingQueue(store, "closed", putOff, isProjected),
+    open: new PendingQueue(store, "open", putOff, isProjected),
   };
-  const stages = new DueStages(store, putOff);
+  const due = new DueStages(store, putOff);
   return {
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
-    project: (team, runs) => projector.project(team, runs),
+    project: (team, ids) =>
+      updater.change(team, ids, (run) => planProjection(run, stages, now()), (runs) => {
+        for (const { id, version } of runs) projected.set(pendingName(team, id), version);
+      }),
     projectFailed: (run, error) => costFailed(store, run, error, now()),
-    dueStages: (nowMs, max) => stages.take(nowMs, max),
+    dueStages: (nowMs, max) => due.take(nowMs, max),
     async nextDueMs() {
-      const next = [await stages.nextDueMs(), putOff.nextMs()].filter((ms) => ms !== null);
+      const next = [await due.nextDueMs(), putOff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);
     },
     async completeStage(task, error) {
       await completeStage(store, task, error, now());
-      stages.done(task);
+      putOff.done(pendingName(task.team, task.run));
       updater.notifier.notify(task.team, [task.run]);
     },
-    putOffStage: (task) => stages.putOff(task),
+    putOffStage: ({ team, run }) => putOff.add(pendingName(team, run)),
     isAlive: () => isAlive(store),
     deadStages: () => deadStages(store),
     revive: (run) => revive(store, run, now()),
   };
+}
+
+/** Plans the update of a run; null when it is current or not stored. */
+function planProjection(
+  run: SummarizedHead,
+  stages: readonly RunnableStage[],
+  nowMs: number,
+): RunUpdate | null {
+  const { team, id, head, ledger, summary: before } = run;
+  if (!isStored(head) || isCurrent(before, head)) return null;
+  const after = summarize(head, before);
+  const sets: KvSet[] = [
+    { key: keys.expiry(team, expiryEntryOf(head.parts, ledger), id), value: true },
+  ];
+  const revisionBefore = before?.revision ?? 0;
+  if (after.revision > revisionBefore) {
+    const applying = stages.filter((stage) => stage.applies(after));
+    const processing = stagesAfterCost(
+      after.revision,
+      new Set(applying.map(({ name }) => name)),
+      nowMs,
+    );
+    sets.push({ key: keys.processing(team, id), value: processing });
+    const next = nextStage(processing);
+    if (next !== null) {
+      sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
+    }
+  }
+  // The stages of a run restart, so none of them is dead any longer.
+  const revived = revisionBefore > 0 && after.revision > revisionBefore
+    ? [keys.deadStage(team, id)]
+    : [];
+  return { run, before, after, rows: { sets, deletes: revived } };
 }

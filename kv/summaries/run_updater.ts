@@ -13,11 +13,12 @@ import { agentRunOf } from "../../domain/agents/activity.ts";
 import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
 import { costOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
+import { groupsOf } from "../base/groups.ts";
 import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { feedRows } from "../feed/feed_rows.ts";
-import { RemovedSums } from "../spend/removed_sums.ts";
+import { changeRemovedSums, removedRunSets } from "../spend/removed_sums.ts";
 import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
 import { indexChange } from "../run_list/run_index.ts";
 import type { Store } from "../store.ts";
@@ -48,7 +49,6 @@ export class RunUpdater {
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
-  readonly #removed: RemovedSums;
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
@@ -56,7 +56,6 @@ export class RunUpdater {
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
-    this.#removed = new RemovedSums(store);
   }
 
   /**
@@ -72,7 +71,30 @@ export class RunUpdater {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    return this.#locks.take(team, () => this.#changeAll(team, ids, plan, done));
+    return this.#locks.take(team, async () => {
+      // Reads the version first: later reads are at least as new. While only commits of this process
+      // change the version, no other process has changed a summary.
+      let rollups = await this.#rollups.of(team);
+      let ahead: Promise<readonly SummarizedHead[]> | null = null;
+      const at = { store: this.#store, team };
+      const groups = groupsOf(ids, RUNS_PER_COMMIT_MAX);
+      for (const [i, group] of groups.entries()) {
+        const runs = await (ahead ?? readHeads(at, group));
+        const next = groups[i + 1];
+        // Reads the next runs while the previous ones are being committed.
+        ahead = next === undefined ? null : readHeads(at, next);
+        // If this commit throws, the runs read ahead are not awaited.
+        ahead?.catch(() => {});
+        const after = await this.#commit(team, rollups, runs, plan, done);
+        rollups = after ?? await untilCommitted("change runs", async () => {
+          this.#rollups.forget(team);
+          const current = await this.#rollups.of(team);
+          const runs = await readHeads(at, group);
+          return await this.#commit(team, current, runs, plan, done) ?? LOST;
+        });
+        if (after === null) ahead = null;
+      }
+    });
   }
 
   /**
@@ -95,15 +117,14 @@ export class RunUpdater {
    *
    * @param plan reads the differences and what else to commit; null for none. It may be called
    * again
-   * @returns whether there was anything to adjust
    */
-  adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<boolean> {
+  adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<void> {
     const adjust = async () => {
       const current = await this.#rollups.of(team);
       const planned = await plan();
-      if (planned === null) return false;
+      if (planned === null) return;
       const rollups = await this.#rollups.change(team, current, planned.rows);
-      const removed = await this.#removed.adjust(team, planned.rows);
+      const removed = await changeRemovedSums({ store: this.#store, team }, planned.rows);
       const version = await this.#store.writer.commit({
         team,
         checks: rollups.checks,
@@ -116,48 +137,8 @@ export class RunUpdater {
         return LOST;
       }
       rollups.remember(version);
-      return true;
     };
     return this.#locks.take(team, () => untilCommitted("change roll-ups", adjust));
-  }
-
-  /** Reads the next runs while the previous ones are being committed. */
-  async #changeAll(
-    team: TeamId,
-    ids: readonly RunId[],
-    plan: PlanUpdate,
-    done: OnCommitted,
-  ): Promise<void> {
-    // Reads the version first: later reads are at least as new. While only commits of this process
-    // change the version, no other process has changed a summary.
-    let rollups = await this.#rollups.of(team);
-    let ahead: Promise<readonly SummarizedHead[]> | null = null;
-    for (let at = 0; at < ids.length; at += RUNS_PER_COMMIT_MAX) {
-      const group = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
-      const runs = await (ahead ?? readHeads(this.#store, team, group));
-      const next = ids.slice(at + RUNS_PER_COMMIT_MAX, at + 2 * RUNS_PER_COMMIT_MAX);
-      ahead = next.length === 0 ? null : readHeads(this.#store, team, next);
-      // If this commit throws, the runs read ahead are not awaited.
-      ahead?.catch(() => {});
-      const after = await this.#commit(team, rollups, runs, plan, done);
-      rollups = after ?? await this.#changeAgain(team, group, plan, done);
-      if (after === null) ahead = null;
-    }
-  }
-
-  /** Changes runs again until a commit has no conflict. */
-  #changeAgain(
-    team: TeamId,
-    ids: readonly RunId[],
-    plan: PlanUpdate,
-    done: OnCommitted,
-  ): Promise<TeamRollups> {
-    return untilCommitted("change runs", async () => {
-      this.#rollups.forget(team);
-      const rollups = await this.#rollups.of(team);
-      const runs = await readHeads(this.#store, team, ids);
-      return await this.#commit(team, rollups, runs, plan, done) ?? LOST;
-    });
   }
 
   /**
@@ -209,7 +190,7 @@ export class RunUpdater {
       feed.lastChange,
     );
     const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
-    const removed = await this.#removed.change(team, changes);
+    const removed = { sets: await removedRunSets({ store: this.#store, team }, changes) };
     const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
     const rows = changes.map((change) => change.rows);
     const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];

@@ -22,7 +22,7 @@ async function changes(from: number, to: number): Promise<RunChange[]> {
   await using temp = await TempStore.open();
   await open(runsOf(temp.store), 1);
   await processAll(temp.store);
-  const [head] = await readHeads(temp.store, TEAM.id, [run(1)]);
+  const [head] = await readHeads({ store: temp.store, team: TEAM.id }, [run(1)]);
   assert(head !== undefined);
   const row = listRowOf(head.id, head.head, head.summary);
   return Array.from({ length: to - from + 1 }, (_, i): RunChange => {

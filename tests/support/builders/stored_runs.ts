@@ -127,7 +127,7 @@ async function* headsOf(store: Store) {
     runs.set(team, (runs.get(team) ?? new Set()).add(key[1] as RunId));
   }
   for (const [team, ids] of runs) {
-    for (const head of await readHeads(store, team, [...ids])) yield head;
+    for (const head of await readHeads({ store, team }, [...ids])) yield head;
   }
 }
 

@@ -1,6 +1,7 @@
 /** An aging ledger: a clock that the test moves, and every job on its runs, step by step. */
 import { addCounts } from "../../../domain/core/sums.ts";
 import { createHash } from "node:crypto";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../../domain/retention/deletion.ts";
@@ -57,15 +58,22 @@ export class RetentionHarness {
     return processAll(this.store, this.pipeline);
   }
 
-  /** Sweeps all teams, or only reports what that would remove. */
-  async sweep(dryRun = false): Promise<SweepCounts> {
+  /**
+   * Sweeps all teams, or only reports what that would remove.
+   *
+   * @param attemptsMax attempts of a step while the store is unavailable; the job has no maximum
+   */
+  async sweep(dryRun = false, attemptsMax = 1): Promise<SweepCounts> {
     let counts = EMPTY_SWEEP;
     if (!dryRun) await this.sweeps.resume();
     for await (const team of this.sweeps.teams()) {
       for (const horizon of RETENTION_CLASSES) {
         let from: object | null = null;
         do {
-          const step = await this.sweeps.step(team, horizon, this.nowMs, from, dryRun);
+          const step = await retried(
+            () => this.sweeps.step(team, horizon, this.nowMs, from, dryRun),
+            attemptsMax,
+          );
           counts = addCounts(counts, step.counts);
           from = step.next;
         } while (from !== null);
@@ -106,6 +114,17 @@ export class RetentionHarness {
     );
     while (await reprices.work());
     await this.settle();
+  }
+}
+
+async function retried<T>(work: () => Promise<T>, attemptsMax: number): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || attempt >= attemptsMax) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20 * attempt));
+    }
   }
 }
 

@@ -47,7 +47,7 @@ export async function assertFollowed(
   const fresh = new Follower(follower.team);
   await fresh.readOn(store, 500);
   assertEquals(fresh.received.length, fresh.known.size, "a run is in the feed twice");
-  const heads = await readHeads(store, follower.team, ids);
+  const heads = await readHeads({ store, team: follower.team }, ids);
   const stored = new Map(
     heads.filter(({ summary }) => summary !== null)
       .map(({ id, head, summary }) => [id, listRowOf(id, head, summary)]),

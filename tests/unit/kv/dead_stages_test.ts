@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/processing.ts";
-import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
+import { createDeadStageStore } from "../../../kv/runs/stages.ts";
 import {
   finish,
   open,

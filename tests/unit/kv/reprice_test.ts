@@ -125,7 +125,7 @@ Deno.test("a job interrupted between any two steps resumes and gives the same re
   assertEquals(progress, 1);
   await processAll(temp.store);
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
-  const heads = await readHeads(temp.store, TEAM.id, RUNS.map((_, n) => run(n)));
+  const heads = await readHeads({ store: temp.store, team: TEAM.id }, RUNS.map((_, n) => run(n)));
   assertEquals(heads.map(({ summary }) => summary?.revision), RUNS.map(() => 2));
   assertEquals(await temp.keysBelow(keys.activeJobs("reprice")), []);
 });
@@ -161,7 +161,7 @@ Deno.test("a concurrent dry run and real run each give their own exact sum", asy
   await toTheEnd(reprices);
   assertEquals(resultOf(await reprices.get(TEAM, dry)), expected(RUNS));
   await processAll(temp.store);
-  const heads = await readHeads(temp.store, TEAM.id, [run(0)]);
+  const heads = await readHeads({ store: temp.store, team: TEAM.id }, [run(0)]);
   assertEquals(heads[0]?.head.totals.cost, 5n);
   const real = await start(reprices);
   await toTheEnd(reprices);

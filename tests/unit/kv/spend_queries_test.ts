@@ -10,7 +10,7 @@ import { ReadScope } from "../../../domain/core/read_scope.ts";
 import { type RollupRow } from "../../../domain/spend/rollup.ts";
 import { type Spend, spendOf } from "../../../domain/spend/spend.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
-import { SpendQuestions } from "../../../kv/spend/questions.ts";
+import { createQueries } from "../../../kv/spend/queries.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -74,10 +74,10 @@ Deno.test("a spend query is charged row by row, and ends when its client disconn
 Deno.test("a spend query that takes too long is refused with advice, and reads no more", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 2_000);
-  const questions = new SpendQuestions(temp.store.deadlines, undefined, 0);
+  const ask = createQueries(temp.store.deadlines, 0);
   const spend = createSpendStore(temp.store);
   let read = 0;
-  const answer = await questions.run(TEAM.id, async () => {
+  const answer = await ask(TEAM.id, async () => {
     for await (const rows of spend.rows(TEAM, "customer", DAY, DAY)) {
       read += rows.length;
       // The deadline has passed when the next batch is requested.
@@ -92,12 +92,12 @@ Deno.test("a spend query that takes too long is refused with advice, and reads n
 
 Deno.test("one query per team and two in total run concurrently; teams take turns", async () => {
   using deadlines = new Deadlines(1_000, TIMERS);
-  const questions = new SpendQuestions(deadlines);
+  const ask = createQueries(deadlines);
   const running: string[] = [];
   const order: string[] = [];
   const requests = ["a", "a", "a", "b", "c"].map((team, n) => {
     const name = `${team}${n}`;
-    return questions.run(team as TeamId, async () => {
+    return ask(team as TeamId, async () => {
       running.push(name);
       order.push(name);
       const teams = running.map(([first]) => first);

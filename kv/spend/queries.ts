@@ -12,7 +12,7 @@ import { ReadScope } from "../../domain/core/read_scope.ts";
 import { currentScope, readScopes } from "../base/read_scope.ts";
 
 /** Concurrent queries. More would not finish sooner and would hold more groups in memory. */
-const QUESTIONS: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };
+const QUERIES: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };
 
 /** Problem of a query that exceeded its deadline. */
 const TOO_SLOW: Problem = {
@@ -21,34 +21,24 @@ const TOO_SLOW: Problem = {
     "filter, or retry",
 };
 
-/** Gives slots to spend queries. */
-export class SpendQuestions {
-  readonly #slots: FairSlots;
-  readonly #deadlines: Deadlines;
-  readonly #deadlineMs: number;
-
-  /** Creates free slots; `deadlines` provides the timers. */
-  constructor(
-    deadlines: Deadlines,
-    limits: SlotLimits = QUESTIONS,
-    deadlineMs: number = SPEND_DEADLINE_MS,
-  ) {
-    this.#deadlines = deadlines;
-    this.#slots = new FairSlots(limits);
-    this.#deadlineMs = deadlineMs;
-  }
-
-  /**
-   * Runs a query. After the deadline or a disconnect of the client, the next read throws. Each read
-   * also takes a read slot and has a read deadline.
-   */
-  async run<T>(team: TeamId, work: () => Promise<Parsed<T>>): Promise<Parsed<T>> {
+/**
+ * Creates a function that runs a query in a slot. After the deadline or a disconnect of the client,
+ * the next read throws. Each read also takes a read slot and has a read deadline.
+ *
+ * @param deadlines provides the timers
+ */
+export function createQueries(
+  deadlines: Deadlines,
+  deadlineMs: number = SPEND_DEADLINE_MS,
+): <T>(team: TeamId, work: () => Promise<Parsed<T>>) => Promise<Parsed<T>> {
+  const slots = new FairSlots(QUERIES);
+  return async (team, work) => {
     const late = new AbortController();
-    const forget = this.#deadlines.after(this.#deadlineMs, () => late.abort());
+    const forget = deadlines.after(deadlineMs, () => late.abort());
     const outer = currentScope();
     const signal = outer === null ? late.signal : AbortSignal.any([late.signal, outer.signal]);
     try {
-      const release = await this.#slots.take(team, signal);
+      const release = await slots.take(team, signal);
       try {
         return await readScopes.run(new ReadScope(signal, outer), work);
       } finally {
@@ -60,5 +50,5 @@ export class SpendQuestions {
     } finally {
       forget();
     }
-  }
+  };
 }
