@@ -84,18 +84,6 @@ const CLOCK_MS = 60_000;
 /** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 5_000;
 
-/** Deletes expired sessions, one step per iteration. */
-async function* forgetSessions(
-  store: Pick<SweepStore, "forgetSessions">,
-  nowMs: number,
-): AsyncGenerator<object | null> {
-  let from: object | null = null;
-  do {
-    from = await store.forgetSessions(nowMs, from);
-    yield from;
-  } while (from !== null);
-}
-
 /** The sweep clock as last seen by this process. */
 interface SeenClock {
   /** Version of the clock; null for none. */
@@ -230,7 +218,7 @@ export class SweepJob {
     };
     let report = started.report;
     const { clockAt } = report;
-    for await (const _ of this.#paced(forgetSessions(store, clockAt)));
+    for await (const _ of this.#paced(store.forgetSessions(clockAt)));
     for await (const team of store.teams()) {
       for await (const step of this.#paced(sweepTeam(store, team, clockAt, false))) {
         this.#deps.onStep?.(step);

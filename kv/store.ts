@@ -69,6 +69,12 @@ export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEn
   return (await getMany(store, [key]))[0]!;
 }
 
+/** Reads the entry at a key; null if there is none. */
+export async function findEntry<T>(store: Store, key: Deno.KvKey): Promise<Deno.KvEntry<T> | null> {
+  const entry = await getEntry(store, key);
+  return entry.versionstamp === null ? null : entry as Deno.KvEntry<T>;
+}
+
 /** Reads the value at a key; null if there is none. */
 export async function getValue<T>(store: Store, key: Deno.KvKey): Promise<T | null> {
   return (await getEntry(store, key)).value as T | null;

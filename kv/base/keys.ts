@@ -12,7 +12,7 @@ import type { Api } from "../../domain/teams/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retention.ts";
-import { type KeyBuilders, teamKeys } from "./team_keys.ts";
+import { after, type KeyBuilders, teamKeys } from "./team_keys.ts";
 
 /** Dimensions of the run index. */
 export type RunIndexKind =
@@ -100,11 +100,7 @@ export const keys = {
   }),
   changes: (team: TeamId) => ["change", team],
   /** Changes of the feed after a number. */
-  changesAfter: (team: TeamId, number: number) => ({
-    // `true` sorts after every other key part.
-    start: ["change", team, number, true],
-    end: ["change", team, true],
-  }),
+  changesAfter: (team: TeamId, number: number) => after(["change", team], number),
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
   /** All waiting stages, by due time. */
@@ -149,10 +145,9 @@ export const keys = {
     team: TeamId,
     horizon: RetentionClass,
     beforeMs: number,
-    after: Deno.KvKey | null,
+    afterRow: Deno.KvKey | null,
   ) => ({
-    // `true` sorts after every other key part.
-    start: after === null ? ["expiry", team, horizon] : [...after, true],
+    start: afterRow === null ? ["expiry", team, horizon] : [...afterRow, true],
     end: ["expiry", team, horizon, beforeMs],
   }),
   /** Expiry row of a run, by the arrival of the data that decides its class. */

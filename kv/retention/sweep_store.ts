@@ -49,7 +49,7 @@ export function createSweepStore(store: Store, commits: RunUpdater): SweepStore 
     resume: () => purgeAll(store),
     step: (team, retentionClass, nowMs, from, dryRun) =>
       step({ store, commits, team, retentionClass, nowMs, dryRun }, from as Cursor | null),
-    forgetSessions: (nowMs, from) => forgetSessions(store, nowMs, from as Cursor | null),
+    forgetSessions: (nowMs) => forgetSessions(store, nowMs),
     clock: () => readClock(store),
     async startClock(atMs) {
       const key = keys.sweepClock();

@@ -25,7 +25,7 @@ import { inTime } from "../base/deadline.ts";
 import { keys, LEDGER_FORMAT } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
-import { getEntry, getValue, listRows, type Store } from "../store.ts";
+import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
 import { hashOf, insertCredential, newCredential, readTeam } from "./credential_rows.ts";
@@ -119,9 +119,7 @@ function actionOf(before: Team, after: Team): AuditEntry["action"] {
 }
 
 async function readTeamEntry(store: Store, id: string): Promise<Deno.KvEntry<Team> | null> {
-  if (!isTeamId(id)) return null;
-  const entry = await getEntry(store, keys.team(id));
-  return entry.versionstamp === null ? null : entry as Deno.KvEntry<Team>;
+  return isTeamId(id) ? await findEntry<Team>(store, keys.team(id)) : null;
 }
 
 async function readPage(store: Store, { after, limit }: PageQuery<string>): Promise<TeamPage> {
