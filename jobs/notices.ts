@@ -66,7 +66,7 @@ export class NoticeJob {
       if (!(error instanceof StorageUnavailable)) this.#log({}, error);
       return PAUSE_MS;
     };
-    this.#loop = new Loop({ step: () => this.#step(failed), failed });
+    this.#loop = new Loop(() => this.#step(failed), failed);
   }
 
   /** Starts the job. */

@@ -103,18 +103,15 @@ export class SweepJob {
   /** Creates a job; `start` runs it. */
   constructor(deps: SweepDeps) {
     this.#deps = deps;
-    this.#loop = new Loop({
-      step: async () => {
-        await this.sweepIfDue();
-        await this.#loop.wait(Math.min(CLOCK_MS, untilNextNight(deps.now())));
-      },
-      failed: (error) => {
-        // The worker logs store failures.
-        if (!(error instanceof StorageUnavailable)) {
-          this.#log("The sweep failed and resumes later", error);
-        }
-        return FAILURE_PAUSE_MS;
-      },
+    this.#loop = new Loop(async () => {
+      await this.sweepIfDue();
+      await this.#loop.wait(Math.min(CLOCK_MS, untilNextNight(deps.now())));
+    }, (error) => {
+      // The worker logs store failures.
+      if (!(error instanceof StorageUnavailable)) {
+        this.#log("The sweep failed and resumes later", error);
+      }
+      return FAILURE_PAUSE_MS;
     });
   }
 
