@@ -23,7 +23,7 @@ import type { SideKind } from "./options.ts";
 import { createBenchService, createTeams } from "./service.ts";
 
 /** Limits that allow one write for each commit. */
-const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
+const ALONE: BackEnd = { checks: 0, mutations: 0, bytes: 0, keyBytes: 0 };
 
 /** Calls are priced even if nothing is stored: only storing is omitted. */
 const CARD = createRateCard([]);

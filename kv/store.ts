@@ -9,7 +9,7 @@ import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
-import type { FileBytes } from "./base/files.ts";
+import type { fileBytesOf } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
 import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
@@ -26,7 +26,7 @@ export interface StoreDeps extends WriterDeps {
   /** Deadlines of callers. */
   readonly deadlines: Deadlines;
   /** Returns the sizes of the ledger's files; null if it has none. */
-  readonly fileBytes: () => FileBytes | null;
+  readonly fileBytes: () => ReturnType<typeof fileBytesOf>;
 }
 
 /** Shared base of all stores in `kv/`. */

@@ -22,7 +22,7 @@ import { isStated } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
-import { costOf } from "../writer/group.ts";
+import { sizeOf } from "../writer/group.ts";
 import { headKeys, headOf, type StoredReprice } from "../runs/heads.ts";
 import { ledgerOf } from "../runs/tombstone.ts";
 import { keys } from "../base/keys.ts";
@@ -122,7 +122,7 @@ async function eventsStep(
       const key = keys.prices(team, id, next);
       // Prices are much smaller than their events, so they never need staging.
       const blob = blobWrite(team, id, key, encodePrices(repriced.prices));
-      bytes += costOf(blob).bytes;
+      bytes += sizeOf(blob).bytes;
       sets.push(...blob.sets);
     }
     next++;

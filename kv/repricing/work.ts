@@ -19,7 +19,7 @@ import {
   type RunsRemaining,
 } from "../../domain/repricing/job.ts";
 import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
-import { costOf } from "../writer/group.ts";
+import { sizeOf } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd } from "../base/limits.ts";
 import { gatherRuns, indexSpanOf } from "./index.ts";
@@ -194,7 +194,7 @@ function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPositi
   return to === from ? 0 : (startedAt - from) / (to - from);
 }
 
-function isFull({ checks, sets }: Draft, { checksMax }: BackEnd): boolean {
+function isFull({ checks, sets }: Draft, { checks: checksMax }: BackEnd): boolean {
   return checks.length + CHECKS_PER_RUN_MAX > checksMax ||
-    costOf({ checks, sets }).bytes >= STEP.bytesMax;
+    sizeOf({ checks, sets }).bytes >= STEP.bytesMax;
 }

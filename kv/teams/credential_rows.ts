@@ -11,6 +11,7 @@ import {
   type CredentialSpec,
   SECRET_PREFIX,
 } from "../../domain/teams/credentials.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
@@ -30,11 +31,7 @@ export interface StoredCredential extends CredentialRecord {
 
 type CredentialEntry = Deno.KvEntry<StoredCredential>;
 
-export interface NewCredential {
-  /** Public record, as lists show it. */
-  readonly record: CredentialRecord;
-  readonly secret: string;
-}
+type NewCredential = Awaited<ReturnType<CredentialStore["create"]>>;
 
 /** Generates a credential; an existing secret may be given. */
 export function newCredential(

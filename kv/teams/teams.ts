@@ -128,13 +128,6 @@ async function readPage(store: Store, { after, limit }: PageQuery<string>): Prom
   return { teams, next: rows.length > limit ? teams.at(-1)?.id ?? null : null };
 }
 
-/** Result of {@link ensureFirstTeam}. */
-interface FirstTeam {
-  readonly team: Team;
-  /** The first key, if this start created it. */
-  readonly createdKey: string | null;
-}
-
 /** Settings of the first team. */
 interface FirstTeamOptions {
   readonly region: Region;
@@ -154,12 +147,14 @@ interface FirstTeamOptions {
  * An empty store gets the team `default` with the given plan, and with the given key or a generated
  * one. In an existing store, an unknown key is added to the team, which restores access for an
  * owner who lost every key. A revoked key stays revoked.
+ *
+ * @returns the team, and its first key if this start created it
  */
 export async function ensureFirstTeam(
   store: Store,
   environment: Environment,
   options: FirstTeamOptions,
-): Promise<FirstTeam> {
+) {
   const id = await getValue<TeamId>(store, keys.firstTeam());
   const team = id !== null
     ? await withOptions(store, id, environment, options)
