@@ -10,7 +10,7 @@ import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "./loop.ts";
 
 /** Changes per read. */
 const CHANGES_PER_READ = 50;
@@ -25,14 +25,10 @@ const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 /** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 1_000;
 
-export interface LiveDeps {
+export interface LiveDeps extends JobDeps {
   readonly changes: ChangeStore;
   /** Number of calls that changed something so far; it shows whether calls arrive. */
   readonly calls: () => number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Writes a log line about a failure. */
-  readonly log: (line: string) => void;
 }
 
 /** Follows the teams that have listeners. */

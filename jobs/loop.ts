@@ -127,6 +127,14 @@ export async function allDone(work: readonly Promise<void>[]): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
+/** Dependencies of every job. */
+export interface JobDeps {
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Writes a log line about a failure or progress. */
+  readonly log: (line: string) => void;
+}
+
 /** Returns the log line of a job; an error is logged with its stack. */
 export function jobLine(
   nowMs: number,

@@ -27,18 +27,14 @@ import {
   type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
-import { jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "./loop.ts";
 
-export interface SweepDeps {
+export interface SweepDeps extends JobDeps {
   readonly store: SweepStore;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   /** Process time in milliseconds, from a monotonic clock. */
   readonly processMs: () => number;
   /** Number of commits by calls so far; it shows whether calls arrive. */
   readonly calls: () => number;
-  /** Writes a log line about progress. */
-  readonly log: (line: string) => void;
   /** True to omit reports without removals from the log. */
   readonly quiet?: boolean;
   /** Called after each step. */

@@ -18,22 +18,18 @@ import {
   type RunnableStage,
   type StageTask,
 } from "../domain/runs/processing.ts";
-import { allDone, jobLine, Loop } from "./loop.ts";
+import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
 
 /** Jobs of one kind, which advance step by step. A job that fails is not tried next again. */
 export type Job = Pick<JobStore<TeamJob>, "work" | "underWay">;
 
-export interface WorkerDeps {
+export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
   readonly stages: readonly RunnableStage[];
   /** Jobs requested by clients; each advances one step per turn. */
   readonly jobs: readonly Job[];
   /** Called with the team of updated runs. */
   readonly onUpdated?: (team: TeamId) => void;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Writes a log line about a failure. */
-  readonly log: (line: string) => void;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
 }

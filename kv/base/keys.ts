@@ -8,6 +8,7 @@
  * @module
  */
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
+import type { NoticeName } from "../../domain/teams/quota_notice.ts";
 import type { Api } from "../../domain/teams/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
@@ -205,14 +206,10 @@ export const keys = {
   usage: (team: TeamId, month: string) => ["usage", team, month],
   notices: (team: TeamId, month: string) => ["notice", team, month],
   /** A quota notice of a month; each percentage has at most one. */
-  notice: (team: TeamId, month: string, percent: number) => ["notice", team, month, percent],
+  notice: ({ team, month, percent }: NoticeName) => ["notice", team, month, percent],
   /** All notices that were not delivered yet. */
   openNotices: () => ["open_notice"],
-  openNotice: (
-    team: TeamId,
-    month: string,
-    percent: number,
-  ) => ["open_notice", team, month, percent],
+  openNotice: ({ team, month, percent }: NoticeName) => ["open_notice", team, month, percent],
   /** Roll-ups of a kind between two days, inclusive: `true` sorts after every name. */
   rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) => ({
     start: ["rollup", team, kind, fromDay],

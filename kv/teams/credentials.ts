@@ -5,7 +5,6 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
-import type { Team } from "../../domain/teams/team.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";

@@ -176,7 +176,6 @@ class FakeSweeps implements SweepStore {
 
   constructor(readonly steps: number, readonly work: () => void = () => {}) {}
 
-  // deno-lint-ignore require-await -- the store's own generator reads
   async *forgetSessions(): AsyncGenerator<void> {
     this.work();
     yield;
