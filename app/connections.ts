@@ -5,19 +5,14 @@
  */
 import type { Memory } from "../domain/core/memory.ts";
 
-/** Maximum milliseconds a connection may be idle. */
-export interface ConnectionLimits {
-  /** From its start to the end of the first request head. */
-  readonly headMs: number;
-  /** From a response to the end of the next request head. */
-  readonly idleMs: number;
-  /**
-   * From the response to a request whose body was refused: nothing reads the rest of that body.
-   */
-  readonly refusedMs: number;
-}
+/**
+ * Maximum milliseconds a connection may be idle: `headMs` from its start to the end of the first
+ * request head, `idleMs` from a response to the end of the next head, and `refusedMs` from the
+ * response to a request whose body was refused, because nothing reads the rest of that body.
+ */
+const LIMITS = { headMs: 15_000, idleMs: 75_000, refusedMs: 2_000 };
 
-const LIMITS: ConnectionLimits = { headMs: 15_000, idleMs: 75_000, refusedMs: 2_000 };
+export type ConnectionLimits = Readonly<typeof LIMITS>;
 
 /** Milliseconds between checks of all connections. */
 const CHECK_MS = 250;
@@ -140,7 +135,7 @@ export class Connections {
     answer: ServeRequest,
     onError: (error: unknown) => Response,
     memory: Memory | null = null,
-    limits = LIMITS,
+    limits: ConnectionLimits = LIMITS,
   ) {
     this.#listener = listener;
     this.#answer = answer;

@@ -48,12 +48,10 @@ export class ProcessMetrics {
     const { user, system } = process.cpuUsage();
     const build = { deno: Deno.version.deno, v8: Deno.version.v8, region: this.#region };
     return [
-      {
-        type: "gauge",
-        name: "runledger_build_info",
-        help: "Always 1; the labels describe the build.",
-        samples: [{ labels: build, value: 1 }],
-      },
+      gauge("runledger_build_info", "Always 1; the labels describe the build.", [{
+        labels: build,
+        value: 1,
+      }]),
       counter(
         "process_cpu_seconds_total",
         "User and system processor time.",

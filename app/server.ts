@@ -13,12 +13,7 @@ const STORE_CLOSE_MS = 1_000;
 const CONNECTIONS_WAITING_MAX = 4_096;
 
 /** A running server. */
-export interface RunningServer {
-  /** URL it listens on. */
-  readonly url: string;
-  /** Stops accepting requests and waits for those in progress, at most the drain time. */
-  drain(): Promise<void>;
-}
+export type RunningServer = ReturnType<typeof serve>;
 
 /** The requests that began before the stop signal, or those that arrived after it. */
 interface Cohort {
@@ -40,7 +35,7 @@ export function serve(
   hostname: string,
   port: number,
   options: ServeOptions = {},
-): RunningServer {
+) {
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
   const listening = listen(hostname, port, options, async (request, info, connection) => {
     const mine = cohort;
@@ -67,7 +62,9 @@ export function serve(
   }
 
   return {
+    /** URL it listens on. */
     url: `http://${host}:${listening.port}`,
+    /** Stops accepting requests and waits for those in progress, at most the drain time. */
     async drain() {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       // A stuck client must not use up the time the store needs to close within the same limit.

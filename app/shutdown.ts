@@ -14,22 +14,17 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
  */
 const SAME_SIGNAL_MS = 500;
 
-/** State of the shutdown. */
-interface Shutdown {
-  /** Returns true from the first signal on. */
-  begun(): boolean;
-}
-
 /**
  * Runs `drain` at the first SIGINT or SIGTERM. The process then ends once it is idle, or after the
  * limit; a later signal ends it immediately.
  *
  * @param exit flushes the last messages and ends the process with a code
+ * @returns whether the first signal has arrived
  */
 export function stopOnSignals(
   drain: () => Promise<void>,
   exit: (code: number) => unknown,
-): Shutdown {
+) {
   let sinceMs: number | null = null;
 
   async function stop(): Promise<void> {

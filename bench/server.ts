@@ -21,7 +21,7 @@ import { serve } from "../app/server.ts";
 import { createBenchService, createTeams, type SideKind } from "./service.ts";
 
 /** Limits that allow one write for each commit. */
-const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
+const ALONE: BackEnd = { checks: 0, mutations: 0, bytes: 0, keyBytes: 0 };
 
 /** Calls are priced even if nothing is stored: only storing is omitted. */
 const CARD = createRateCard([]);

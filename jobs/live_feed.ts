@@ -10,7 +10,7 @@ import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "./loop.ts";
 
 /** Changes per read. */
 const CHANGES_PER_READ = 50;
@@ -25,14 +25,10 @@ const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 /** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 1_000;
 
-export interface LiveDeps {
+export interface LiveDeps extends JobDeps {
   readonly changes: ChangeStore;
   /** Number of calls that changed something so far; it shows whether calls arrive. */
   readonly calls: () => number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Writes a log line about a failure. */
-  readonly log: (line: string) => void;
 }
 
 /** Follows the teams that have listeners. */
@@ -60,7 +56,7 @@ export class LiveJob implements LiveFeed {
       if (this.#teams.get(team) === reader) this.#teams.delete(team);
     };
     try {
-      await reader.started;
+      await reader.started.promise;
     } catch (error) {
       leave();
       throw error;
@@ -87,29 +83,24 @@ export class LiveJob implements LiveFeed {
 /** Reads the feed of one team for all its listeners. */
 class Reader {
   readonly listeners = new Set<(batch: LiveBatch) => void>();
-  /** Resolves once the first change to deliver is known. */
-  readonly started: Promise<void>;
   readonly #deps: LiveDeps;
   readonly #watch: ChangeWatch;
   readonly #team: TeamId;
   readonly #listenersOfAll: () => number;
   readonly #ended = new AbortController();
   readonly #loop: Loop;
-  readonly #started = Promise.withResolvers<void>();
+  /** Resolves once the first change to deliver is known. */
+  readonly started = Promise.withResolvers<void>();
   #position = 0;
 
   constructor(deps: LiveDeps, team: TeamId, listenersOfAll: () => number) {
     this.#deps = deps;
     this.#listenersOfAll = listenersOfAll;
     this.#team = team;
-    this.started = this.#started.promise;
     this.#watch = deps.changes.watch(team);
-    this.#loop = new Loop({
-      step: () => this.#step(),
-      failed: (error) => {
-        deps.log(jobLine(deps.now(), { live: "The feed of a team cannot be read" }, error));
-        return FAILURE_PAUSE_MS;
-      },
+    this.#loop = new Loop(() => this.#step(), (error) => {
+      deps.log(jobLine(deps.now(), { live: "The feed of a team cannot be read" }, error));
+      return FAILURE_PAUSE_MS;
     });
   }
 
@@ -122,9 +113,9 @@ class Reader {
     using _ = this.#watch;
     try {
       this.#position = await this.#deps.changes.last(this.#team);
-      this.#started.resolve();
+      this.started.resolve();
     } catch (error) {
-      this.#started.reject(error);
+      this.started.reject(error);
       return;
     }
     await this.#loop.start();

@@ -55,27 +55,26 @@ export class Waker {
   }
 }
 
-/** The work of a loop. */
-export interface LoopWork {
-  /** Runs one step and waits, if necessary, until the next one is due. */
-  step(): Promise<void>;
-  /** Handles the error of a step; returns the milliseconds to wait before the next one. */
-  failed(error: unknown): number;
-}
-
 /** Repeats a step until stopped. */
 export class Loop {
   /** Wakes the loop when there may be work, and when it stops. */
   readonly waker: Waker = new Waker();
-  readonly #work: LoopWork;
+  readonly #step: () => Promise<void>;
+  readonly #failed: (error: unknown) => number;
   /** Ends a rest early when the loop stops. */
   readonly #endOfRest = new Waker();
   #running: Promise<void> | null = null;
   #isStopped = false;
 
-  /** Creates a loop; `start` runs it. */
-  constructor(work: LoopWork) {
-    this.#work = work;
+  /**
+   * Creates a loop; `start` runs it.
+   *
+   * @param step runs one step and waits, if necessary, until the next one is due
+   * @param failed handles the error of a step; returns the milliseconds to wait before the next one
+   */
+  constructor(step: () => Promise<void>, failed: (error: unknown) => number) {
+    this.#step = step;
+    this.#failed = failed;
   }
 
   /** True once `stop` was called. */
@@ -109,9 +108,9 @@ export class Loop {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       try {
-        await this.#work.step();
+        await this.#step();
       } catch (error) {
-        const pauseMs = this.#work.failed(error);
+        const pauseMs = this.#failed(error);
         if (!this.#isStopped) await this.waker.pause(pauseMs);
       }
     }
@@ -126,6 +125,14 @@ export async function allDone(work: readonly Promise<void>[]): Promise<void> {
   const ends = await Promise.allSettled(work);
   const failed = ends.find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
+}
+
+/** Dependencies of every job. */
+export interface JobDeps {
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Writes a log line about a failure or progress. */
+  readonly log: (line: string) => void;
 }
 
 /** Returns the log line of a job; an error is logged with its stack. */

@@ -20,16 +20,12 @@ import { noticeText, percentsReached } from "../domain/teams/quota.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
-import { allDone, jobLine, Loop } from "./loop.ts";
+import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
 
-export interface NoticeDeps {
+export interface NoticeDeps extends JobDeps {
   readonly store: NoticeStore;
   /** Null without a mail server. */
   readonly mailer: Mailer | null;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Writes a log line about a notice or a failure. */
-  readonly log: (line: string) => void;
 }
 
 /** Milliseconds between checks of a team: a check costs a read, and notices are not urgent. */
@@ -66,7 +62,7 @@ export class NoticeJob {
       if (!(error instanceof StorageUnavailable)) this.#log({}, error);
       return PAUSE_MS;
     };
-    this.#loop = new Loop({ step: () => this.#step(failed), failed });
+    this.#loop = new Loop(() => this.#step(failed), failed);
   }
 
   /** Starts the job. */

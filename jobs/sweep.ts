@@ -26,18 +26,14 @@ import {
   type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
-import { jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "./loop.ts";
 
-export interface SweepDeps {
+export interface SweepDeps extends JobDeps {
   readonly store: SweepStore;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   /** Process time in milliseconds, from a monotonic clock. */
   readonly processMs: () => number;
   /** Number of commits by calls so far; it shows whether calls arrive. */
   readonly calls: () => number;
-  /** Writes a log line about progress. */
-  readonly log: (line: string) => void;
   /** True to omit reports without removals from the log. */
   readonly quiet?: boolean;
   /** Called after each step. */
@@ -83,18 +79,6 @@ const CLOCK_MS = 60_000;
 /** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 5_000;
 
-/** Deletes expired sessions, one step per iteration. */
-async function* forgetSessions(
-  store: Pick<SweepStore, "forgetSessions">,
-  nowMs: number,
-): AsyncGenerator<object | null> {
-  let from: object | null = null;
-  do {
-    from = await store.forgetSessions(nowMs, from);
-    yield from;
-  } while (from !== null);
-}
-
 /** The sweep clock as last seen by this process. */
 interface SeenClock {
   /** Version of the clock; null for none. */
@@ -114,18 +98,15 @@ export class SweepJob {
   /** Creates a job; `start` runs it. */
   constructor(deps: SweepDeps) {
     this.#deps = deps;
-    this.#loop = new Loop({
-      step: async () => {
-        await this.sweepIfDue();
-        await this.#loop.wait(Math.min(CLOCK_MS, untilNextNight(deps.now())));
-      },
-      failed: (error) => {
-        // The worker logs store failures.
-        if (!(error instanceof StorageUnavailable)) {
-          this.#log("The sweep failed and resumes later", error);
-        }
-        return FAILURE_PAUSE_MS;
-      },
+    this.#loop = new Loop(async () => {
+      await this.sweepIfDue();
+      await this.#loop.wait(Math.min(CLOCK_MS, untilNextNight(deps.now())));
+    }, (error) => {
+      // The worker logs store failures.
+      if (!(error instanceof StorageUnavailable)) {
+        this.#log("The sweep failed and resumes later", error);
+      }
+      return FAILURE_PAUSE_MS;
     });
   }
 
@@ -229,7 +210,7 @@ export class SweepJob {
     };
     let report = started.report;
     const { clockAt } = report;
-    for await (const _ of this.#paced(forgetSessions(store, clockAt)));
+    for await (const _ of this.#paced(store.forgetSessions(clockAt)));
     for await (const team of store.teams()) {
       for await (const step of this.#paced(sweepTeam(store, team, clockAt, false))) {
         this.#deps.onStep?.(step);

@@ -6,6 +6,7 @@
  * the clock each minute, or because a stage is due. Work that fails on its own is postponed, so it
  * does not block other work.
  */
+import type { JobStore, TeamJob } from "../domain/core/jobs.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import {
@@ -17,30 +18,18 @@ import {
   type RunnableStage,
   type StageTask,
 } from "../domain/runs/processing.ts";
-import { allDone, jobLine, Loop } from "./loop.ts";
+import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
 
-/** A long task in the store that advances step by step until it is done. */
-export interface Job {
-  /**
-   * Runs one step; returns false if there was nothing to do. A task that fails is not tried next
-   * again.
-   */
-  work(): Promise<boolean>;
-  /** True if the last step found work, including work that waits for runs to be summarized. */
-  readonly underWay: boolean;
-}
+/** Jobs of one kind, which advance step by step. A job that fails is not tried next again. */
+export type Job = Pick<JobStore<TeamJob>, "work" | "underWay">;
 
-export interface WorkerDeps {
+export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
   readonly stages: readonly RunnableStage[];
   /** Jobs requested by clients; each advances one step per turn. */
   readonly jobs: readonly Job[];
   /** Called with the team of updated runs. */
   readonly onUpdated?: (team: TeamId) => void;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Writes a log line about a failure. */
-  readonly log: (line: string) => void;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
 }
@@ -89,12 +78,9 @@ export class Worker {
   /** Creates a worker; `start` runs it. */
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
-    this.#loop = new Loop({
-      step: () => this.#step(),
-      failed: (error) => {
-        this.#logFailure("The worker failed and resumes after a pause", error);
-        return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
-      },
+    this.#loop = new Loop(() => this.#step(), (error) => {
+      this.#logFailure("The worker failed and resumes after a pause", error);
+      return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
     });
   }
 
@@ -129,13 +115,13 @@ export class Worker {
   }
 
   async #sleep(): Promise<void> {
-    const idleMs = await this.#idleMs();
+    const dueMs = await this.#deps.store.nextDueMs();
     const { waker } = this.#loop;
     // A wake-up after the last turn requires another turn before the worker counts as idle.
     if (waker.isAwake) return waker.reset();
     this.#asleep?.resolve();
     this.#asleep = null;
-    await this.#loop.wait(idleMs);
+    await this.#loop.wait(dueMs === null ? null : Math.max(0, dueMs - this.#deps.now()));
   }
 
   /** Does some work; returns false if there is none. */
@@ -275,12 +261,6 @@ export class Worker {
   /** Rethrows an error if the store as such fails: then no run or job is at fault. */
   async #throwIfOfStore(error: unknown): Promise<void> {
     if (isOfStore(error) && !await this.#deps.store.isAlive()) throw error;
-  }
-
-  /** Returns the milliseconds until the next scheduled work; null if there is none. */
-  async #idleMs(): Promise<number | null> {
-    const dueMs = await this.#deps.store.nextDueMs();
-    return dueMs === null ? null : Math.max(0, dueMs - this.#deps.now());
   }
 
   #logFailure(what: string, error: unknown): void {

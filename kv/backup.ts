@@ -34,14 +34,6 @@ const CANCELLED = "it was cancelled";
 
 type Files = Pick<CopyJob, "from" | "to">;
 
-/** Result of a restore. */
-export interface Restored {
-  /** Bytes of the restored ledger. */
-  readonly bytes: number;
-  /** New paths of the files that were replaced. */
-  readonly movedTo: readonly string[];
-}
-
 /**
  * Backs up a ledger while a service may be writing to it.
  *
@@ -77,6 +69,7 @@ export async function backUp(
  * Replaces a ledger with a backup.
  *
  * @param stamp suffix for the names of the replaced files
+ * @returns the bytes of the restored ledger, and the new paths of the replaced files
  * @throws {StoreInUse} when a service has the ledger open
  * @throws {CopyFailed} when the backup is not valid; the ledger is then unchanged
  */
@@ -85,7 +78,7 @@ export async function restore(
   location: string,
   stamp: string,
   watch: CopyWatch = {},
-): Promise<Restored> {
+) {
   if (!isFile(location)) throw notAFile(location);
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);

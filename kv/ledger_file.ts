@@ -11,22 +11,15 @@ import { DatabaseSync } from "node:sqlite";
 /** Maximum bytes of a file that is fully checked at start; larger ones would delay it. */
 const QUICK_CHECK_BYTES_MAX = 268_435_456;
 
-/** A ledger's file by its resolved path, and the lock on it. */
-export interface LockedLedger {
-  /** Path of the file, which may not exist yet. */
-  readonly path: string;
-  /** Lock file; closing it releases the lock. */
-  readonly lock: Deno.FsFile;
-}
-
 /**
  * Takes the exclusive lock next to the file: commits fail at random if two processes write to one
  * file. The lock is released when the process ends, in any way.
  *
+ * @returns the file's resolved path, and the lock file; closing it releases the lock
  * @throws {StoreInUse} when another process holds the lock
  * @throws {StoreRefused} when the lock file cannot be written
  */
-export async function lockLedger(location: string): Promise<LockedLedger> {
+export async function lockLedger(location: string) {
   let path: string, lock: Deno.FsFile;
   try {
     path = await realPathOf(location);

@@ -39,21 +39,15 @@ export async function openStore(
 ): Promise<OpenStore> {
   // A second handle on ":memory:" would be a second database; on a URL, a second connection.
   if (!isFile(location)) return await openAlone(location, memory, limits);
+  using opened = new DisposableStack();
   const { path, lock } = await lockLedger(location);
-  const opened: { close(): void }[] = [lock];
-  try {
-    await inspect(location, path);
-    const kv = await openKv(location, path);
-    opened.push(kv);
-    const reader = await openKv(location, path);
-    opened.push(reader);
-    await requireFormat(location, reader);
-    const files = { inPlace: watchFiles(location, path), fileBytes: () => fileBytesOf(path) };
-    return openHandles({ kv, reader, limits, memory, ...files }, opened);
-  } catch (error) {
-    for (const handle of opened.reverse()) handle.close();
-    throw error;
-  }
+  opened.use(lock);
+  await inspect(location, path);
+  const kv = opened.use(await openKv(location, path));
+  const reader = opened.use(await openKv(location, path));
+  await requireFormat(location, reader);
+  const files = { inPlace: watchFiles(location, path), fileBytes: () => fileBytesOf(path) };
+  return openHandles({ kv, reader, limits, memory, ...files }, opened.move());
 }
 
 /**
@@ -69,15 +63,11 @@ export async function openBeside(location: string): Promise<OpenStore> {
 
 /** Opens a single handle, without the lock. */
 async function openAlone(location: string, memory: Memory, limits: BackEnd): Promise<OpenStore> {
-  const kv = await openKv(location, location);
-  try {
-    await requireFormat(location, kv);
-    const files = { inPlace: () => true, fileBytes: () => null };
-    return openHandles({ kv, reader: kv, limits, memory, ...files }, [kv]);
-  } catch (error) {
-    kv.close();
-    throw error;
-  }
+  using opened = new DisposableStack();
+  const kv = opened.use(await openKv(location, location));
+  await requireFormat(location, kv);
+  const files = { inPlace: () => true, fileBytes: () => null };
+  return openHandles({ kv, reader: kv, limits, memory, ...files }, opened.move());
 }
 
 /**
@@ -121,10 +111,10 @@ export function isShared(location: string): boolean {
   return /^https?:\/\//.test(location);
 }
 
-/** Builds a store over handles; closing it closes `opened` in reverse. */
+/** Builds a store over handles; closing it closes `opened`. */
 function openHandles(
   handles: Omit<StoreDeps, "deadlines" | "workerSignal">,
-  opened: readonly { close(): void }[],
+  opened: DisposableStack,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
   const store = createStore({ ...handles, deadlines, workerSignal: new WorkerSignal() });
@@ -133,7 +123,7 @@ function openHandles(
     async close() {
       await store.writer.idle();
       deadlines[Symbol.dispose]();
-      for (const handle of opened.toReversed()) handle.close();
+      opened.dispose();
     },
   };
 }

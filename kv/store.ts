@@ -9,7 +9,7 @@ import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
-import type { FileBytes } from "./base/files.ts";
+import type { fileBytesOf } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
 import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
@@ -26,7 +26,7 @@ export interface StoreDeps extends WriterDeps {
   /** Deadlines of callers. */
   readonly deadlines: Deadlines;
   /** Returns the sizes of the ledger's files; null if it has none. */
-  readonly fileBytes: () => FileBytes | null;
+  readonly fileBytes: () => ReturnType<typeof fileBytesOf>;
 }
 
 /** Shared base of all stores in `kv/`. */
@@ -67,6 +67,12 @@ export async function getMany(
 /** Reads the entry at a key. */
 export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>> {
   return (await getMany(store, [key]))[0]!;
+}
+
+/** Reads the entry at a key; null if there is none. */
+export async function findEntry<T>(store: Store, key: Deno.KvKey): Promise<Deno.KvEntry<T> | null> {
+  const entry = await getEntry(store, key);
+  return entry.versionstamp === null ? null : entry as Deno.KvEntry<T>;
 }
 
 /** Reads the value at a key; null if there is none. */

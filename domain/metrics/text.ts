@@ -42,9 +42,13 @@ export type MetricFamily =
     readonly samples: readonly Sample<HistogramValue>[];
   };
 
-/** Creates a family of one gauge without labels. */
-export function gauge(name: string, help: string, value: number): MetricFamily {
-  return { type: "gauge", name, help, samples: [{ value }] };
+/** Creates a family of gauges: one without labels, or those of the samples. */
+export function gauge(
+  name: string,
+  help: string,
+  value: number | readonly Sample<number>[],
+): MetricFamily {
+  return { type: "gauge", name, help, samples: typeof value === "number" ? [{ value }] : value };
 }
 
 /** Creates a family of one counter without labels. */

@@ -141,13 +141,8 @@ export interface SweepStore {
     from: object | null,
     dryRun: boolean,
   ): Promise<SweepStep>;
-  /**
-   * Deletes a batch of expired dashboard sessions.
-   *
-   * @param from cursor returned by the previous call; null for the first
-   * @returns the cursor of the next call; null after the last session
-   */
-  forgetSessions(nowMs: number, from: object | null): Promise<object | null>;
+  /** Deletes expired dashboard sessions, one batch per iteration. */
+  forgetSessions(nowMs: number): AsyncIterable<void>;
   /** Reads the sweep clock; null if the ledger has none yet. */
   clock(): Promise<SweepClock | null>;
   /** Stores the first sweep clock, unless another process already did. */

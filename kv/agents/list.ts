@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import {
@@ -132,13 +133,7 @@ function join(agents: Rows, activities: Rows): AgentRecord[] {
   );
 }
 
-/** Orders by slug as the store does: by UTF-8 bytes, which is the order of code points. */
+/** Orders by slug as the store does: by UTF-8 bytes. */
 function byBytes({ key: a }: Rows[number], { key: b }: Rows[number]): number {
-  const [left, right] = [a, b].map((key) => Array.from(String(key[SLUG])));
-  for (const [i, char] of left?.entries() ?? []) {
-    const other = right?.[i];
-    if (other === undefined) return 1;
-    if (char !== other) return (char.codePointAt(0) ?? 0) - (other.codePointAt(0) ?? 0);
-  }
-  return (left?.length ?? 0) - (right?.length ?? 0);
+  return Buffer.compare(Buffer.from(String(a[SLUG])), Buffer.from(String(b[SLUG])));
 }

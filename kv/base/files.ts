@@ -7,14 +7,6 @@
  * @module
  */
 
-/** Sizes of a ledger's files. */
-export interface FileBytes {
-  /** Bytes of the database file. */
-  readonly file: number;
-  /** Bytes of the write-ahead log. */
-  readonly log: number;
-}
-
 /** Returns the path of a ledger's write-ahead log. */
 export function logOf(path: string): string {
   return `${path}-wal`;
@@ -49,8 +41,8 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Returns the sizes of a ledger's files; null if they do not exist. */
-export function fileBytesOf(path: string): FileBytes | null {
+/** Returns the bytes of a ledger's file and of its write-ahead log; null if they do not exist. */
+export function fileBytesOf(path: string) {
   try {
     const { size } = Deno.statSync(path);
     return { file: size, log: Deno.statSync(logOf(path)).size };

@@ -9,16 +9,11 @@
 import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 
-/** Maximum number of waiting tasks. */
-export interface WaitingLimits {
-  /** Per name. */
-  readonly name: number;
-  /** Across all names. */
-  readonly all: number;
-}
-
-/** Bounded because each waiter keeps its request in memory. */
-const WAITING: WaitingLimits = { name: 64, all: 1_024 };
+/**
+ * Maximum number of waiting tasks per name and across all names; bounded because each waiter keeps
+ * its request in memory.
+ */
+const WAITING = { name: 64, all: 1_024 };
 
 /** A task waiting for its name. */
 interface Waiter {
@@ -29,7 +24,7 @@ interface Waiter {
 /** Runs tasks for one name sequentially; different names do not wait for each other. */
 export class KeyedMutex {
   readonly #deadlines: Deadlines | undefined;
-  readonly #limits: WaitingLimits;
+  readonly #limits: typeof WAITING;
   /** Waiters by name; a name in the map is locked. */
   readonly #waiters = new Map<string, Waiter[]>();
   #waiting = 0;

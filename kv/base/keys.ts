@@ -8,11 +8,12 @@
  * @module
  */
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
+import type { NoticeName } from "../../domain/teams/quota_notice.ts";
 import type { Api } from "../../domain/teams/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retention.ts";
-import { type KeyBuilders, teamKeys } from "./team_keys.ts";
+import { after, type KeyBuilders, teamKeys } from "./team_keys.ts";
 
 /** Dimensions of the run index. */
 export type RunIndexKind =
@@ -103,11 +104,7 @@ export const keys = {
   }),
   changes: (team: TeamId) => ["change", team],
   /** Changes of the feed after a number. */
-  changesAfter: (team: TeamId, number: number) => ({
-    // `true` sorts after every other key part.
-    start: ["change", team, number, true],
-    end: ["change", team, true],
-  }),
+  changesAfter: (team: TeamId, number: number) => after(["change", team], number),
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
   /** All waiting stages, by due time. */
@@ -152,10 +149,9 @@ export const keys = {
     team: TeamId,
     horizon: RetentionClass,
     beforeMs: number,
-    after: Deno.KvKey | null,
+    afterRow: Deno.KvKey | null,
   ) => ({
-    // `true` sorts after every other key part.
-    start: after === null ? ["expiry", team, horizon] : [...after, true],
+    start: afterRow === null ? ["expiry", team, horizon] : [...afterRow, true],
     end: ["expiry", team, horizon, beforeMs],
   }),
   /** Expiry row of a run, by the arrival of the data that decides its class. */
@@ -208,14 +204,10 @@ export const keys = {
   usage: (team: TeamId, month: string) => ["usage", team, month],
   notices: (team: TeamId, month: string) => ["notice", team, month],
   /** A quota notice of a month; each percentage has at most one. */
-  notice: (team: TeamId, month: string, percent: number) => ["notice", team, month, percent],
+  notice: ({ team, month, percent }: NoticeName) => ["notice", team, month, percent],
   /** All notices that were not delivered yet. */
   openNotices: () => ["open_notice"],
-  openNotice: (
-    team: TeamId,
-    month: string,
-    percent: number,
-  ) => ["open_notice", team, month, percent],
+  openNotice: ({ team, month, percent }: NoticeName) => ["open_notice", team, month, percent],
   /** Roll-ups of a kind between two days, inclusive: `true` sorts after every name. */
   rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) => ({
     start: ["rollup", team, kind, fromDay],

@@ -19,16 +19,18 @@ export const COMMIT_ATTEMPTS_MAX = 20;
 /** Maximum attempts of a commit while the file is locked, and the pause between them. */
 export const LOCKED_RETRY = { attemptsMax: 20, pauseMs: 25 } as const;
 
-/** Limits of one atomic operation. */
-export interface BackEnd {
-  readonly checksMax: number;
-  /** Sets, deletes and sums combined. */
-  readonly mutationsMax: number;
+/** Size of a write: the number of its checks and of its sets, deletes and sums, and its bytes. */
+export interface WriteSize {
+  readonly checks: number;
+  readonly mutations: number;
   /** Bytes of keys and values. */
-  readonly bytesMax: number;
+  readonly bytes: number;
   /** Bytes of keys alone. */
-  readonly keyBytesMax: number;
+  readonly keyBytes: number;
 }
+
+/** Maximum size of one atomic operation. */
+export type BackEnd = WriteSize;
 
 /**
  * Back ends by name. The numbers are the limits of the runtime (`ext/kv`: 100 checks, 1,000
@@ -36,8 +38,8 @@ export interface BackEnd {
  * `proto/limits.rs`), less a margin for estimated sizes.
  */
 export const BACK_ENDS = {
-  embedded: { checksMax: 100, mutationsMax: 1_000, bytesMax: 780_000, keyBytesMax: 76_000 },
-  remote: { checksMax: 10, mutationsMax: 1_000, bytesMax: 780_000, keyBytesMax: 76_000 },
+  embedded: { checks: 100, mutations: 1_000, bytes: 780_000, keyBytes: 76_000 },
+  remote: { checks: 10, mutations: 1_000, bytes: 780_000, keyBytes: 76_000 },
 } as const satisfies Record<string, BackEnd>;
 
 /** Maximum concurrent commits: one is prepared while the other is being written to disk. */

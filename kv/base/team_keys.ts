@@ -10,6 +10,12 @@ export type KeyBuilders = Readonly<
   Record<string, (...parts: never[]) => Deno.KvKey | Deno.KvKey[] | Deno.KvListSelector>
 >;
 
+/** Selects the keys of a prefix after a part; all of them if it is null. */
+export function after(prefix: Deno.KvKey, part: Deno.KvKeyPart | null): Deno.KvListSelector {
+  // `true` sorts after every other key part.
+  return part === null ? { prefix } : { prefix, start: [...prefix, part, true] };
+}
+
 /** Builders of these keys; each reads like a path. */
 export const teamKeys = {
   /** A credential by the SHA-256 of its secret: the only key read before the team is known. */
@@ -17,21 +23,13 @@ export const teamKeys = {
   /** The hash of one of a team's credentials. */
   teamCredential: (team: TeamId, id: string) => ["team_credential", team, id],
   /** Credentials of a team after an id; from the first one if it is null. */
-  teamCredentialsAfter: (team: TeamId, id: string | null) => ({
-    // `true` sorts after every other key part.
-    start: id === null ? ["team_credential", team] : ["team_credential", team, id, true],
-    end: ["team_credential", team, true],
-  }),
+  teamCredentialsAfter: (team: TeamId, id: string | null) => after(["team_credential", team], id),
   /** Time of a credential's last recorded use. */
   credentialUse: (team: TeamId, id: string) => ["credential_use", team, id],
   /** A dashboard session by the SHA-256 of its token: read before its team is known. */
   session: (hash: Uint8Array) => ["session", hash],
-  /** Sessions by credential and start, after one of these rows; from the first if it is null. */
-  sessionsBehind: (after: Deno.KvKey | null) => ({
-    // `true` sorts after every other key part.
-    start: after === null ? ["session_by"] : [...after, true],
-    end: ["session_by", true],
-  }),
+  /** All sessions by credential and start. */
+  sessions: () => ["session_by"],
   /** Sessions of one credential, oldest first. */
   sessionsOf: (credential: Uint8Array) => ["session_by", credential],
   /** A session of a credential, by its start. */
@@ -57,10 +55,7 @@ export const teamKeys = {
     end: ["refusal", team, true, true],
   }),
   /** Teams after an id; from the first one if it is null. */
-  teamsAfter: (id: string | null) => ({
-    start: id === null ? ["team"] : ["team", id, true],
-    end: ["team", true],
-  }),
+  teamsAfter: (id: string | null) => after(["team"], id),
   teams: () => ["team"],
   team: (team: TeamId) => ["team", team],
   /** The id of the team that the first start created. */
@@ -69,10 +64,7 @@ export const teamKeys = {
   /** An active agent. */
   agent: (team: TeamId, slug: string) => ["agent", team, slug],
   /** Agents under the prefix `below`, after a slug; from the first one if it is null. */
-  agentsAfter: (below: Deno.KvKey, slug: string | null) => ({
-    start: slug === null ? [...below, ""] : [...below, slug, true],
-    end: [...below, true],
-  }),
+  agentsAfter: (below: Deno.KvKey, slug: string | null) => after(below, slug),
   /** Number of archived agents of a team; also the prefix of all of them. */
   archivedAgents: (team: TeamId) => ["archived_agent", team],
   /** An archived agent; it no longer counts against the limit of agents. */

@@ -87,18 +87,16 @@ function rowFamilies(
   const byLane = (value: (lane: PendingLane) => number) =>
     PENDING_LANES.map((lane) => ({ labels: { lane }, value: value(lane) }));
   return [
-    {
-      type: "gauge",
-      name: "runledger_dirty_runs",
-      help: `Changes of runs that wait for projection, of the first ${ROWS_MAX} commits.`,
-      samples: byLane((lane) => runs[lane].count),
-    },
-    {
-      type: "gauge",
-      name: "runledger_dirty_oldest_age_seconds",
-      help: "Age of the oldest waiting change; 0 when none waits.",
-      samples: byLane((lane) => ageOf(runs[lane].oldestMs)),
-    },
+    gauge(
+      "runledger_dirty_runs",
+      `Changes of runs that wait for projection, of the first ${ROWS_MAX} commits.`,
+      byLane((lane) => runs[lane].count),
+    ),
+    gauge(
+      "runledger_dirty_oldest_age_seconds",
+      "Age of the oldest waiting change; 0 when none waits.",
+      byLane((lane) => ageOf(runs[lane].oldestMs)),
+    ),
     gauge(
       "runledger_stages_waiting",
       `Stages after finish that wait for their turn or a retry, up to ${ROWS_MAX}.`,
@@ -123,18 +121,16 @@ function memoryFamilies(memory: Memory): MetricFamily[] {
   const byShare = (value: (use: MemoryUse) => number) =>
     uses.map((use) => ({ labels: { share: use.share }, value: value(use) }));
   return [
-    {
-      type: "gauge",
-      name: "runledger_memory_bytes",
-      help: "Bytes held by caches, queues, bodies and responses, by their share of the budget.",
-      samples: byShare(({ bytes }) => bytes),
-    },
-    {
-      type: "gauge",
-      name: "runledger_memory_bytes_max",
-      help: "Maximum bytes of each share.",
-      samples: byShare(({ bytesMax }) => bytesMax),
-    },
+    gauge(
+      "runledger_memory_bytes",
+      "Bytes held by caches, queues, bodies and responses, by their share of the budget.",
+      byShare(({ bytes }) => bytes),
+    ),
+    gauge(
+      "runledger_memory_bytes_max",
+      "Maximum bytes of each share.",
+      byShare(({ bytesMax }) => bytesMax),
+    ),
   ];
 }
 

@@ -14,7 +14,7 @@ import {
   type RunsRemaining,
 } from "../../domain/repricing/job.ts";
 import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
-import { costOf } from "../writer/group.ts";
+import { sizeOf } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
 import type { BackEnd } from "../base/limits.ts";
 import type { RepriceStep } from "./run.ts";
@@ -90,7 +90,7 @@ function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPositi
 }
 
 /** Returns whether another run might not fit into the commit. */
-export function isFull({ checks, sets }: Draft, { checksMax }: BackEnd): boolean {
+export function isFull({ checks, sets }: Draft, { checks: checksMax }: BackEnd): boolean {
   return checks.length + CHECKS_PER_RUN_MAX > checksMax ||
-    costOf({ checks, sets }).bytes >= BYTES_MAX;
+    sizeOf({ checks, sets }).bytes >= BYTES_MAX;
 }

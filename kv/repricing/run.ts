@@ -20,7 +20,7 @@ import {
 import { isStated } from "../../domain/runs/run.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
-import { costOf } from "../writer/group.ts";
+import { sizeOf } from "../writer/group.ts";
 import { readHead, type RunAt, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { blobWrite } from "../store.ts";
@@ -110,7 +110,7 @@ async function eventsStep(
       const key = keys.prices(team, id, next);
       // Prices are much smaller than their events, so they never need staging.
       const blob = blobWrite(team, id, key, encodePrices(repriced.prices));
-      bytes += costOf(blob).bytes;
+      bytes += sizeOf(blob).bytes;
       sets.push(...blob.sets);
     }
     next++;

@@ -51,7 +51,7 @@ export function createSweepStore(store: Store, commits: RunUpdater): SweepStore 
     resume: () => purgeAll(store),
     step: (team, retentionClass, nowMs, from, dryRun) =>
       step({ store, commits, team, nowMs, dryRun }, retentionClass, from as Cursor | null),
-    forgetSessions: (nowMs, from) => forgetSessions(store, nowMs, from as Cursor | null),
+    forgetSessions: (nowMs) => forgetSessions(store, nowMs),
     async clock() {
       const { value, versionstamp } = await getEntry(store, keys.sweepClock());
       return versionstamp === null ? null : { atMs: value as number, version: versionstamp };

@@ -11,7 +11,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
-import { costOf } from "../writer/group.ts";
+import { sizeOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { groupsOf } from "../base/groups.ts";
 import { BACK_ENDS } from "../base/limits.ts";
@@ -211,10 +211,10 @@ export class RunUpdater {
 
   /** Returns whether a commit must be split. One run with the longest names always fits. */
   #isTooLarge(write: Write): boolean {
-    const { checks, mutations, bytes, keyBytes } = costOf(write);
-    const { bytesMax, keyBytesMax } = BACK_ENDS.remote;
+    const { checks, mutations, bytes, keyBytes } = sizeOf(write);
+    const { bytes: bytesMax, keyBytes: keyBytesMax } = BACK_ENDS.remote;
     return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
-      checks > this.#store.limits.checksMax;
+      checks > this.#store.limits.checks;
   }
 }
 

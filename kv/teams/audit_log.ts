@@ -53,10 +53,8 @@ async function namesOf(
   log: TeamId,
   actors: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const pointers = await getAll(
-    store,
-    Array.from(new Set(actors), (id) => keys.teamCredential(log, id)),
-  );
+  const ids = [...new Set(actors)];
+  const pointers = await getAll(store, ids.map((id) => keys.teamCredential(log, id)));
   const hashes = pointers.map(({ value }) => value).filter((hash) => hash instanceof Uint8Array);
   const records = await getAll(store, hashes.map(keys.credential));
   return new Map(records.map(({ value }) => {

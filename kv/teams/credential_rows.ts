@@ -11,6 +11,7 @@ import {
   type CredentialSpec,
   SECRET_PREFIX,
 } from "../../domain/teams/credentials.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
@@ -19,7 +20,7 @@ import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
 import { nextSweepClock } from "../../domain/retention/sweep.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { getEntry, getValue, type Store } from "../store.ts";
+import { findEntry, getValue, type Store } from "../store.ts";
 import type { KvSet, Write } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
 
@@ -28,18 +29,9 @@ export interface StoredCredential extends CredentialRecord {
   readonly team: TeamId;
 }
 
-/** A credential with the version that was read. */
-export interface ReadCredential {
-  readonly key: Deno.KvKey;
-  readonly stored: StoredCredential;
-  readonly version: string;
-}
+type CredentialEntry = Deno.KvEntry<StoredCredential>;
 
-export interface NewCredential {
-  /** Public record, as lists show it. */
-  readonly record: CredentialRecord;
-  readonly secret: string;
-}
+type NewCredential = Awaited<ReturnType<CredentialStore["create"]>>;
 
 /** Generates a credential; an existing secret may be given. */
 export function newCredential(
@@ -78,30 +70,24 @@ export async function insertCredential(
 ): Promise<void> {
   const { record } = created;
   const { checks, sets } = insertion(team, created);
-  const entry = credentialEntry("credential.created", team, record, by, record.createdAt);
-  const write = { team, checks, sets: [...rows, ...sets, ...auditRows(entry)] };
+  const logged = credentialAudit("credential.created", team, record, by, record.createdAt);
+  const write = { team, checks, sets: [...rows, ...sets, ...logged] };
   if (await store.writer.commit(write) !== null) return;
   throw new StorageUnavailable("Cannot store a key that already exists");
 }
 
-/** Returns the audit log entry for a change of a credential. */
-export function credentialEntry(
+/** Returns the rows of the audit log for a change of a credential. */
+export function credentialAudit(
   action: AuditAction,
   team: TeamId,
   { id, name, grant }: CredentialRecord,
   actor: string,
   at: number,
   details: AuditEntry["details"] = {},
-): AuditEntry {
+): readonly KvSet[] {
   const access = grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent };
-  return {
-    at,
-    team,
-    actor,
-    action,
-    target: id,
-    details: { kind: grant.kind, name, ...access, ...details },
-  };
+  const fields = { kind: grant.kind, name, ...access, ...details };
+  return auditRows({ at, team, actor, action, target: id, details: fields });
 }
 
 /** Reads one of a team's credentials; null if the team has none with that id. */
@@ -109,17 +95,14 @@ export async function readCredential(
   store: Store,
   team: TeamId,
   id: string,
-): Promise<ReadCredential | null> {
+): Promise<CredentialEntry | null> {
   const hash = await getValue<Uint8Array>(store, keys.teamCredential(team, id));
   return hash && await readSecret(store, hash);
 }
 
 /** Reads a credential by the hash of its secret; null if there is none. */
-export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCredential | null> {
-  const key = keys.credential(hash);
-  const { value, versionstamp } = await getEntry(store, key);
-  if (versionstamp === null) return null;
-  return { key, stored: value as StoredCredential, version: versionstamp };
+export function readSecret(store: Store, hash: Uint8Array): Promise<CredentialEntry | null> {
+  return findEntry(store, keys.credential(hash));
 }
 
 /** Reads the team of a credential. */
@@ -146,22 +129,18 @@ export function hashOf(secret: string): Uint8Array {
  * The mark is permanent, so a wrong clock must not set it. It is set only if the sweep clock, which
  * advances in bounded steps, could have reached the expiry as well.
  */
-export function markEnded(store: Store, read: ReadCredential, nowMs: number): void {
+export function markEnded(store: Store, read: CredentialEntry, nowMs: number): void {
   outsideScope(() => tryMark(store, read, nowMs)).catch(() => {});
 }
 
-async function tryMark(
-  store: Store,
-  { key, stored, version }: ReadCredential,
-  nowMs: number,
-): Promise<void> {
-  const { endsAt = Infinity, revokedAt, hasEnded = false } = stored;
+async function tryMark(store: Store, read: CredentialEntry, nowMs: number): Promise<void> {
+  const { team, endsAt = Infinity, revokedAt, hasEnded = false } = read.value;
   if (revokedAt !== null || hasEnded || endsAt > nowMs) return;
   const clockMs = await getValue<number>(store, keys.sweepClock());
   if (clockMs === null || endsAt > nextSweepClock(clockMs, nowMs)) return;
   await store.writer.commit({
-    team: stored.team,
-    checks: [{ key, versionstamp: version }],
-    sets: [{ key, value: { ...stored, hasEnded: true } }],
+    team,
+    checks: [read],
+    sets: [{ key: read.key, value: { ...read.value, hasEnded: true } }],
   });
 }

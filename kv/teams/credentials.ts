@@ -5,7 +5,6 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
-import type { Team } from "../../domain/teams/team.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
@@ -16,9 +15,8 @@ import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, listRows, type Store } from "../store.ts";
-import { auditRows } from "./audit_log.ts";
 import {
-  credentialEntry,
+  credentialAudit,
   hashOf,
   insertCredential,
   insertion,
@@ -122,14 +120,13 @@ export function createCredentialStore(
     if (cached !== undefined && environment.now() < cached.endsAt) return cached.principal;
     const read = await readSecret(store, hash);
     const nowMs = environment.now();
-    if (read === null || !isLive(read.stored, nowMs)) {
+    if (read === null || !isLive(read.value, nowMs)) {
       cache.delete(secret);
       if (read !== null) markEnded(store, read, nowMs);
       return null;
     }
-    const { stored } = read;
-    const { id, grant, endsAt = Infinity } = stored;
-    const team = await readTeam(store, stored.team);
+    const { id, grant, endsAt = Infinity } = read.value;
+    const team = await readTeam(store, read.value.team);
     const principal: Principal = { credentialId: id, team, grant };
     const use = lastUses.note(team.id, id, nowMs);
     if (before === changes) cache.set(secret, { principal, endsAt, use });
@@ -154,15 +151,15 @@ export function createCredentialStore(
     untilCommitted("revoke a key", async () => {
       const read = await readCredential(store, team.id, id);
       if (read === null) return null;
-      const { key, stored, version } = read;
+      const { key, value: stored } = read;
       if (stored.revokedAt !== null) return publicRecord(stored);
       const revokedAt = environment.now();
       const revoked = { ...stored, revokedAt };
-      const entry = credentialEntry("credential.revoked", team.id, stored, by, revokedAt);
+      const logged = credentialAudit("credential.revoked", team.id, stored, by, revokedAt);
       const committed = await store.writer.commit({
         team: team.id,
-        checks: [{ key, versionstamp: version }],
-        sets: [{ key, value: revoked }, ...auditRows(entry)],
+        checks: [read],
+        sets: [{ key, value: revoked }, ...logged],
       });
       if (committed === null) return LOST;
       forgetOne(id);
@@ -173,7 +170,7 @@ export function createCredentialStore(
     untilCommitted("rotate a key", async () => {
       const read = await readCredential(store, team.id, id);
       if (read === null) return null;
-      const { key, stored, version } = read;
+      const { key, value: stored } = read;
       const { record, secret } = newCredential(stored, region, environment);
       const nowMs = record.createdAt;
       const old = rotatedCredentials(stored, record.id, overlapMs, nowMs, by);
@@ -181,11 +178,11 @@ export function createCredentialStore(
       const successor = { record: { ...record, replaces: id }, secret };
       const { checks, sets } = insertion(team.id, successor);
       const details = { replaced_by: record.id, ends_at: formatInstant(nowMs + overlapMs) };
-      const entry = credentialEntry("credential.rotated", team.id, stored, by, nowMs, details);
+      const logged = credentialAudit("credential.rotated", team.id, stored, by, nowMs, details);
       const committed = await store.writer.commit({
         team: team.id,
-        checks: [{ key, versionstamp: version }, ...checks],
-        sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...auditRows(entry)],
+        checks: [read, ...checks],
+        sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...logged],
       });
       if (committed === null) return LOST;
       forgetOne(id);
@@ -197,7 +194,7 @@ export function createCredentialStore(
       readCredential(store, team, id),
       lastUses.read(team, [id]),
     ]);
-    return found && { ...publicRecord(found.stored), lastUsedAt: lastUsedAt ?? null };
+    return found && { ...publicRecord(found.value), lastUsedAt: lastUsedAt ?? null };
   };
 
   const list: CredentialStore["list"] = async ({ id: team }, { limit, after, agent }) => {

@@ -19,7 +19,7 @@ import {
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { Reads } from "../base/reads.ts";
-import { getEntry, getValue, listRows, type Store } from "../store.ts";
+import { findEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 import { hashOf, markEnded, readSecret, readTeam } from "./credential_rows.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
@@ -83,12 +83,13 @@ export function createSessionStore(
 
   async function find(token: string): Promise<Principal | null> {
     const key = keys.session(hashOf(token));
-    const entry = await getEntry(store, key);
-    const session = entry.value as StoredSession | null;
-    if (session === null || !isSessionLive(session, now())) return null;
-    const principal = await principalOf(session.credential);
-    if (principal !== null && isUseDue(session, now())) {
-      await noteUse(entry, session);
+    const entry = await findEntry<StoredSession>(store, key);
+    if (entry === null || !isSessionLive(entry.value, now())) return null;
+    const principal = await principalOf(entry.value.credential);
+    if (principal !== null && isUseDue(entry.value, now())) {
+      // The check prevents a session that has ended from being stored again.
+      const value: StoredSession = { ...entry.value, usedAt: now() };
+      await store.writer.commit({ checks: [entry], sets: [{ key, value }] });
     }
     return principal;
   }
@@ -97,19 +98,13 @@ export function createSessionStore(
     if (hash.toHex() === operatorHash) return OPERATOR;
     const read = await readSecret(store, hash);
     if (read === null) return null;
-    const { id, grant, team } = read.stored;
+    const { id, grant, team } = read.value;
     const nowMs = now();
-    if (isLive(read.stored, nowMs)) {
+    if (isLive(read.value, nowMs)) {
       return { credentialId: id, team: await readTeam(store, team), grant };
     }
     markEnded(store, read, nowMs);
     return null;
-  }
-
-  /** The check prevents a session that has ended from being stored again. */
-  async function noteUse(entry: Deno.AtomicCheck, session: StoredSession) {
-    const value: StoredSession = { ...session, usedAt: now() };
-    await store.writer.commit({ checks: [entry], sets: [{ key: entry.key, value }] });
   }
 
   /** Reads first, so that an invented token causes no write. */
@@ -136,23 +131,17 @@ function rowsOf(key: Deno.KvKey): Deno.KvKey[] {
   return [key, keys.session(key[3] as Uint8Array)];
 }
 
-/**
- * Deletes a batch of expired sessions.
- *
- * @param from the previous call's result; null for the first call
- * @returns the position of the next batch; null at the end
- */
-export async function forgetSessions(
-  store: Store,
-  nowMs: number,
-  from: { readonly after: Deno.KvKey | null } | null,
-): Promise<{ readonly after: Deno.KvKey } | null> {
-  const range = keys.sessionsBehind(from?.after ?? null);
-  const rows = await listRows(store, range, { limit: ROWS_PER_STEP });
-  const expired = rows.filter(({ key }) => nowMs - (key[2] as number) >= SESSION.maxMs);
-  if (expired.length > 0) {
-    await store.writer.commit({ deletes: expired.flatMap(({ key }) => rowsOf(key)) });
-  }
-  const last = rows.at(-1)?.key;
-  return last === undefined ? null : { after: last };
+/** Deletes expired sessions, one batch per iteration. */
+export async function* forgetSessions(store: Store, nowMs: number): AsyncGenerator<void> {
+  let last: Deno.KvKey | null = null;
+  do {
+    const range = rowsAfter(keys.sessions(), last);
+    const rows: Deno.KvEntry<unknown>[] = await listRows(store, range, { limit: ROWS_PER_STEP });
+    const expired = rows.filter(({ key }) => nowMs - (key[2] as number) >= SESSION.maxMs);
+    if (expired.length > 0) {
+      await store.writer.commit({ deletes: expired.flatMap(({ key }) => rowsOf(key)) });
+    }
+    last = rows.at(-1)?.key ?? null;
+    yield;
+  } while (last !== null);
 }

@@ -25,7 +25,7 @@ import { inTime } from "../base/deadline.ts";
 import { keys, LEDGER_FORMAT } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
-import { getEntry, getValue, listRows, type Store } from "../store.ts";
+import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
 import { hashOf, insertCredential, newCredential, readTeam } from "./credential_rows.ts";
@@ -119,22 +119,13 @@ function actionOf(before: Team, after: Team): AuditEntry["action"] {
 }
 
 async function readTeamEntry(store: Store, id: string): Promise<Deno.KvEntry<Team> | null> {
-  if (!isTeamId(id)) return null;
-  const entry = await getEntry(store, keys.team(id));
-  return entry.versionstamp === null ? null : entry as Deno.KvEntry<Team>;
+  return isTeamId(id) ? await findEntry<Team>(store, keys.team(id)) : null;
 }
 
 async function readPage(store: Store, { after, limit }: PageBounds<string>): Promise<TeamPage> {
   const rows = await listRows<Team>(store, keys.teamsAfter(after), { limit: limit + 1 });
   const teams = rows.slice(0, limit).map(({ value }) => value);
   return { teams, next: rows.length > limit ? teams.at(-1)?.id ?? null : null };
-}
-
-/** Result of {@link ensureFirstTeam}. */
-interface FirstTeam {
-  readonly team: Team;
-  /** The first key, if this start created it. */
-  readonly createdKey: string | null;
 }
 
 /** Settings of the first team. */
@@ -156,12 +147,14 @@ interface FirstTeamOptions {
  * An empty store gets the team `default` with the given plan, and with the given key or a generated
  * one. In an existing store, an unknown key is added to the team, which restores access for an
  * owner who lost every key. A revoked key stays revoked.
+ *
+ * @returns the team, and its first key if this start created it
  */
 export async function ensureFirstTeam(
   store: Store,
   environment: Environment,
   options: FirstTeamOptions,
-): Promise<FirstTeam> {
+) {
   const id = await getValue<TeamId>(store, keys.firstTeam());
   const team = id !== null
     ? await withOptions(store, id, environment, options)

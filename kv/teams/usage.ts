@@ -15,7 +15,7 @@ import {
 import type { Team } from "../../domain/teams/team.ts";
 import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
-import { countOf, eachRow, getEntry, getValue, listRows, type Store } from "../store.ts";
+import { countOf, eachRow, findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 
 /** Creates the store of usage. */
 export function createUsageStore(store: Store): UsageStore {
@@ -69,12 +69,9 @@ async function openNotices(store: Store): Promise<ReadNotice[]> {
   return notices;
 }
 
-async function read(
-  store: Store,
-  { team, month, percent }: NoticeName,
-): Promise<ReadNotice | null> {
-  const { value, versionstamp } = await getEntry(store, keys.notice(team, month, percent));
-  return versionstamp === null ? null : { notice: value as Notice, version: versionstamp };
+async function read(store: Store, name: NoticeName): Promise<ReadNotice | null> {
+  const entry = await findEntry<Notice>(store, keys.notice(name));
+  return entry && { notice: entry.value, version: entry.versionstamp };
 }
 
 /** Writes a notice and its index row; null on a conflict. */
@@ -83,11 +80,9 @@ async function write(
   notice: Notice,
   expected: string | null,
 ): Promise<ReadNotice | null> {
-  const { team, month, percent } = notice;
-  const key = keys.notice(team, month, percent);
-  const index = keys.openNotice(team, month, percent);
+  const [key, index] = [keys.notice(notice), keys.openNotice(notice)];
   const version = await store.writer.commit({
-    team,
+    team: notice.team,
     checks: [{ key, versionstamp: expected }],
     sets: [{ key, value: notice }, ...(isOpen(notice) ? [{ key: index, value: true }] : [])],
     deletes: isOpen(notice) ? [] : [index],

@@ -6,20 +6,12 @@
 import { PENDING_LANES } from "../../domain/runs/processing.ts";
 import { encodePending } from "./pending_mark.ts";
 import { keys } from "../base/keys.ts";
-import type { BackEnd } from "../base/limits.ts";
+import type { BackEnd, WriteSize } from "../base/limits.ts";
 import { newRowName } from "../base/names.ts";
 import type { Write } from "./write.ts";
 
-/** Share of a back end's limits that a write uses. */
-export interface Cost {
-  readonly checks: number;
-  /** Number of sets, deletes and sums. */
-  readonly mutations: number;
-  /** Upper bound of the bytes of keys and values. */
-  readonly bytes: number;
-  /** Upper bound of the bytes of keys. */
-  readonly keyBytes: number;
-}
+/** Parts of a size, each with its own limit. */
+const PARTS = ["checks", "mutations", "bytes", "keyBytes"] as const;
 
 /** Returns a text that is unique to the key. */
 export function keyText(key: Deno.KvKey): string {
@@ -27,10 +19,10 @@ export function keyText(key: Deno.KvKey): string {
   return key.join("\0");
 }
 
-/** Returns the cost of a write. */
-export function costOf(
+/** Returns the size of a write, with upper bounds of its bytes. */
+export function sizeOf(
   { checks = [], sums = [], sets = [], deletes = [], pending = [] }: Write,
-): Cost {
+): WriteSize {
   let bytes = 0;
   let keyBytes = 0;
   for (const { key } of checks) keyBytes += bytesOfKey(key);
@@ -46,16 +38,13 @@ export function costOf(
 }
 
 /** Fills one atomic operation until a limit is reached. */
-export class Group<Member extends { readonly write: Write; readonly cost: Cost }> {
+export class Group<Member extends { readonly write: Write; readonly size: WriteSize }> {
   readonly members: Member[] = [];
   readonly #limits: BackEnd;
   /** True if any write changed a run. */
   hasMarks = false;
-  #checks = 0;
-  // Reserved for the rows of pending marks, one per lane.
-  #mutations: number = PENDING_LANES.length;
-  #bytes = 0;
-  #keyBytes = 0;
+  // The mutations are reserved for the rows of pending marks, one per lane.
+  readonly #size = { checks: 0, mutations: PENDING_LANES.length as number, bytes: 0, keyBytes: 0 };
 
   /** Creates an empty group. */
   constructor(limits: BackEnd) {
@@ -64,16 +53,9 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
 
   /** Adds a write; returns false if it exceeds a limit. The first one always fits. */
   add(member: Member): boolean {
-    const { checks, mutations, bytes, keyBytes } = member.cost;
-    const fits = this.#checks + checks <= this.#limits.checksMax &&
-      this.#mutations + mutations <= this.#limits.mutationsMax &&
-      this.#bytes + bytes <= this.#limits.bytesMax &&
-      this.#keyBytes + keyBytes <= this.#limits.keyBytesMax;
+    const fits = PARTS.every((part) => this.#size[part] + member.size[part] <= this.#limits[part]);
     if (!fits && this.members.length > 0) return false;
-    this.#checks += checks;
-    this.#mutations += mutations;
-    this.#bytes += bytes;
-    this.#keyBytes += keyBytes;
+    for (const part of PARTS) this.#size[part] += member.size[part];
     this.members.push(member);
     this.hasMarks ||= (member.write.pending?.length ?? 0) > 0;
     return true;

@@ -16,7 +16,7 @@ import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { groupsOf } from "../base/groups.ts";
 import type { WorkerSignal } from "./signal.ts";
-import { type Cost, costOf, Group, keyText } from "./group.ts";
+import { Group, keyText, sizeOf } from "./group.ts";
 import {
   type BackEnd,
   COMMIT_ATTEMPTS_MAX,
@@ -25,6 +25,7 @@ import {
   LOCKED_RETRY,
   QUEUE,
   QUEUE_TEAM_PART,
+  type WriteSize,
 } from "../base/limits.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { WriterMetrics } from "./metrics.ts";
@@ -33,7 +34,7 @@ import type { Write } from "./write.ts";
 /** A queued or in-flight write. */
 interface Pending {
   readonly write: Write;
-  readonly cost: Cost;
+  readonly size: WriteSize;
   /** Checked keys as text. */
   readonly keys: readonly string[];
   /** Writes that check one of its keys and wait until it has settled. */
@@ -97,12 +98,12 @@ export class GroupWriter {
    * @throws {Overloaded} when the queue is full; nothing is stored
    */
   commit(write: Write): Promise<string | null> {
-    const cost = costOf(write);
+    const size = sizeOf(write);
     const team = write.team ?? "";
-    const teamBytes = (this.#teamBytes.get(team) ?? 0) + cost.bytes;
+    const teamBytes = (this.#teamBytes.get(team) ?? 0) + size.bytes;
     const isFull = this.#underWay >= QUEUE.writesMax ||
       this.#queue.sizeOf(team) >= QUEUE.teamWritesMax ||
-      this.#queuedBytes + cost.bytes > this.#bytesMax ||
+      this.#queuedBytes + size.bytes > this.#bytesMax ||
       teamBytes > this.#bytesMax * QUEUE_TEAM_PART;
     if (isFull) return Promise.reject(new Overloaded("Too many writes are waiting for the disk"));
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
@@ -112,9 +113,9 @@ export class GroupWriter {
       reject(new StorageUnavailable("The store did not answer in time"))
     );
     this.#underWay++;
-    this.#queuedBytes += cost.bytes;
+    this.#queuedBytes += size.bytes;
     this.#teamBytes.set(team, teamBytes);
-    this.#enter({ write, cost, keys, waiters: [], resolve, reject, wait, lost: 0 });
+    this.#enter({ write, size, keys, waiters: [], resolve, reject, wait, lost: 0 });
     return promise;
   }
 
@@ -242,9 +243,9 @@ export class GroupWriter {
     }
     if (pending.wait !== undefined) this.#deps.deadlines?.done(pending.wait);
     this.#underWay--;
-    this.#queuedBytes -= pending.cost.bytes;
+    this.#queuedBytes -= pending.size.bytes;
     const team = pending.write.team ?? "";
-    const teamBytes = (this.#teamBytes.get(team) ?? 0) - pending.cost.bytes;
+    const teamBytes = (this.#teamBytes.get(team) ?? 0) - pending.size.bytes;
     if (teamBytes > 0) this.#teamBytes.set(team, teamBytes);
     else this.#teamBytes.delete(team);
     if (this.#underWay > 0) return;

@@ -121,7 +121,7 @@ Deno.test("a notice shows its delivery state", async () => {
   for (const [state, words] of Object.entries(states)) {
     const sentAt = state === "sent" ? h.nowMs - 3_600_000 : null;
     const value = { ...newNotice(name, facts, true, h.nowMs), state, sentAt };
-    const key = keys.notice(name.team, name.month, name.percent);
+    const key = keys.notice(name);
     await h.store.writer.commit({ team: name.team, sets: [{ key, value }] });
     assertMatch(textOf((await reader.get(PAGE)).text), words);
   }

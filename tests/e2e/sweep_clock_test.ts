@@ -5,7 +5,7 @@ import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
-import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
+import { ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { DAY_MS, RetentionHarness } from "../support/harness/retention_harness.ts";
 import { aRunNow } from "../support/builders/old_ledger.ts";
 import { run } from "../support/builders/stored_runs.ts";
@@ -35,10 +35,6 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
     const team = await withStore(path, async (store) => {
       const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
       const environment = { now: () => thenMs, random };
-      const credentials = createCredentialStore(store, environment, {
-        region: "eu",
-        refusedSecret: null,
-      });
       const settings = { region: "eu", key: KEY, tier: "free" } as const;
       const { team } = await ensureFirstTeam(store, environment, settings);
       const archive = new RetentionHarness(store);

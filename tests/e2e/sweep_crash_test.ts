@@ -11,7 +11,7 @@ import { nightOf } from "../../domain/retention/sweep.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
-import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
+import { ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import {
   contentsOf,
   DAY_MS,
@@ -46,7 +46,6 @@ async function fill(store: Store): Promise<Team> {
   const region = "eu";
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
   const environment = { now: () => Date.now(), random };
-  const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
   const { team } = await ensureFirstTeam(store, environment, {
     region,
     key: KEY,

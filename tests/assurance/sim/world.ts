@@ -170,7 +170,7 @@ export class World implements AsyncDisposable {
       draining: () => false,
       failurePauseMs: 1,
     });
-    const { app, credentials, worker, notices } = service;
+    const { app, worker, notices } = service;
     const first = { region: "eu", key: KEY, tier } as const;
     this.team = (await ensureFirstTeam(store, environment, first)).team;
     const fetch = (request: Request) => app.fetch(request);

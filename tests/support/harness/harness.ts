@@ -150,7 +150,7 @@ export class Harness implements AsyncDisposable {
       parts: deps,
     });
     const key = KEY.replace("_eu_", `_${region}_`);
-    const { credentials, app } = this.#service;
+    const { app } = this.#service;
     const settings = { region, key, tier };
     this.team = (await ensureFirstTeam(this.store, environment, settings)).team;
     this.#service.start();

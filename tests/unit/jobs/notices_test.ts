@@ -6,7 +6,7 @@ import {
   NOTICE_LEASE_MS,
   type NoticeStore,
 } from "../../../domain/teams/quota_notice.ts";
-import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
+import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
@@ -137,7 +137,6 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   const { store } = temp;
   const environment = { now: () => NOON, random: (bytes: number) => new Uint8Array(bytes) };
   const region = "eu";
-  const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
   const start = async (ownerEmail: string | null) => {
     const options = { region, key: KEY, tier: null, ownerEmail } as const;
     const { team } = await ensureFirstTeam(store, environment, options);
@@ -149,7 +148,6 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   assertEquals(await start(null), "a@example.org");
   assertEquals(await start("b@example.org"), "b@example.org");
   await using other = await TempStore.open();
-  const fresh = createCredentialStore(other.store, environment, { region, refusedSecret: null });
   const options = { region, key: KEY, tier: null, ownerEmail: "c@example.org" } as const;
   const { team } = await ensureFirstTeam(other.store, environment, options);
   assertEquals(team.ownerEmail, "c@example.org");

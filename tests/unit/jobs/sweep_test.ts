@@ -176,9 +176,9 @@ class FakeSweeps implements SweepStore {
 
   constructor(readonly steps: number, readonly work: () => void = () => {}) {}
 
-  forgetSessions(): Promise<object | null> {
+  async *forgetSessions(): AsyncGenerator<void> {
     this.work();
-    return Promise.resolve(null);
+    yield;
   }
 
   clock(): Promise<SweepClock> {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { JobTurns } from "../../../kv/job_turns.ts";
+import { JobTurns } from "../../../kv/job_queue.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";

@@ -62,8 +62,8 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
     keys.dueStage(10_000, TEAM, run),
     keys.dueStage(90_000, TEAM, run),
     keys.deadStage(TEAM, run),
-    keys.openNotice(TEAM, "2026-11", 80),
-    keys.openNotice(TEAM, "2026-11", 100),
+    keys.openNotice({ team: TEAM, month: "2026-11", percent: 80 }),
+    keys.openNotice({ team: TEAM, month: "2026-11", percent: 100 }),
   ].map((key) => ({ key, value: true }));
   await store.writer.commit({ team: TEAM, sets });
   const actual = await scrape(store, 15_000);

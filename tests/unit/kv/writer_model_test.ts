@@ -50,7 +50,7 @@ const inserts = fc.array(
 );
 
 for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
-  Deno.test(`the writer reports the true outcome to every caller, ${limits.checksMax} checks per commit`, async () => {
+  Deno.test(`the writer reports the true outcome to every caller, ${limits.checks} checks per commit`, async () => {
     await fc.assert(
       fc.asyncProperty(inserts, faults, async (wanted, plan) => {
         using kv = await Deno.openKv(":memory:");
@@ -108,15 +108,15 @@ function counting(kv: Deno.Kv, commits: number[]): Deno.Kv {
 }
 
 Deno.test("queued writes share commits, within the back end's limit of checks", async () => {
-  for (const { checksMax } of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
+  for (const { checks } of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
     using kv = await Deno.openKv(":memory:");
     const commits: number[] = [];
-    const limits = { ...BACK_ENDS.embedded, checksMax };
+    const limits = { ...BACK_ENDS.embedded, checks };
     const writer = writerOver(counting(kv, commits), kv, limits);
     await Promise.all(Array.from({ length: 500 }, (_, n) => writer.commit(insert(n, n, "a"))));
     assertEquals(commits.reduce((a, b) => a + b), 500);
-    assertEquals(Math.max(...commits), checksMax);
-    assertEquals(commits.length, 500 / checksMax);
+    assertEquals(Math.max(...commits), checks);
+    assertEquals(commits.length, 500 / checks);
   }
 });
 
