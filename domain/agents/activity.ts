@@ -24,7 +24,8 @@ export interface AgentRun {
   readonly receivedAt: number;
 }
 
-const NO_RUNS = {
+/** Counts of an agent without runs. */
+export const NO_RUNS = {
   /** Number of runs in any status. */
   runs: 0,
   /** Number of runs in status `success`. */
@@ -35,7 +36,8 @@ const NO_RUNS = {
   running: 0,
 };
 
-type RunCounts = Readonly<typeof NO_RUNS>;
+/** Numbers of runs of an agent. */
+export type RunCounts = Readonly<typeof NO_RUNS>;
 
 /** Totals over the runs of an agent. */
 export interface AgentActivity extends RunCounts {

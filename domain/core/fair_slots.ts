@@ -8,7 +8,9 @@ import { Overloaded } from "./errors.ts";
 
 /** Maximum concurrent holders, in total and per team. */
 export interface ConcurrencyBounds {
+  /** Holders of all teams together. */
   readonly all: number;
+  /** Holders of one team. */
   readonly team: number;
 }
 
@@ -21,6 +23,7 @@ export class ConcurrencyLimit {
   readonly #ofTeam = new Map<string, number>();
   #all = 0;
 
+  /** Creates a limit without holders. */
   constructor(max: ConcurrencyBounds) {
     this.#max = max;
   }

@@ -1,6 +1,6 @@
 /** The dashboard: the table of its pages, their routes, and the guards for page requests. */
 import { answerText, fail } from "../http/answer.ts";
-import type { Guard, MenuEntry, RequestContext, Route } from "../http/context.ts";
+import type { Guard, Handle, MenuEntry, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { authorize } from "../http/access.ts";
 import { requireHost, requireSameOrigin } from "../http/target.ts";
@@ -103,7 +103,7 @@ function pageRoutes(deps: HandlerDeps): Route[] {
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
     { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
     ...pages.map((page) => {
-      const handler = page.handler(deps);
+      const handler: Handle = (c) => page.handler(c, deps);
       return { ...page, handler: page.access === null ? handler : metered(deps, handler) };
     }),
   ];

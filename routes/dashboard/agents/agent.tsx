@@ -1,4 +1,5 @@
 /** `/dashboard/agents/{slug}`: one agent, its last runs, its name and notes, and its ping tokens. */
+import type { Handler } from "../../http/admission.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
@@ -7,7 +8,7 @@ import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { AGENTS_PATH, KEYS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Done } from "../components/done_notice.tsx";
@@ -31,24 +32,22 @@ import {
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
 
-export function showAgent(deps: AppDeps): Handle {
-  return async (c) => {
-    const record = await readAgent(deps, c);
-    if (record === null) return fail(c, NO_SUCH_AGENT);
-    const { team } = c.get("principal");
-    const content = await readContent(deps, team, record, mayAdmin(c.get("principal")));
-    return showPage(c, {
-      title: record.name ?? record.agent,
-      aside: <a href={AGENTS_PATH}>All agents</a>,
-      body: (
-        <>
-          <Done c={c} />
-          <AgentBody {...content} />
-        </>
-      ),
-    });
-  };
-}
+export const showAgent: Handler = async (c, deps) => {
+  const record = await readAgent(deps, c);
+  if (record === null) return fail(c, NO_SUCH_AGENT);
+  const { team } = c.get("principal");
+  const content = await readContent(deps, team, record, mayAdmin(c.get("principal")));
+  return showPage(c, {
+    title: record.name ?? record.agent,
+    aside: <a href={AGENTS_PATH}>All agents</a>,
+    body: (
+      <>
+        <Done c={c} />
+        <AgentBody {...content} />
+      </>
+    ),
+  });
+};
 
 type AgentContent = Awaited<ReturnType<typeof readContent>>;
 

@@ -1,4 +1,5 @@
 /** The form that changes the name, the notes and the archive of an agent. */
+import type { Handler } from "../../http/admission.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isName } from "../../../domain/core/rules.ts";
@@ -6,7 +7,7 @@ import { parseAgentPatch } from "../../../domain/agents/change.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { lastPartOf } from "../../http/query.ts";
 import { agentPath } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
@@ -22,28 +23,26 @@ export async function readAgent({ agents }: AppDeps, c: RequestContext) {
 type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;
 
 /** Changes an agent and redirects to its page, or shows the form again. */
-export function submitAgentChange(deps: AppDeps): Handle {
-  return async (c) => {
-    const record = await readAgent(deps, c);
-    if (record === null) return fail(c, NO_SUCH_AGENT);
-    const { agent } = record;
-    const typed = readFields(c.get("form"));
-    c.set("renderProblem", (c, problem, headers) =>
-      showPage(c, {
-        title: record.name ?? agent,
-        aside: <a href={agentPath(agent)}>Back to the agent</a>,
-        problem,
-        body: <AgentForm agent={agent} typed={typed} problem={problem} />,
-      }, headers));
-    const patch = parseAgentPatch(bodyOf({ ...typed }));
-    if (!patch.ok) return fail(c, patch.problem);
-    const { team, credentialId } = c.get("principal");
-    const edit = { by: credentialId, at: deps.environment.now() };
-    const changed = await deps.agents.change(team, agent, patch.value, edit);
-    if (changed === null) return fail(c, NO_SUCH_AGENT);
-    return changed.ok ? seeOther(agentPath(agent) + SAVED) : fail(c, changed.problem);
-  };
-}
+export const submitAgentChange: Handler = async (c, deps) => {
+  const record = await readAgent(deps, c);
+  if (record === null) return fail(c, NO_SUCH_AGENT);
+  const { agent } = record;
+  const typed = readFields(c.get("form"));
+  c.set("renderProblem", (c, problem, headers) =>
+    showPage(c, {
+      title: record.name ?? agent,
+      aside: <a href={agentPath(agent)}>Back to the agent</a>,
+      problem,
+      body: <AgentForm agent={agent} typed={typed} problem={problem} />,
+    }, headers));
+  const patch = parseAgentPatch(bodyOf({ ...typed }));
+  if (!patch.ok) return fail(c, patch.problem);
+  const { team, credentialId } = c.get("principal");
+  const edit = { by: credentialId, at: deps.environment.now() };
+  const changed = await deps.agents.change(team, agent, patch.value, edit);
+  if (changed === null) return fail(c, NO_SUCH_AGENT);
+  return changed.ok ? seeOther(agentPath(agent) + SAVED) : fail(c, changed.problem);
+};
 
 /** Reads the fields; turns the CRLF that forms send into LF. */
 function readFields(form: URLSearchParams): AgentFields {

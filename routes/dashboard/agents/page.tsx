@@ -1,4 +1,5 @@
 /** `/dashboard/agents`: the agents of a team with their success and their cost. */
+import type { Handler } from "../../http/admission.ts";
 import {
   AGENT_SORTS,
   type AgentRecord,
@@ -10,7 +11,6 @@ import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
@@ -23,58 +23,44 @@ import { showAgent } from "./agent.tsx";
 import { submitAgentChange } from "./form.tsx";
 import { CostOfSuccess, LastRunOf, readDays, Sparkline, SuccessRate } from "./metrics.tsx";
 
-/** The list of agents, and the page of each. */
-export const agentsPage: DashboardPage = {
-  path: AGENTS_PATH,
-  menu: "Agents",
-  access: teamKey("read"),
-  handler: showAgents,
-  routes: [
-    get(`${AGENTS_PATH}/:slug`, showAgent),
-    post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
-  ],
-};
-
 /** Maximum agents per page: each costs one read per day shown. */
 const AGENTS_SHOWN = 20;
 
-function showAgents({ agents, spend, environment }: AppDeps): Handle {
-  return async (c) => {
-    const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const query = { ...parsed.value, limit: Math.min(parsed.value.limit, AGENTS_SHOWN) };
-    const { team } = c.get("principal");
-    const page = await agents.list(team, query);
-    if (!page.ok) return fail(c, page.problem);
-    const now = environment.now();
-    const { agents: records, next } = page.value;
-    const days = await readDays(spend, team, records.map(({ agent }) => agent), now);
-    const { sort, archived } = query;
-    const nextPath = next === null ? null : AGENTS_PATH + queryText([
-      ["sort", sort],
-      ["archived", archived ? "true" : null],
-      ["cursor", agentCursor(next, sort)],
-    ]);
-    const isEmpty = records.length === 0 && query.after === null;
-    return showPage(c, {
-      title: "Agents",
-      body: (
-        <>
-          <Filters query={query} />
-          {isEmpty ? <NoAgents origin={originOf(c)} archived={archived} /> : (
-            <Table
-              label="Agents"
-              class="roomy folding"
-              columns={columnsFor(days, now)}
-              rows={records}
-            />
-          )}
-          <NextPage to={nextPath} />
-        </>
-      ),
-    });
-  };
-}
+const showAgents: Handler = async (c, { agents, spend, environment }) => {
+  const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const query = { ...parsed.value, limit: Math.min(parsed.value.limit, AGENTS_SHOWN) };
+  const { team } = c.get("principal");
+  const page = await agents.list(team, query);
+  if (!page.ok) return fail(c, page.problem);
+  const now = environment.now();
+  const { agents: records, next } = page.value;
+  const days = await readDays(spend, team, records.map(({ agent }) => agent), now);
+  const { sort, archived } = query;
+  const nextPath = next === null ? null : AGENTS_PATH + queryText([
+    ["sort", sort],
+    ["archived", archived ? "true" : null],
+    ["cursor", agentCursor(next, sort)],
+  ]);
+  const isEmpty = records.length === 0 && query.after === null;
+  return showPage(c, {
+    title: "Agents",
+    body: (
+      <>
+        <Filters query={query} />
+        {isEmpty ? <NoAgents origin={originOf(c)} archived={archived} /> : (
+          <Table
+            label="Agents"
+            class="roomy folding"
+            columns={columnsFor(days, now)}
+            rows={records}
+          />
+        )}
+        <NextPage to={nextPath} />
+      </>
+    ),
+  });
+};
 
 const SORT_LABELS: Readonly<Record<AgentSort, string>> = {
   last_seen: "last seen first",
@@ -165,3 +151,15 @@ function NoAgents({ origin, archived }: { readonly origin: string; readonly arch
     </Empty>
   );
 }
+
+/** The list of agents, and the page of each. */
+export const agentsPage: DashboardPage = {
+  path: AGENTS_PATH,
+  menu: "Agents",
+  access: teamKey("read"),
+  handler: showAgents,
+  routes: [
+    get(`${AGENTS_PATH}/:slug`, showAgent),
+    post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
+  ],
+};

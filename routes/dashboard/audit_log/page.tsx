@@ -13,7 +13,6 @@ import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts"
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import { perRequest } from "../components/handlers.ts";
 import {
   agentPath,
   AUDIT_LOG_PATH,
@@ -212,5 +211,5 @@ export const auditLogPage: DashboardPage = {
   path: AUDIT_LOG_PATH,
   menu: "Audit",
   access: teamKeyOrOperator("admin"),
-  handler: perRequest(showAuditLog),
+  handler: showAuditLog,
 };

@@ -11,7 +11,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import type { View } from "../layout/page.ts";
-import { seeOther } from "../layout/reply.tsx";
+import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { Ago, InlineNotice } from "../components/elements.tsx";
 import {
   bodyOf,
@@ -20,7 +20,6 @@ import {
   FormProblem,
   readInteger,
 } from "../components/form_fields.tsx";
-import { showFormOnProblem } from "../components/handlers.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";

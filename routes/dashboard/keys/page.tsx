@@ -7,8 +7,7 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
-import type { DashboardPage } from "../layout/page.ts";
-import { get, perRequest, post } from "../components/handlers.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
@@ -100,7 +99,7 @@ export const keysPage: DashboardPage = {
   path: KEYS_PATH,
   menu: "Keys",
   access: teamKey("admin"),
-  handler: perRequest(showKeys),
+  handler: showKeys,
   routes: [
     post(KEYS_PATH, submitNewKey),
     get(`${KEYS_PATH}/new`, showNewKey),

@@ -2,8 +2,7 @@
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
-import type { Handle } from "../../http/context.ts";
-import type { HandlerDeps } from "../../http/admission.ts";
+import type { Handler } from "../../http/admission.ts";
 
 /** A page, as its folder exports it to the table of pages. */
 export interface DashboardPage {
@@ -14,7 +13,7 @@ export interface DashboardPage {
   readonly menuAccess?: Requirement;
   /** Requirement for a session; `null` for public pages. */
   readonly access: Requirement | null;
-  readonly handler: PageHandler;
+  readonly handler: Handler;
   /** Forms of the page, and pages that only it links to. */
   readonly routes?: readonly PageRoute[];
 }
@@ -25,23 +24,18 @@ export interface PageRoute {
   readonly path: string;
   /** Requirement for a session, if it differs from the page's. */
   readonly access?: Requirement;
-  readonly handler: PageHandler;
+  readonly handler: Handler;
 }
 
 /** A page below another one, with the same access. */
-export function get(path: string, handler: PageHandler): PageRoute {
+export function get(path: string, handler: Handler): PageRoute {
   return { method: "GET", path, handler };
 }
 
 /** A form of a page; by default with the page's access. */
-export function post(path: string, handler: PageHandler, access?: Requirement): PageRoute {
+export function post(path: string, handler: Handler, access?: Requirement): PageRoute {
   return { method: "POST", path, handler, ...(access === undefined ? {} : { access }) };
 }
-
-/**
- * Builds the handler of a route. Pages and the API share one admission, so its limits cover both.
- */
-export type PageHandler = (deps: HandlerDeps) => Handle;
 
 export interface View {
   /** The heading of the page and the title of its tab. */

@@ -1,5 +1,5 @@
 /** Responses of the dashboard: a page in its layout, an error as a page, or a redirect. */
-import { ERRORS } from "../../../domain/core/errors.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { answerText } from "../../http/answer.ts";
 import type { Refuse, RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
@@ -70,4 +70,12 @@ export function seeOther(path: string, headers: Record<string, string> = {}): Re
       ...headers,
     },
   });
+}
+
+/** Shows the form as typed for every error of the request, with the reason. */
+export function showFormOnProblem(c: RequestContext, view: (problem: Problem) => View): void {
+  c.set(
+    "renderProblem",
+    (c, problem, headers) => showPage(c, { ...view(problem), problem }, headers),
+  );
 }

@@ -1,7 +1,7 @@
 /** `/dashboard`: today, compared with the days before. */
 import { answerText } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { mayAdmin, teamKey, teamKeyOrOperator } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { originOf } from "../components/origin.ts";
@@ -14,50 +14,39 @@ import { type Overview, readOverview } from "./read.ts";
 import { AgentsTable, FailuresTable, SlowestTable } from "./tables.tsx";
 import { OverviewTiles } from "./tiles.tsx";
 
-/** The overview. The operator may open it, but is redirected to the teams. */
-export const overviewPage: DashboardPage = {
-  path: DASHBOARD_PATH,
-  menu: "Overview",
-  menuAccess: teamKey("read"),
-  access: teamKeyOrOperator("read"),
-  handler: showOverview,
-};
-
 /** Seconds between reloads of the page of a team without runs. */
 const RELOAD_SECONDS = 5;
 
-function showOverview(deps: AppDeps): Handle {
-  return async (c) => {
-    const principal = c.get("principal");
-    const { team, grant } = principal;
-    // The operator has no runs.
-    if (grant.kind === "operator") return seeOther(TEAMS_PATH);
-    const nowMs = deps.environment.now();
-    const content = await readOverview(deps, team, nowMs);
-    const page = { title: "Overview", aside: <Today {...content.span} /> };
-    const isPoll = c.req.header("hx-request") === "true";
-    if (content.days.some(({ runs }) => runs > 0)) {
-      // The guide was polling for the first run: reload the page.
-      const headers: Record<string, string> = isPoll ? { "HX-Refresh": "true" } : {};
-      return showPage(c, { ...page, body: <Body {...content} /> }, headers);
-    }
-    // No content leaves the page alone, so that selected text stays selected.
-    if (isPoll) return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
-    const last = await readLastStart(deps, team);
-    const body = (
-      <>
-        <Banners {...content} />
-        <FirstRunGuide
-          origin={originOf(c)}
-          last={last}
-          mayCreateKeys={mayAdmin(principal)}
-          nowMs={nowMs}
-        />
-      </>
-    );
-    return showPage(c, { ...page, body, reloadSeconds: RELOAD_SECONDS });
-  };
-}
+const showOverview: Handler = async (c, deps) => {
+  const principal = c.get("principal");
+  const { team, grant } = principal;
+  // The operator has no runs.
+  if (grant.kind === "operator") return seeOther(TEAMS_PATH);
+  const nowMs = deps.environment.now();
+  const content = await readOverview(deps, team, nowMs);
+  const page = { title: "Overview", aside: <Today {...content.span} /> };
+  const isPoll = c.req.header("hx-request") === "true";
+  if (content.days.some(({ runs }) => runs > 0)) {
+    // The guide was polling for the first run: reload the page.
+    const headers: Record<string, string> = isPoll ? { "HX-Refresh": "true" } : {};
+    return showPage(c, { ...page, body: <Body {...content} /> }, headers);
+  }
+  // No content leaves the page alone, so that selected text stays selected.
+  if (isPoll) return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
+  const last = await readLastStart(deps, team);
+  const body = (
+    <>
+      <Banners {...content} />
+      <FirstRunGuide
+        origin={originOf(c)}
+        last={last}
+        mayCreateKeys={mayAdmin(principal)}
+        nowMs={nowMs}
+      />
+    </>
+  );
+  return showPage(c, { ...page, body, reloadSeconds: RELOAD_SECONDS });
+};
 
 /** Shows the day, and the elapsed part of it. */
 function Today({ today, startMs, endMs, passed }: Overview["span"]) {
@@ -85,3 +74,12 @@ function Body(overview: Overview) {
     </>
   );
 }
+
+/** The overview. The operator may open it, but is redirected to the teams. */
+export const overviewPage: DashboardPage = {
+  path: DASHBOARD_PATH,
+  menu: "Overview",
+  menuAccess: teamKey("read"),
+  access: teamKeyOrOperator("read"),
+  handler: showOverview,
+};

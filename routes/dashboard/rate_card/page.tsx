@@ -12,8 +12,7 @@ import {
   type RatePage,
   ratePage,
 } from "../../api/rate_card/rate_card.ts";
-import type { DashboardPage } from "../layout/page.ts";
-import { get, perRequest, post } from "../components/handlers.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
@@ -204,7 +203,7 @@ export const rateCardPage: DashboardPage = {
   path: RATE_CARD_PATH,
   menu: "Rate card",
   access: teamKey("admin"),
-  handler: perRequest(showRateCard),
+  handler: showRateCard,
   routes: [
     post(RATE_CARD_PATH, submitRate),
     get(MATCH, showMatch),

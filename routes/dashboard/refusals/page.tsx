@@ -12,7 +12,8 @@ import {
 import { formatInstant } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
@@ -29,37 +30,28 @@ const HOUR_MS = 3_600_000;
 /** Periods to choose from: hours and label. */
 const PERIODS = [[REFUSAL_HOURS.default, "24 hours"], [REFUSAL_HOURS.max, "7 days"]] as const;
 
-export const refusalsPage: DashboardPage = {
-  path: REFUSALS_PATH,
-  menu: "Rejected requests",
-  access: teamKey("read"),
-  handler: showRefusals,
-};
-
 /** Shows the calls rejected in the last hours. */
-function showRefusals({ refusals, environment }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseRefusalsQuery(queryOf(c));
-    if (!query.ok) return fail(c, query.problem);
-    const hours = query.value;
-    const nowMs = environment.now();
-    const report = await refusals.read(c.get("principal").team.id, nowMs, hours);
-    const body = (
-      <>
-        <Choices
-          label="Period"
-          links={PERIODS.map(([period, name]) => ({
-            name,
-            to: REFUSALS_PATH + queryText([["hours", period]]),
-            isCurrent: period === hours,
-          }))}
-        />
-        {report.hours.length === 0 ? <NoRefusals /> : <Report {...{ report, hours, nowMs }} />}
-      </>
-    );
-    return showPage(c, { title: "Rejected requests", body });
-  };
-}
+const showRefusals: Handler = async (c, { refusals, environment }) => {
+  const query = parseRefusalsQuery(queryOf(c));
+  if (!query.ok) return fail(c, query.problem);
+  const hours = query.value;
+  const nowMs = environment.now();
+  const report = await refusals.read(c.get("principal").team.id, nowMs, hours);
+  const body = (
+    <>
+      <Choices
+        label="Period"
+        links={PERIODS.map(([period, name]) => ({
+          name,
+          to: REFUSALS_PATH + queryText([["hours", period]]),
+          isCurrent: period === hours,
+        }))}
+      />
+      {report.hours.length === 0 ? <NoRefusals /> : <Report {...{ report, hours, nowMs }} />}
+    </>
+  );
+  return showPage(c, { title: "Rejected requests", body });
+};
 
 function NoRefusals() {
   return (
@@ -207,3 +199,10 @@ export function RejectedBanner({ count }: { readonly count: number }) {
     </InlineNotice>
   );
 }
+
+export const refusalsPage: DashboardPage = {
+  path: REFUSALS_PATH,
+  menu: "Rejected requests",
+  access: teamKey("read"),
+  handler: showRefusals,
+};

@@ -1,24 +1,22 @@
 /** Deletes a run from its page, after a confirmation. */
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { deleteNamedRun } from "../../api/deletions/deletions.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
 import { DELETED } from "../components/done_notice.tsx";
+import type { Handler } from "../../http/admission.ts";
 import type { LoadedRun } from "./load.ts";
 import { renderRunNotFound } from "./not_found.tsx";
 import { countedText } from "../components/format.ts";
 
 /** Deletes the run and redirects to the list. */
-export function submitDeletion(deps: AppDeps): Handle {
-  return async (c) => {
-    c.set("renderProblem", renderRunNotFound);
-    const deleted = await deleteNamedRun(deps, c);
-    return deleted.ok ? seeOther(RUNS_PATH + DELETED) : fail(c, deleted.problem);
-  };
-}
+export const submitDeletion: Handler = async (c, deps) => {
+  c.set("renderProblem", renderRunNotFound);
+  const deleted = await deleteNamedRun(deps, c);
+  return deleted.ok ? seeOther(RUNS_PATH + DELETED) : fail(c, deleted.problem);
+};
 
 /** Shows what the deletion removes, and asks for confirmation. */
 export function ConfirmDeletion({ run }: LoadedRun) {

@@ -1,8 +1,8 @@
 /** `/dashboard/runs/:id`: one run, its events, its result and its cost. */
+import type { Handler } from "../../http/admission.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
@@ -19,52 +19,37 @@ import { pagePath, rawPath } from "./paths.ts";
 import { CostSection, MetadataTable, Output, Relatives, Scores, Stages } from "./results.tsx";
 import { chunkName, Timeline } from "./timeline.tsx";
 
-/** The page of a run. */
-export const runPage: DashboardPage = {
-  path: `${RUNS_PATH}/:id`,
-  access: teamKey("read"),
-  handler: showRun,
-  routes: [
-    get(`${RUNS_PATH}/:id/raw`, showRawRun),
-    post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
-  ],
-};
-
 /** Seconds between reloads of the page of a changing run. */
 const RELOAD_SECONDS = 3;
 
-function showRun(deps: AppDeps): Handle {
-  return async (c) => {
-    c.set("renderProblem", renderRunNotFound);
-    const events = parseEventsPage(queryOf(c));
-    const id = parseRunId(c.req.param("id") ?? "");
-    if (!id.ok) return fail(c, NO_SUCH_RUN);
-    if (!events.ok) return fail(c, events.problem);
-    const loaded = await loadRun(deps, c.get("principal"), id.value, events.value);
-    if (loaded === null) return fail(c, NO_SUCH_RUN);
-    const { event = null, confirm } = c.req.query();
-    const confirms = confirm === "delete" && loaded.isAdmin;
-    const { run, isLive } = loaded;
-    return showPage(c, {
-      title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
-      body: <RunBody {...loaded} opened={event} confirms={confirms} origin={originOf(c)} />,
-      ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
-    });
-  };
-}
+const showRun: Handler = async (c, deps) => {
+  c.set("renderProblem", renderRunNotFound);
+  const events = parseEventsPage(queryOf(c));
+  const id = parseRunId(c.req.param("id") ?? "");
+  if (!id.ok) return fail(c, NO_SUCH_RUN);
+  if (!events.ok) return fail(c, events.problem);
+  const loaded = await loadRun(deps, c.get("principal"), id.value, events.value);
+  if (loaded === null) return fail(c, NO_SUCH_RUN);
+  const { event = null, confirm } = c.req.query();
+  const confirms = confirm === "delete" && loaded.isAdmin;
+  const { run, isLive } = loaded;
+  return showPage(c, {
+    title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
+    body: <RunBody {...loaded} opened={event} confirms={confirms} origin={originOf(c)} />,
+    ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
+  });
+};
 
 /** Responds with the record that the API returns, to read in a browser. */
-function showRawRun(deps: AppDeps): Handle {
-  return async (c) => {
-    c.set("renderProblem", renderRunNotFound);
-    const response = await answerRun(c, deps);
-    if (response.status !== 200) return response;
-    response.headers.set("X-Content-Type-Options", "nosniff");
-    response.headers.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-    response.headers.set("Cache-Control", "no-store");
-    return response;
-  };
-}
+const showRawRun: Handler = async (c, deps) => {
+  c.set("renderProblem", renderRunNotFound);
+  const response = await answerRun(c, deps);
+  if (response.status !== 200) return response;
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  response.headers.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  response.headers.set("Cache-Control", "no-store");
+  return response;
+};
 
 interface RunPageProps extends LoadedRun {
   /** Id of the event that is opened. */
@@ -140,3 +125,14 @@ function Elsewhere(props: RunPageProps) {
     </Section>
   );
 }
+
+/** The page of a run. */
+export const runPage: DashboardPage = {
+  path: `${RUNS_PATH}/:id`,
+  access: teamKey("read"),
+  handler: showRun,
+  routes: [
+    get(`${RUNS_PATH}/:id/raw`, showRawRun),
+    post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
+  ],
+};

@@ -1,11 +1,11 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
-import type { Problem } from "../../../domain/core/errors.ts";
+import type { Handler } from "../../http/admission.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, Refuse, RequestContext } from "../../http/context.ts";
+import type { AppDeps, Refuse, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
@@ -36,46 +36,31 @@ import {
   whenChanged,
 } from "./tail.ts";
 import { exportRuns } from "../../api/exports/exports.ts";
-import type { HandlerDeps } from "../../http/admission.ts";
 
 const exportCsv = exportRuns("csv", isSessionStillLive);
 
 const exportNdjson = exportRuns("ndjson", isSessionStillLive);
 
-/** The run list and its exports. */
-export const runsPage: DashboardPage = {
-  path: RUNS_PATH,
-  menu: "Runs",
-  access: teamKey("read"),
-  handler: showRuns,
-  routes: [
-    get(`${RUNS_PATH}.csv`, (deps) => (c) => exportCsv(c, deps)),
-    get(`${RUNS_PATH}.ndjson`, (deps) => (c) => exportNdjson(c, deps)),
-  ],
-};
-
 /** Shows the list. A live page sends what it has seen, and the request waits for a change. */
-function showRuns(deps: HandlerDeps): Handle {
+const showRuns: Handler = async (c, deps) => {
   const { admission, changes, environment } = deps;
-  return async (c) => {
-    const filters = readRunListQuery(queryOf(c));
-    const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
-    if (!request.ok) {
-      const stopped = new Map([...filters].filter(([name]) => name !== "live"));
-      c.set("renderProblem", renderRefused(stopped));
-      return fail(c, request.problem);
-    }
-    const { id } = c.get("principal").team;
-    const seen = isLive(filters) ? tailCursorOf(filters) : null;
-    const show = async () => showList(c, await loadList(deps, c, filters, request.value, seen));
-    // Without a free slot the page polls instead.
-    if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
-    return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
-      await whenChanged(changes, id, seen.change, signal);
-      return await show();
-    });
-  };
-}
+  const filters = readRunListQuery(queryOf(c));
+  const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+  if (!request.ok) {
+    const stopped = new Map([...filters].filter(([name]) => name !== "live"));
+    c.set("renderProblem", renderRefused(stopped));
+    return fail(c, request.problem);
+  }
+  const { id } = c.get("principal").team;
+  const seen = isLive(filters) ? tailCursorOf(filters) : null;
+  const show = async () => showList(c, await loadList(deps, c, filters, request.value, seen));
+  // Without a free slot the page polls instead.
+  if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
+  return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
+    await whenChanged(changes, id, seen.change, signal);
+    return await show();
+  });
+};
 
 function showList(c: RequestContext, content: ListContent): Response {
   return showPage(c, {
@@ -229,3 +214,15 @@ function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListCon
     </div>
   );
 }
+
+/** The run list and its exports. */
+export const runsPage: DashboardPage = {
+  path: RUNS_PATH,
+  menu: "Runs",
+  access: teamKey("read"),
+  handler: showRuns,
+  routes: [
+    get(`${RUNS_PATH}.csv`, exportCsv),
+    get(`${RUNS_PATH}.ndjson`, exportNdjson),
+  ],
+};

@@ -13,9 +13,8 @@ import { atFixedTime, cookieOf, networkOfRequest, tokenOf } from "../../http/cre
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
-import type { DashboardPage, View } from "../layout/page.ts";
-import { perRequest, post, showFormOnProblem } from "../components/handlers.ts";
-import { seeOther, showPage } from "../layout/reply.tsx";
+import { type DashboardPage, post, type View } from "../layout/page.ts";
+import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 
 /** Dashboard paths that the form may redirect to, in characters that a header may contain. */
 const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
@@ -133,7 +132,7 @@ function viewOf(next: string, problem: Problem | null): View {
 export const signInPage: DashboardPage = {
   path: SIGN_IN,
   access: null,
-  handler: perRequest(showSignIn),
+  handler: showSignIn,
   routes: [
     post(SIGN_IN, signIn),
     post(`${DASHBOARD_PATH}/sign-out`, signOut, teamKeyOrOperator("read")),

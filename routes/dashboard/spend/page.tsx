@@ -1,6 +1,5 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
-import type { DashboardPage } from "../layout/page.ts";
-import { get, perRequest } from "../components/handlers.ts";
+import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
@@ -237,6 +236,6 @@ export const spendPage: DashboardPage = {
   path: SPEND_PATH,
   menu: "Spend",
   access: teamKey("read"),
-  handler: perRequest(showSpend),
+  handler: showSpend,
   routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
 };

@@ -7,7 +7,6 @@ import type { Handler } from "../../http/admission.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { keyPath } from "../keys/paths.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import { perRequest } from "../components/handlers.ts";
 import { TEAM_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago } from "../components/elements.tsx";
@@ -123,5 +122,5 @@ export const teamPage: DashboardPage = {
   path: TEAM_PATH,
   menu: "Team",
   access: teamKey("read"),
-  handler: perRequest(showOwnTeam),
+  handler: showOwnTeam,
 };

@@ -11,10 +11,9 @@ import type { Handler } from "../../http/admission.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
-import type { DashboardPage, View } from "../layout/page.ts";
-import { get, perRequest, post, showFormOnProblem } from "../components/handlers.ts";
+import { type DashboardPage, get, post, type View } from "../layout/page.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
+import { showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import type { Texts } from "../components/texts.ts";
@@ -120,7 +119,7 @@ export const teamsPage: DashboardPage = {
   path: TEAMS_PATH,
   menu: "Teams",
   access: OPERATOR_ONLY,
-  handler: perRequest(showTeams),
+  handler: showTeams,
   routes: [
     post(TEAMS_PATH, submitNewTeam),
     get(`${TEAMS_PATH}/new`, showNewTeam),

@@ -8,7 +8,6 @@ import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import { perRequest } from "../components/handlers.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Section } from "../components/elements.tsx";
@@ -172,5 +171,5 @@ export const usagePage: DashboardPage = {
   path: USAGE_PATH,
   menu: "Usage",
   access: teamKey("read"),
-  handler: perRequest(showUsage),
+  handler: showUsage,
 };
