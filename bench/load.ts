@@ -1,5 +1,5 @@
 /** Measures load: wrk sends requests for some seconds, and the server's process is monitored. */
-import { number, percent } from "../tools/table.ts";
+import { formatPercent, number } from "../tools/table.ts";
 import { run, untilIdle, usageOf } from "./process.ts";
 import { say } from "./report.ts";
 import type { Side } from "./sides.ts";
@@ -127,7 +127,7 @@ export function loadRow(name: string, connections: number, all: readonly Measure
     number(median(rates)),
     number(median(all.map(({ p50Ms }) => p50Ms)), 1),
     number(median(all.map(({ p99Ms }) => p99Ms)), 1),
-    percent(spread(rates)),
+    formatPercent(spread(rates)),
     number(medianOf(all.map(({ cpuUs }) => cpuUs))),
     number(medianOf(all.map(({ rssMb }) => rssMb))),
     number(all.reduce((sum, { failures }) => sum + failures, 0)),

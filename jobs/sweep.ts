@@ -191,7 +191,7 @@ export class SweepJob {
       teams: 0,
       counts,
     };
-    const started = await this.#deps.store.tell(stored, report, move);
+    const started = await this.#deps.store.saveReport(stored, report, move);
     if (started === null) return null;
     // One commit gives all its rows the same version.
     if (move !== undefined) this.#see(started.version);
@@ -203,7 +203,7 @@ export class SweepJob {
     const { store, now } = this.#deps;
     let stored: ReadReport | null = started;
     const save = async (report: SweepReport) => {
-      stored = stored && await store.tell(stored, report);
+      stored = stored && await store.saveReport(stored, report);
       const isQuiet = this.#deps.quiet && isZero(report.counts);
       if (stored !== null && !isQuiet) this.#log(report);
       return stored !== null;

@@ -247,7 +247,7 @@ export class Worker {
     } catch (error) {
       await this.#throwIfOfStore(error);
       this.#logFailure(`${what} is postponed`, error);
-      store.putOffStage(task);
+      store.postponeStage(task);
     }
   }
 

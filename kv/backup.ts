@@ -8,7 +8,7 @@
  * @module
  */
 import { dirname } from "node:path";
-import type { CopyJob, CopyNews } from "./copy_worker.ts";
+import type { CopyJob, CopyMessage } from "./copy_worker.ts";
 import { LEDGER_FORMAT } from "./base/keys.ts";
 import { createPrivate, isThere, restoringOf } from "./base/files.ts";
 import { isFile, requireLedger } from "./open.ts";
@@ -130,7 +130,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
   let isCopied = false;
   const fail = (why: string) =>
     reject(new CopyFailed(`Cannot copy ${job.from} to ${job.to}: ${why}`));
-  const judge = (news: CopyNews): void => {
+  const judge = (news: CopyMessage): void => {
     switch (news.kind) {
       case "copying":
         return onPages?.(news.pages, news.pagesOfAll);
@@ -148,7 +148,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
   };
   // A running copy stops itself and removes its journal; a running check is abandoned.
   const abort = () => isCopied ? fail(CANCELLED) : void Atomics.store(job.stop, 0, 1);
-  worker.onmessage = (event: MessageEvent<CopyNews>) => judge(event.data);
+  worker.onmessage = (event: MessageEvent<CopyMessage>) => judge(event.data);
   worker.onerror = (event) => {
     event.preventDefault();
     fail(event.message);

@@ -17,7 +17,7 @@ export interface CopyJob {
 }
 
 /** Messages of the thread: its progress and its result. */
-export type CopyNews =
+export type CopyMessage =
   | { readonly kind: "copying"; readonly pages: number; readonly pagesOfAll: number }
   | { readonly kind: "copied" }
   | { readonly kind: "checked"; readonly verdict: string; readonly format: unknown }
@@ -33,7 +33,7 @@ const LOCKED_MS_MAX = 10_000;
 const PAGES_PER_NEWS = 1_000;
 
 // In a worker the global object has this method, but the types are those of the main thread.
-const main = globalThis as unknown as { postMessage(news: CopyNews): void };
+const main = globalThis as unknown as { postMessage(news: CopyMessage): void };
 
 globalThis.addEventListener("message", async (event) => {
   const job = (event as MessageEvent<CopyJob>).data;
@@ -74,7 +74,7 @@ function throwIfStopped(stop: Int32Array): void {
   if (Atomics.load(stop, 0) !== 0) throw new Error("it was cancelled");
 }
 
-function check(path: string): Omit<CopyNews & { kind: "checked" }, "kind"> {
+function check(path: string): Omit<CopyMessage & { kind: "checked" }, "kind"> {
   // Read-only: a cancelled copy is removed while this runs and must not be recreated.
   using database = new DatabaseSync(path, { readOnly: true });
   const row = database.prepare("PRAGMA integrity_check(1)").get();

@@ -13,14 +13,14 @@ import { ACTIVE_JOBS_MAX, type TeamJob } from "../domain/core/jobs.ts";
 import { type JobType, keys } from "./base/keys.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { LOST, untilCommitted } from "./base/retry.ts";
-import { PutOff } from "./base/retry_later.ts";
+import { Backoff } from "./base/backoff.ts";
 import { getEntry, getValue, isAlive, listRows, type Store } from "./store.ts";
 import type { Write } from "./writer/write.ts";
 
 /** Waits until the runs stored before a job are in the indexes. */
 export interface JobWaits {
   /** Advances the wait; see `PendingWaits`. */
-  look(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits">;
+  advance(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits">;
 }
 
 /** Decision on a request for a job; a new job includes the rows to store with it. */
@@ -129,7 +129,7 @@ export abstract class JobQueue<Job extends TeamJob> {
     }
     if (job.state === "waiting") {
       // While the job waits, its version is still the one of its creation.
-      const waits = await this.#waits.look(id, team, entry.versionstamp ?? "");
+      const waits = await this.#waits.advance(id, team, entry.versionstamp ?? "");
       if (waits !== "over") return waits === "further";
     }
     const after = await this.advance(team, job, entry);
@@ -155,7 +155,7 @@ export class JobTurns {
   readonly #prefix: Deno.KvKey;
   readonly #step: JobStep;
   /** Jobs in backoff after their own failures. */
-  readonly #putOff: PutOff;
+  readonly #backoff: Backoff;
   /** The team visited last; null at the start of a round. */
   #last: TeamId | null = null;
   #round = 0;
@@ -170,7 +170,7 @@ export class JobTurns {
     this.#store = store;
     this.#prefix = prefix;
     this.#step = step;
-    this.#putOff = new PutOff(now);
+    this.#backoff = new Backoff(now);
   }
 
   /**
@@ -188,7 +188,7 @@ export class JobTurns {
         if (!hasMoved) return false;
         continue;
       }
-      if (this.#putOff.has(job.id)) continue;
+      if (this.#backoff.has(job.id)) continue;
       [this.#met, this.underWay] = [true, true];
       if (!await this.#stepOf(job)) continue;
       this.#moved = true;
@@ -200,13 +200,13 @@ export class JobTurns {
   async #stepOf({ team, id }: ActiveJob): Promise<boolean> {
     try {
       const hasMoved = await this.#step(team, id);
-      this.#putOff.done(id);
+      this.#backoff.done(id);
       return hasMoved;
     } catch (error) {
       // Other jobs continue; this one backs off.
-      if (!isOfStore(error) || await isAlive(this.#store)) this.#putOff.add(id);
+      if (!isOfStore(error) || await isAlive(this.#store)) this.#backoff.add(id);
       // It is retried without a pause, so work is left.
-      if (!this.#putOff.has(id)) this.#moved = true;
+      if (!this.#backoff.has(id)) this.#moved = true;
       throw error;
     }
   }

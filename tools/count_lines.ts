@@ -48,7 +48,7 @@ async function* sourcesIn(folder: string): AsyncGenerator<string> {
 }
 
 /** Runs the command; returns its exit code. */
-export function count(args: readonly string[], io: Io): Promise<number> {
+export function runCount(args: readonly string[], io: Io): Promise<number> {
   const options = { help: { type: "boolean" } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async () => {
     const counts = await countFolders(ROOT);
@@ -62,4 +62,4 @@ export function count(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-if (import.meta.main) Deno.exit(await count(Deno.args, processIo()));
+if (import.meta.main) Deno.exit(await runCount(Deno.args, processIo()));

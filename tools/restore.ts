@@ -10,7 +10,7 @@ const HELP = [
 ];
 
 /** Runs the command; returns its exit code. */
-export function restore(args: readonly string[], io: Io): Promise<number> {
+export function runRestore(args: readonly string[], io: Io): Promise<number> {
   return runCopy(args, io, HELP, async (file, location, watch) => {
     // The separators of an instant are not valid in all file names.
     const stamp = new Date().toISOString().replace(/\W/g, "");
@@ -20,4 +20,4 @@ export function restore(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-if (import.meta.main) Deno.exit(await restore(Deno.args, processIo()));
+if (import.meta.main) Deno.exit(await runRestore(Deno.args, processIo()));

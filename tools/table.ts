@@ -28,6 +28,6 @@ export function number(value: number | null, decimals = 0): string {
 }
 
 /** Formats a fraction of one as percent. */
-export function percent(value: number | null): string {
+export function formatPercent(value: number | null): string {
   return value === null || !Number.isFinite(value) ? "-" : `${Math.round(value * 100)} %`;
 }

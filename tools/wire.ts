@@ -21,7 +21,7 @@ export function jsonBytes(value: unknown): number {
 }
 
 /** Returns the start of a text, at most `unitsMax` UTF-16 units, without splitting a character. */
-export function cutText(text: string, unitsMax: number): string {
+export function cutUnits(text: string, unitsMax: number): string {
   const cut = text.slice(0, unitsMax);
   const splits = cut.length < text.length && /[\uD800-\uDBFF]$/.test(cut);
   return splits ? cut.slice(0, -1) : cut;
@@ -34,7 +34,7 @@ export function cutText(text: string, unitsMax: number): string {
 export function fitText<T>(text: string, bytesMax: number, build: (cut: string) => T): T {
   let units = text.length;
   for (;;) {
-    const value = build(cutText(text, units));
+    const value = build(cutUnits(text, units));
     const bytes = jsonBytes(value);
     if (bytes <= bytesMax || units === 0) return value;
     // Characters differ in bytes, so a proportional cut may need another one.

@@ -25,7 +25,7 @@ export interface AgentRun {
 }
 
 /** Counts of an agent without runs. */
-export const NO_RUNS = {
+export const NO_AGENT_RUNS = {
   /** Number of runs in any status. */
   runs: 0,
   /** Number of runs in status `success`. */
@@ -37,10 +37,10 @@ export const NO_RUNS = {
 };
 
 /** Numbers of runs of an agent. */
-export type RunCounts = Readonly<typeof NO_RUNS>;
+export type AgentRunCounts = Readonly<typeof NO_AGENT_RUNS>;
 
 /** Totals over the runs of an agent. */
-export interface AgentActivity extends RunCounts {
+export interface AgentActivity extends AgentRunCounts {
   /** Latest arrival of an opening or a close, unix milliseconds. */
   readonly lastSeen: number;
   /**
@@ -50,7 +50,7 @@ export interface AgentActivity extends RunCounts {
   readonly lastRun: LastRun | null;
 }
 
-const NO_ACTIVITY: AgentActivity = { ...NO_RUNS, lastSeen: 0, lastRun: null };
+const NO_ACTIVITY: AgentActivity = { ...NO_AGENT_RUNS, lastSeen: 0, lastRun: null };
 
 /** The run of an agent that started last. */
 export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt" | "sortedAt">;
@@ -86,8 +86,8 @@ export function addAgentRun(
   };
 }
 
-function countsOf(run: AgentRun | null): RunCounts {
-  if (run === null) return NO_RUNS;
+function countsOf(run: AgentRun | null): AgentRunCounts {
+  if (run === null) return NO_AGENT_RUNS;
   const count = (status: RunStatus) => Number(run.status === status);
   return {
     runs: 1,

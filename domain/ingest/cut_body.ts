@@ -25,7 +25,7 @@ import { heartbeatBody } from "./heartbeat.ts";
 import { openBody } from "./open.ts";
 import { scoreBody } from "./score.ts";
 import type { Body, CutEvent } from "../core/body.ts";
-import { cutEvent, memberName, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
+import { cutEvent, decodeRange, memberName, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
 
 /** Shape of a call's body: fields, or a batch of events. */
@@ -110,7 +110,7 @@ function* cutFields(bytes: Uint8Array, start: number): TimeSliced<Body> {
     if (!INGEST_FIELDS.has(name)) return noteUnknown(values, name);
     const standIn = standInOf(bytes, part.start);
     const isOut = standIn !== null && (standIn === EMPTY_LIST || isLeftOut(name, part));
-    const text = isOut ? standIn : textOf(bytes, part.start, part.end);
+    const text = isOut ? standIn : decodeRange(bytes, part.start, part.end);
     const parsed = standIn !== null && PAYLOADS.has(name) ? standIn : text;
     if (isOut && standIn !== EMPTY_LIST) leftOut.set(name, 1);
     else leftOut.delete(name);
@@ -152,14 +152,14 @@ function* cutScores(bytes: Uint8Array, start: number): TimeSliced<{ text: RawJso
 /** Returns the name of a score; null for an invalid name. */
 function scoreNameOf(bytes: Uint8Array, key: JsonSlice): string | null {
   if (key.keyEnd - key.keyStart > SCORE_NAME_BYTES_MAX) return null;
-  const name: unknown = JSON.parse(textOf(bytes, key.keyStart, key.keyEnd));
+  const name: unknown = JSON.parse(decodeRange(bytes, key.keyStart, key.keyEnd));
   return isScoreName(name) ? name : null;
 }
 
 /** Returns the value of a score, as sent; null for an invalid value. */
 function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson | null {
   if (levels > 0 || end - start > USAGE_FIELD_BYTES_MAX) return null;
-  const text = textOf(bytes, start, end);
+  const text = decodeRange(bytes, start, end);
   return isScore(JSON.parse(text)) ? text : null;
 }
 
@@ -195,7 +195,7 @@ function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<Body> {
     const fits = end - start <= EVENT_BYTES_MAX && levels <= JSON_DEPTH_MAX;
     events.push(
       fits
-        ? { text: textOf(bytes, start, end), isTruncated: false }
+        ? { text: decodeRange(bytes, start, end), isTruncated: false }
         : yield* cutEvent(bytes, start),
     );
     yield null;

@@ -55,7 +55,7 @@ const OPEN_MAP = 123;
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Decodes a range of bytes, which must be valid UTF-8. */
-export function textOf(bytes: Uint8Array, start: number, end: number): RawJson {
+export function decodeRange(bytes: Uint8Array, start: number, end: number): RawJson {
   return utf8.decode(bytes.subarray(start, end)) as RawJson;
 }
 
@@ -101,7 +101,10 @@ export function* cutEvent(bytes: Uint8Array, start: number): TimeSliced<CutEvent
     const name = memberName(bytes, part);
     if (name === DATA) data = part;
     else if (EVENT_FIELDS.has(name)) {
-      fields.set(name, isKeepable(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
+      fields.set(
+        name,
+        isKeepable(part) ? decodeRange(bytes, part.start, part.end) : "[0]" as RawJson,
+      );
     } else if (fields.size < UNKNOWN_NAMES_MAX) fields.set(name, "null" as RawJson);
   });
   let bytesUsed = 2;
@@ -109,7 +112,9 @@ export function* cutEvent(bytes: Uint8Array, start: number): TimeSliced<CutEvent
   if (data === null) return { text: writeObject(fields), isTruncated: false };
   const bytesMax = EVENT_BYTES_MAX - bytesUsed - DATA.length - 5;
   const isTruncated = data.end - data.start > bytesMax || data.levels > JSON_DEPTH_MAX;
-  const payload = isTruncated ? yield* cutData(bytes, data) : textOf(bytes, data.start, data.end);
+  const payload = isTruncated
+    ? yield* cutData(bytes, data)
+    : decodeRange(bytes, data.start, data.end);
   return { text: writeObject([...fields, [DATA, payload]]), isTruncated };
 }
 
@@ -130,7 +135,7 @@ function* cutData(bytes: Uint8Array, { start, end }: JsonSlice): TimeSliced<RawJ
     members.set(name, text);
     bytesLeft -= utf8Bytes(text);
   }
-  const beginning = textOf(bytes, start, Math.min(end, start + 4 * PREVIEW_CHARS_MAX));
+  const beginning = decodeRange(bytes, start, Math.min(end, start + 4 * PREVIEW_CHARS_MAX));
   return truncatedForm(end - start, beginning, members);
 }
 
@@ -157,7 +162,7 @@ function* keptText(
   bytesLeft: number,
 ): TimeSliced<RawJson | null> {
   if (isKeepable(part) && part.end - part.start <= bytesLeft) {
-    return textOf(bytes, part.start, part.end);
+    return decodeRange(bytes, part.start, part.end);
   }
   // A failure counts, however long its reason is.
   if (name === "error") return "true" as RawJson;
@@ -171,7 +176,7 @@ function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSl
   const counts = new Map<string, RawJson>();
   for (const [name, part] of yield* membersOf(bytes, start, COUNT_FIELDS)) {
     if (part.levels === 0 && part.end - part.start <= COUNT_BYTES_MAX) {
-      counts.set(name, textOf(bytes, part.start, part.end));
+      counts.set(name, decodeRange(bytes, part.start, part.end));
     } else if (bytes[part.start] === OPEN_MAP && levelsMax > 1) {
       counts.set(name, yield* cutCounts(bytes, part.start, levelsMax - 1));
     } // Its presence decides how the others are read.
@@ -183,13 +188,13 @@ function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSl
 /** Returns the name of a member; a name longer than any supported one is shortened. */
 export function memberName(bytes: Uint8Array, { keyStart, keyEnd, hasEscape }: Key): string {
   if (keyEnd - keyStart > NAME_BYTES_MAX) {
-    return textOf(bytes, keyStart + 1, keyStart + NAME_BYTES_MAX).toWellFormed();
+    return decodeRange(bytes, keyStart + 1, keyStart + NAME_BYTES_MAX).toWellFormed();
   }
-  if (hasEscape) return JSON.parse(textOf(bytes, keyStart, keyEnd));
+  if (hasEscape) return JSON.parse(decodeRange(bytes, keyStart, keyEnd));
   let name = "";
   for (let at = keyStart + 1; at < keyEnd - 1; at++) {
     const code = bytes[at] as number;
-    if (code >= 0x80) return textOf(bytes, keyStart + 1, keyEnd - 1);
+    if (code >= 0x80) return decodeRange(bytes, keyStart + 1, keyEnd - 1);
     // For short names, this takes a fifth of the time of decoding.
     name += String.fromCharCode(code);
   }

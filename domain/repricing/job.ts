@@ -10,7 +10,7 @@ import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
 import { EMPTY_BREAKDOWN, type RepriceBreakdown } from "./breakdown.ts";
 
 /** Position of a run among a team's runs, which a job visits by start time. */
-export interface RunPosition {
+export interface RepricePosition {
   /** Start of the run, unix milliseconds. */
   readonly startedAt: number;
   /** The run. */
@@ -22,7 +22,7 @@ export interface RunsRemaining {
   /** Last name read; null when all names are read. */
   readonly name: string | null;
   /** First of the runs found so far. */
-  readonly runs: readonly RunPosition[];
+  readonly runs: readonly RepricePosition[];
   /** True when all names are read, so that no other run precedes these. */
   readonly isComplete: boolean;
   /** True if these are the last runs of the job. */
@@ -32,7 +32,7 @@ export interface RunsRemaining {
 /** Position of a job. */
 export interface RepriceCursor {
   /** Last run completed; null before the first. */
-  readonly after: RunPosition | null;
+  readonly after: RepricePosition | null;
   /** Number of batches already checked of the following run. */
   readonly batch: number;
   /** True if any call of that run matched the spec so far. */

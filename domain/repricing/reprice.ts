@@ -54,7 +54,11 @@ export const NO_CALLS = {
 export type RepriceSum = Readonly<typeof NO_CALLS>;
 
 /** Returns whether a call matches the spec. */
-export function isMeant(spec: RepriceSpec, provider: string | null, model: string | null): boolean {
+export function isCovered(
+  spec: RepriceSpec,
+  provider: string | null,
+  model: string | null,
+): boolean {
   return model === spec.model && (spec.provider === null || provider === spec.provider);
 }
 
@@ -87,7 +91,7 @@ export function repriceBatch(
   let { models, fullRateBatchCalls } = totals;
   let changed = false;
   for (const [i, { facts: { call } }] of events.entries()) {
-    if (!isPriceable(call) || !isMeant(spec, call.provider, call.model)) continue;
+    if (!isPriceable(call) || !isCovered(spec, call.provider, call.model)) continue;
     const match = fresh.matches[fresh.by[i] ?? -1];
     const before = BigInt(costs[i] ?? 0);
     const after = BigInt(fresh.costs[i] ?? 0);
@@ -129,7 +133,7 @@ export function repriceHeartbeat(
   card: RateCard,
 ): RepricedHeartbeat {
   const call = reportedCall(heartbeatUsage(parts));
-  if (call === null || !isMeant(spec, call.provider, call.model)) {
+  if (call === null || !isCovered(spec, call.provider, call.model)) {
     return { sum: NO_CALLS, price: undefined };
   }
   const old = heartbeatPrice(parts, repriced);
@@ -143,7 +147,7 @@ export function repriceHeartbeat(
 const UNPRICED: Priceable = { ts: 0, facts: {} };
 
 function isMeantEvent(spec: RepriceSpec, { facts: { call } }: Priceable): boolean {
-  return call !== undefined && isMeant(spec, call.provider, call.model);
+  return call !== undefined && isCovered(spec, call.provider, call.model);
 }
 
 /** Removes rows that no event uses. */

@@ -30,7 +30,7 @@ export type RetentionClass = typeof RETENTION_CLASSES[number];
 /** Entry of a run in the expiry index: due when the retention of its class has passed after `since`. */
 export interface ExpiryEntry {
   /** Reason for the check. */
-  readonly horizon: RetentionClass;
+  readonly retentionClass: RetentionClass;
   /** Arrival of the decisive part, unix milliseconds. */
   readonly since: number;
 }
@@ -41,8 +41,11 @@ const DAY_MS = 86_400_000;
 export type DaysOfPlan = Pick<TierLimits, "payloadDays" | "recordDays">;
 
 /** Returns the retention of a class in days; `Infinity` for unlimited retention. */
-export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: RetentionClass): number {
-  switch (horizon) {
+export function daysKept(
+  { payloadDays, recordDays }: DaysOfPlan,
+  retentionClass: RetentionClass,
+): number {
+  switch (retentionClass) {
     case "tombstone":
       return TOMBSTONE_DAYS;
     case "orphan":
@@ -52,13 +55,13 @@ export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: Reten
     case "record":
       return recordDays;
     default:
-      return horizon satisfies never;
+      return retentionClass satisfies never;
   }
 }
 
 /** Returns the instant before which data is due, unix milliseconds; `-Infinity` for unlimited retention. */
-export function cutoffOf(plan: DaysOfPlan, horizon: RetentionClass, nowMs: number): number {
-  return nowMs - daysKept(plan, horizon) * DAY_MS;
+export function cutoffOf(plan: DaysOfPlan, retentionClass: RetentionClass, nowMs: number): number {
+  return nowMs - daysKept(plan, retentionClass) * DAY_MS;
 }
 
 /**
@@ -72,8 +75,8 @@ export function expiryEntryOf({ opening, closing }: RunParts, ledger: LedgerAges
   const since = payloads.length > 0
     ? Math.min(...payloads)
     : latestOf({ opening, closing }, ledger);
-  if (opening === null) return { horizon: "orphan", since };
-  return { horizon: payloads.length > 0 ? "payload" : "record", since };
+  if (opening === null) return { retentionClass: "orphan", since };
+  return { retentionClass: payloads.length > 0 ? "payload" : "record", since };
 }
 
 /** Returns the arrival of the latest part of a run, unix milliseconds. */
@@ -92,15 +95,15 @@ export function dueOf(
   plan: DaysOfPlan,
   nowMs: number,
 ): "payload" | "record" | null {
-  const { horizon, since } = expiryEntryOf(parts, ledger);
-  if (since >= cutoffOf(plan, horizon, nowMs)) return null;
+  const { retentionClass, since } = expiryEntryOf(parts, ledger);
+  if (since >= cutoffOf(plan, retentionClass, nowMs)) return null;
   const last = parts.opening === null ? "orphan" : "record";
   return latestOf(parts, ledger) < cutoffOf(plan, last, nowMs) ? "record" : "payload";
 }
 
 /** Returns whether two expiry entries are equal. */
 export function isSameExpiryEntry(a: ExpiryEntry | null, b: ExpiryEntry | null): boolean {
-  return a?.horizon === b?.horizon && a?.since === b?.since;
+  return a?.retentionClass === b?.retentionClass && a?.since === b?.since;
 }
 
 /** Returns whether a part contains data that payload retention removes. */

@@ -136,7 +136,7 @@ export interface SweepStore {
    */
   step(
     team: Team,
-    horizon: RetentionClass,
+    retentionClass: RetentionClass,
     nowMs: number,
     from: object | null,
     dryRun: boolean,
@@ -157,7 +157,7 @@ export interface SweepStore {
    *
    * @param move moves the sweep clock in the same commit
    */
-  tell(
+  saveReport(
     current: ReadReport | null,
     report: SweepReport,
     move?: SweepClockMove,

@@ -100,7 +100,7 @@ export interface ProcessingStore {
    */
   nextDueMs(): Promise<number | null>;
   /** Postpones a stage whose run can be neither read nor written. */
-  putOffStage(task: StageTask): void;
+  postponeStage(task: StageTask): void;
   /** Returns whether the store can read and write; if so, a failure was caused by the run. */
   isAlive(): Promise<boolean>;
   /** Records the outcome of a task; `error` is null on success. */

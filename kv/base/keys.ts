@@ -147,19 +147,19 @@ export const keys = {
   /** Runs whose retention check is due before an instant, oldest first; after the row `after`. */
   expiries: (
     team: TeamId,
-    horizon: RetentionClass,
+    retentionClass: RetentionClass,
     beforeMs: number,
     afterRow: Deno.KvKey | null,
   ) => ({
-    start: afterRow === null ? ["expiry", team, horizon] : [...afterRow, true],
-    end: ["expiry", team, horizon, beforeMs],
+    start: afterRow === null ? ["expiry", team, retentionClass] : [...afterRow, true],
+    end: ["expiry", team, retentionClass, beforeMs],
   }),
   /** Expiry row of a run, by the arrival of the data that decides its class. */
   expiry: (
     team: TeamId,
-    { horizon, since }: ExpiryEntry,
+    { retentionClass, since }: ExpiryEntry,
     run: RunId,
-  ) => ["expiry", team, horizon, since, run],
+  ) => ["expiry", team, retentionClass, since, run],
   /** Totals of removed runs, by roll-up. */
   removedRollup: (
     team: TeamId,

@@ -10,7 +10,7 @@ import { formatInstant } from "../../domain/core/time.ts";
 import {
   FIRST_RUN,
   type RepriceJob,
-  type RunPosition,
+  type RepricePosition,
   type RunsRemaining,
 } from "../../domain/repricing/job.ts";
 import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
@@ -37,7 +37,7 @@ export interface Draft {
 export function addStep(
   draft: Draft,
   { checks, sets, agent, sum, nextBatch }: RepriceStep,
-  { startedAt }: RunPosition,
+  { startedAt }: RepricePosition,
 ): void {
   const { job } = draft;
   const changes = sets.length > 0;
@@ -67,7 +67,7 @@ export function addStep(
 export function finishRun(
   team: TeamId,
   draft: Draft,
-  position: RunPosition,
+  position: RepricePosition,
   ahead: RunsRemaining | null,
 ): void {
   const { job } = draft;
@@ -85,7 +85,7 @@ export function finishRun(
 }
 
 /** Returns the fraction of the job's period that lies before a run. */
-function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPosition): number {
+function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RepricePosition): number {
   return to === from ? 0 : (startedAt - from) / (to - from);
 }
 

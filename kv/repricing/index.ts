@@ -11,7 +11,7 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
-import type { RepriceJob, RunPosition, RunsRemaining } from "../../domain/repricing/job.ts";
+import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
 import { keys } from "../base/keys.ts";
 import { modelPart } from "../base/index_parts.ts";
 import type { TeamAt } from "../runs/heads.ts";
@@ -100,16 +100,16 @@ async function readPositions(
   store: Store,
   range: { readonly start: Deno.KvKey; readonly end: Deno.KvKey },
   options: Pick<Deno.KvListOptions, "limit" | "reverse">,
-): Promise<RunPosition[]> {
+): Promise<RepricePosition[]> {
   const rows = await listRows(store, range, options);
   return rows.map(({ key }) => ({ startedAt: Number(key.at(-2)), run: key.at(-1) as RunId }));
 }
 
 /** Merges two lists of runs, each run once, and keeps the first ones. */
 function merge(
-  gathered: readonly RunPosition[],
-  added: readonly RunPosition[],
-): readonly RunPosition[] {
+  gathered: readonly RepricePosition[],
+  added: readonly RepricePosition[],
+): readonly RepricePosition[] {
   if (added.length === 0) return gathered;
   const all = new Map(
     [...gathered, ...added].sort(byPosition).map((position) => [position.run, position]),
@@ -118,6 +118,6 @@ function merge(
 }
 
 /** Compares two runs in index order. */
-function byPosition(a: RunPosition, b: RunPosition): number {
+function byPosition(a: RepricePosition, b: RepricePosition): number {
   return a.startedAt - b.startedAt || (a.run < b.run ? -1 : 1);
 }

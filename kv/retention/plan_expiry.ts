@@ -64,11 +64,11 @@ async function changeOf(
       return unchanged(run, [{ key: keys.expiry(team, entry, id), value: true }]);
     case "record": {
       const { change, events } = await expireRun(run);
-      const counter = entry.horizon === "orphan" ? "orphans" : "records";
+      const counter = entry.retentionClass === "orphan" ? "orphans" : "records";
       return { change, counts: { ...EMPTY_SWEEP, events, [counter]: 1 } };
     }
     case "payload": {
-      const beforeMs = cutoffOf(plan, entry.horizon, nowMs);
+      const beforeMs = cutoffOf(plan, entry.retentionClass, nowMs);
       const { change, events, isAll } = await removePayload(run, beforeMs, rowsMax);
       // A run with very many events takes several checks: it is counted at the last one.
       return { change, counts: { ...EMPTY_SWEEP, payloads: isAll ? 1 : 0, events } };

@@ -71,7 +71,7 @@ export function createSweepStore(store: Store, commits: RunUpdater): SweepStore 
       const rows = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, options);
       return rows.map(({ value }) => value);
     },
-    async tell(previous, report, move) {
+    async saveReport(previous, report, move) {
       const checks = [{ key: keys.sweep(report.night), versionstamp: previous?.version ?? null }];
       const sets: KvSet[] = [{ key: keys.sweep(report.night), value: report }];
       if (move !== undefined) {

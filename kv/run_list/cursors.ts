@@ -28,7 +28,7 @@ export interface IndexCursor {
    * Returns the first row after a position, without a promise if it is already read; null at the
    * end.
    */
-  behind(position: IndexPosition): Found | null | Promise<Found | null>;
+  seek(position: IndexPosition): Found | null | Promise<Found | null>;
   /**
    * Returns the number of runs per millisecond, estimated from the latest read; 0 at the end.
    *
@@ -51,7 +51,7 @@ export function comparePositionsInIndex(a: IndexPosition, b: IndexPosition): num
 }
 
 /** Returns the position directly before a run, so that `behind` returns that run. */
-export function isBefore({ at, run }: IndexPosition): IndexPosition {
+export function positionBefore({ at, run }: IndexPosition): IndexPosition {
   return { at, run: `${run}\0` };
 }
 
@@ -87,7 +87,7 @@ export class SingleIndexCursor implements IndexCursor {
    * Returns the first row after a position, without a promise if it is already read; null at the
    * end.
    */
-  behind(position: IndexPosition): Found | null | Promise<Found | null> {
+  seek(position: IndexPosition): Found | null | Promise<Found | null> {
     const next = this.#skipTo(position);
     if (next !== undefined || this.#isEnd) return this.#visit(next);
     return this.#read(position).then(() => this.#visit(this.#rows[0]));
@@ -148,14 +148,14 @@ export class MergedIndexCursor implements IndexCursor {
   }
 
   /** Returns the first row after a position; null at the end. */
-  behind(position: IndexPosition): Found | null | Promise<Found | null> {
+  seek(position: IndexPosition): Found | null | Promise<Found | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {
       const row = this.#next[i];
       if (row === null || (row !== undefined && comparePositionsInIndex(row, position) < 0)) {
         continue;
       }
-      const next = member.behind(position);
+      const next = member.seek(position);
       if (next instanceof Promise) waits.push(next.then((read) => void (this.#next[i] = read)));
       else this.#next[i] = next;
     }

@@ -15,7 +15,7 @@ import {
   type Found,
   type IndexCursor,
   type IndexPosition,
-  isBefore,
+  positionBefore,
 } from "./cursors.ts";
 
 /**
@@ -59,7 +59,7 @@ export class IndexIntersection {
    */
   async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
-      const next = this.#ranges.map((range) => range.behind(this.#from));
+      const next = this.#ranges.map((range) => range.seek(this.#from));
       const settled = isAllThere(next) ? next : await Promise.all(next);
       const rows = settled.filter((row) => row !== null);
       if (rows.length < settled.length) {
@@ -77,7 +77,7 @@ export class IndexIntersection {
         return first;
       }
       // The next common run is the oldest of these rows, or after it.
-      this.#from = isBefore(last);
+      this.#from = positionBefore(last);
     }
     return null;
   }
@@ -108,7 +108,7 @@ function rarest(ranges: readonly IndexCursor[], newest: number): readonly IndexC
 }
 
 /** Returns true if no cursor returned a promise: awaiting takes longer than most steps. */
-function isAllThere(next: readonly ReturnType<IndexCursor["behind"]>[]): next is (Found | null)[] {
+function isAllThere(next: readonly ReturnType<IndexCursor["seek"]>[]): next is (Found | null)[] {
   return !next.some((settled) => settled instanceof Promise);
 }
 

@@ -14,7 +14,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/processing.ts";
 import { decodePending, parsePendingName, pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
-import type { PutOff } from "../base/retry_later.ts";
+import type { Backoff } from "../base/backoff.ts";
 import { listRows, type Store } from "../store.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 
@@ -59,7 +59,7 @@ export class PendingQueue {
   readonly #store: Store;
   readonly #lane: PendingLane;
   readonly #isKnown: (name: string, version: string) => boolean;
-  readonly #putOff: PutOff;
+  readonly #backoff: Backoff;
   readonly #placesMax: number;
   readonly #waiting = new FairQueue<Waiting>();
   /** Queued and taken runs, by name. */
@@ -85,12 +85,12 @@ export class PendingQueue {
   constructor(
     store: Store,
     lane: PendingLane,
-    putOff: PutOff,
+    backoff: Backoff,
     isKnown: (name: string, version: string) => boolean = () => false,
   ) {
     this.#store = store;
     this.#lane = lane;
-    this.#putOff = putOff;
+    this.#backoff = backoff;
     this.#isKnown = isKnown;
     this.#placesMax = Math.floor(store.memory.bytesMax("other") * PLACE.part / PLACE.bytes);
     store.memory.register("other", () => this.#allPlaces * PLACE.bytes);
@@ -129,8 +129,8 @@ export class PendingQueue {
   #leave({ team, name, rows }: Waiting, hasFailed: boolean): void {
     this.#runs.delete(name);
     this.#count(team, -1 - rows.length);
-    if (hasFailed) this.#putOff.add(name);
-    else this.#putOff.done(name);
+    if (hasFailed) this.#backoff.add(name);
+    else this.#backoff.done(name);
     for (const row of rows) {
       if (hasFailed) {
         row.left = Infinity;
@@ -195,7 +195,7 @@ export class PendingQueue {
     let isComplete = true;
     for (const name of names) {
       const run = parsePendingName(name);
-      const isPaused = this.#putOff.has(name);
+      const isPaused = this.#backoff.has(name);
       if (!isPaused) this.#hasMet = true;
       if (isPaused || !this.#hasPlaces(run.team)) isComplete = false;
       else queued.push({ name, run });

@@ -39,7 +39,7 @@ export class PendingWaits {
    *   by name, because a clock that was set back sorts them elsewhere
    * @returns `over` after the last mark, `further` if some marks were passed, else `waits`
    */
-  async look(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits"> {
+  async advance(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits"> {
     const prefix = keys.pendingMarks();
     const start = this.#places.get(job);
     const range = start === undefined ? { prefix } : { prefix, start };

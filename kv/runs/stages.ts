@@ -26,7 +26,7 @@ import {
   stageRevived,
   STAGES,
 } from "../../domain/runs/stages.ts";
-import type { PutOff } from "../base/retry_later.ts";
+import type { Backoff } from "../base/backoff.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
@@ -50,13 +50,13 @@ const ROWS_PER_READ = 500;
 /** Takes due stages. Teams take turns among the rows of one read. */
 export class DueStages {
   readonly #store: Store;
-  readonly #putOff: PutOff;
+  readonly #backoff: Backoff;
   /** Row after which the next read begins; null for the first read. */
   #after: Deno.KvKey | null = null;
 
-  constructor(store: Store, putOff: PutOff) {
+  constructor(store: Store, backoff: Backoff) {
     this.#store = store;
-    this.#putOff = putOff;
+    this.#backoff = backoff;
   }
 
   /** Takes up to `max` stages that are due at `nowMs`. */
@@ -67,7 +67,7 @@ export class DueStages {
       const last = rows.at(-1);
       const isEnd = rows.length < ROWS_PER_READ || (last?.dueMs ?? 0) > nowMs;
       this.#after = isEnd || last === undefined ? null : keyOf(last);
-      const due = rows.filter((row) => row.dueMs <= nowMs && !this.#putOff.has(nameOf(row)));
+      const due = rows.filter((row) => row.dueMs <= nowMs && !this.#backoff.has(nameOf(row)));
       if (due.length > 0) return await this.#tasksOf(inTurns(due, max), nowMs);
       if (isEnd && isFullPass) return [];
       isFullPass ||= isEnd;
@@ -79,7 +79,7 @@ export class DueStages {
     let after: Deno.KvKey | null = null;
     while (true) {
       const rows = await dueRows(this.#store, after === null ? 1 : ROWS_PER_READ, after);
-      const next = rows.find((row) => !this.#putOff.has(nameOf(row)));
+      const next = rows.find((row) => !this.#backoff.has(nameOf(row)));
       const last = rows.at(-1);
       if (next !== undefined || last === undefined) return next?.dueMs ?? null;
       after = keyOf(last);
@@ -97,7 +97,7 @@ export class DueStages {
         return [{ ...row, revision: processing?.revision ?? 0, stage }];
       } catch (error) {
         if (!await isAlive(this.#store)) throw error;
-        this.#putOff.add(nameOf(row));
+        this.#backoff.add(nameOf(row));
         return [];
       }
     }));

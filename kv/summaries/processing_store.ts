@@ -10,7 +10,7 @@ import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import { PutOff } from "../base/retry_later.ts";
+import { Backoff } from "../base/backoff.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -45,12 +45,12 @@ export function createProcessingStore(
     bytesOf: (version, name) => BYTES_PER_CHAR * (version.length + name.length),
   });
   const isProjected = (name: string, version: string) => version <= (projected.get(name) ?? "");
-  const putOff = new PutOff(now);
+  const backoff = new Backoff(now);
   const queues = {
-    closed: new PendingQueue(store, "closed", putOff, isProjected),
-    open: new PendingQueue(store, "open", putOff, isProjected),
+    closed: new PendingQueue(store, "closed", backoff, isProjected),
+    open: new PendingQueue(store, "open", backoff, isProjected),
   };
-  const due = new DueStages(store, putOff);
+  const due = new DueStages(store, backoff);
   return {
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, ids) =>
@@ -60,15 +60,15 @@ export function createProcessingStore(
     projectFailed: (run, error) => costFailed(store, run, error, now()),
     dueStages: (nowMs, max) => due.take(nowMs, max),
     async nextDueMs() {
-      const next = [await due.nextDueMs(), putOff.nextMs()].filter((ms) => ms !== null);
+      const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);
     },
     async completeStage(task, error) {
       await completeStage(store, task, error, now());
-      putOff.done(pendingName(task.team, task.run));
+      backoff.done(pendingName(task.team, task.run));
       updater.notifier.notify(task.team, [task.run]);
     },
-    putOffStage: ({ team, run }) => putOff.add(pendingName(team, run)),
+    postponeStage: ({ team, run }) => backoff.add(pendingName(team, run)),
     isAlive: () => isAlive(store),
     deadStages: () => deadStages(store),
     revive: (run) => revive(store, run, now()),

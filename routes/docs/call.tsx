@@ -9,7 +9,14 @@ import {
   type Response,
   schemaName,
 } from "./document.ts";
-import { documentedFields, FieldTable, joined, Prose, sentField, Table } from "./fields.tsx";
+import {
+  documentedFields,
+  DocumentedTable,
+  FieldTable,
+  joined,
+  Prose,
+  sentField,
+} from "./fields.tsx";
 
 /** Renders an operation: parameters, body, an example, and responses. */
 export function CallSection(
@@ -87,7 +94,7 @@ function Answers({ call }: { readonly call: DocumentedCall }) {
   return (
     <>
       {answers.map(([, { content }]) => <Sample content={content} />)}
-      <Table
+      <DocumentedTable
         head={["status", "response"]}
         rows={answers.map(([status, response]) => [
           status,

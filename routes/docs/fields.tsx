@@ -8,14 +8,14 @@ export function Prose({ text }: { readonly text: string }) {
 }
 
 /** One row of a table of fields. */
-export interface Field {
+export interface DocumentedField {
   readonly name: string;
   readonly required: boolean;
   readonly schema: DocumentedSchema;
 }
 
 /** Renders a table; `ids` are the anchors of its rows. */
-export function Table({ head = [], rows, ids = [] }: {
+export function DocumentedTable({ head = [], rows, ids = [] }: {
   readonly head?: readonly string[];
   readonly rows: readonly (readonly Child[])[];
   readonly ids?: readonly string[];
@@ -31,7 +31,7 @@ export function Table({ head = [], rows, ids = [] }: {
 }
 
 /** Renders a table of fields; null without fields. */
-export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
+export function FieldTable({ fields }: { readonly fields: readonly DocumentedField[] }) {
   if (fields.length === 0) return null;
   const rows = fields.map(({ name, required, schema }) => [
     <>
@@ -44,11 +44,11 @@ export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
       {schema.default === undefined ? "" : ` Default: ${schema.default}.`}
     </>,
   ]);
-  return <Table head={["name", "type", "description"]} rows={rows} />;
+  return <DocumentedTable head={["name", "type", "description"]} rows={rows} />;
 }
 
 /** Returns the fields of an object; nested fields follow theirs with a dotted name. */
-export function documentedFields(schema: DocumentedSchema, within = ""): Field[] {
+export function documentedFields(schema: DocumentedSchema, within = ""): DocumentedField[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, field]) => {
     const name = `${within}${key}`;
     const required = schema.required?.includes(key) ?? false;
@@ -60,7 +60,7 @@ export function documentedFields(schema: DocumentedSchema, within = ""): Field[]
 }
 
 /** Returns a body's field without null, which always means absent. */
-export function sentField({ name, required, schema }: Field): Field {
+export function sentField({ name, required, schema }: DocumentedField): DocumentedField {
   const { description = "" } = schema;
   return { name, required, schema: required ? schema : { ...partOf(schema), description } };
 }

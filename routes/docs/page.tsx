@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
 import { type Document, documentedCalls, type DocumentedSchema } from "./document.ts";
-import { documentedFields, FieldTable, Prose, Table, Type } from "./fields.tsx";
+import { documentedFields, DocumentedTable, FieldTable, Prose, Type } from "./fields.tsx";
 import { STYLE } from "./style.ts";
 
 /** Content Security Policy: only the page's own style is allowed. */
@@ -108,7 +108,7 @@ function Shared({ document }: DocumentProps) {
         Every error has the schema{" "}
         <a href="#schema-Error">Error</a>. A request that is answered with 4xx stores nothing.
       </p>
-      <Table
+      <DocumentedTable
         ids={document["x-errors"].map(({ code }) => `error-${code}`)}
         rows={document["x-errors"].map(({ code, status, retry, meaning }) => [
           <code>{code}</code>,
@@ -118,7 +118,7 @@ function Shared({ document }: DocumentProps) {
         ])}
       />
       <h2 id="headers">Headers</h2>
-      <Table
+      <DocumentedTable
         rows={Object.entries(document.components.headers).map(([name, { description }]) => [
           <code>{name}</code>,
           <Prose text={description} />,

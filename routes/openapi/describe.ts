@@ -167,7 +167,7 @@ export function created(description: string, body: Body): readonly AnswerDescrip
 }
 
 /** A text of a media type, as a body. */
-export function textOf(type: string): Body {
+export function textBody(type: string): Body {
   return { schema: z.string(), type };
 }
 

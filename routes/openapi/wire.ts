@@ -12,14 +12,14 @@ import { dollars as exactDollars, type Picodollars } from "../../domain/pricing/
 import { cursor, idOf } from "./fields.ts";
 
 /** A field of an object that is written from a `Source`. */
-export interface Field<Source> {
+export interface WireField<Source> {
   readonly schema: z.ZodType;
   /** Writes the value; undefined to leave the field out. */
   readonly write: (source: Source) => RawJson | undefined;
 }
 
 /** Fields by name, in the order of the object. */
-export type Fields<Source> = Readonly<Record<string, Field<Source>>>;
+export type WireFields<Source> = Readonly<Record<string, WireField<Source>>>;
 
 /** Keys of the properties that have values of a type. */
 type KeyOf<Source, Value> = {
@@ -30,7 +30,7 @@ type KeyOf<Source, Value> = {
 type Declare<Value> = <Source>(
   from: KeyOf<Source, Value> | ((source: Source) => Value),
   description?: string,
-) => Field<Source>;
+) => WireField<Source>;
 
 /** A type of values. Calling it declares a field of the type. */
 export type Wire<Value> = Declare<Value> & {
@@ -70,9 +70,9 @@ export function wire<Value>(
 }
 
 /** Type of an object, which the document stores under a name. */
-export function object<Source>(
+export function objectValue<Source>(
   id: string,
-  fields: Fields<Source>,
+  fields: WireFields<Source>,
   description?: string,
 ): Wire<Source> {
   const members = Object.entries(fields);
@@ -84,7 +84,7 @@ export function object<Source>(
 }
 
 /** Type of a list. */
-export function list<Value>({ schema, write }: Wire<Value>): Wire<readonly Value[]> {
+export function listValue<Value>({ schema, write }: Wire<Value>): Wire<readonly Value[]> {
   return wire(z.array(schema), (values) => `[${values.map(write).join(",")}]` as RawJson);
 }
 
@@ -95,15 +95,15 @@ interface Page<Value> {
 }
 
 /** Type of a page of a list whose items have the name `items`. */
-export function page<Value>(id: string, items: string, item: Wire<Value>): Wire<Page<Value>> {
-  return object(id, {
-    [items]: list(item)((page: Page<Value>) => page.items),
+export function pageValue<Value>(id: string, items: string, item: Wire<Value>): Wire<Page<Value>> {
+  return objectValue(id, {
+    [items]: listValue(item)((page: Page<Value>) => page.items),
     cursor: nextCursor("cursor"),
   });
 }
 
 /** One of `words`, which the document stores under a name. */
-export function oneOf<Word extends string>(
+export function oneOfValue<Word extends string>(
   id: string,
   words: readonly [Word, ...Word[]],
 ): Wire<Word> {
@@ -111,30 +111,30 @@ export function oneOf<Word extends string>(
 }
 
 /** An id with a prefix and a region. */
-export function id(prefix: string): Wire<string> {
+export function idValue(prefix: string): Wire<string> {
   return wire(idOf(prefix));
 }
 
-export const text: Wire<string> = wire(z.string());
+export const textValue: Wire<string> = wire(z.string());
 
-export const boolean: Wire<boolean> = wire(z.boolean());
+export const booleanValue: Wire<boolean> = wire(z.boolean());
 
-export const integer: Wire<number> = wire(z.number().meta({ type: "integer" }));
+export const integerValue: Wire<number> = wire(z.number().meta({ type: "integer" }));
 
 /** A non-negative integer. */
-export const count: Wire<number | bigint> = wire(
+export const countValue: Wire<number | bigint> = wire(
   z.number().meta({ type: "integer", minimum: 0 }),
   (value) => rawOf(typeof value === "bigint" ? exactCount(value) : value),
 );
 
 /** An amount, exact to the picodollar. */
-export const dollars: Wire<Picodollars> = wire(
+export const dollarsValue: Wire<Picodollars> = wire(
   z.number().meta({ minimum: 0 }),
   (amount) => rawOf(exactDollars(amount)),
 );
 
 /** An instant from unix milliseconds. */
-export const instant: Wire<number> = wire(
+export const instantValue: Wire<number> = wire(
   z.string().meta({
     format: "date-time",
     pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
@@ -143,7 +143,7 @@ export const instant: Wire<number> = wire(
 );
 
 /** A UTC day. */
-export const day: Wire<string> = wire(z.string().meta({ format: "date" }));
+export const dayValue: Wire<string> = wire(z.string().meta({ format: "date" }));
 
 /** Any JSON object. */
 export const anyObject: Wire<object> = wire<object>(jsonObject);
@@ -152,7 +152,7 @@ export const anyObject: Wire<object> = wire<object>(jsonObject);
 export const sentJson: Wire<RawJson> = wire(anyJson, (json) => json);
 
 /** State of a job. */
-export const jobState = oneOf("JobState", ["waiting", "running", "done"]);
+export const jobState = oneOfValue("JobState", ["waiting", "running", "done"]);
 
 /** Cursor of the next page. */
 export const nextCursor = wire(

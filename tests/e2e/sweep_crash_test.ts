@@ -95,7 +95,7 @@ Deno.test("after kill -9 the next process completes a sweep and a customer's del
       const { sweeps } = new RetentionHarness(store);
       const report = await sweeps.report(nightOf(Date.now()));
       assert(report !== null && report.report.finishedAt === null);
-      await sweeps.tell(report, { ...report.report, toldAt: 0 });
+      await sweeps.saveReport(report, { ...report.report, toldAt: 0 });
       return report.report.startedAt;
     });
 

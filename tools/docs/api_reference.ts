@@ -10,7 +10,7 @@ import { type Document, documentedCalls } from "../../routes/docs/document.ts";
 import { documentedFields } from "../../routes/docs/fields.tsx";
 import { formatted } from "../format.ts";
 import { callBlock } from "./call_block.ts";
-import { fieldRow, table } from "./fields.ts";
+import { fieldRow, fieldTable } from "./fields.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -36,7 +36,7 @@ function generatedBlocks(document: Document): ReadonlyMap<string, string> {
 
 function headersBlock({ components }: Document): string {
   const headers = Object.entries(components.headers);
-  return table(
+  return fieldTable(
     ["header", "meaning"],
     headers.map(([name, { description }]) => [`\`${name}\``, description]),
   );
@@ -55,14 +55,18 @@ function schemasBlock(document: Document): string {
     )
     .map(([name, schema]) => {
       const rows = documentedFields(schema).map((field) => fieldRow(document, field));
-      return [`### ${name}`, schema.description ?? "", table(["field", "type", "meaning"], rows)]
+      return [
+        `### ${name}`,
+        schema.description ?? "",
+        fieldTable(["field", "type", "meaning"], rows),
+      ]
         .join("\n\n");
     })
     .join("\n\n");
 }
 
 function errorsBlock(document: Document): string {
-  return table(
+  return fieldTable(
     ["code", "status", "retry", "meaning"],
     document["x-errors"].map(({ code, status, retry, meaning }) => [
       `[\`${code}\`](#${code})`,

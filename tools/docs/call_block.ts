@@ -8,8 +8,8 @@ import {
   type Response,
   schemaName,
 } from "../../routes/docs/document.ts";
-import { documentedFields, type Field, sentField } from "../../routes/docs/fields.tsx";
-import { fieldRow, table, typeText } from "./fields.ts";
+import { type DocumentedField, documentedFields, sentField } from "../../routes/docs/fields.tsx";
+import { fieldRow, fieldTable, typeText } from "./fields.ts";
 
 /** Generates the block of one call. */
 export function callBlock(document: Document, callOfGroup: CallOfGroup): string {
@@ -18,7 +18,7 @@ export function callBlock(document: Document, callOfGroup: CallOfGroup): string 
   return [
     `${call.summary}. ${call.description}`,
     `${accessText(call)} Idempotency: ${idempotency}`,
-    table(["field", "in", "type", "meaning"], [
+    fieldTable(["field", "in", "type", "meaning"], [
       ...parameterRows(document, call),
       ...bodyRows(document, call),
     ]),
@@ -57,7 +57,7 @@ function bodyRows(document: Document, { requestBody }: DocumentedCall): string[]
 }
 
 /** Builds a row with the location of the field after its name. */
-function rowIn(document: Document, location: string, field: Field): string[] {
+function rowIn(document: Document, location: string, field: DocumentedField): string[] {
   const [name = "", ...cells] = fieldRow(document, field);
   return [name, location, ...cells];
 }

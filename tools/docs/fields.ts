@@ -5,7 +5,7 @@ import {
   resolved,
   schemaName,
 } from "../../routes/docs/document.ts";
-import { bounds, type Field, typeName } from "../../routes/docs/fields.tsx";
+import { bounds, type DocumentedField, typeName } from "../../routes/docs/fields.tsx";
 
 /** Types that need no section of their own. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const PLAIN_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Formats a table; empty for no rows. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function fieldTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return "";
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -25,7 +25,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /** Returns name, type and meaning of a field; an asterisk marks a required one. */
-export function fieldRow(document: Document, { name, required, schema }: Field): string[] {
+export function fieldRow(
+  document: Document,
+  { name, required, schema }: DocumentedField,
+): string[] {
   const { description = "", default: value } = schema;
   const meaning = value === undefined ? description : `${description} Default: \`${value}\`.`;
   return [`\`${name}\`${required ? " \\*" : ""}`, typeText(document, schema), meaning.trim()];

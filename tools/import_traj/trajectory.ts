@@ -21,7 +21,7 @@ import type { FinishStatus } from "../../domain/runs/run.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import type { ClientJson } from "../client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
-import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "../wire.ts";
+import { cutUnits, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "../wire.ts";
 
 /** Identity of an import: equal identities give equal ids. */
 export interface Identity {
@@ -88,7 +88,7 @@ export function planImport(
       metadata: metadataOf(trajectory, fileName),
       ...(trajectory.problem === null
         ? {}
-        : { goal: cutText(trajectory.problem.toWellFormed(), GOAL_CHARS_MAX) }),
+        : { goal: cutUnits(trajectory.problem.toWellFormed(), GOAL_CHARS_MAX) }),
     },
     batches: inBatches(events),
     finish: {
@@ -147,7 +147,7 @@ function eventsOf({ steps, tokens, model }: Trajectory, startMs: number): Omit<W
 
 /** Returns a command's first word. */
 function toolName(action: string): string {
-  return cutText(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
+  return cutUnits(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
 }
 
 function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJson {
@@ -164,7 +164,7 @@ function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJso
 function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
   const labels = {
     source: "swe-agent",
-    file: cutText(fileName, METADATA_VALUE_CHARS_MAX),
+    file: cutUnits(fileName, METADATA_VALUE_CHARS_MAX),
     environment: trajectory.environment,
     exit_status: trajectory.exitStatus,
     instance_cost: trajectory.instanceCost,

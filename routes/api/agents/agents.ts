@@ -18,7 +18,16 @@ import { lastPartOf, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
-import { boolean, count, id, instant, object, page, text, wire } from "../../openapi/wire.ts";
+import {
+  booleanValue,
+  countValue,
+  idValue,
+  instantValue,
+  objectValue,
+  pageValue,
+  textValue,
+  wire,
+} from "../../openapi/wire.ts";
 
 /** Identical for an unknown slug and another team's (decision 32). */
 export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");
@@ -36,32 +45,32 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
   return { agent, lastSeen: lastSeen === "" ? null : Number(lastSeen) };
 }
 
-const agent = object<AgentRecord>("Agent", {
-  agent: text("agent", "The slug."),
-  name: text(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
-  first_seen: instant("firstSeen", "Arrival of the call that created it."),
-  last_seen: instant.orNull(
+const agent = objectValue<AgentRecord>("Agent", {
+  agent: textValue("agent", "The slug."),
+  name: textValue(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
+  first_seen: instantValue("firstSeen", "Arrival of the call that created it."),
+  last_seen: instantValue.orNull(
     ({ activity }) => activity?.lastSeen,
     "Latest arrival of a run's opening or close.",
   ),
-  runs: count(
+  runs: countValue(
     ({ activity }) => activity?.runs ?? 0,
     "All runs of the agent, including expired ones.",
   ),
-  succeeded: count(({ activity }) => activity?.succeeded ?? 0),
-  failed: count(({ activity }) => activity?.failed ?? 0),
-  running: count(({ activity }) => activity?.running ?? 0),
-  last_run_id: id("run").orNull(
+  succeeded: countValue(({ activity }) => activity?.succeeded ?? 0),
+  failed: countValue(({ activity }) => activity?.failed ?? 0),
+  running: countValue(({ activity }) => activity?.running ?? 0),
+  last_run_id: idValue("run").orNull(
     ({ activity }) => activity?.lastRun?.id,
     "The run with the latest `started_at`.",
   ),
   last_status: wire(runStatus).orNull(({ activity }) => activity?.lastRun?.status),
-  last_started_at: instant.orNull(({ activity }) => activity?.lastRun?.startedAt),
-  notes: text.orNull("notes"),
-  archived: boolean("archived"),
+  last_started_at: instantValue.orNull(({ activity }) => activity?.lastRun?.startedAt),
+  notes: textValue.orNull("notes"),
+  archived: booleanValue("archived"),
 });
 
-const agentPage = page("AgentPage", "agents", agent);
+const agentPage = pageValue("AgentPage", "agents", agent);
 
 const AGENT = {
   agent: "researcher",

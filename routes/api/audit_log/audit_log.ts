@@ -13,7 +13,15 @@ import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
-import { anyObject, instant, object, oneOf, page, text, wire } from "../../openapi/wire.ts";
+import {
+  anyObject,
+  instantValue,
+  objectValue,
+  oneOfValue,
+  pageValue,
+  textValue,
+  wire,
+} from "../../openapi/wire.ts";
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -27,21 +35,24 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
   return at === undefined || name === undefined ? null : { at: Number(at), name };
 }
 
-const actor = object<ReadAuditEntry>("AuditActor", {
-  id: text("actor", "Id of a credential; `operator`, or `settings` for changes at service start."),
-  name: text.orNull("actorName", "The credential's name."),
+const actor = objectValue<ReadAuditEntry>("AuditActor", {
+  id: textValue(
+    "actor",
+    "Id of a credential; `operator`, or `settings` for changes at service start.",
+  ),
+  name: textValue.orNull("actorName", "The credential's name."),
 });
 
-const entry = object<ReadAuditEntry>("AuditEntry", {
-  at: instant("at"),
+const entry = objectValue<ReadAuditEntry>("AuditEntry", {
+  at: instantValue("at"),
   team: wire(jobId)("team"),
   actor: actor((entry) => entry),
-  action: oneOf("AuditAction", AUDIT_ACTIONS)("action"),
-  target: text("target", "Id of the changed resource."),
+  action: oneOfValue("AuditAction", AUDIT_ACTIONS)("action"),
+  target: textValue("target", "Id of the changed resource."),
   details: anyObject("details", "The changed values; never a secret."),
 });
 
-const auditPage = page("AuditPage", "entries", entry);
+const auditPage = pageValue("AuditPage", "entries", entry);
 
 /** Audit log endpoint. */
 export const AUDIT_ENDPOINTS = endpoints("Audit log", {

@@ -19,7 +19,15 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { answered, endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
-import { count, id, instant, jobState, object, text, wire } from "../../openapi/wire.ts";
+import {
+  countValue,
+  idValue,
+  instantValue,
+  jobState,
+  objectValue,
+  textValue,
+  wire,
+} from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
 
 /** Milliseconds to wait for a customer's deletion: most finish in time. */
@@ -50,33 +58,33 @@ const NO_SUCH_DELETION = notFound(
   "No such deletion: use the id in the response to the DELETE that started it",
 );
 
-const deletedRun = object<RunDeletion>("DeletedRun", {
-  id: id("run")("run"),
-  deleted_at: instant("deletedAt"),
+const deletedRun = objectValue<RunDeletion>("DeletedRun", {
+  id: idValue("run")("run"),
+  deleted_at: instantValue("deletedAt"),
   // A receipt of a call always names its credential.
-  deleted_by: text(({ by }) => by as string, "Id of the credential that deleted the run."),
-  runs: count(() => 1),
-  events: count("events"),
-  id_refused_until: instant(
+  deleted_by: textValue(({ by }) => by as string, "Id of the credential that deleted the run."),
+  runs: countValue(() => 1),
+  events: countValue("events"),
+  id_refused_until: instantValue(
     ({ deletedAt }) => deletedAt + TOMBSTONE_DAYS * DAY_MS,
     "Until then, writes with this id return 409.",
   ),
 });
 
-const customerDeletion = object<CustomerDeletion>("CustomerDeletion", {
+const customerDeletion = objectValue<CustomerDeletion>("CustomerDeletion", {
   id: wire(jobId)("id"),
-  customer_id: text("customer"),
+  customer_id: textValue("customer"),
   state: jobState(
     "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
-  runs: count("runs", "Deleted runs; 0 until the job is `done`."),
-  runs_failed: count("failed", "Runs that could not be read; they are not deleted."),
-  events: count("events", "Deleted events; 0 until the job is `done`."),
-  spend_days: count("days", "Deleted days of spend that remained of expired runs."),
-  created_at: instant("createdAt"),
-  created_by: text("createdBy"),
-  finished_at: instant.orNull("finishedAt"),
+  runs: countValue("runs", "Deleted runs; 0 until the job is `done`."),
+  runs_failed: countValue("failed", "Runs that could not be read; they are not deleted."),
+  events: countValue("events", "Deleted events; 0 until the job is `done`."),
+  spend_days: countValue("days", "Deleted days of spend that remained of expired runs."),
+  created_at: instantValue("createdAt"),
+  created_by: textValue("createdBy"),
+  finished_at: instantValue.orNull("finishedAt"),
 });
 
 const IN_PROGRESS = "In progress: poll the deletion by its id.";

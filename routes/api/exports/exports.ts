@@ -23,7 +23,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor } from "../runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
-import { answered, endpoints, textOf } from "../../openapi/describe.ts";
+import { answered, endpoints, textBody } from "../../openapi/describe.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { RUN } from "../runs/examples.ts";
@@ -143,7 +143,7 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
     answers: [{
-      ...answered(200, "One JSON object per line.", textOf("application/x-ndjson"), ...HEADERS),
+      ...answered(200, "One JSON object per line.", textBody("application/x-ndjson"), ...HEADERS),
       parts: { line: exportedRun.schema, last_line: exportEnd.schema },
     }],
     errors: ["overloaded"],
@@ -163,7 +163,7 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       "spreadsheet would treat as a formula is prefixed with an apostrophe.",
     query: RUN_FILTERS,
     answers: [{
-      ...answered(200, "The table.", textOf("text/csv"), ...HEADERS),
+      ...answered(200, "The table.", textBody("text/csv"), ...HEADERS),
       parts: { row: tableRow },
     }],
     errors: ["overloaded"],

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { formatInstantOrNull } from "../../../domain/core/time.ts";
-import { count, object, wire } from "../../openapi/wire.ts";
+import { countValue, objectValue, wire } from "../../openapi/wire.ts";
 import { exportedRun } from "../runs/run_json.ts";
 
 /** Formats of an export. */
@@ -63,9 +63,9 @@ const COLUMNS: readonly Column[] = [
 export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** Last line of NDJSON. */
-export const exportEnd = object<{ readonly runs: number }>("ExportEnd", {
+export const exportEnd = objectValue<{ readonly runs: number }>("ExportEnd", {
   end: wire(z.literal(true))(() => true as const),
-  runs: count("runs", "Number of lines before this one."),
+  runs: countValue("runs", "Number of lines before this one."),
 });
 
 /** Writers by format. */

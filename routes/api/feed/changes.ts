@@ -10,7 +10,14 @@ import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { cursor } from "../../openapi/fields.ts";
-import { boolean, id, instant, list, object, wire } from "../../openapi/wire.ts";
+import {
+  booleanValue,
+  idValue,
+  instantValue,
+  listValue,
+  objectValue,
+  wire,
+} from "../../openapi/wire.ts";
 import { runRow } from "../runs/run_json.ts";
 
 /** Parameters of a request for changes. */
@@ -81,16 +88,16 @@ const AT = "Position of the change in the feed.";
 /** A kind of change. */
 type Kind<Name extends RunChange["kind"]> = Extract<RunChange, { readonly kind: Name }>;
 
-const changed = object<Kind<"changed">>("ChangedRun", {
+const changed = objectValue<Kind<"changed">>("ChangedRun", {
   cursor: at("number", AT),
   run: runRow("row"),
 });
 
-const deleted = object<Kind<"deleted">>("GoneRun", {
+const deleted = objectValue<Kind<"deleted">>("GoneRun", {
   cursor: at("number", AT),
-  deleted: object<Kind<"deleted">>("RunDeletion", {
-    id: id("run")("run"),
-    deleted_at: instant("deletedAt"),
+  deleted: objectValue<Kind<"deleted">>("RunDeletion", {
+    id: idValue("run")("run"),
+    deleted_at: instantValue("deletedAt"),
   })((change) => change),
 });
 
@@ -101,14 +108,14 @@ const change = wire<RunChange>(
 );
 
 /** Response of `GET /v1/changes`. */
-export const changePage = object<ChangePage>("ChangePage", {
-  changes: list(change)("changes", "In change order."),
+export const changePage = objectValue<ChangePage>("ChangePage", {
+  changes: listValue(change)("changes", "In change order."),
   next_cursor: at("next", "Value of `after` for the next page."),
-  has_more: boolean("hasMore", "True if there were more changes at the time of reading."),
+  has_more: booleanValue("hasMore", "True if there were more changes at the time of reading."),
 });
 
 /** Changes that a live stream leaves out. */
-export const skippedChanges = object<{ readonly after: number; readonly upTo: number }>(
+export const skippedChanges = objectValue<{ readonly after: number; readonly upTo: number }>(
   "SkippedChanges",
   {
     after: at("after", "The omitted changes follow this position in the feed."),

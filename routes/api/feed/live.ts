@@ -19,7 +19,7 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { isStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { paced } from "../../http/rate.ts";
-import { answered, endpoints, ok, textOf } from "../../openapi/describe.ts";
+import { answered, endpoints, ok, textBody } from "../../openapi/describe.ts";
 import { cursor, limitOf } from "../../openapi/fields.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
 import { ROW } from "../runs/examples.ts";
@@ -172,7 +172,7 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
         ),
     },
     answers: [{
-      ...answered(200, "The event stream.", textOf("text/event-stream")),
+      ...answered(200, "The event stream.", textBody("text/event-stream")),
       parts: {
         ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow.schema])),
         "changes.skipped": skippedChanges.schema,

@@ -32,9 +32,17 @@ import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { answered, endpoints, LOSS_HEADERS, textOf, written } from "../../openapi/describe.ts";
+import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
 import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts";
-import { dollars, id, instant, integer, object, text, wire } from "../../openapi/wire.ts";
+import {
+  dollarsValue,
+  idValue,
+  instantValue,
+  integerValue,
+  objectValue,
+  textValue,
+  wire,
+} from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
 
 /** A durably stored heartbeat. */
@@ -123,27 +131,30 @@ const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
 
 const status = wire<string>(heartbeatStatus);
 
-const heartbeat = object<HeartbeatResult>("Heartbeat", {
-  id: id("run")("id"),
-  agent: text(({ opening }) => opening.agent),
+const heartbeat = objectValue<HeartbeatResult>("Heartbeat", {
+  id: idValue("run")("id"),
+  agent: textValue(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
-  started_at: instant(({ opening }) => opening.startedAt),
-  finished_at: instant.orNull(({ parts }) => parts.closing?.finishedAt, "Null after a `start`."),
-  received_at: instant(receivedAtOf),
-  cost_usd: dollars(costOf, "The reported cost, else the price of the tokens, else 0."),
-  duration_ms: integer.orNull(
+  started_at: instantValue(({ opening }) => opening.startedAt),
+  finished_at: instantValue.orNull(
+    ({ parts }) => parts.closing?.finishedAt,
+    "Null after a `start`.",
+  ),
+  received_at: instantValue(receivedAtOf),
+  cost_usd: dollarsValue(costOf, "The reported cost, else the price of the tokens, else 0."),
+  duration_ms: integerValue.orNull(
     ({ opening, parts }) => durationOf(opening, parts.closing),
     "Null after a `start`.",
   ),
 });
 
-const pinged = object<HeartbeatResult>("Ping", {
-  id: id("run")("id"),
-  agent: text(({ opening }) => opening.agent),
+const pinged = objectValue<HeartbeatResult>("Ping", {
+  id: idValue("run")("id"),
+  agent: textValue(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
-  received_at: instant(receivedAtOf),
+  received_at: instantValue(receivedAtOf),
   // Left out unless the ping reported a cost or a model, to keep plain responses short.
-  cost_usd: dollars.optional(
+  cost_usd: dollarsValue.optional(
     (result) => reportsCost(result.parts) ? costOf(result) : undefined,
     "Only if the ping has `cost_usd` or `model`.",
   ),
@@ -247,7 +258,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       ...traceparent,
     },
     answers: [{
-      ...answered(200, "Stored, now or previously.", textOf("text/plain")),
+      ...answered(200, "Stored, now or previously.", textBody("text/plain")),
       also: { "application/json": pinged.schema },
       headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...LOSS_HEADERS],
     }],

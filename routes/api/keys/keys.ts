@@ -20,15 +20,15 @@ import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
 import {
-  type Fields,
-  id,
-  instant,
-  list,
-  object,
-  oneOf,
-  page,
-  text,
+  idValue,
+  instantValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  pageValue,
+  textValue,
   wire,
+  type WireFields,
 } from "../../openapi/wire.ts";
 
 /** Creates a team's credential from the body, and returns its secret, which is shown only once. */
@@ -75,33 +75,33 @@ export const newCredentialBody = keyBody.meta({
   },
 });
 
-const FIELDS: Fields<CredentialRecord> = {
-  id: id("key")("id"),
-  kind: oneOf("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
-  name: text("name"),
-  scopes: list(oneOf("Scope", SCOPES)).optional(
+const FIELDS: WireFields<CredentialRecord> = {
+  id: idValue("key")("id"),
+  kind: oneOfValue("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
+  name: textValue("name"),
+  scopes: listValue(oneOfValue("Scope", SCOPES)).optional(
     ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
     "Team keys only.",
   ),
-  agent: text.optional(
+  agent: textValue.optional(
     ({ grant }) => grant.kind === "ping_token" ? grant.agent : undefined,
     "Ping tokens only.",
   ),
-  created_at: instant("createdAt"),
-  revoked_at: instant.orNull("revokedAt", "Null unless revoked."),
-  ends_at: instant.orNull("endsAt", "When a rotated credential stops working; else null."),
-  replaced_by: id("key").orNull("replacedBy"),
-  replaces: id("key").orNull("replaces"),
+  created_at: instantValue("createdAt"),
+  revoked_at: instantValue.orNull("revokedAt", "Null unless revoked."),
+  ends_at: instantValue.orNull("endsAt", "When a rotated credential stops working; else null."),
+  replaced_by: idValue("key").orNull("replacedBy"),
+  replaces: idValue("key").orNull("replaces"),
 };
 
-const key = object("Credential", FIELDS);
+const key = objectValue("Credential", FIELDS);
 
-const keyPage = page(
+const keyPage = pageValue(
   "CredentialPage",
   "keys",
-  object<CredentialRecord & { readonly lastUsedAt: number | null }>("ListedCredential", {
+  objectValue<CredentialRecord & { readonly lastUsedAt: number | null }>("ListedCredential", {
     ...FIELDS,
-    last_used_at: instant.orNull(
+    last_used_at: instantValue.orNull(
       "lastUsedAt",
       "Exact in the process that served the request, up to an hour old in others.",
     ),
@@ -111,7 +111,7 @@ const keyPage = page(
 const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
 
 /** A new credential with its secret. */
-export const newKey = object<CredentialRecord & { readonly secret: string }>("NewCredential", {
+export const newKey = objectValue<CredentialRecord & { readonly secret: string }>("NewCredential", {
   ...FIELDS,
   secret: wire(secret)("secret", "Returned only once."),
 });

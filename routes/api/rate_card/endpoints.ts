@@ -15,13 +15,13 @@ import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, matchStep, rateSource } from "../../openapi/fields.ts";
 import {
-  count,
-  dollars,
-  instant,
-  list,
+  countValue,
+  dollarsValue,
+  instantValue,
+  listValue,
   nextCursor,
-  object,
-  text,
+  objectValue,
+  textValue,
   wire,
 } from "../../openapi/wire.ts";
 import {
@@ -34,20 +34,24 @@ import {
 } from "./rate_card.ts";
 
 const rates = {
-  input_usd_per_million: dollars.schema,
-  output_usd_per_million: dollars.schema,
-  cached_input_usd_per_million: dollars.schema.nullable().describe("Null: the input rate applies."),
-  cache_write_usd_per_million: dollars.schema.nullable().describe("Null: the input rate applies."),
+  input_usd_per_million: dollarsValue.schema,
+  output_usd_per_million: dollarsValue.schema,
+  cached_input_usd_per_million: dollarsValue.schema.nullable().describe(
+    "Null: the input rate applies.",
+  ),
+  cache_write_usd_per_million: dollarsValue.schema.nullable().describe(
+    "Null: the input rate applies.",
+  ),
 };
 
-const tier = z.object({ above_input_tokens: count.schema, ...rates }).meta({ id: "RateTier" });
+const tier = z.object({ above_input_tokens: countValue.schema, ...rates }).meta({ id: "RateTier" });
 
 const FIELDS = {
   id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
   source: rateSource,
   provider: z.string().nullable().describe("Null: matches any provider."),
   model: z.string(),
-  effective_from: instant.schema.nullable().describe("Null: always in effect."),
+  effective_from: instantValue.schema.nullable().describe("Null: always in effect."),
   ...rates,
   tiers: z.array(tier)
     .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
@@ -61,7 +65,7 @@ const row = wire<RateRow>(z.object(FIELDS).meta({ id: "RateRow" }), (row) => raw
 const ownRow = wire<OwnRate>(
   z.object({
     ...FIELDS,
-    created_at: instant.schema,
+    created_at: instantValue.schema,
     created_by: z.string().describe("Id of the credential that wrote the row."),
     note: z.string().nullable(),
   }).meta({ id: "OwnRateRow" }),
@@ -78,21 +82,21 @@ const ownRow = wire<OwnRate>(
 const SOURCE = /^(?<name>.+)@(?<version>.*)$/.exec(DEFAULT_RATES.generatedFrom)?.groups;
 
 /** A page of the card. */
-const card = object<RatePage>("RateCard", {
-  own: list(ownRow)("own", "All of the team's own rows that match."),
-  default: list(row)("defaults", "One page of default rows, ordered by id."),
+const card = objectValue<RatePage>("RateCard", {
+  own: listValue(ownRow)("own", "All of the team's own rows that match."),
+  default: listValue(row)("defaults", "One page of default rows, ordered by id."),
   cursor: nextCursor("cursor"),
-  default_source: object("RateCardSource", {
-    name: text(() => SOURCE?.name ?? ""),
-    version: text(() => SOURCE?.version ?? ""),
+  default_source: objectValue("RateCardSource", {
+    name: textValue(() => SOURCE?.name ?? ""),
+    version: textValue(() => SOURCE?.version ?? ""),
   })(() => ({})),
 });
 
 /** The price of a call. */
-const match = object<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
-  provider: text.orNull("provider"),
-  model: text("model"),
-  at: instant("at"),
+const match = objectValue<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
+  provider: textValue.orNull("provider"),
+  model: textValue("model"),
+  at: instantValue("at"),
   matched_by: wire(matchStep).orNull(
     ({ found }) => found?.match,
     "Lookup step that matched; null for a model without a price.",

@@ -20,18 +20,18 @@ import {
 } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import {
-  count,
-  type Fields,
-  instant,
-  list,
-  object,
-  oneOf,
-  text,
+  countValue,
+  instantValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  textValue,
   wire,
+  type WireFields,
 } from "../../openapi/wire.ts";
 
-const KIND: Fields<RefusalKind> = {
-  code: oneOf<string>("ErrorCode", Object.keys(ERRORS) as [ErrorCode])("code"),
+const KIND: WireFields<RefusalKind> = {
+  code: oneOfValue<string>("ErrorCode", Object.keys(ERRORS) as [ErrorCode])("code"),
   field: textTo(REFUSAL_CHARS_MAX.field).orNull("field", "The invalid field."),
   agent: textTo(AGENT_CHARS_MAX).orNull(
     "agent",
@@ -40,36 +40,36 @@ const KIND: Fields<RefusalKind> = {
   user_agent: textTo(REFUSAL_CHARS_MAX.userAgent).orNull("userAgent", "The client's `User-Agent`."),
 };
 
-const group = object<RefusalOfHour>("RefusalGroup", {
-  hour: instant("hour"),
+const group = objectValue<RefusalOfHour>("RefusalGroup", {
+  hour: instantValue("hour"),
   ...KIND,
-  count: count("count"),
+  count: countValue("count"),
 });
 
-const refusal = object<Refusal>("Refusal", {
-  at: instant("at"),
+const refusal = objectValue<Refusal>("Refusal", {
+  at: instantValue("at"),
   ...KIND,
   message: textTo(REFUSAL_CHARS_MAX.message)("message"),
-  request_id: text("requestId"),
-  route: text("route", "Method and path, without ids."),
+  request_id: textValue("requestId"),
+  route: textValue("route", "Method and path, without ids."),
 });
 
-const report = object<RefusalReport & { readonly from: number; readonly to: number }>(
+const report = objectValue<RefusalReport & { readonly from: number; readonly to: number }>(
   "RefusalReport",
   {
-    from: instant("from", "Start of the first hour."),
-    to: instant("to", "Time of the report."),
-    count: count(
+    from: instantValue("from", "Start of the first hour."),
+    to: instantValue("to", "Time of the report."),
+    count: countValue(
       ({ groups }) => groups.reduce((sum, { count }) => sum + count, 0),
       "Number of refused calls in the range.",
     ),
-    groups: list(group)(
+    groups: listValue(group)(
       "groups",
       "Latest hour first, most frequent first within an hour. Beyond " +
         `${REFUSAL_LIMITS.kindsPerHour} combinations in an hour, only the code is kept; the other ` +
         "fields are `(other)`.",
     ),
-    latest: list(refusal)(
+    latest: listValue(refusal)(
       "latest",
       `Up to ${REFUSAL_LIMITS.latest} refused calls of the last ${REFUSAL_LIMITS.days} days, newest first.`,
     ),

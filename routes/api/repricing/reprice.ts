@@ -11,14 +11,14 @@ import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
 import { jobId } from "../../openapi/fields.ts";
 import {
-  boolean,
-  count,
-  dollars,
-  instant,
+  booleanValue,
+  countValue,
+  dollarsValue,
+  instantValue,
   jobState,
-  list,
-  object,
-  text,
+  listValue,
+  objectValue,
+  textValue,
   wire,
 } from "../../openapi/wire.ts";
 
@@ -39,35 +39,35 @@ export async function beginReprice(
 /** Identical for an unknown id, another team's, and an expired one. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
-const repriceJob = object<RepriceJob>("RepriceJob", {
+const repriceJob = objectValue<RepriceJob>("RepriceJob", {
   id: wire(jobId)("id"),
-  model: text(({ spec }) => spec.model),
-  provider: text.orNull(({ spec }) => spec.provider),
-  from: instant.orNull(({ spec }) => spec.from),
-  to: instant.orNull(({ spec }) => spec.to),
-  dry_run: boolean("dryRun"),
+  model: textValue(({ spec }) => spec.model),
+  provider: textValue.orNull(({ spec }) => spec.provider),
+  from: instantValue.orNull(({ spec }) => spec.from),
+  to: instantValue.orNull(({ spec }) => spec.to),
+  dry_run: booleanValue("dryRun"),
   state: jobState(
     "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
   progress: wire(z.number().meta({ minimum: 0, maximum: 1 }))("progress"),
-  runs: count("runs", "Runs with matching calls processed so far."),
-  runs_changed: count("changed"),
-  runs_failed: count("failed", "Runs that could not be read; their cost is unchanged."),
-  llm_calls: count(({ sum }) => sum.calls, "Repriced calls."),
-  old_cost_usd: dollars(({ sum }) => sum.before),
-  new_cost_usd: dollars(({ sum }) => sum.after),
-  difference_usd: wire(z.number(), dollars.write)(
+  runs: countValue("runs", "Runs with matching calls processed so far."),
+  runs_changed: countValue("changed"),
+  runs_failed: countValue("failed", "Runs that could not be read; their cost is unchanged."),
+  llm_calls: countValue(({ sum }) => sum.calls, "Repriced calls."),
+  old_cost_usd: dollarsValue(({ sum }) => sum.before),
+  new_cost_usd: dollarsValue(({ sum }) => sum.after),
+  difference_usd: wire(z.number(), dollarsValue.write)(
     ({ sum }) => sum.after - sum.before,
     "May be negative.",
   ),
-  created_at: instant("createdAt"),
-  created_by: text("createdBy"),
-  finished_at: instant.orNull("finishedAt"),
+  created_at: instantValue("createdAt"),
+  created_by: textValue("createdBy"),
+  finished_at: instantValue.orNull("finishedAt"),
 });
 
-const repriceJobs = object<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
-  jobs: list(repriceJob)("jobs"),
+const repriceJobs = objectValue<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
+  jobs: listValue(repriceJob)("jobs"),
 });
 
 const JOB = {

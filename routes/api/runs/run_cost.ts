@@ -12,15 +12,15 @@ import {
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { matchStep, rateSource } from "../../openapi/fields.ts";
 import {
-  boolean,
-  count,
-  dollars,
-  id,
-  instant,
-  list,
-  object,
-  oneOf,
-  text,
+  booleanValue,
+  countValue,
+  dollarsValue,
+  idValue,
+  instantValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  textValue,
   wire,
 } from "../../openapi/wire.ts";
 import { COMMON, eventsCursor, runKind, TOKENS } from "./run_json.ts";
@@ -30,48 +30,53 @@ export const getRunCost = answerPage((id, page, { isFirst }) =>
   runCost.write({ ...assemble(id, page), page, calls: explainCalls(page, isFirst) })
 );
 
-const line = object<CostLine>("PricedTokens", {
-  kind: oneOf("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
-  tokens: count("tokens"),
-  usd_per_million: wire(dollars.schema)(({ rate }) => usdPerMillion(rate)),
-  cost_usd: dollars("cost"),
+const line = objectValue<CostLine>("PricedTokens", {
+  kind: oneOfValue("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
+  tokens: countValue("tokens"),
+  usd_per_million: wire(dollarsValue.schema)(({ rate }) => usdPerMillion(rate)),
+  cost_usd: dollarsValue("cost"),
 });
 
-const pricingRow = object<RateRow>("PricingRow", {
-  id: text("id"),
+const pricingRow = objectValue<RateRow>("PricingRow", {
+  id: textValue("id"),
   source: wire(rateSource)("source"),
-  effective_from: instant.orNull("from"),
+  effective_from: instantValue.orNull("from"),
 });
 
-const pricedCall = object<ExplainedCall>("PricedCall", {
-  event_id: id("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
-  ts: instant("ts"),
-  provider: text.orNull("provider"),
-  model: text.orNull("model"),
-  cost_usd: dollars("cost"),
-  stated: boolean("stated", "True if the client sent this cost, so that no rate was applied."),
+const pricedCall = objectValue<ExplainedCall>("PricedCall", {
+  event_id: idValue("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
+  ts: instantValue("ts"),
+  provider: textValue.orNull("provider"),
+  model: textValue.orNull("model"),
+  cost_usd: dollarsValue("cost"),
+  stated: booleanValue("stated", "True if the client sent this cost, so that no rate was applied."),
   match: wire(matchStep).orNull(
     ({ pricedBy }) => pricedBy?.match,
     "Lookup step that matched the row.",
   ),
   row: pricingRow.orNull(({ pricedBy }) => pricedBy?.row),
-  batch_rates: boolean(
+  batch_rates: booleanValue(
     ({ pricedBy }) => pricedBy?.isBatch === true,
     "True if priced at the row's batch rates.",
   ),
-  tier_above_input_tokens: count.orNull("tierAboveInputTokens"),
-  lines: list(line)("lines", "Tokens times rate, for each kind with tokens."),
-  unpriced: boolean("unpriced"),
-  flags: list(oneOf("CallFlag", ["cached_exceeds_input", "covered_by_stated_cost"]))("flags"),
+  tier_above_input_tokens: countValue.orNull("tierAboveInputTokens"),
+  lines: listValue(line)("lines", "Tokens times rate, for each kind with tokens."),
+  unpriced: booleanValue("unpriced"),
+  flags: listValue(oneOfValue("CallFlag", ["cached_exceeds_input", "covered_by_stated_cost"]))(
+    "flags",
+  ),
 });
 
-const modelCost = object<ModelCost>("ModelCost", {
-  provider: text.orNull("provider"),
-  model: text.orNull("model", "Null for cost that belongs to no model."),
-  priced: boolean("priced", "True if the rate card had a price or the client stated the cost."),
-  llm_calls: count("calls"),
+const modelCost = objectValue<ModelCost>("ModelCost", {
+  provider: textValue.orNull("provider"),
+  model: textValue.orNull("model", "Null for cost that belongs to no model."),
+  priced: booleanValue(
+    "priced",
+    "True if the rate card had a price or the client stated the cost.",
+  ),
+  llm_calls: countValue("calls"),
   ...TOKENS,
-  cost_usd: dollars("cost"),
+  cost_usd: dollarsValue("cost"),
 });
 
 /** A run with one page of its calls. */
@@ -81,15 +86,15 @@ interface CostView extends RunRecord {
 }
 
 /** Response of `GET /v1/runs/{id}/cost`. */
-export const runCost = object<CostView>("RunCost", {
+export const runCost = objectValue<CostView>("RunCost", {
   id: COMMON.id,
   kind: runKind("kind"),
-  cost_usd: dollars(({ cost }) => cost.amount),
+  cost_usd: dollarsValue(({ cost }) => cost.amount),
   cost: COMMON.cost,
-  by_model: list(modelCost)(
+  by_model: listValue(modelCost)(
     ({ page }) => costByModel(page),
     "Totals of the complete run, on every page.",
   ),
-  calls: list(pricedCall)("calls", "Calls among the events of this page."),
+  calls: listValue(pricedCall)("calls", "Calls among the events of this page."),
   events_cursor: eventsCursor(({ page }) => page.next),
 });

@@ -19,82 +19,85 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { runStatus } from "../../openapi/fields.ts";
 import {
   anyObject,
-  count,
-  dollars,
-  type Fields,
-  id,
-  instant,
-  integer,
-  list,
+  countValue,
+  dollarsValue,
+  idValue,
+  instantValue,
+  integerValue,
+  listValue,
   nextCursor,
-  object,
-  oneOf,
+  objectValue,
+  oneOfValue,
   sentJson,
-  text,
+  textValue,
   wire,
+  type WireFields,
 } from "../../openapi/wire.ts";
 
-export const runKind = oneOf("RunKind", RUN_KINDS);
+export const runKind = oneOfValue("RunKind", RUN_KINDS);
 
-export const runTrait = oneOf("RunTrait", RUN_TRAITS);
+export const runTrait = oneOfValue("RunTrait", RUN_TRAITS);
 
-const costState = object<RunRecord["cost"]>("RunCostState", {
-  state: oneOf("CostState", ["pending", "final"])(
+const costState = objectValue<RunRecord["cost"]>("RunCostState", {
+  state: oneOfValue("CostState", ["pending", "final"])(
     "state",
     "`final` once the run is closed and its full cost is included in the spend.",
   ),
-  revision: count("revision", "0 until the cost is first final; increases with each later change."),
-  unpriced_models: list(text)("unpricedModels"),
-  flags: list(oneOf("CostFlag", ["cached_exceeds_input"]))("flags"),
+  revision: countValue(
+    "revision",
+    "0 until the cost is first final; increases with each later change.",
+  ),
+  unpriced_models: listValue(textValue)("unpricedModels"),
+  flags: listValue(oneOfValue("CostFlag", ["cached_exceeds_input"]))("flags"),
 });
 
 /** Tokens of model calls. */
-export const TOKENS: Fields<
+export const TOKENS: WireFields<
   Pick<RunRecord["usage"], "inputTokens" | "outputTokens" | "cachedInputTokens">
 > = {
-  input_tokens: count("inputTokens"),
-  output_tokens: count("outputTokens"),
-  cached_input_tokens: count("cachedInputTokens"),
+  input_tokens: countValue("inputTokens"),
+  output_tokens: countValue("outputTokens"),
+  cached_input_tokens: countValue("cachedInputTokens"),
 };
 
-const usage = object<RunRecord["usage"]>("RunUsage", {
-  events: count("events"),
-  llm_calls: count("llmCalls"),
-  tool_calls: count("toolCalls"),
-  logs: count("logs"),
-  errors: count("errors"),
+const usage = objectValue<RunRecord["usage"]>("RunUsage", {
+  events: countValue("events"),
+  llm_calls: countValue("llmCalls"),
+  tool_calls: countValue("toolCalls"),
+  logs: countValue("logs"),
+  errors: countValue("errors"),
   ...TOKENS,
-  input_tokens: count("inputTokens", "Including cached tokens."),
+  input_tokens: countValue("inputTokens", "Including cached tokens."),
 });
 
 /** Fields of records and of rows in lists. */
 export const COMMON = {
-  id: id("run")("id"),
+  id: idValue("run")("id"),
   kind: runKind("kind", "Kind of the call that opened the run."),
-  agent: text.orNull("agent", "Null while the opening has not arrived."),
+  agent: textValue.orNull("agent", "Null while the opening has not arrived."),
   status: wire(runStatus)("status"),
-  started_at: instant.orNull("startedAt", "Null while the opening has not arrived."),
-  finished_at: instant.orNull("finishedAt", "Null while open."),
-  received_at: instant.orNull("receivedAt", "Arrival of the opening."),
-  duration_ms: integer.orNull("durationMs", "Null while open."),
-  flags: list(oneOf("RunFlag", RUN_FLAGS))(
+  started_at: instantValue.orNull("startedAt", "Null while the opening has not arrived."),
+  finished_at: instantValue.orNull("finishedAt", "Null while open."),
+  received_at: instantValue.orNull("receivedAt", "Arrival of the opening."),
+  duration_ms: integerValue.orNull("durationMs", "Null while open."),
+  flags: listValue(oneOfValue("RunFlag", RUN_FLAGS))(
     "flags",
     "Anomalies of the run, and data that was lost from its calls.",
   ),
-  customer_id: text.orNull("customerId"),
-  feature: text.orNull("feature"),
-  cost_usd: dollars(({ cost }) => cost.amount, "Cost of everything stored so far."),
+  customer_id: textValue.orNull("customerId"),
+  feature: textValue.orNull("feature"),
+  cost_usd: dollarsValue(({ cost }) => cost.amount, "Cost of everything stored so far."),
   cost: costState("cost"),
   usage: usage("usage"),
-} satisfies Fields<Pick<RunRecord, keyof RunRecord & keyof RunListRow>>;
+} satisfies WireFields<Pick<RunRecord, keyof RunRecord & keyof RunListRow>>;
 
 const { duration_ms, flags, customer_id, feature, cost_usd, cost, usage: used, ...HEAD } = COMMON;
 
-const ROW: Fields<RunListRow> = {
+const ROW: WireFields<RunListRow> = {
   ...HEAD,
   duration_ms,
   flags,
-  has: list(runTrait)("has", "Values of the parameter `has` that apply to the run."),
+  has: listValue(runTrait)("has", "Values of the parameter `has` that apply to the run."),
   customer_id,
   feature,
   cost_usd,
@@ -103,12 +106,12 @@ const ROW: Fields<RunListRow> = {
 };
 
 /** A run in lists. */
-export const runRow = object("RunRow", ROW);
+export const runRow = objectValue("RunRow", ROW);
 
 const exactDollars = z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" });
 
 /** A run in exports. Its cost is text, because JSON parsers would round a number. */
-export const exportedRun = object<RunListRow>("ExportedRun", {
+export const exportedRun = objectValue<RunListRow>("ExportedRun", {
   ...ROW,
   cost_usd: wire(exactDollars)(
     ({ cost }) => dollarsText(cost.amount),
@@ -116,18 +119,18 @@ export const exportedRun = object<RunListRow>("ExportedRun", {
   ),
 });
 
-const event = object<PagedEvent>("Event", {
-  id: id("evt")("id"),
-  type: text("type"),
-  ts: instant("ts"),
-  received_at: instant("receivedAt"),
+const event = objectValue<PagedEvent>("Event", {
+  id: idValue("evt")("id"),
+  type: textValue("type"),
+  ts: instantValue("ts"),
+  received_at: instantValue("receivedAt"),
   turn: wire(z.number().meta({ type: "integer", minimum: 1 })).optional("turn"),
   data: wire(anyObject.schema, sentJson.write)("data", "As sent."),
-  unreadable: list(text).optional(
+  unreadable: listValue(textValue).optional(
     "unreadable",
     "Names of numeric fields in `data` that could not be read. Absent if there are none.",
   ),
-  cost_usd: dollars.optional(
+  cost_usd: dollarsValue.optional(
     ({ type, cost }) => type === "llm_call" ? cost : undefined,
     "Cost of an `llm_call`; absent for other types.",
   ),
@@ -137,12 +140,12 @@ const event = object<PagedEvent>("Event", {
   ),
 });
 
-const stage = object<StageProgress>("Stage", {
-  stage: oneOf("StageName", STAGES)("stage"),
-  state: oneOf("StageState", ["pending", "done", "skipped", "retrying", "dead"])("state"),
-  attempts: count("attempts"),
-  at: instant("at"),
-  error: text.optional("error"),
+const stage = objectValue<StageProgress>("Stage", {
+  stage: oneOfValue("StageName", STAGES)("stage"),
+  state: oneOfValue("StageState", ["pending", "done", "skipped", "retrying", "dead"])("state"),
+  attempts: countValue("attempts"),
+  at: instantValue("at"),
+  error: textValue.optional("error"),
 });
 
 /** A number or a boolean. */
@@ -151,15 +154,18 @@ export const scoreValue = wire(z.union([z.number(), z.boolean()]));
 /** A score of the finish, or an added one. */
 type AnyScore = Pick<AddedScore, "name" | "value" | "source"> & Partial<AddedScore>;
 
-const score = object<AnyScore>("Score", {
-  name: text("name"),
+const score = objectValue<AnyScore>("Score", {
+  name: textValue("name"),
   value: scoreValue("value"),
-  source: text("source", "`self` for scores of the finish, `event` for scores sent as events."),
-  id: id("(scr|evt)").optional(
+  source: textValue(
+    "source",
+    "`self` for scores of the finish, `event` for scores sent as events.",
+  ),
+  id: idValue("(scr|evt)").optional(
     "id",
     "Id of an added score, or of its event; absent for scores of the finish.",
   ),
-  received_at: instant.optional("receivedAt", "Absent for scores of the finish."),
+  received_at: instantValue.optional("receivedAt", "Absent for scores of the finish."),
 });
 
 /** Cursor of the next page of events. */
@@ -176,12 +182,15 @@ interface RunView extends RunRecord {
 
 const isTrue = wire(z.literal(true));
 
-const links = object<RunView>("Links", {
-  parent: id("run").orNull(
+const links = objectValue<RunView>("Links", {
+  parent: idValue("run").orNull(
     ({ opening }) => opening?.parentRunId,
     "As sent; the run may not exist.",
   ),
-  children: list(id("run"))(({ lineage }) => lineage.children, "Most recently started first."),
+  children: listValue(idValue("run"))(
+    ({ lineage }) => lineage.children,
+    "Most recently started first.",
+  ),
   children_cut: isTrue.optional(
     ({ lineage }) => lineage.hasMore || undefined,
     "Present if there are more children.",
@@ -200,11 +209,11 @@ const links = object<RunView>("Links", {
 });
 
 /** Response of `GET /v1/runs/{id}`. */
-export const runAnswer = object<RunView>("Run", {
+export const runAnswer = objectValue<RunView>("Run", {
   ...HEAD,
-  updated_at: instant("updatedAt", "Arrival of the latest call that changed the run."),
+  updated_at: instantValue("updatedAt", "Arrival of the latest call that changed the run."),
   duration_ms,
-  clock_skew_ms: integer.optional(
+  clock_skew_ms: integerValue.optional(
     ({ clockSkewMs }) => clockSkewMs ?? undefined,
     "Present only if the client's clock differs considerably from the server's.",
   ),
@@ -212,33 +221,39 @@ export const runAnswer = object<RunView>("Run", {
   customer_id,
   feature,
   metadata: wire<Metadata>(anyObject.schema, writeMetadata).orNull("metadata"),
-  goal: text.orNull(({ opening }) => opening?.goal),
+  goal: textValue.orNull(({ opening }) => opening?.goal),
   output: sentJson(
     ({ output }) => output ?? rawOf(null),
     "Any JSON value, as sent; null if none was sent.",
   ),
-  note: text.orNull("note", "The note of a ping."),
-  payload: oneOf("PayloadState", ["partly_removed", "removed"]).optional(
+  note: textValue.orNull("note", "The note of a ping."),
+  payload: oneOfValue("PayloadState", ["partly_removed", "removed"]).optional(
     ({ payload }) => payload === "whole" ? undefined : payload,
     "Present only if some of the payload has expired.",
   ),
   cost_usd,
   cost,
-  cost_with_children_usd: dollars(
+  cost_with_children_usd: dollarsValue(
     ({ cost, lineage }) => cost.amount + lineage.cost,
     "Cost of the run and of all its descendants.",
   ),
   usage: used,
-  scores: list(score)(
+  scores: listValue(score)(
     ({ scores, addedScores }) => [...scores.map(selfScore), ...addedScores],
     "Scores of the finish, then added scores.",
   ),
-  events: list(event)(({ page }) => page.events, "One page, ordered by `ts`, then by arrival."),
+  events: listValue(event)(
+    ({ page }) => page.events,
+    "One page, ordered by `ts`, then by arrival.",
+  ),
   events_cursor: eventsCursor(({ page }) => page.next),
-  checks: list(anyObject)(() => []),
-  judge_results: list(anyObject)(() => []),
+  checks: listValue(anyObject)(() => []),
+  judge_results: listValue(anyObject)(() => []),
   links: links((run) => run),
-  processing: list(stage)("processing", "Processing stages after the close; empty while open."),
+  processing: listValue(stage)(
+    "processing",
+    "Processing stages after the close; empty while open.",
+  ),
 });
 
 function selfScore([name, value]: Score): AnyScore {

@@ -16,7 +16,13 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
-import { boolean, instant, list, nextCursor, object } from "../../openapi/wire.ts";
+import {
+  booleanValue,
+  instantValue,
+  listValue,
+  nextCursor,
+  objectValue,
+} from "../../openapi/wire.ts";
 import { ROW } from "./examples.ts";
 import { runKind, runRow, runTrait } from "./run_json.ts";
 
@@ -26,18 +32,18 @@ interface RunPage extends RunListPage {
   readonly isWindowDefault: boolean;
 }
 
-const window = object<RunPage>("RunWindow", {
-  from: instant.orNull(({ query }) => query.from),
-  to: instant.orNull(({ query }) => query.to, "Exclusive."),
-  defaulted: boolean("isWindowDefault", "True if the default window was applied."),
+const window = objectValue<RunPage>("RunWindow", {
+  from: instantValue.orNull(({ query }) => query.from),
+  to: instantValue.orNull(({ query }) => query.to, "Exclusive."),
+  defaulted: booleanValue("isWindowDefault", "True if the default window was applied."),
 });
 
 /** Response of `GET /v1/runs`. */
-export const runPage = object<RunPage>("RunPage", {
-  runs: list(runRow)("rows", "Newest first, by start and then id."),
+export const runListPage = objectValue<RunPage>("RunPage", {
+  runs: listValue(runRow)("rows", "Newest first, by start and then id."),
   cursor: nextCursor("cursor"),
   window: window((page) => page, "Range of `started_at` that was searched; a null bound is open."),
-  searched_to: instant.orNull(
+  searched_to: instantValue.orNull(
     "searchedTo",
     "Start time that the search reached, if the page ended before it was full.",
   ),
@@ -100,7 +106,7 @@ export const RUN_LISTS = endpoints("Runs", {
       const page = await runList.page(c.get("principal").team, query, after, limit);
       const windowStart = isWindowDefault ? query.from : null;
       const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);
-      return answer(c, 200, runPage.write({ ...page, query, cursor, isWindowDefault }));
+      return answer(c, 200, runListPage.write({ ...page, query, cursor, isWindowDefault }));
     },
     summary: "List runs",
     description:
@@ -114,7 +120,7 @@ export const RUN_LISTS = endpoints("Runs", {
       limit: limitOf(RUNS_PER_PAGE, "runs"),
       cursor: cursorOf("cursor"),
     },
-    answers: ok("A page of runs.", runPage),
+    answers: ok("A page of runs.", runListPage),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
       answer: {

@@ -18,7 +18,7 @@ import { answerTagged, answerWrite, fail } from "../../http/answer.ts";
 import { nextTurn } from "../../http/in_turns.ts";
 import { queryOf } from "../../http/query.ts";
 import { runStatus } from "../../openapi/fields.ts";
-import { id, instant, object, text, wire } from "../../openapi/wire.ts";
+import { idValue, instantValue, objectValue, textValue, wire } from "../../openapi/wire.ts";
 import { parseCursor, runAnswer } from "./run_json.ts";
 
 export const openRun: Handler = async (c, { runs, environment }) => {
@@ -32,13 +32,13 @@ export const openRun: Handler = async (c, { runs, environment }) => {
 };
 
 /** Response of `POST /v1/runs`. */
-export const openedRun = object<{ readonly request: OpenRequest; readonly parts: RunParts }>(
+export const openedRun = objectValue<{ readonly request: OpenRequest; readonly parts: RunParts }>(
   "OpenedRun",
   {
-    id: id("run")(({ request }) => request.id),
-    agent: text(({ request }) => request.agent),
-    started_at: instant(({ request }) => request.startedAt),
-    received_at: instant(
+    id: idValue("run")(({ request }) => request.id),
+    agent: textValue(({ request }) => request.agent),
+    started_at: instantValue(({ request }) => request.startedAt),
+    received_at: instantValue(
       ({ parts }) => parts.opening?.receivedAt ?? 0,
       "Arrival of the first call.",
     ),

@@ -18,18 +18,26 @@ import { parseContext } from "../../http/context.ts";
 import { inTurns } from "../../http/in_turns.ts";
 import { answered, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
-import { count, id, instant, object, sentJson, text, wire } from "../../openapi/wire.ts";
+import {
+  countValue,
+  idValue,
+  instantValue,
+  objectValue,
+  sentJson,
+  textValue,
+  wire,
+} from "../../openapi/wire.ts";
 import { eventItem } from "./describe_events.ts";
 import { EVENT, RUN } from "./examples.ts";
 import { scoreValue } from "./run_json.ts";
 import { conflictProblem, openedRun, openRun } from "./runs.ts";
 
 /** Response of `POST /v1/runs/{id}/events`. */
-export const batchReceipt = object<{ readonly accepted: number; readonly duplicates: number }>(
+export const batchReceipt = objectValue<{ readonly accepted: number; readonly duplicates: number }>(
   "BatchReceipt",
   {
-    accepted: count("accepted", "New events that were stored."),
-    duplicates: count(
+    accepted: countValue("accepted", "New events that were stored."),
+    duplicates: countValue(
       "duplicates",
       "Events that were already stored or occurred twice in the batch.",
     ),
@@ -43,11 +51,11 @@ export const scores = wire<readonly Score[]>(
 );
 
 /** Stored finish, which is the same for the first write and every retry (decision 22). */
-const finishRecord = object<Closing & { readonly id: RunId }>("FinishRecord", {
-  id: id("run")("id"),
+const finishRecord = objectValue<Closing & { readonly id: RunId }>("FinishRecord", {
+  id: idValue("run")("id"),
   status: wire(finishStatus)("status"),
-  finished_at: instant("finishedAt"),
-  received_at: instant("receivedAt"),
+  finished_at: instantValue("finishedAt"),
+  received_at: instantValue("receivedAt"),
   output: sentJson(
     ({ output }) => output ?? rawOf(null),
     "Any JSON value, as sent; null if none was sent.",
@@ -56,13 +64,13 @@ const finishRecord = object<Closing & { readonly id: RunId }>("FinishRecord", {
 });
 
 /** Response of `POST /v1/runs/{id}/scores`. */
-export const addedScore = object<AddedScore & { readonly run: RunId }>("AddedScore", {
-  id: id("scr")("id"),
-  run_id: id("run")("run"),
-  name: text("name"),
+export const addedScore = objectValue<AddedScore & { readonly run: RunId }>("AddedScore", {
+  id: idValue("scr")("id"),
+  run_id: idValue("run")("run"),
+  name: textValue("name"),
   value: scoreValue("value"),
-  source: text("source"),
-  received_at: instant("receivedAt", "Arrival of the first call."),
+  source: textValue("source"),
+  received_at: instantValue("receivedAt", "Arrival of the first call."),
 });
 
 const SCORE = "scr_eu_019aa6b2d1f07e1f8a9b0c1d2e3f0001";

@@ -14,16 +14,16 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { staticResponse } from "../../http/compress.ts";
 import { z } from "zod";
-import { endpoints, ok, tagged, textOf } from "../../openapi/describe.ts";
+import { endpoints, ok, tagged, textBody } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
-import { anyObject, object, wire } from "../../openapi/wire.ts";
+import { anyObject, objectValue, wire } from "../../openapi/wire.ts";
 
 const health = statusOnly("Health", "ok");
 
 const readiness = statusOnly("Readiness", "ready");
 
 function statusOnly(id: string, status: string) {
-  return object(id, { status: wire(z.literal(status))(() => status) });
+  return objectValue(id, { status: wire(z.literal(status))(() => status) });
 }
 
 /** Refuses requests during shutdown. */
@@ -112,7 +112,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
       "status, latencies, errors by code, and the events of the month. The operator's key reads " +
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
-    answers: ok("The metrics.", textOf("text/plain")),
+    answers: ok("The metrics.", textBody("text/plain")),
     errors: ["storage_unavailable"],
     example: { answer: "# HELP runledger_http_requests_total …" },
   },
@@ -134,7 +134,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     summary: "Read the documentation page",
     description: "This API as an HTML page without scripts or external resources.",
     headers: ifNoneMatch,
-    answers: tagged("The page.", textOf("text/html"), "Cache-Control"),
+    answers: tagged("The page.", textBody("text/html"), "Cache-Control"),
     example: { answer: "<!DOCTYPE html>…" },
   },
 });

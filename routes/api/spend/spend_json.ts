@@ -11,26 +11,26 @@ import {
   UNPRICED_MODELS_MAX,
 } from "../../../domain/spend/unpriced.ts";
 import {
-  count,
-  day,
-  dollars,
-  type Fields,
-  list,
-  object,
-  oneOf,
-  text,
+  countValue,
+  dayValue,
+  dollarsValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  textValue,
   wire,
+  type WireFields,
 } from "../../openapi/wire.ts";
 import { TOKENS } from "../runs/run_json.ts";
 
 /** Attribute to group by. */
-export const grouping = oneOf("SpendGrouping", GROUPINGS);
+export const grouping = oneOfValue("SpendGrouping", GROUPINGS);
 
-const unpricedSums = object<Measures>("UnpricedSums", {
-  llm_calls: count("unpricedCalls"),
-  input_tokens: count("unpricedInputTokens"),
-  output_tokens: count("unpricedOutputTokens"),
-  cached_input_tokens: count("unpricedCachedInputTokens"),
+const unpricedSums = objectValue<Measures>("UnpricedSums", {
+  llm_calls: countValue("unpricedCalls"),
+  input_tokens: countValue("unpricedInputTokens"),
+  output_tokens: countValue("unpricedOutputTokens"),
+  cached_input_tokens: countValue("unpricedCachedInputTokens"),
 });
 
 /** Aggregates; counts of runs are null where they are unknown. */
@@ -38,16 +38,18 @@ interface Sums extends Measures {
   readonly runsKnown: boolean;
 }
 
-const SUMS: Fields<Sums> = {
-  runs: count.orNull(
+const SUMS: WireFields<Sums> = {
+  runs: countValue.orNull(
     ({ runs, runsKnown }) => runsKnown ? runs : null,
     "Null where unknown, as in the group `(unattributed)` by model.",
   ),
-  successful_runs: count.orNull(({ succeeded, runsKnown }) => runsKnown ? succeeded : null),
-  cost_usd: dollars("cost"),
-  cost_per_successful_run: dollars.orNull((sums) => sums.runsKnown ? costPerSuccess(sums) : null),
-  events: count("events"),
-  llm_calls: count("calls"),
+  successful_runs: countValue.orNull(({ succeeded, runsKnown }) => runsKnown ? succeeded : null),
+  cost_usd: dollarsValue("cost"),
+  cost_per_successful_run: dollarsValue.orNull((sums) =>
+    sums.runsKnown ? costPerSuccess(sums) : null
+  ),
+  events: countValue("events"),
+  llm_calls: countValue("calls"),
   ...TOKENS,
   unpriced: unpricedSums((sums) => sums, "Calls and tokens without a price."),
 };
@@ -55,14 +57,14 @@ const SUMS: Fields<Sums> = {
 /** A group, with its model if the query groups by model. */
 type Group = Sums & Pick<SpendGroup, "key" | "folded"> & { readonly model?: SpendGroup["model"] };
 
-const spendGroup = object<Group>("SpendGroup", {
-  key: text.orNull(
+const spendGroup = objectValue<Group>("SpendGroup", {
+  key: textValue.orNull(
     "key",
     "Value of the group; `(unattributed)` for runs without one, `(other)` for the rest.",
   ),
   provider: nameOf("provider"),
   model: nameOf("model"),
-  folded: count.optional(
+  folded: countValue.optional(
     ({ folded }) => folded ?? undefined,
     "Number of groups combined in `(other)`; otherwise absent.",
   ),
@@ -88,13 +90,13 @@ const filters = wire<SpendQuery["filters"]>(
 );
 
 /** Spend with its query. */
-export const spendAnswer = object<Spend & { readonly query: SpendQuery }>("Spend", {
-  from: day(({ query }) => query.from),
-  to: day(({ query }) => query.to),
+export const spendAnswer = objectValue<Spend & { readonly query: SpendQuery }>("Spend", {
+  from: dayValue(({ query }) => query.from),
+  to: dayValue(({ query }) => query.to),
   group_by: grouping(({ query }) => query.groupBy),
   filters: filters(({ query }) => query.filters),
-  totals: object("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
-  groups: list(spendGroup)(({ query, groups }) =>
+  totals: objectValue("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
+  groups: listValue(spendGroup)(({ query, groups }) =>
     groups.map(({ key, model, folded, measures, runsKnown }) => ({
       ...measures,
       key,
@@ -105,37 +107,37 @@ export const spendAnswer = object<Spend & { readonly query: SpendQuery }>("Spend
   ),
 });
 
-const source = object<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
-  provider: text.orNull("provider"),
-  model: text("model"),
-  row: text("id"),
+const source = objectValue<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
+  provider: textValue.orNull("provider"),
+  model: textValue("model"),
+  row: textValue("id"),
 }, "The priced model and its row of the rate card.");
 
-const estimate = object<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
-  cost_usd: dollars("cost"),
+const estimate = objectValue<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
+  cost_usd: dollarsValue("cost"),
   priced_as: source("row"),
   is_estimate: wire(z.literal(true))(() => true),
 });
 
-const unpricedModel = object<EstimatedModel>("UnpricedModel", {
-  provider: text.orNull(({ name }) => name.provider),
-  model: text(({ name }) => name.model),
-  llm_calls: count("calls"),
+const unpricedModel = objectValue<EstimatedModel>("UnpricedModel", {
+  provider: textValue.orNull(({ name }) => name.provider),
+  model: textValue(({ name }) => name.model),
+  llm_calls: countValue("calls"),
   ...TOKENS,
-  first_seen: day("firstSeen", "First day within the range."),
-  last_seen: day("lastSeen", "Last day within the range."),
+  first_seen: dayValue("firstSeen", "First day within the range."),
+  last_seen: dayValue("lastSeen", "Last day within the range."),
   estimate: estimate.orNull("estimate", "Estimated cost at the rates of the nearest priced model."),
 });
 
-const unpricedModels = list(unpricedModel);
+const unpricedModels = listValue(unpricedModel);
 
 /** The models without a price. */
-export const unpricedAnswer = object<SpendQuery & Unpriced>("UnpricedModels", {
-  from: day("from"),
-  to: day("to"),
+export const unpricedAnswer = objectValue<SpendQuery & Unpriced>("UnpricedModels", {
+  from: dayValue("from"),
+  to: dayValue("to"),
   models: wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedModels.write)(
     "models",
   ),
-  models_left_out: count("leftOut"),
-  estimate_total_usd: dollars("estimateTotal"),
+  models_left_out: countValue("leftOut"),
+  estimate_total_usd: dollarsValue("estimateTotal"),
 });

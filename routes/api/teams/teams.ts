@@ -23,7 +23,7 @@ import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
-import { instant, page, wire } from "../../openapi/wire.ts";
+import { instantValue, pageValue, wire } from "../../openapi/wire.ts";
 
 /** Decodes a cursor of the team list; null when it is invalid. */
 export function teamIdOf(cursor: string): TeamId | null {
@@ -55,15 +55,15 @@ const fields = {
   limits: limits.nullable()
     .describe("Null: the plan's limits apply. A field that is null means unlimited."),
   suspended: z.boolean(),
-  suspended_at: instant.schema.nullable(),
-  created_at: instant.schema.nullable().describe(
+  suspended_at: instantValue.schema.nullable(),
+  created_at: instantValue.schema.nullable().describe(
     "Null for teams created before this was recorded.",
   ),
 };
 
 const team = wire<Team>(z.object(fields).meta({ id: "Team" }), (team) => rawOf(teamFields(team)));
 
-const teamPage = page("TeamPage", "teams", team);
+const teamPage = pageValue("TeamPage", "teams", team);
 
 const newTeam = wire<Awaited<ReturnType<TeamStore["create"]>>>(
   z.object({ ...fields, key: newKey.schema }).meta({ id: "NewTeam" }),

@@ -13,7 +13,14 @@ import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { month } from "../../openapi/fields.ts";
-import { count, instant, list, object, oneOf, wire } from "../../openapi/wire.ts";
+import {
+  countValue,
+  instantValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  wire,
+} from "../../openapi/wire.ts";
 
 /** Months listed. */
 const MONTHS_MAX = 12;
@@ -57,27 +64,27 @@ export const getUsage: Handler = async (c, { usage, environment }) => {
   return answerTagged(c, usageAnswer.write(view));
 };
 
-const state = oneOf("QuotaState", ["normal", "heads_up", "over"]);
+const state = oneOfValue("QuotaState", ["normal", "heads_up", "over"]);
 
 const STATE = "`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.";
 
-const notice = object<Notice>("QuotaNotice", {
+const notice = objectValue<Notice>("QuotaNotice", {
   threshold: wire(z.number())(({ percent }) => percent / 100),
   // Null unless a mail server is known to have accepted it.
-  sent_at: instant.orNull("sentAt"),
+  sent_at: instantValue.orNull("sentAt"),
 });
 
-const monthUsage = object<UsageView["months"][number]>("MonthUsage", {
+const monthUsage = objectValue<UsageView["months"][number]>("MonthUsage", {
   month: wire(month)("month"),
-  used: count("used"),
+  used: countValue("used"),
   state: state("state", STATE),
 });
 
 /** Usage of a month. */
-export const usageAnswer = object<UsageView>("Usage", {
+export const usageAnswer = objectValue<UsageView>("Usage", {
   month: wire(month)("month"),
-  used: count("used", "Events counted in the month, by time of arrival."),
-  included: count.orNull(
+  used: countValue("used", "Events counted in the month, by time of arrival."),
+  included: countValue.orNull(
     ({ included }) => included === Infinity ? null : included,
     "Events included in the plan; null without a limit.",
   ),
@@ -85,11 +92,11 @@ export const usageAnswer = object<UsageView>("Usage", {
     included === Infinity ? null : used / included
   ),
   state: state("state", STATE),
-  projected: count(
+  projected: countValue(
     "projected",
     "Projection for the full month: `used` divided by the elapsed share of it.",
   ),
-  resets_at: instant("resetsAt"),
-  notices: list(notice)("notices"),
-  months: list(monthUsage)("months"),
+  resets_at: instantValue("resetsAt"),
+  notices: listValue(notice)("notices"),
+  months: listValue(monthUsage)("months"),
 });

@@ -1,6 +1,6 @@
 /** Stacked columns, one a day or month. */
 
-export interface Column {
+export interface ChartColumn {
   /** Name and size, shown on hover. */
   readonly title: string;
   /** Segments from bottom to top: the class of the colour, and the size. */
@@ -10,7 +10,7 @@ export interface Column {
 interface Chart {
   /** Describes the chart and its numbers in one sentence. */
   readonly title: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly ChartColumn[];
   /** Labels below the first and the last column. */
   readonly ends: readonly [string, string];
   /** Label at the top: the value of the full height. */
@@ -52,7 +52,7 @@ export function ColumnChart({ title, columns, ends, top, usual = null }: Chart) 
   );
 }
 
-interface PartsProps extends Column {
+interface PartsProps extends ChartColumn {
   readonly left: number;
   readonly slot: number;
   readonly tallest: number;

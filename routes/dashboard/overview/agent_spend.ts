@@ -34,12 +34,12 @@ export async function readSpendByAgent(
 
 /** Reads the rows of a range; null if there are more than `max`. */
 async function readAtMost(all: AsyncIterable<readonly RollupRow[]>, max: number) {
-  const rows = (await Array.fromAsync(firstOf(all, max + 1))).flat();
+  const rows = (await Array.fromAsync(takeRows(all, max + 1))).flat();
   return rows.length > max ? null : rows;
 }
 
 /** Yields the first rows, `max` at most. */
-export async function* firstOf(all: AsyncIterable<readonly RollupRow[]>, max: number) {
+export async function* takeRows(all: AsyncIterable<readonly RollupRow[]>, max: number) {
   let remaining = max;
   for await (const rows of all) {
     yield rows.slice(0, remaining);

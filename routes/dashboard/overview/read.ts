@@ -9,7 +9,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/page.tsx";
-import { firstOf, readSpendByAgent } from "./agent_spend.ts";
+import { readSpendByAgent, takeRows } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt, usualDayOf } from "./day_metrics.ts";
 
 /** Maximum newest runs of today among which the slowest are found. */
@@ -70,7 +70,7 @@ async function readUnpriced(
   if (calls === 0) return null;
   const query = { from, to: today, groupBy: "model", filters: {} } as const;
   const readRows = (kind: RollupRow["group"]["kind"]) =>
-    firstOf(spend.rows(team, kind, from, today), MODEL_ROWS_MAX);
+    takeRows(spend.rows(team, kind, from, today), MODEL_ROWS_MAX);
   const unpriced = await unpricedOf(query, readRows, () => null);
   return {
     calls,

@@ -60,7 +60,7 @@ export function rateBodyOf({ row, tiers }: RateTexts): Body {
 
 /** Converts a field. Text that is not a number stays text, which the parser rejects. */
 function valueOf(text: string, name: string): number | string {
-  if (name === "effective_from") return instantText(text);
+  if (name === "effective_from") return instantOfDay(text);
   return TEXT_FIELDS.includes(name) ? text : exactNumber(text);
 }
 
@@ -82,7 +82,7 @@ export function textsOfRow(row: RateRow): RateTexts {
 }
 
 /** Turns a day into its first instant; returns other text unchanged. */
-export function instantText(text: string): string {
+export function instantOfDay(text: string): string {
   return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
 }
 

@@ -17,7 +17,7 @@ import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx
 import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CostDifference, JOB_STATE_LABELS, periodText, RATE_STORED } from "./job_page.tsx";
-import { instantText } from "./rate_values.ts";
+import { instantOfDay } from "./rate_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
 /** Changes of the card that redirect to this page. */
@@ -40,7 +40,7 @@ export const submitReprice: Handler = async (c, deps) => {
   const texts = readTexts(form, FIELDS.map(([name]) => name));
   const fields = valuesIn(
     texts,
-    (text, name) => name === "from" || name === "to" ? instantText(text) : text,
+    (text, name) => name === "from" || name === "to" ? instantOfDay(text) : text,
   );
   const request = parseReprice(bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" }));
   if (!request.ok) return await showForm(deps, c, texts, request.problem);

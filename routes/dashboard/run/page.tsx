@@ -16,7 +16,14 @@ import { Failure } from "./failure.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
 import { renderRunNotFound } from "./not_found.tsx";
 import { pagePath, rawPath } from "./paths.ts";
-import { CostSection, MetadataTable, Output, Relatives, Scores, Stages } from "./results.tsx";
+import {
+  CostSection,
+  MetadataTable,
+  OutputSection,
+  Relatives,
+  Scores,
+  Stages,
+} from "./results.tsx";
 import { chunkName, Timeline } from "./timeline.tsx";
 
 /** Seconds between reloads of the page of a changing run. */
@@ -64,7 +71,7 @@ function RunBody(props: RunPageProps) {
   const { run } = props;
   // Name of the link, id of the section, and the section.
   const results = [
-    ["Output", "output", Output(props)],
+    ["Output", "output", OutputSection(props)],
     ["Scores", "scores", Scores(props)],
     [run.cost.models.length > 0 && "Cost", "cost", CostSection(props)],
     ["Metadata", "metadata", MetadataTable(props)],

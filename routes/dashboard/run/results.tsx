@@ -25,7 +25,7 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 const OUTPUT_CHARS = 20_000;
 
 /** Shows the output, if there is one. */
-export function Output({ run: { id, output } }: LoadedRun) {
+export function OutputSection({ run: { id, output } }: LoadedRun) {
   if (output === null) return null;
   return (
     <Section id="output" title="Output">

@@ -1,6 +1,6 @@
 /** A list without runs: explains how to fill it or how to find more. */
 import { Copyable, Empty } from "../components/elements.tsx";
-import { isFiltered, isLive, listPath, liveParameter, type RunListQuery } from "./filters.tsx";
+import { isFiltered, isLiveList, listPath, liveParameter, type RunListQuery } from "./filters.tsx";
 
 interface EmptyRunListProps {
   readonly filters: RunListQuery;
@@ -28,7 +28,7 @@ export function EmptyRunList({ filters, origin, goesOn }: EmptyRunListProps) {
       </Empty>
     );
   }
-  const live = isLive(filters);
+  const live = isLiveList(filters);
   if (isFiltered(filters)) {
     return (
       <Empty title="No matching runs">

@@ -69,13 +69,13 @@ export function readRunListQuery(query: string): RunListQuery {
 }
 
 /** Returns whether the list is live; only the first page can be. */
-export function isLive(filters: RunListQuery): boolean {
+export function isLiveList(filters: RunListQuery): boolean {
   return filters.get("live") === "1" && !filters.has("cursor");
 }
 
 /** Returns the parameter of a link that keeps the list live if it is. */
 export function liveParameter(filters: RunListQuery) {
-  return { live: isLive(filters) ? "1" : null };
+  return { live: isLiveList(filters) ? "1" : null };
 }
 
 /** Returns whether any filter is set; the page size is not a filter. */
@@ -110,7 +110,7 @@ export function FilterForm({ filters, problem }: FormProps) {
   return (
     <form class="run-filters" method="get" action={RUNS_PATH} aria-label="Filters">
       <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
-      {isLive(filters) && <input type="hidden" name="live" value="1" />}
+      {isLiveList(filters) && <input type="hidden" name="live" value="1" />}
       <div class="filters">
         {COMMON.map(renderField)}
         <button type="submit">Show</button>

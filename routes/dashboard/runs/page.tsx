@@ -18,7 +18,7 @@ import { countRejected, RejectedBanner } from "../refusals/page.tsx";
 import {
   Chips,
   FilterForm,
-  isLive,
+  isLiveList,
   listPath,
   liveParameter,
   readRunListQuery,
@@ -52,7 +52,7 @@ const showRuns: Handler = async (c, deps) => {
     return fail(c, request.problem);
   }
   const { id } = c.get("principal").team;
-  const seen = isLive(filters) ? tailCursorOf(filters) : null;
+  const seen = isLiveList(filters) ? tailCursorOf(filters) : null;
   const show = async () => showList(c, await loadList(deps, c, filters, request.value, seen));
   // Without a free slot the page polls instead.
   if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
@@ -73,7 +73,7 @@ function showList(c: RequestContext, content: ListContent): Response {
         <List {...content} />
       </>
     ),
-    ...(isLive(content.filters) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
+    ...(isLiveList(content.filters) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
   });
 }
 
@@ -89,7 +89,7 @@ async function loadList(
   const { team } = c.get("principal");
   const nowMs = deps.environment.now();
   // Read the number first: the next request then reports changes made in between.
-  const change = isLive(filters) ? await deps.changes.last(team.id) : 0;
+  const change = isLiveList(filters) ? await deps.changes.last(team.id) : 0;
   const [page, rejected] = await Promise.all([
     deps.runList.page(team, request.query, request.after, request.limit),
     countRejected(deps, team.id, nowMs),
@@ -120,7 +120,7 @@ function Tools({ filters, fresh }: ListContent) {
   const file = { limit: null };
   return (
     <div class="tools">
-      {isLive(filters)
+      {isLiveList(filters)
         ? (
           <>
             <span class="live">
@@ -165,7 +165,7 @@ function List(content: ListContent) {
  * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
 function followed({ filters, change, page: { rows } }: ListContent): Record<string, string> {
-  if (!isLive(filters)) return {};
+  if (!isLiveList(filters)) return {};
   return {
     "hx-get": listPath(filters, { live: "1", ...tailCursorText(change, rows) }),
     "hx-trigger": "every 2s",

@@ -67,11 +67,11 @@ export class RetentionHarness {
     let counts = EMPTY_SWEEP;
     if (!dryRun) await this.sweeps.resume();
     for await (const team of this.sweeps.teams()) {
-      for (const horizon of RETENTION_CLASSES) {
+      for (const retentionClass of RETENTION_CLASSES) {
         let from: object | null = null;
         do {
           const step = await retried(
-            () => this.sweeps.step(team, horizon, this.nowMs, from, dryRun),
+            () => this.sweeps.step(team, retentionClass, this.nowMs, from, dryRun),
             attemptsMax,
           );
           counts = addCounts(counts, step.counts);

@@ -159,7 +159,7 @@ Deno.test("sweep job: the next check finishes an interrupted delete, also if the
     finishedAt: NOON,
     teams: 1,
   };
-  await retention.sweeps.tell(null, { ...report, counts: EMPTY_SWEEP });
+  await retention.sweeps.saveReport(null, { ...report, counts: EMPTY_SWEEP });
   let commits = 0;
   await using killed = await openOldLedger(temp.path, () => ++commits === 2 ? "throw" : "none");
   await killed.archive.deletions.deleteRun(team, run(14), "key").catch(() => null);
@@ -200,10 +200,10 @@ class FakeSweeps implements SweepStore {
       : Promise.resolve();
   }
 
-  step(...[, horizon, , from]: Parameters<SweepStore["step"]>): Promise<SweepStep> {
+  step(...[, retentionClass, , from]: Parameters<SweepStore["step"]>): Promise<SweepStep> {
     this.work();
     const at = ((from as { at: number } | null)?.at ?? 0) + 1;
-    const next = horizon !== "payload" || at === this.steps ? null : { at };
+    const next = retentionClass !== "payload" || at === this.steps ? null : { at };
     return Promise.resolve({ counts: { ...EMPTY_SWEEP, payloads: 1 }, next });
   }
 
@@ -215,7 +215,7 @@ class FakeSweeps implements SweepStore {
     return Promise.resolve([...this.known.values()].map(({ report }) => report));
   }
 
-  tell(
+  saveReport(
     known: ReadReport | null,
     report: SweepReport,
     move?: SweepClockMove,
@@ -289,7 +289,7 @@ Deno.test("sweep job: it resumes when the store works again, and a failed night 
     teams: 1,
   };
   const counts = { ...EMPTY_SWEEP, records: 5 };
-  await store.tell(null, { ...report, counts });
+  await store.saveReport(null, { ...report, counts });
   const { promise: done, resolve } = Promise.withResolvers<void>();
   using _time = new FakeTime((ms) => {
     nowMs += ms;

@@ -4,7 +4,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DueStages } from "../../../kv/runs/stages.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
-import { PutOff } from "../../../kv/base/retry_later.ts";
+import { Backoff } from "../../../kv/base/backoff.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -25,7 +25,7 @@ Deno.test("stages: a team with hundreds of due stages does not starve another's"
   for (const [count, takes] of [[400, 1], [1_200, 3]] as const) {
     await using temp = await TempStore.open();
     await fill(temp, count);
-    const stages = new DueStages(temp.store, new PutOff(() => NOON));
+    const stages = new DueStages(temp.store, new Backoff(() => NOON));
     let rounds = 0;
     for (let done = false; !done; rounds++) {
       assert(rounds < takes, `not among the first ${takes} of ${count}`);
@@ -40,9 +40,9 @@ Deno.test("stages: deferred stages are skipped, also if they fill entire reads",
   await using temp = await TempStore.open();
   await fill(temp, 600);
   let nowMs = NOON + 10_000;
-  const putOff = new PutOff(() => nowMs);
-  const stages = new DueStages(temp.store, putOff);
-  for (let n = 0; n < 1_800; n++) putOff.add(pendingName(BUSY, run(n % 600)));
+  const backoff = new Backoff(() => nowMs);
+  const stages = new DueStages(temp.store, backoff);
+  for (let n = 0; n < 1_800; n++) backoff.add(pendingName(BUSY, run(n % 600)));
   const tasks = await stages.take(nowMs, 20);
   assertEquals(tasks.map(({ team }) => team), [OTHER]);
   assertEquals(await stages.nextDueMs(), NOON + 600);

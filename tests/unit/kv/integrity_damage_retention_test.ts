@@ -144,14 +144,14 @@ const DAMAGES: Damages = {
     says: `index record ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
-        deletes: [keys.expiry(h.team.id, { horizon: "record", since: NOON }, RUN)],
+        deletes: [keys.expiry(h.team.id, { retentionClass: "record", since: NOON }, RUN)],
       }),
   },
   "a deleted id would be refused forever": {
     says: `index of deleted ${DELETED}`,
     make: (h) => {
-      const filing = { horizon: "tombstone", since: DELETED_AT } as const;
-      return Promise.resolve({ deletes: [keys.expiry(h.team.id, filing, DELETED)] });
+      const entry = { retentionClass: "tombstone", since: DELETED_AT } as const;
+      return Promise.resolve({ deletes: [keys.expiry(h.team.id, entry, DELETED)] });
     },
   },
   "a deleted run would accept events again": {

@@ -228,7 +228,7 @@ const DAMAGES: Damages = {
     says: `index payload ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
-        deletes: [keys.expiry(h.team.id, { horizon: "payload", since: NOON }, RUN)],
+        deletes: [keys.expiry(h.team.id, { retentionClass: "payload", since: NOON }, RUN)],
       }),
   },
   "the index of models lacks a run": {

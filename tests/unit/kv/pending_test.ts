@@ -6,7 +6,7 @@ import { PENDING_LANES, type PendingLane } from "../../../domain/runs/processing
 import { keys } from "../../../kv/base/keys.ts";
 import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
 import { PendingWaits } from "../../../kv/runs/pending_waits.ts";
-import { PutOff } from "../../../kv/base/retry_later.ts";
+import { Backoff } from "../../../kv/base/backoff.ts";
 import {
   decodePending,
   encodePending,
@@ -19,7 +19,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A lane's untouched queue. */
 function queueOf(temp: TempStore, lane: PendingLane = "closed"): PendingQueue {
-  return new PendingQueue(temp.store, lane, new PutOff(() => NOON));
+  return new PendingQueue(temp.store, lane, new Backoff(() => NOON));
 }
 
 /** Lists the runs of a lane, each once. */
@@ -131,11 +131,11 @@ Deno.test("pending: earlier marks are recognized by their version, whatever the 
   const moment = await store.writer.commit({ sets: [{ key: keys.team(TEAM.id), value: TEAM }] });
   assert(moment !== null);
   await mark(NOON);
-  assertEquals(await marks.look("job", TEAM.id, moment), "waits");
+  assertEquals(await marks.advance("job", TEAM.id, moment), "waits");
   // No team waits for another team's runs.
-  assertEquals(await marks.look("other", "other" as TeamId, moment), "over");
+  assertEquals(await marks.advance("other", "other" as TeamId, moment), "over");
   await store.writer.commit({ deletes: [early.key] });
-  assertEquals(await marks.look("job", TEAM.id, moment), "over");
+  assertEquals(await marks.advance("job", TEAM.id, moment), "over");
 });
 
 Deno.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async () => {
@@ -175,7 +175,7 @@ Deno.test("pending: a row is removed when the last of its runs is done, and not 
     pending: names.map((name) => ({ lane: "closed" as const, name })),
   });
   let nowMs = NOON;
-  const queue = new PendingQueue(temp.store, "closed", new PutOff(() => nowMs));
+  const queue = new PendingQueue(temp.store, "closed", new Backoff(() => nowMs));
   await (await queue.take(1)).ack();
   assertEquals((await temp.keysBelow(["dirty"])).length, 1);
   const remainder = await queue.take(10);

@@ -6,7 +6,7 @@ import { backUp, CopyFailed } from "../../../kv/backup.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import { backup } from "../../../tools/backup.ts";
-import { restore } from "../../../tools/restore.ts";
+import { runRestore } from "../../../tools/restore.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { MIDDLE, withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "../../support/harness/tools.ts";
@@ -118,7 +118,7 @@ Deno.test("restore: the backup replaces the ledger, and the previous files are m
     assertEquals((await run(backup, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
     await Deno.remove(path);
     await aLedger(path, "of later");
-    const { code, text } = await run(restore, `${folder}/backup.kv`, `--kv=${path}`);
+    const { code, text } = await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`);
     assertEquals(code, 0);
     const [, moved = ""] = /moved the previous file to (\S+)/.exec(text) ?? [];
     assert(moved.startsWith(`${path}.before-restore-`), text);
@@ -131,7 +131,7 @@ Deno.test("restore: a folder without a ledger gets one", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
     const path = `${folder}/new/ledger.kv`;
-    assertEquals((await run(restore, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
+    assertEquals((await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
     assertEquals(await valueIn(path), "v");
   });
 });
@@ -140,7 +140,7 @@ Deno.test("restore: refused while a service uses the ledger, which stays unchang
   await using h = await Harness.open();
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
-    const { code, failure } = await run(restore, `${folder}/backup.kv`, `--kv=${h.path}`);
+    const { code, failure } = await run(runRestore, `${folder}/backup.kv`, `--kv=${h.path}`);
     assertEquals(code, 3);
     assertStringIncludes(failure, `in use by process ${Deno.pid}`);
     assert(await h.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
@@ -154,12 +154,12 @@ Deno.test("restore: a damaged, newer or missing backup changes nothing", async (
     const before = namesIn(folder);
     await withFolder(async (elsewhere) => {
       const file = `${elsewhere}/backup.kv`;
-      const missing = await run(restore, file, `--kv=${path}`);
+      const missing = await run(runRestore, file, `--kv=${path}`);
       await aLedger(file, "v", { format: LEDGER_FORMAT + 1 });
-      const newer = await run(restore, file, `--kv=${path}`);
+      const newer = await run(runRestore, file, `--kv=${path}`);
       const bytes = await Deno.readFile(file);
       await Deno.writeFile(file, bytes.fill(0xff, MIDDLE.from, MIDDLE.to));
-      const damaged = await run(restore, file, `--kv=${path}`);
+      const damaged = await run(runRestore, file, `--kv=${path}`);
       assertEquals([missing.code, newer.code, damaged.code], [1, 3, 1]);
       assertStringIncludes(missing.failure, "There is no backup");
       assertStringIncludes(newer.failure, `format ${LEDGER_FORMAT + 1}`);
@@ -171,7 +171,7 @@ Deno.test("restore: a damaged, newer or missing backup changes nothing", async (
 });
 
 Deno.test("backup and restore: a wrong command line is reported with exit code 2", async () => {
-  for (const tool of [backup, restore]) {
+  for (const tool of [backup, runRestore]) {
     for (const args of [[], ["a", "b"], ["a", "--vk=x"]]) {
       assertEquals((await run(tool, ...args)).code, 2, args.join(" "));
     }

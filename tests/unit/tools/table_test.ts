@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { number, percent, table } from "../../../tools/table.ts";
+import { formatPercent, number, table } from "../../../tools/table.ts";
 
 Deno.test("a table is Markdown, with right-aligned numbers and a dash for missing values", () => {
   assertEquals(
@@ -17,5 +17,5 @@ Deno.test("numbers have decimals and thousands separators", () => {
   assertEquals(number(1_234_567.4), "1,234,567");
   assertEquals(number(0.5, 2), "0.50");
   assertEquals([number(null), number(NaN), number(Infinity)], ["-", "-", "-"]);
-  assertEquals([percent(0.126), percent(NaN), percent(null)], ["13 %", "-", "-"]);
+  assertEquals([formatPercent(0.126), formatPercent(NaN), formatPercent(null)], ["13 %", "-", "-"]);
 });

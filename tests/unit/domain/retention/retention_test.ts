@@ -35,7 +35,7 @@ function runParts(opening: Partial<Opening> | null, closing: Partial<Closing> | 
 
 Deno.test("decision 40: each plan has its retention of payloads and records; orphans keep a week, tombstones 30 days", () => {
   const table = TIER_NAMES.map((tier) =>
-    RETENTION_CLASSES.map((horizon) => daysKept(TIERS[tier], horizon))
+    RETENTION_CLASSES.map((retentionClass) => daysKept(TIERS[tier], retentionClass))
   );
   assertEquals(RETENTION_CLASSES, ["tombstone", "orphan", "payload", "record"]);
   assertEquals(table, [
@@ -50,8 +50,8 @@ Deno.test("decision 40: each plan has its retention of payloads and records; orp
 });
 
 Deno.test("cutoffs: full days of 24 hours before now, across months, leap days and years", () => {
-  const cutoff = (now: string, horizon: RetentionClass, tier: Tier = "free") =>
-    new Date(cutoffOf(TIERS[tier], horizon, Date.parse(now))).toISOString();
+  const cutoff = (now: string, retentionClass: RetentionClass, tier: Tier = "free") =>
+    new Date(cutoffOf(TIERS[tier], retentionClass, Date.parse(now))).toISOString();
   assertEquals(cutoff("2028-03-05T02:00:00.000Z", "payload"), "2028-02-27T02:00:00.000Z");
   assertEquals(cutoff("2027-03-05T02:00:00.000Z", "payload"), "2027-02-26T02:00:00.000Z");
   assertEquals(cutoff("2027-01-03T02:00:00.000Z", "orphan"), "2026-12-27T02:00:00.000Z");
@@ -82,17 +82,17 @@ Deno.test("expiry entry: by the oldest payload, then by the latest part; runs wi
     [runParts(null, { note: "n" }), { oldestAt: 500, latestAt: 500 }, "orphan", 300],
     [runParts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
   ];
-  for (const [given, ledger, horizon, since] of cases) {
-    assertEquals(expiryEntryOf(given, ledger), { horizon, since });
+  for (const [given, ledger, retentionClass, since] of cases) {
+    assertEquals(expiryEntryOf(given, ledger), { retentionClass, since });
   }
 });
 
 Deno.test("expiry entry: equality compares only class and instant", () => {
-  const filing = { horizon: "record", since: 1 } as const;
-  assert(isSameExpiryEntry(filing, { ...filing }));
-  assert(!isSameExpiryEntry(filing, { ...filing, since: 2 }));
-  assert(!isSameExpiryEntry(filing, { ...filing, horizon: "payload" }));
-  assert(!isSameExpiryEntry(filing, null));
+  const entry = { retentionClass: "record", since: 1 } as const;
+  assert(isSameExpiryEntry(entry, { ...entry }));
+  assert(!isSameExpiryEntry(entry, { ...entry, since: 2 }));
+  assert(!isSameExpiryEntry(entry, { ...entry, retentionClass: "payload" }));
+  assert(!isSameExpiryEntry(entry, null));
   assert(isSameExpiryEntry(null, null));
 });
 

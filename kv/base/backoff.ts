@@ -21,7 +21,7 @@ interface Pause {
 }
 
 /** Backoff state by name of the work. */
-export class PutOff {
+export class Backoff {
   readonly #now: () => number;
   readonly #pauses = new Map<string, Pause>();
 
