@@ -93,7 +93,7 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
     ]),
     ...(queryNames === null ? [] : [requireQuery(queryNames)]),
     ...(hasBody
-      // Overload is checked again: of many bodies that arrive together, the first take the slots.
+      // Overload is checked again: requests whose bodies arrived earlier may have taken the slots.
       ? [
         readJsonBody(deps.bodyDeadlines, admission, { shape, mayLackBody }, onRead),
         admission.require,

@@ -283,7 +283,7 @@ class Arrival {
 
   #take(bytes: number): boolean {
     this.flight ??= this.#admission.bodies.begin(this.team, () => {
-      // The read then ends as if the body did, and isGivenUp is checked; a failed read stays failed.
+      // The read then ends like a complete body; `isGivenUp` shows the difference.
       this.#reader?.cancel().catch(() => {});
     });
     return this.flight.take(bytes);

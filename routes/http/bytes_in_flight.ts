@@ -12,7 +12,7 @@ const LARGEST_PART = 3 / 8;
 /** The bytes of one team. */
 interface TeamBytes {
   bytes: number;
-  /** The transfer that is larger than the team's share; the team's other transfers share that share. */
+  /** The one transfer that may exceed the team's share; all others of the team together may not. */
   largest: Flight | null;
   /** Transfers that can still be given up, oldest first. */
   readonly open: Set<Flight>;

@@ -56,7 +56,7 @@ export interface Env {
     isLong: boolean;
     /** Menu of dashboard pages; absent elsewhere. */
     menu: readonly MenuEntry[];
-    /** Renders errors where not as JSON. */
+    /** Renders errors in place of the JSON error; undefined for JSON. */
     renderProblem: Refuse | undefined;
     /** Error of a refused request, for the log and the metrics. */
     problem: Problem;

@@ -16,7 +16,7 @@ import type { Admission } from "./admission.ts";
 import { LongAnswers } from "./paced_streams.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
-/** Creates the function that serves a route; `null` stands for unknown paths and methods. */
+/** Creates the function that serves a route; without a route it serves unknown paths and methods. */
 type Dispatch = (
   route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
@@ -44,7 +44,7 @@ export function createDispatch(
   deps: AppDeps,
   admission: Admission,
 ): Dispatch {
-  // Unique across restarts by the prefix, within the process by the number.
+  // The prefix makes ids unique across restarts, the number within the process.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
   const metrics = deps.metrics.requests;

@@ -92,7 +92,7 @@ export class PacedStreams {
         // A part may be in production; the generator returns after it.
         void parts.return?.();
       },
-      // No part is produced before the client asks for it.
+      // Parts are produced only when the client is ready to read them.
     }, { highWaterMark: 0 });
     return { body, end: stream.end };
   }

@@ -122,7 +122,10 @@ function policyText(api: Api, { sustained, burst }: Rate): string {
   return `"${api}";q=${Math.floor(burst)};w=${Math.ceil(burst / sustained)}`;
 }
 
-/** Returns a delay after a burst; a team that is constantly over its rate is told to slow down instead. */
+/**
+ * Refuses a request, with a delay after a burst. If the team constantly exceeds its rate, the message
+ * says to slow down instead.
+ */
 function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
   const { rate: { sustained, burst }, moreAfterSeconds: wait, askedTooMuch } = bucket;
   const limit = `The team's limit is ${sustained} requests/s with bursts of ${burst}`;

@@ -29,7 +29,7 @@ import {
   wire,
 } from "../../openapi/wire.ts";
 
-/** Identical for an unknown slug and another team's (decision 32). */
+/** The same error for an unknown slug and a slug of another team (decision 32). */
 export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");
 
 /** Encodes a position: the sort, when the agent was last seen if that is the sort, and its slug. */

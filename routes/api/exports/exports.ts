@@ -31,7 +31,7 @@ import { RUN } from "../runs/examples.ts";
 /** Runs read per page. */
 const RUNS_PER_PART = 100;
 
-/** Bytes that an export counts for among responses: one page of runs with many labels. */
+/** Bytes that an export reserves as a response in flight: one page of runs with many labels. */
 const PART_BYTES = 262_144;
 
 /** Creates the check that an export's client is still authorized. */

@@ -60,7 +60,7 @@ export function keyIdOf(cursor: string): string | null {
   return id !== null && isKeyId(id) ? id : null;
 }
 
-/** Identical for an unknown key and another team's. */
+/** The same error for an unknown key and a key of another team. */
 export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
 
 /** Schema of the body of a new credential. */

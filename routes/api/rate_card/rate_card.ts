@@ -32,7 +32,7 @@ export async function ratePage(
   };
 }
 
-/** Identical for an unknown id, another team's, and one of the default card. */
+/** The same error for an unknown id, an id of another team, and an id of the default card. */
 export const NO_SUCH_ROW = notFound(
   "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
     "deleted: add an own row for the model, which takes precedence",

@@ -36,7 +36,7 @@ export async function beginReprice(
   return { ...outcome, job: await reprices.waitUntilDone(team, outcome.job, WAIT_MS) };
 }
 
-/** Identical for an unknown id, another team's, and an expired one. */
+/** The same error for an unknown id, an id of another team, and an expired id. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
 const repriceJob = objectValue<RepriceJob>("RepriceJob", {

@@ -89,7 +89,7 @@ export function answerPage(
   };
 }
 
-/** Identical for an unknown id and another team's (decision 32). */
+/** The same error for an unknown id and an id of another team (decision 32). */
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** Parses the requested page of events. */

@@ -31,7 +31,7 @@ export function teamIdOf(cursor: string): TeamId | null {
   return id !== null && isTeamId(id) ? id : null;
 }
 
-/** Error for an id of no team. */
+/** Error for an unknown team id. */
 export const NO_SUCH_TEAM = notFound("No such team: list the teams to see their ids");
 
 const limit = z.number().meta({ type: "integer", minimum: 1 }).nullable();

@@ -74,7 +74,7 @@ function barsOf(days: readonly DayOfRuns[], scale: number): Record<string, strin
   const shapes: Record<string, string> = {};
   for (const [at, { measures }] of days.entries()) {
     let [above, below] = [BASE, BASE];
-    // Starting at the baseline, success is first upwards and failed is first downwards.
+    // Nearest to the baseline are `success` above and `failed` below it.
     const statuses = byStatus(measures);
     for (const [status, count] of [...statuses.slice(0, 3), ...statuses.slice(3).toReversed()]) {
       if (count <= 0) continue;

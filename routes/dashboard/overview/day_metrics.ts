@@ -79,8 +79,8 @@ export function usualDayOf(before: readonly DayMetrics[]) {
 
 /**
  * Compares a total of today with a complete usual day. Load is seldom even over a day, so `more`
- * needs 10% above the complete day's total. `less` needs half the day to be over, and less than
- * half of what an even day has by now.
+ * requires over 110% of the complete day's total. `less` requires that half the day has passed, and
+ * a total below half of an even day's total at this time.
  */
 export function compareSum(today: number, usual: number | undefined, passed: number): Compared {
   if (usual === undefined) return null;

@@ -48,7 +48,7 @@ const showOverview: Handler = async (c, deps) => {
   return showPage(c, { ...page, body, reloadSeconds: RELOAD_SECONDS });
 };
 
-/** Shows the day, and the elapsed part of it. */
+/** Shows the day and its elapsed part. */
 function Today({ today, startMs, endMs, passed }: Overview["span"]) {
   return (
     <span class="soft">

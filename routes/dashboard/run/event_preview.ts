@@ -20,8 +20,8 @@ const REASON_CHARS = 400;
 const LATENCY_MS_MAX = 3_155_760_000_000;
 
 /**
- * Presentation of the sorts of events: a distinct symbol, the class of its colour, a label, the
- * members that name an event, and those that describe it; the first one present is shown.
+ * Presentation of event types: a distinct symbol, the class of its colour, a label, the members
+ * that may name an event, and the members that may describe it. The first member present is shown.
  */
 const SORTS = new Map([
   ["llm_call", {

@@ -21,7 +21,7 @@ export const CHILDREN_LISTED = 25;
 
 /**
  * Approximate number of events to read at the end of a failed run: `first`, or `most` if none of
- * those failed.
+ * the `first` ones failed.
  */
 const LAST_EVENTS = { first: 40, most: 900 } as const;
 

@@ -15,7 +15,7 @@ const LONG_TEXT_CHARS = 80;
 const MEMBER_CHARS = 60;
 
 /**
- * Renders an object; beyond `charsMax`, renders its beginning and a link to all of it.
+ * Renders an object; beyond `charsMax`, renders its beginning and a link to the complete object.
  *
  * @param chars characters of the complete payload, as received
  * @param all path of the complete payload

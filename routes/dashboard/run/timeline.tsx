@@ -103,8 +103,8 @@ function Axis({ span, count }: { readonly span: Span; readonly count: number }) 
 }
 
 /**
- * A link to the next page of events: appended below this one, or opened instead of it without
- * scripts.
+ * A link to the next page of events. A script appends that page below this one; without scripts
+ * the link opens it.
  */
 function More({ run, page }: LoadedRun) {
   if (page.next === null) return null;

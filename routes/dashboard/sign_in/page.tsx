@@ -97,7 +97,7 @@ const NO_COOKIE: Problem = {
     "or on this machine in a browser that trusts 127.0.0.1, such as Chrome or Firefox",
 };
 
-/** Message for people, instead of the API's. */
+/** Replaces the API's message, which is written for programs. */
 const UNKNOWN_KEY = "No such key works here: check it for missing characters, or create another";
 
 function viewOf(next: string, problem: Problem | null): View {
