@@ -22,7 +22,7 @@ export async function bench(
   await using before = await startCheckout(other, `${folder}/before.kv`);
   await using after = await startCheckout(HERE, `${folder}/after.kv`);
   const rows: string[][] = [];
-  // The last one opens and finishes whole runs; the finishes before it are of unknown runs.
+  // `life` opens and finishes complete runs; `finish` finishes runs that were never opened.
   for (const call of [...CALLS, "life"] as const) {
     const load = { call, connections: CONNECTIONS, seconds };
     const measured = await inTurn(call, rounds, {

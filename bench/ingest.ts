@@ -254,7 +254,7 @@ async function measureGrowth({ folder, rounds, seconds }: LoadPlan): Promise<Ben
   await fillLedger(file, STORED_RUNS);
   const load: Load = { call: "open", connections: 64, seconds };
   let empties = 0;
-  // Each measurement has new servers and a new empty file: it fills the file.
+  // Opens fill the file, so each measurement of `empty` has a new one.
   const measureOn = async (path: string) => {
     await using side = await startSide("workless", path);
     return await measure(side, load);

@@ -68,7 +68,7 @@ export async function measure(side: Side, load: Load): Promise<Measured> {
   const before = await usageOf(side.pid);
   const result = await wrk(side.url, load);
   if (result.failures > 0) say(`  ${result.failures} requests failed on "${side.kind}"`);
-  // A remaining queue or checkpoint would slow down the next measurement.
+  // Remaining background work or a checkpoint would slow down the next measurement.
   await untilIdle(side.pid, IDLE_LIMIT_MS);
   const after = await usageOf(side.pid);
   if (before === null || after === null) return { ...result, cpuUs: null, rssMb: null };

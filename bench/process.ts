@@ -127,7 +127,7 @@ export function parseUsage(stat: string, status: string): Usage {
 /** Idle checks: their interval, the CPU time in it that counts as idle, and their number in a row. */
 const CHECK = { everyMs: 100, idleSeconds: 0.01, count: 4 } as const;
 
-/** Waits until a process is idle, without a pending queue or checkpoint; its worker may rest. */
+/** Waits until a process is idle, without background work or a checkpoint; its worker may rest. */
 export async function untilIdle(pid: number, limitMs: number): Promise<void> {
   const endMs = performance.now() + limitMs;
   let before = await usageOf(pid);

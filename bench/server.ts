@@ -2,8 +2,8 @@
  * Runs the service under load, as a separate process, over one of these stores:
  *
  * - `ours`: the ledger on disk as in production;
- * - `workless`: the first without the worker;
- * - `alone`: that with one commit for each write;
+ * - `workless`: `ours` without the worker;
+ * - `alone`: `workless` with one commit for each write;
  * - `nothing`: stores nothing, which shows the cost of everything else.
  *
  * Usage: server.ts KIND FILE [TEAMS]; prints its address to stderr.

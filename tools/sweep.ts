@@ -139,7 +139,7 @@ class Tally {
     readonly clock: SweepClock | null,
   ) {}
 
-  /** Lists a team, even if nothing of it is removed. */
+  /** Lists a team, even if none of its data is removed. */
   begin(team: Team) {
     const entry = this.#teams.get(team.id) ?? { team, counts: new Map() };
     this.#teams.set(team.id, entry);

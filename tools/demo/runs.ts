@@ -175,7 +175,7 @@ function delivered(
   return story === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
 }
 
-/** Cuts a run at an instant, unix milliseconds; null if nothing of it was sent. */
+/** Cuts a run at an instant, unix milliseconds; null if no call was sent by then. */
 function upTo(run: DemoRun, nowMs: number): DemoRun | null {
   if (run.endMs !== null && run.endMs <= nowMs) return run;
   const calls = run.calls.flatMap((call) => callsUpTo(call, nowMs));

@@ -1,4 +1,4 @@
-/** Converts dollars per million tokens of the price data to whole picodollars per token. */
+/** Converts dollars per million tokens of the price data to integer picodollars per token. */
 import type { ConditionalPrice, ModelInfo, ModelPrice } from "@pydantic/genai-prices";
 
 /** Kinds of rates, and their names in the price data. */

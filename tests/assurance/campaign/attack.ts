@@ -11,8 +11,8 @@ export interface AttackOf<State> {
   /** One line of description: the requests, and what is large, slow or many about them. */
   readonly does: string;
   /**
-   * Stores the data that the attack needs. Meanwhile the team is on the enterprise plan, which
-   * stands for days of preparation. The service restarts before the attack.
+   * Stores the data that the attack needs. Meanwhile the team is on the enterprise plan, to
+   * simulate days of preparation. The service restarts before the attack.
    */
   setUp?(attacker: Attacker): Promise<State>;
   /**

@@ -76,7 +76,7 @@ export class Attacker {
         redirect: "manual",
         signal: this.signal,
         headers: {
-          // Without this header fetch asks for gzip, and both sides mainly compress.
+          // Without this header fetch requests gzip, and both sides spend most time on compression.
           "Accept-Encoding": "identity",
           ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
           ...headers,

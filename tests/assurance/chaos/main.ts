@@ -65,7 +65,7 @@ async function diskFaults(): Promise<Fault[]> {
   ];
 }
 
-/** Far longer than any fault takes; one that exceeds it counts as not held. */
+/** Maximum milliseconds of a fault, far more than any needs; a longer one counts as not held. */
 const FAULT_MS_MAX = 180_000;
 
 /** Runs a fault and prints its line; returns true if every promise was kept. */

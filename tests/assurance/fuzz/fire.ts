@@ -64,7 +64,7 @@ export class Tally {
 /** Shots that share a connection, in order. */
 type Volley = readonly [Shot, ...Shot[]];
 
-/** Groups shots for pipelining, except those that would delay others. */
+/** Groups shots for pipelining, except shots that would delay others. */
 function volleysOf(shots: readonly Shot[], random: Random): Volley[] {
   const volleys: Volley[] = [];
   let open: [Shot, ...Shot[]] | null = null;
@@ -80,7 +80,7 @@ function volleysOf(shots: readonly Shot[], random: Random): Volley[] {
   return volleys;
 }
 
-/** Sends all shots; returns those that were refused, which cannot have stored anything. */
+/** Sends all shots; returns the refused ones, which cannot have stored anything. */
 export async function fire(
   url: string,
   shots: readonly Shot[],
@@ -237,7 +237,7 @@ function problemOf(shot: Shot, { status, headers, body }: RawAnswer): string | n
   return body.indexOf("\n") === body.length - 1 ? null : `Not one line: ${JSON.stringify(body)}`;
 }
 
-/** A server that refuses a request may close the connection before it has read all of it. */
+/** A server that refuses a request may close the connection before it has read the body. */
 function closedByReset(error: unknown): null {
   const isReset = error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.BrokenPipe;

@@ -85,7 +85,7 @@ async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<vo
   }
 }
 
-/** Returns the mean of the last third divided by that of the first. */
+/** Divides the mean of the last third by the mean of the first third. */
 export function growthOf(rssMb: readonly number[]): number {
   const third = Math.ceil(rssMb.length / 3);
   return median(rssMb.slice(-third)) / median(rssMb.slice(0, third));

@@ -60,7 +60,7 @@ const PARAMETERS: readonly (readonly [string, readonly [string, ...string[]]])[]
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Forms with valid fields; `never` marks those that must be refused with any fields. */
+/** Forms with valid fields; `never` marks forms that must be refused with any fields. */
 const FORMS: readonly (readonly [path: string, fields: Fields, never?: Fields])[] = [
   ["/agents/researcher", { name: "Researcher", notes: "reads\r\nand writes", archived: "true" }],
   ["/agents/nobody", { name: "Nobody", notes: "" }, {}],

@@ -1,4 +1,4 @@
-/** Separate service process, and what can be observed of it from outside. */
+/** Runs the service in a separate process and observes it from outside. */
 import { keys } from "../../../kv/base/keys.ts";
 import { openBeside, type OpenStore } from "../../../kv/open.ts";
 import { eachRow } from "../../../kv/store.ts";

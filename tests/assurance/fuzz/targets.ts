@@ -39,7 +39,7 @@ export function disguised(random: Random): Shot {
   return write("targets", draft, { path, headers: [AUTH], mustRefuse: true });
 }
 
-/** Returns a valid request to an API route: supervisors' routes have nothing to hide. */
+/** Returns a valid request to an API route; health routes are public and need no protection. */
 function withPath(random: Random): Draft {
   const drafts = new Drafts(random, true);
   for (;;) {

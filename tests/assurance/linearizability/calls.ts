@@ -18,7 +18,7 @@ export type Call =
   & {
     /** Number of the call among those to its run. */
     readonly by: number;
-    /** True if a part of it is invalid, so that it must be refused. */
+    /** True if a part of the call is invalid, so that the service must refuse it. */
     readonly flawed: boolean;
   }
   & (

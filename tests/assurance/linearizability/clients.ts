@@ -92,7 +92,7 @@ export class Clients {
 
   /**
    * Resends calls in doubt until they get a response, reads each run, and explains its history.
-   * After a definite response to a call, no earlier attempt of it can take effect.
+   * After a definite response to a call, no earlier attempt of that call can take effect.
    */
   async #settle(http: Deno.HttpClient, histories: Group["histories"]): Promise<void> {
     for (const [run, history] of histories) {

@@ -107,7 +107,7 @@ class Explanation {
     return this.#steps.push({ beginMs, endMs, operations: [operation] }) - 1;
   }
 
-  /** Returns an operation with those that opened and closed its run, and the final read. */
+  /** Returns an operation, the operations that opened and closed its run, and the final read. */
   #withWriters(operation: Operation): Operation[] {
     const { parts } = this.#end.view;
     const writers = [parts.get("opening"), parts.get("closing")].flatMap((by) =>

@@ -1,4 +1,4 @@
-/** Tests the checker on random races: it must accept exactly those that some order explains. */
+/** Tests the checker on random races: it must accept exactly the races that some order explains. */
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../tools/random.ts";
 import type { Call, Operation, Outcome } from "./calls.ts";
@@ -10,7 +10,7 @@ const STARTS = ["2026-11-21T12:00:00.000Z", "2026-11-21T12:00:01.000Z"];
 const UNKNOWN: Outcome = { kind: "unknown" };
 
 /**
- * Simulates a race on a correct run: attempt call takes effect at an instant between begin and end.
+ * Simulates a race on a correct run: each call takes effect at an instant between begin and end.
  */
 function soundHistory(random: Random, length: number): Operation[] {
   const model = new ModelRun();

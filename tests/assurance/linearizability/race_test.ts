@@ -11,7 +11,7 @@ Deno.test("decisions, section 1: every history of 20,000 operations is explained
     const { done, kills, finding } = await race(folder, { operations: 20_000, seed });
     assertEquals(finding, null, `${AGAIN} --seed=${seed}: ${finding?.why}`);
     assertEquals(kills, 1);
-    // Calls in flight at the kill, and those whose clients gave up.
+    // Calls in flight at the kill, and calls whose clients gave up.
     assert(done.unknown > 0 && done.operations >= 20_000);
   });
 });

@@ -18,7 +18,7 @@ const REPRICE = "/v1/rate-card/reprice";
 
 /**
  * Plays the workload and resends every unacknowledged call, after a restart if wanted. At the end
- * the store must equal the model's. Returns the results of the first job of current kind.
+ * the store must equal the model's. Returns the results of the first job of each kind.
  */
 async function playWorkload(plan: OneFault, restarts: boolean): Promise<string[]> {
   await using world = await openFaulty(plan, { tier: "team" });

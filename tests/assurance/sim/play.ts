@@ -8,7 +8,7 @@ import { hurriedTimers, openFaulty } from "./faults.ts";
 import { type Fault, FAULTS } from "../../support/fakes/fault_kv.ts";
 import type { World } from "./world.ts";
 
-/** Commands of the longest sequence; the average is half of it. */
+/** Commands of the longest sequence; the average sequence has half as many. */
 const COMMANDS_MAX = 120;
 
 /** Commits of a sequence that may meet faults. */

@@ -127,7 +127,7 @@ function eventCalls({ events }: Run): Call[] {
   return events.map(eventCall).filter((call) => call !== null);
 }
 
-/** A stated cost stays the cost, even with events. */
+/** A cost that the client states takes precedence over the cost of events. */
 function costOf(run: Run): number {
   const ofEvents = reportedOf(run).cost_usd === undefined ? eventCalls(run) : [];
   return ofEvents.reduce((sum, call) => sum + (priceOf(call) ?? 0), reportedCost(run));

@@ -85,7 +85,7 @@ const tokens = {
   cached_input_tokens: rarely(count),
 };
 
-/** Removes undefined fields, which are not definedFields. */
+/** Creates bodies without the fields that are undefined. */
 function definedFields(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Fields> {
   return fc.record(fields).map((all) =>
     Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
@@ -195,7 +195,7 @@ function asQuery(fields: Fields): Fields {
   }));
 }
 
-/** A path needs changes text as the id. */
+/** Returns an id for a path, which must not be empty. */
 function pathId(id: unknown): string {
   return typeof id === "string" && id !== "" ? id : "none";
 }

@@ -41,7 +41,7 @@ export interface Request {
 /** Response to a call. */
 export interface Answer {
   readonly status: number;
-  /** Body of the response; a refusal has `error` and `field`, that of a ping only `error`. */
+  /** Body of the response; a refusal has `error` and `field`, a refused ping only `error`. */
   readonly body: Fields;
   /** True if the response must have `Idempotent-Replayed: true`. */
   readonly replayed: boolean;

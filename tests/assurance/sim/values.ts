@@ -18,7 +18,8 @@ export function reportedOf({ opening, closing }: Run): Fields {
 }
 
 /**
- * Returns the duration of a closed run: as value, else the span, never negative; null while open.
+ * Returns the duration of a closed run: the sent value, else the span, never negative. Null while
+ * the run is open.
  */
 export function durationOf({ opening, closing }: Run): number | null {
   if (closing === undefined) return null;
@@ -59,7 +60,7 @@ export function priceOf({ model, input, cached, output, isCounted }: Call): numb
   return plain * rates.input + cached * rates.cached + output * rates.output;
 }
 
-/** Returns a heartbeat's reported cost, or that of its tokens, in picodollars. */
+/** Returns a heartbeat's reported cost, or the cost of its tokens, in picodollars. */
 export function reportedCost(run: Run): number {
   const reported = reportedOf(run);
   if (reported.cost_usd !== undefined) return Math.round(Number(reported.cost_usd) * 1e12);

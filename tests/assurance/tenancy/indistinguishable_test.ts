@@ -147,7 +147,7 @@ Deno.test("decision 32: another team's credential, rate and job are like nonexis
   for (const method of ["GET", "HEAD"]) {
     await assertAlike(h, 404, [NEVER.job, job], (id) => [`${REPRICE}/${id}`, { method }]);
   }
-  // All of it still exists for its owner.
+  // Every object still exists for its owner.
   assertEquals((await h.get("/v1/keys", { key })).text.includes(theirs), true);
   assertEquals((await h.get(`${CARD}?source=own`, { key })).text.includes(rate), true);
   assertEquals((await h.get(`${REPRICE}/${job}`, { key })).status, 200);

@@ -17,7 +17,7 @@ import { AUTH, get, head, RawSocket } from "../../support/harness/raw_socket.ts"
 import { CARD, put } from "../../support/builders/rate_cards.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 
-/** Pairs before those that count. */
+/** Warm-up pairs, which do not count. */
 const WARM_UP = 300;
 
 /** Maximum distance of the share of slower pairs from half, and of the medians from each other. */

@@ -53,7 +53,7 @@ async function live(turns: readonly Turn[], observed: number) {
   return { answers: world.answers(), stored: await world.stored() };
 }
 
-Deno.test("decision 32: a team's answers and rows are the same bytes alone and among two others", async () => {
+Deno.test("decision 32: a team's answers and rows are the same bytes alone and next to two other teams", async () => {
   const property = fc.asyncProperty(turns, fc.nat(2), async (script, observed) => {
     const among = await live(script, observed);
     const alone = await live(script.filter(({ member }) => member === observed), observed);

@@ -82,7 +82,7 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Returns names of the member's own or of otherMembers' objects; without any, one that never existed.
+   * Names an object of the member or of another member; without any, an object that never existed.
    */
   #nameOf(member: Member): NameOf {
     return (kind, { n, foreign }) => {

@@ -46,7 +46,7 @@ async function fillRuns(h: Harness): Promise<void> {
   await stored(h.post(`${path(2)}/events`, { events: many.slice(5) }));
   await stored(h.post(`${path(2)}/events`, { events: many.slice(0, 5) }));
   await stored(h.post(`${path(3)}/finish`, aFinish({ status: "cancelled" })));
-  // In another month, by the clocks of both sides.
+  // In another month, by the client's and the server's clock.
   const noon = h.nowMs;
   h.nowMs = noon + 30 * 86_400_000;
   const nextMonth = { started_at: at(30 * 86_400_000) };

@@ -23,7 +23,7 @@ import { blobWrite, type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import type { KvSet } from "../../../kv/writer/write.ts";
 
-/** Batches of a run, rowId with its arrival in unix milliseconds. */
+/** Batches of a run, each with its arrival in unix milliseconds. */
 export type Batches = readonly { readonly events: readonly RunEvent[]; readonly at: number }[];
 
 const CARD = createRateCard([]);

@@ -56,7 +56,7 @@ export class OldLedger implements AsyncDisposable {
     return new OldLedger(await TempStore.open(file), team);
   }
 
-  /** Changes a ledger; returns a function that opens copies of it. */
+  /** Changes a ledger; returns a function that opens copies of the changed ledger. */
   static async changed(
     change: (ledger: OldLedger) => Promise<void>,
   ): Promise<() => Promise<OldLedger>> {
@@ -119,7 +119,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
   return team;
 }
 
-/** Opens a file as a separate process without knowledge of any other. */
+/** Opens a file as a separate process does, without shared state. */
 export async function openOldLedger(
   path: string,
   next: () => Fault = () => "none",

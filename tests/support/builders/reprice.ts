@@ -8,7 +8,7 @@ export const REPRICE = "/v1/rate-card/reprice";
 /** A model of an unknown provider, without a default price. */
 export const ATLAS = { provider: "in-house", model: "atlas-70b" };
 
-/** A price of it: {@link aModelCall} costs 0.003. */
+/** A price of {@link ATLAS}: {@link aModelCall} costs 0.003. */
 export const PRICE = { model: ATLAS.model, input_usd_per_million: 2, output_usd_per_million: 10 };
 
 /** Creates a call of the model with 1,000 input and 100 output tokens. */

@@ -143,7 +143,7 @@ function matches(n: number, sent: SentRun, query: RunsQuery): boolean {
     failed_check: false,
   };
   const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
-  // An orphan has no fields of an opening; it is ids as an orphan, or by its complete id.
+  // An orphan has no fields of an opening; only `has=orphan` or its complete id finds it.
   return (isOrphan ? query.has === "orphan" || query.q === run(n) : true) &&
     is(query.agent, isOrphan ? null : sent.agent) &&
     is(query.customer, isOrphan ? null : sent.customer) &&

@@ -1,4 +1,4 @@
-/** Runs that clients send call by call, and their totals once all of it is stored. */
+/** Runs that clients send call by call, and their totals once every call is stored. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "./requests.ts";
 import { noTotals, type Totals } from "../oracles/totals.ts";

@@ -15,7 +15,7 @@ const SETTLED_MS_MAX = 10_000;
 /** Maximum milliseconds to wait for certain responses; far more than they take. */
 const UNTIL_MS_MAX = 60_000;
 
-/** Outcome of a call; `gone` if the server disappeared, so that the outcome is unknown. */
+/** Outcome of a call; `gone` if the server became unreachable, so that the outcome is unknown. */
 type Outcome = "acknowledged" | "refused" | "gone";
 
 /** Conditions, other than an unreachable server, under which clients stop. */
@@ -26,7 +26,7 @@ export interface Ends {
   readonly until?: AbortSignal;
 }
 
-/** Load that several clients put on a server until it is gone. */
+/** Load that several clients put on a server until it becomes unreachable. */
 export class Load {
   readonly scripts: Script[] = [];
   acknowledged = 0;
@@ -58,7 +58,7 @@ export class Load {
     return Object.values(this.refusals).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Writes until the server refuses a call or is gone, or as its ends say. */
+  /** Writes until the server refuses a call or becomes unreachable, or as {@link Ends} says. */
   async run(access: Access, { runs = Infinity, until }: Ends = {}): Promise<void> {
     const writing = each(async (client) => {
       while (this.scripts.length < runs && !until?.aborted) {
@@ -164,7 +164,7 @@ export class Load {
       });
       text = await response.text();
     } catch (error) {
-      // The process is gone: it may or may not have stored the call.
+      // The process has ended: it may or may not have stored the call.
       if (error instanceof TypeError) return "gone";
       throw error;
     }

@@ -98,7 +98,7 @@ export class Process implements AsyncDisposable {
     );
   }
 
-  /** Starts it for so many calls that the log cannot be kept: passes each line to `onLine`. */
+  /** Starts it and passes each log line to `onLine` instead of keeping it, for very many calls. */
   static startLogging(settings: Settings, onLine: (line: string) => void): Promise<Process> {
     return Process.#listening(spawn(settings, []), onLine);
   }

@@ -11,7 +11,7 @@ export class ReadsOf implements Disposable {
   readonly #reader: Deno.Kv;
   readonly #getMany: Deno.Kv["getMany"];
 
-  /** @param before runs before each of them */
+  /** @param before runs before each read */
   constructor({ reader }: Store, family: string, before: () => Promise<void> = async () => {}) {
     this.#reader = reader;
     this.#getMany = reader.getMany;

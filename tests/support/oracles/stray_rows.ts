@@ -1,4 +1,4 @@
-/** Rows without an owner, which a removal left behind. */
+/** Finds rows without an owner, which a removal should have deleted. */
 import { assertEquals } from "@std/assert";
 import { type EventLedger, ID_PAGES_MAX } from "../../../domain/runs/ledger.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -71,7 +71,7 @@ export async function assertExact(store: Store, message?: string): Promise<void>
   assertEquals(teams.filter(({ state }) => state !== "exact"), [], message);
 }
 
-/** Fails unless removed runs left nothing behind, and every number is exact. */
+/** Fails unless no row of a removed run remains, and every number is exact. */
 export async function assertClean(store: Store, message?: string): Promise<void> {
   assertEquals(await strayRows(store), [], message);
   await assertExact(store, message);

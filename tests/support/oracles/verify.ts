@@ -25,7 +25,7 @@ export function emptyTally(): Tally {
   return { stored: 0, acknowledged: 0, sent: 0 };
 }
 
-/** Reads a run from its response; null if the service has none of it. */
+/** Reads a run from its response; null if the service has no part of the run. */
 // deno-lint-ignore no-explicit-any -- a response body
 export function storedPartsOf(run: any): StoredParts {
   return {
