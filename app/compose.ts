@@ -37,15 +37,15 @@ import { createUsageStore } from "../kv/teams/usage.ts";
 import { createApp } from "../routes/app.ts";
 import type { AppDeps, Metrics } from "../routes/http/context.ts";
 
-/** Parts and settings of a service. */
+/** Dependencies and settings of a service. */
 export interface ServiceOptions
   extends Pick<AppDeps, "environment" | "region" | "limits" | "draining" | "log"> {
   readonly store: Store;
   /** Monotonic clock and timers. */
   readonly timers: Timers;
-  /** True if this is `deno task dev`. */
+  /** True under `deno task dev`. */
   readonly dev?: boolean;
-  /** Key that must not work here. */
+  /** Secret that is refused even if it is stored. */
   readonly refusedSecret: string | null;
   /** The operator's key; null or absent for no operator. */
   readonly operatorKey?: string | null;
@@ -64,7 +64,6 @@ export interface ServiceOptions
 /** A service without a listener. */
 export type Service = ReturnType<typeof createService>;
 
-/** Builds a service. */
 export function createService(options: ServiceOptions) {
   const { store, environment, region, timers, refusedSecret, mailer, log } = options;
   const { now } = environment;
@@ -142,7 +141,7 @@ export function createService(options: ServiceOptions) {
     sweep,
     notices,
     /**
-     * Starts the worker, including work left by an earlier process. The sweep is started
+     * Starts the worker, which also resumes work left by an earlier process. The sweep is started
      * separately.
      */
     start() {

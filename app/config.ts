@@ -150,11 +150,11 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     /** Target resident size of the process, in megabytes. */
     memoryMb: values.RUNLEDGER_MEMORY_MB,
-    /** True if this is `deno task dev`. */
+    /** True under `deno task dev`. */
     dev,
     /**
-     * Key that must not work here: the well-known one, except with `--dev` on a loopback address.
-     * Behind a proxy, anyone can reach a service that listens on the loopback address.
+     * Key to refuse: the well-known one, except with `--dev` on a loopback address. Behind a proxy,
+     * anyone can reach a service that listens on the loopback address.
      */
     refusedKey: dev && isLoopback(values.HOST) ? null : shared,
   };

@@ -6,9 +6,9 @@
 import type { Memory } from "../domain/core/memory.ts";
 
 /**
- * Maximum milliseconds a connection may be idle: `headMs` from its start to the end of the first
- * request head, `idleMs` from a response to the end of the next head, and `refusedMs` from the
- * response to a request whose body was refused, because nothing reads the rest of that body.
+ * Maximum milliseconds a connection may be idle. `headMs` runs from its start to the end of the
+ * first request head, `idleMs` from a response to the end of the next head. `refusedMs` starts with
+ * the response to a request whose body was refused: nothing reads the rest of that body.
  */
 const LIMITS = { headMs: 15_000, idleMs: 75_000, refusedMs: 2_000 };
 
@@ -21,17 +21,15 @@ const CHECK_MS = 250;
 const LONG_MS = 1_000;
 
 /**
- * Growth of the process, in bytes, before more long responses end: something else may use the
- * memory.
+ * Growth of the process, in bytes, before more long responses are ended: something else may be
+ * using the memory.
  */
 const GROWTH_BYTES = 32_000_000;
 
 /** Maximum milliseconds a connection without requests may take to close at shutdown. */
 const CLOSE_MS = 500;
 
-/**
- * Milliseconds before the retry when a connection cannot be accepted: no file descriptor is free.
- */
+/** Milliseconds before the next attempt to accept a connection when no file descriptor is free. */
 const RETRY_MS = 50;
 
 /** Answers a request, and notifies its connection when the request begins and ends. */
@@ -70,16 +68,15 @@ interface Clock {
   nowMs: number;
 }
 
-/** One connection. */
 export class ServedConnection {
   server: Deno.HttpServer | null = null;
   /** Closes the connection immediately; throws if it is already closed. */
   cancel: () => void = () => {};
   /** Number of requests in progress. */
   requests = 0;
-  /** Time the first of them arrived. */
+  /** Time at which the first request in progress arrived. */
   busySinceMs = 0;
-  /** Time it is closed unless a request arrives. */
+  /** Time at which the connection is closed unless a request arrives. */
   closesAtMs: number;
   #idleMs: number;
   readonly #limits: ConnectionLimits;
@@ -129,7 +126,7 @@ export class Connections {
    */
   #leastBytes = 0;
 
-  /** Serves a listener, which `close` closes. */
+  /** Serves a listener; `close` closes it. */
   constructor(
     listener: Deno.TcpListener,
     answer: ServeRequest,
@@ -184,8 +181,8 @@ export class Connections {
     connection.server = server;
     this.#open.add(connection);
     const forget = () => void this.#open.delete(connection);
-    // It rejects when the client drops the connection, and retains its resources until it is shut
-    // down.
+    // `finished` rejects when the client drops the connection. The server retains its resources
+    // until it is shut down.
     server.finished.catch(() => server.shutdown()).then(forget, forget);
   }
 
@@ -211,7 +208,7 @@ export class Connections {
 
   /**
    * Ends the newer half of the long responses. While a response is in progress, the runtime buffers
-   * whatever its client sends, unlimited and uncounted.
+   * everything its client sends, without a limit and without counting it.
    */
   #endLongAnswers(): void {
     const { nowMs } = this.#clock;
@@ -237,7 +234,7 @@ function isUnread(request: Request, status: number): boolean {
   return !request.bodyUsed || status === 408 || status === 413 || status === 503;
 }
 
-/** Closes a connection immediately, unless its client has just done so. */
+/** Closes a connection immediately, unless the client has just closed it. */
 function cancel(connection: ServedConnection): void {
   try {
     connection.cancel();
@@ -247,8 +244,8 @@ function cancel(connection: ServedConnection): void {
 }
 
 /**
- * Closes a connection once its responses are sent. One without requests may be in the middle of a
- * body.
+ * Closes a connection once its responses are sent. A connection without requests may be in the
+ * middle of a body.
  */
 async function closed({ server, requests }: ServedConnection): Promise<void> {
   const end = server!.shutdown().catch(() => {});

@@ -1,8 +1,8 @@
 /**
  * Messages on standard error, for the person who started the process.
  *
- * Like the request log, these never wait for their reader. They do not use the console, which does
- * wait and copies to a log collector, where keys do not belong.
+ * Like the request log, these never wait for their reader. They do not use the console: it does
+ * wait, and it also copies messages to a log collector, where keys do not belong.
  *
  * @module
  */
@@ -14,7 +14,6 @@ import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 /** Exit codes before the process serves; listed in `docs/OPERATIONS.md`. */
 export const EXIT = { settings: 2, store: 3 } as const;
 
-/** Documentation of TLS. */
 const TLS_HELP = "docs/OPERATIONS.md#tls";
 
 /** Maximum bytes queued for standard error. */

@@ -37,7 +37,6 @@ export class ProcessMetrics {
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Stops sampling. */
   stop(): void {
     clearInterval(this.#timer);
   }

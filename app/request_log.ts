@@ -124,7 +124,7 @@ export class LineLog {
     if (rest.length === 0) this.#reported = dropped;
   }
 
-  /** Writes bytes; returns those that could not be written. */
+  /** Writes bytes; returns the bytes that could not be written. */
   async #send(bytes: Uint8Array): Promise<Uint8Array> {
     let rest = bytes;
     try {

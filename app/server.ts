@@ -8,11 +8,10 @@ import { BrokenOff } from "../routes/http/paced_streams.ts";
 const STORE_CLOSE_MS = 1_000;
 
 /**
- * Maximum connections waiting to be accepted. Clients beyond it hear nothing for a second or more.
+ * Maximum connections waiting to be accepted. Further clients get no reply for a second or more.
  */
 const CONNECTIONS_WAITING_MAX = 4_096;
 
-/** A running server. */
 export type RunningServer = ReturnType<typeof serve>;
 
 /** The requests that began before the stop signal, or those that arrived after it. */
@@ -21,15 +20,13 @@ interface Cohort {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** Options of a server. */
 interface ServeOptions {
-  /** Memory target above which long responses end; without it they never do. */
+  /** Memory target above which long responses are ended; without it they never are. */
   readonly memory?: Memory;
   /** Idle limits of connections. */
   readonly limits?: ConnectionLimits;
 }
 
-/** Serves an application. */
 export function serve(
   fetch: (request: Request, connection: Deno.ServeHandlerInfo) => Response | Promise<Response>,
   hostname: string,
@@ -62,7 +59,7 @@ export function serve(
   }
 
   return {
-    /** URL it listens on. */
+    /** URL the server listens on. */
     url: `http://${host}:${listening.port}`,
     /** Stops accepting requests and waits for those in progress, at most the drain time. */
     async drain() {
@@ -77,7 +74,7 @@ export function serve(
 
 /**
  * Starts listening; `close` stops accepting connections, and resolves when all responses are sent.
- * A runtime that cannot serve connections separately closes none of them.
+ * If the runtime cannot serve connections separately, no single connection is closed.
  */
 function listen(
   hostname: string,

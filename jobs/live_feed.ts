@@ -2,8 +2,8 @@
  * Delivers the changes of teams to live listeners.
  *
  * Each followed team has one reader, however many listeners it has. The reader rests between reads,
- * so it uses a small share of the time while calls arrive. If changes accumulate beyond a limit, it
- * skips them and reports the gap; the feed of changes still has them.
+ * so that it uses only a small share of the time while calls arrive. If changes accumulate beyond a
+ * limit, it skips them and reports the gap; the feed of changes still has them.
  */
 import type { TeamId } from "../domain/core/ids.ts";
 import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
@@ -16,9 +16,9 @@ import { type JobDeps, jobLine, Loop } from "./loop.ts";
 const CHANGES_PER_READ = 50;
 
 /**
- * Rest after a read while calls arrive: the greater of `factor` times the read's duration and
- * `msPerListener` times the number of all listeners, so that listeners are written to at most 200
- * times a second in total. The rest is at least `msMin`, and at most `msMax`.
+ * Rest after a read while calls arrive: `factor` times the read's duration, or `msPerListener`
+ * times the number of all listeners if that is longer. So all listeners together get at most 200
+ * writes a second. The rest is at least `msMin`, and at most `msMax`.
  */
 const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 

@@ -40,10 +40,10 @@ const CLOCK_MS = 60_000;
  */
 const LATE_MS = 3_600_000;
 
-/** Maximum concurrent e-mails. */
+/** Maximum emails sent concurrently. */
 const SENDS_AT_ONCE_MAX = 5;
 
-/** Milliseconds that e-mails in progress have to finish at shutdown. */
+/** Maximum milliseconds that shutdown waits for emails in progress. */
 const STOP_MS = 2_000;
 
 /** Background job that creates and sends quota notices. Stop it before the store closes. */
@@ -65,7 +65,6 @@ export class NoticeJob {
     this.#loop = new Loop(() => this.#step(failed), failed);
   }
 
-  /** Starts the job. */
   start(): void {
     void this.#loop.start();
   }

@@ -1,8 +1,8 @@
 /**
  * The nightly sweep (decision 40): removes data past its plan's retention, in small steps.
  *
- * Its progress is stored with a version, so only one of several processes sweeps, and a later one
- * resumes the sweep of a killed process. It has a separate loop, and rests while calls arrive.
+ * Its progress is stored with a version, so only one of several processes sweeps. If that process
+ * is killed, a later one resumes its sweep. It has a separate loop, and rests while calls arrive.
  *
  * Removal cannot be undone, and the machine's clock may be wrong. So ages are judged by a separate
  * clock in the store, which follows the machine's clock by one bounded step per sweep. The gap

@@ -20,7 +20,10 @@ import {
 } from "../domain/runs/processing.ts";
 import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
 
-/** Jobs of one kind, which advance step by step. A job that fails is not tried next again. */
+/**
+ * Jobs of one kind, which advance step by step. Other jobs are tried before a failed job is
+ * retried.
+ */
 export type Job = Pick<JobStore<TeamJob>, "work" | "underWay">;
 
 export interface WorkerDeps extends JobDeps {
@@ -34,7 +37,9 @@ export interface WorkerDeps extends JobDeps {
   readonly failurePauseMs?: number;
 }
 
-/** Runs per turn. Open lanes get fewer, because a close that arrives meanwhile waits for them. */
+/**
+ * Runs per turn. The open lane gets fewer, because a close that arrives meanwhile waits for them.
+ */
 const RUNS_PER_TURN = { closed: 200, open: 80, min: 20 } as const;
 
 /**
@@ -132,7 +137,7 @@ export class Worker {
     let moved = updated;
     for (const job of this.#deps.jobs) {
       if (await this.#stepOn(job)) moved = true;
-      // A client watches its progress, and it waits for all earlier work.
+      // A client watches the job's progress, and the job waits for all earlier work.
       if (job.underWay) this.#restMs = 0;
     }
     return moved || await this.#runStages();
@@ -258,7 +263,7 @@ export class Worker {
     await stages.find(({ name }) => name === stage.stage)?.run({ team, run });
   }
 
-  /** Rethrows an error if the store as such fails: then no run or job is at fault. */
+  /** Rethrows an error if the store itself fails: then no run or job is at fault. */
   async #throwIfOfStore(error: unknown): Promise<void> {
     if (isOfStore(error) && !await this.#deps.store.isAlive()) throw error;
   }

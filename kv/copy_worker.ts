@@ -49,8 +49,8 @@ globalThis.addEventListener("message", async (event) => {
 
 async function copy({ from, to, stop }: CopyJob): Promise<void> {
   using database = new DatabaseSync(from, { readOnly: true, timeout: LOCKED_MS_MAX });
-  // Reads one snapshot, so that a commit of the service does not restart the copy. Writers go on:
-  // a reader blocks only the truncation of their log.
+  // Reads one snapshot, so that a commit of the service does not restart the copy. Writers
+  // continue: a reader blocks only the truncation of their log.
   database.exec("BEGIN; SELECT count(*) FROM sqlite_master");
   await backup(database, to, {
     rate: PAGES_PER_NEWS,

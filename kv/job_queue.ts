@@ -1,9 +1,9 @@
 /**
  * Queue of jobs that teams request: stored, advanced step by step, and awaited by callers.
  *
- * Jobs take turns: one step of one job per team. However many jobs a team has, and however many
- * steps they need, another team's next step is at most as many steps away as there are teams with
- * jobs.
+ * Jobs take turns: one step of one job per team. So another team's next step is at most as many
+ * steps away as there are teams with jobs. Neither the number of a team's jobs nor their number of
+ * steps matters.
  *
  * @module
  */

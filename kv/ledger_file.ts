@@ -13,7 +13,7 @@ const QUICK_CHECK_BYTES_MAX = 268_435_456;
 
 /**
  * Takes the exclusive lock next to the file: commits fail at random if two processes write to one
- * file. The lock is released when the process ends, in any way.
+ * file. The lock is released when the process ends, however it ends.
  *
  * @returns the file's resolved path, and the lock file; closing it releases the lock
  * @throws {StoreInUse} when another process holds the lock
@@ -100,7 +100,7 @@ async function statOrNull(path: string): Promise<Deno.FileInfo | null> {
   }
 }
 
-/** Refuses files left from a missing ledger: a new ledger would be damaged by them. */
+/** Refuses files left from a missing ledger: they would damage a new ledger. */
 async function refuseLeftovers(location: string, path: string): Promise<void> {
   for (const leftover of [logOf(path), restoringOf(path)]) {
     if (((await statOrNull(leftover))?.size ?? 0) === 0) continue;

@@ -121,7 +121,7 @@ export async function isReady(store: Store): Promise<boolean> {
 /** A key that never exists: deleting it is a write without an effect. */
 const NOTHING = keys.pending("open", "");
 
-/** Returns whether the store reads and writes; if so, a failure is a job's own. */
+/** Returns whether the store reads and writes; if so, a failed job caused its own failure. */
 export async function isAlive(store: Store): Promise<boolean> {
   try {
     await getMany(store, [keys.firstTeam()]);
@@ -200,7 +200,7 @@ const PIECES_PER_COMMIT = 10;
 
 /**
  * Stores chunks before the commit that makes them visible, for the rare text that exceeds one
- * commit. They cannot be read before: only the head has their name.
+ * commit. Until that commit they cannot be read: only the head has their name.
  */
 export async function stage(
   store: Store,

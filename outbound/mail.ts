@@ -1,5 +1,5 @@
 /**
- * Sends e-mail by SMTP.
+ * Sends email by SMTP.
  *
  * It uses nodemailer's connection rather than its transport, because the caller must record the
  * send before any text leaves. The connection reads the text only once the server is ready for it.
@@ -22,7 +22,7 @@ const GOODBYE_MS_MAX = 500;
 /** Client name sent to mail servers. The machine's own name would need another permission. */
 const CLIENT_NAME = "[127.0.0.1]";
 
-/** A mail server to submit e-mail to. */
+/** A mail server that accepts email for delivery. */
 interface MailServer {
   readonly host: string;
   readonly port: number;
@@ -194,8 +194,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Returns why an attempt failed. For a login only the codes, because servers may repeat the
- * credentials.
+ * Returns why an attempt failed. For a failed login, it omits the server's message, which may
+ * repeat the credentials.
  */
 function reasonOf(error: unknown): string {
   const { code, command, responseCode, message } = error as SmtpError;

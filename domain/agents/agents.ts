@@ -128,7 +128,7 @@ export function afterLastSeen<T>(
     .map(({ item }) => item);
 }
 
-/** Returns a page of sorted agents; `ahead` has one agent more if there is a next page. */
+/** Returns a page of sorted agents; `ahead` has one additional agent if there is a next page. */
 export function agentPageOf(ahead: readonly AgentRecord[], limit: number): AgentPage {
   const agents = ahead.slice(0, limit);
   const last = ahead.length > limit ? agents.at(-1) : undefined;

@@ -148,5 +148,3 @@ export class FairSlots extends ConcurrencyLimit {
     });
   }
 }
-
-/** Limits concurrency in total and per team. */

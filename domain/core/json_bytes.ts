@@ -2,7 +2,7 @@
  * Validates JSON as bytes without parsing it, for bodies too large to parse in one piece.
  *
  * Scans run in time slices: each slice stops after a fixed number of bytes and the next one resumes
- * there. A scan needs no stack and one bit per nesting level.
+ * there. A scan needs no stack, only one bit per nesting level.
  *
  * @module
  */

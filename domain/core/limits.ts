@@ -152,7 +152,10 @@ export const TEAM_NAME_CHARS_MAX = 128;
 /** Maximum characters of an email address, in total and before the `@`, as mail servers limit them. */
 export const EMAIL_CHARS_MAX = { all: 254, local: 64 } as const;
 
-/** Maximum rate or burst that can be set for one team: more than one instance can serve. */
+/**
+ * Maximum rate or burst that can be set for one team: higher than the load that one instance can
+ * serve.
+ */
 export const OWN_RATE_MAX = 1_000_000;
 
 /** Maximum value of any limit set for one team; leave a limit out to have none. */

@@ -58,7 +58,7 @@ export function prettyJson(json: RawJson, charsMax: number): PrettyJson {
 }
 
 /**
- * Returns the first characters of a decoded JSON string. Reads no more of it than needed.
+ * Returns the first characters of a decoded JSON string. Reads only as many characters as needed.
  *
  * @param json a valid JSON string including its quotes
  */

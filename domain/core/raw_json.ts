@@ -88,8 +88,8 @@ export function walkArray(
 /**
  * Returns the members of a valid JSON object, each value as its slice of the text.
  *
- * A repeated key keeps its first position and its last value, as in `JSON.parse`. Unlike there, keys
- * that look like integers keep their position.
+ * A repeated key keeps its first position and its last value, as in `JSON.parse`. Unlike in
+ * `JSON.parse`, keys that look like integers keep their position.
  */
 export function rawMembers(object: string): Map<string, RawJson> {
   const members = new Map<string, RawJson>();

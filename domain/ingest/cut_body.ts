@@ -52,7 +52,7 @@ const SCORE_NAME_BYTES_MAX = 12 * SCORE_NAME_CHARS_MAX + 2;
 
 const OPEN_LIST = 91, CLOSE_LIST = 93, LETTER_N = 110, OPEN_MAP = 123;
 
-/** PHP's empty object. Its stand-in is itself, however much white space it contains. */
+/** PHP's empty object. It is its own stand-in, however much white space it contains. */
 const EMPTY_LIST = "[]" as RawJson;
 
 /** The UTF-8 byte order mark. */
@@ -130,7 +130,9 @@ function* cutFields(bytes: Uint8Array, start: number): TimeSliced<Body> {
   return { text: writeObject(texts), value, leftOut };
 }
 
-/** Keeps the first valid scores, so invalid scores do not cost the valid ones (R6). */
+/**
+ * Keeps the first valid scores, so that invalid scores do not cause the loss of valid ones (R6).
+ */
 function* cutScores(bytes: Uint8Array, start: number): TimeSliced<{ text: RawJson; lost: number }> {
   const kept = new Map<string, RawJson>();
   let lost = 0;

@@ -30,7 +30,7 @@ export type MutableFields = Record<string, unknown>;
  */
 export type Mend = (fields: MutableFields, text: string, losses: Losses) => void;
 
-/** Returns whether a value is PHP's empty array, which stands for an empty object (R1). */
+/** Returns whether a value is PHP's empty array, which means an empty object (R1). */
 export function isEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }

@@ -18,7 +18,7 @@ import { runAllSlices } from "../core/time_slices.ts";
  */
 export type BodyShape = CutShape | "whole";
 
-/** Parses a body, which must be an object (decision 7). A body that nests too deep is cut. */
+/** Parses a body, which must be an object (decision 7). A body that nests too deeply is cut. */
 export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
     if (shape !== "whole") return runAllSlices(cutBody(new TextEncoder().encode(text), shape));

@@ -139,7 +139,10 @@ function* cutData(bytes: Uint8Array, { start, end }: JsonSlice): TimeSliced<RawJ
   return truncatedForm(end - start, beginning, members);
 }
 
-/** Finds the named members of an object; of a repeated one the last. Any other value has none. */
+/**
+ * Finds the named members of an object, the last one if a name is repeated. Any other value has
+ * none.
+ */
 function* membersOf(
   bytes: Uint8Array,
   start: number,
@@ -154,7 +157,7 @@ function* membersOf(
   return slices;
 }
 
-/** Returns the text to keep of a member; null for nothing. */
+/** Returns the text of a member to keep; null to keep nothing. */
 function* keptText(
   bytes: Uint8Array,
   part: JsonSlice,
@@ -179,8 +182,7 @@ function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSl
       counts.set(name, decodeRange(bytes, part.start, part.end));
     } else if (bytes[part.start] === OPEN_MAP && levelsMax > 1) {
       counts.set(name, yield* cutCounts(bytes, part.start, levelsMax - 1));
-    } // Its presence decides how the others are read.
-    else counts.set(name, "[]" as RawJson);
+    } else counts.set(name, "[]" as RawJson); // Its presence decides how the other counts are read.
   }
   return writeObject(counts);
 }

@@ -42,7 +42,7 @@ export type MetricFamily =
     readonly samples: readonly Sample<HistogramValue>[];
   };
 
-/** Creates a family of gauges: one without labels, or those of the samples. */
+/** Creates a family of gauges: one gauge without labels, or one per sample. */
 export function gauge(
   name: string,
   help: string,

@@ -51,7 +51,10 @@ function costLine(kind: CostLine["kind"], tokens: number, rate: number): CostLin
   return { kind, tokens, rate, cost: BigInt(tokens) * BigInt(rate) };
 }
 
-/** Input includes cache reads and writes, unless they exceed it: then they are reported separately. */
+/**
+ * Returns whether input excludes cache reads and writes: they exceed it, so they are reported
+ * separately.
+ */
 export function isApart({ inputTokens, cachedInputTokens, cacheWriteTokens }: CallTokens): boolean {
   // A total beyond the safe integers is rounded but stays above any input.
   return cachedInputTokens + cacheWriteTokens > inputTokens;

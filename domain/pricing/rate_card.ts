@@ -85,7 +85,10 @@ function findMatches(lookups: Iterable<Lookup>, own: OwnRows): readonly RateMatc
 /** A team's own rows by name, as sent and with dots replaced by dashes. */
 type OwnRows = ReturnType<typeof indexOwnRows>;
 
-/** Indexes rows by name: by provider in the order of the card, then by its name, newest first. */
+/**
+ * Indexes rows by name. Rows of one name are sorted by provider in the order of the default card,
+ * then by its id, newest first.
+ */
 function indexOwnRows(rows: readonly RateRow[]) {
   const sorted = rows.map((row) => {
     const provider = row.provider === null ? null : ownProvider(row.provider);

@@ -1,8 +1,8 @@
 /**
  * Rate card rows and the token usage of calls.
  *
- * A rate is dollars per million tokens with at most 6 decimals, so one token costs a whole number of
- * picodollars and no cost is ever rounded (decisions, section 5).
+ * A rate is dollars per million tokens with at most 6 decimals. So one token costs a whole number
+ * of picodollars, and no cost is ever rounded (decisions, section 5).
  *
  * @module
  */

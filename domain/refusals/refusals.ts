@@ -1,6 +1,6 @@
 /**
- * Refusals: calls of a team that the service rejected. They are counted here so that the team can find
- * errors in its clients (R13); nothing else of such a call is stored.
+ * Refusals: calls of a team that the service rejected. They are counted here so that the team can
+ * find errors in its clients (R13); no other data of such a call is stored.
  *
  * @module
  */

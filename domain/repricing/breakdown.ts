@@ -41,7 +41,7 @@ export interface RepriceBreakdown {
   readonly days: readonly DayBreakdown[];
 }
 
-/** Breakdown without calls. */
+/** Breakdown of no calls. */
 export const EMPTY_BREAKDOWN: RepriceBreakdown = { agents: [], days: [] };
 
 /**

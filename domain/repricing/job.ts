@@ -21,7 +21,7 @@ export interface RepricePosition {
 export interface RunsRemaining {
   /** Last name read; null when all names are read. */
   readonly name: string | null;
-  /** First of the runs found so far. */
+  /** First runs among those found so far. */
   readonly runs: readonly RepricePosition[];
   /** True when all names are read, so that no other run precedes these. */
   readonly isComplete: boolean;

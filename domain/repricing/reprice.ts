@@ -40,7 +40,7 @@ export interface RepriceSpec {
   readonly to: number | null;
 }
 
-/** Total without calls. */
+/** Total of no calls. */
 export const NO_CALLS = {
   /** Number of matching calls. */
   calls: 0,

@@ -15,7 +15,7 @@ export interface RunDeletion {
   readonly deletedAt: number;
   /** Identifier of the deleting credential; null while an expired run is being removed. */
   readonly by: string | null;
-  /** Number of events deleted with the run, without those that had expired before. */
+  /** Number of events deleted with the run, not counting events that had expired before. */
   readonly events: number;
 }
 
@@ -30,7 +30,7 @@ export interface CustomerDeletion extends TeamJob {
   readonly runs: number;
   /** Number of events deleted with them. */
   readonly events: number;
-  /** Number of deleted days of spend, which remained of expired runs. */
+  /** Number of days whose spend was deleted; it remained after their runs expired. */
   readonly days: number;
 }
 

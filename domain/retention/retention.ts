@@ -1,8 +1,9 @@
 /**
  * Retention rules: which data of a run expires when (decisions 18 and 40).
  *
- * Payloads expire separately for each batch, opening and close, by time of arrival. The record expires
- * as one, once its latest part is older than the record's retention. The parts alone determine both.
+ * Payloads expire separately for each batch, opening and close, by time of arrival. The record
+ * expires all at once, when its latest part is older than the record's retention. The parts alone
+ * determine both.
  *
  * @module
  */

@@ -22,7 +22,7 @@ export interface RunEvent {
   readonly data: RawJson;
   /** Names of the payload's numbers that cannot be read; absent for none. */
   readonly unreadable?: readonly string[] | undefined;
-  /** Flags the run shows for it; absent for none. */
+  /** Flags that the run shows for this event; absent for none. */
   readonly flags?: readonly EventFlag[] | undefined;
   /** Score, for an event of type `score` (R17). */
   readonly score?: readonly [name: string, value: number | boolean] | undefined;

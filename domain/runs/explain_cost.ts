@@ -74,8 +74,8 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
 /**
  * Explains the calls on a page of a run, in event order.
  *
- * The usage a heartbeat reports itself is the first call of the first page, so the calls of all
- * pages add up to the run's cost.
+ * The usage that a heartbeat reports itself is the first call of the first page. So the calls of
+ * all pages add up to the run's cost.
  *
  * @param isFirst true if the page is the first
  */

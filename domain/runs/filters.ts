@@ -8,7 +8,7 @@ import { type Query, refuseParameter } from "../core/query.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";
 
-/** Stands for an absent label in filters and responses. */
+/** Placeholder for an absent label in filters and responses. */
 export const UNATTRIBUTED = "(unattributed)";
 
 /** A label of a run. */

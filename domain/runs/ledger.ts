@@ -74,7 +74,7 @@ export interface EventLedger {
   readonly scores?: ScoreSum;
 }
 
-/** Arrival times in a run's ledger, by which retention judges it. */
+/** Arrival times in a run's ledger, by which retention decides what expires. */
 export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores">;
 
 /** Maximum ids per page. It is small, because each batch rewrites the open page. */

@@ -32,8 +32,8 @@ export interface RunsQuery extends SpendFilters {
 
 /**
  * A position in the list, which is sorted by start, newest first, then by id. A run that starts far
- * in the future is sorted by its arrival (R14), a run without an opening by the arrival of its
- * first part.
+ * in the future is sorted by its arrival (R14). A run without an opening is sorted by the arrival
+ * of its first part.
  */
 export interface RunPosition {
   /** Sort instant, unix milliseconds. */

@@ -40,11 +40,11 @@ export const OTHER_MODELS = "(other models)";
 /**
  * Adds a line to the lines of a run, which are sorted by name.
  *
- * With too many names, the first ones in sort order stay and the others share one line. A name
- * that belongs among the first is recognized as such on first sight, so the lines do not depend on
- * the order of calls, and no usage is lost. Once the shared line exists, a name after all named
- * lines may already be in it and joins it, even if repricing has freed a slot: no model is ever
- * split between its own line and the shared one.
+ * With too many names, the first ones in sort order stay and the others share one line. A name that
+ * belongs among the first is recognized at its first call. So the lines do not depend on the order
+ * of calls, and no usage is lost. Once the shared line exists, it may already include a name that
+ * sorts after all named lines. Such a name is added to the shared line, even if repricing has freed
+ * a slot: no model is ever split between its own line and the shared one.
  */
 export function addModelUsage(
   lines: readonly ModelUsage[],
@@ -110,7 +110,7 @@ function sortName({ model, provider, priced }: ModelUsage): string {
   return JSON.stringify([model, provider, priced]);
 }
 
-/** Adds totals to a line of them, or subtracts them. */
+/** Adds totals to a line, or subtracts them from it. */
 export function addTotals<Line extends CallTotals>(
   line: Line,
   added: CallTotals,

@@ -84,7 +84,7 @@ export interface PartDetails {
   readonly note?: string | undefined;
   /** Result of the run, as sent. */
   readonly output?: RawJson | undefined;
-  /** Flags of what was lost from the call; absent for nothing. */
+  /** Flags for data of the call that was lost; absent for none. */
   readonly flags?: readonly PartFlag[] | undefined;
   /** Names of the lost fields. */
   readonly lost?: readonly string[] | undefined;
@@ -211,8 +211,8 @@ export function heartbeatUsage(parts: RunParts): Reported {
 }
 
 /**
- * Returns the model call a heartbeat stands for, if its tokens determine its price (pricing rules 1
- * and 2); else null.
+ * Returns the model call that a heartbeat reports, if its tokens determine its price (pricing rules
+ * 1 and 2); else null.
  */
 export function reportedCall(reported: Reported): LlmCall & { readonly model: string } | null {
   const { cost, model, provider = null } = reported;

@@ -1,5 +1,5 @@
 /**
- * Scores added to a run after or apart from its close: by a call of their own, or as events (R17).
+ * Scores added to a run after or apart from its close: by a separate call, or as events (R17).
  *
  * Each score is a part of the run, like a batch of events: written once, in any order. The run's
  * ledger counts the scores, so one check of its version commits each.

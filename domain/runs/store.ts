@@ -26,7 +26,7 @@ export type AppendOutcome =
 
 /**
  * The ledger of runs. Every method resolves only after the data is on disk, and rejects with
- * `StorageUnavailable` when that is unknown.
+ * `StorageUnavailable` if that cannot be confirmed.
  */
 export interface RunStore {
   /** Opens a run. */

@@ -20,7 +20,7 @@ export interface DailyGroup {
   readonly costs: readonly Picodollars[];
 }
 
-/** Returns the grouping of the daily series; a question grouped by day gets a series by agent. */
+/** Returns the grouping of the daily series; a query grouped by day gets a series by agent. */
 export function seriesOf(groupBy: Grouping): Grouping {
   return groupBy === "day" ? "agent" : groupBy;
 }

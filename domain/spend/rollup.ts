@@ -218,7 +218,8 @@ export interface SpendStore {
    */
   ask<T>(team: Team, work: () => Promise<Parsed<T>>): Promise<Parsed<T>>;
   /**
-   * Reads the rows of the given groups and days, in no order. Use it for few groups among many.
+   * Reads the rows of the given groups and days, in no particular order. Use it for few groups
+   * among many.
    *
    * @param days UTC days, `YYYY-MM-DD`
    * @throws {StorageUnavailable} when the store fails or takes too long

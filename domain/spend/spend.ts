@@ -50,8 +50,7 @@ export interface SpendGroup {
   /** Totals of the group. */
   readonly measures: Measures;
   /**
-   * True if its number of runs is known. For usage of no model it is not, since that is only the
-   * remainder.
+   * True if its number of runs is known; false for usage of no model, which is only the remainder.
    */
   readonly runsKnown: boolean;
   /** Costs by UTC day, `YYYY-MM-DD`; only if the answer is by day. */
@@ -189,7 +188,10 @@ class RowReader {
     this.#isByDay = isByDay;
   }
 
-  /** Returns the sums of a kind's rows, groups in no order; null if there are too many rows. */
+  /**
+   * Returns the sums of a kind's rows, groups in no particular order; null if there are too many
+   * rows.
+   */
   async sums(kind: RollupKind, groupBy: Grouping | null): Promise<Spend | null> {
     const groups = new Map<string, OpenGroup>();
     const byDay = new Map<string, Sums<Measures>>();

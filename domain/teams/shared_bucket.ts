@@ -2,18 +2,18 @@
  * Token bucket of a team that uses several instances of the service, as seen by one instance.
  *
  * The tokens are stored in one row. Each instance may spend one slice of tokens ahead of the store,
- * without reading it, and settles what it spent with the row in the background by a lease. In addition
- * it keeps a local bucket as an estimate of the row: full at first, refilled at the team's rate, and
- * lowered to the level of the row after each lease.
+ * without reading it. A lease in the background settles those tokens with the row. In addition,
+ * each instance keeps a local bucket as an estimate of the row: full at first, refilled at the
+ * team's rate, and lowered to the level of the row after each lease.
  *
  * **Guarantee.** Over any 10 s the instances spend at most `burst + sustained × 10` tokens and one
  * slice per instance: the row leases no more than its level and refill, and an instance never owes
  * more than a slice. The following can add to that:
  *
- * - Instance clocks that differ by `d` seconds add at most `sustained × d`. Row time never goes back:
- *   an instance that is behind adopts it and refills nothing. Row time never passes the fastest clock,
- *   so in 10 s it advances by at most `10 + d`. A clock that is ahead contributes its lead once, at its
- *   first lease, less {@link CLOCKS_APART_MS}, and at most a full bucket.
+ * - Instance clocks that differ by `d` seconds add at most `sustained × d`. Row time never moves
+ *   back: an instance that is behind adopts it and refills nothing. Row time never passes the
+ *   fastest clock, so in 10 s it advances by at most `10 + d`. A clock that is ahead contributes
+ *   its lead once, at its first lease, less {@link CLOCKS_APART_MS}, and at most a full bucket.
  * - A bucket that an instance evicted or lost in a restart starts with a new slice.
  * - The cost of requests beyond their token is debited afterwards, so it may exceed the slice. The
  *   instance spends nothing more until the row has covered it.

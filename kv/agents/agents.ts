@@ -1,6 +1,6 @@
 /**
- * Stores agents: one row for the agent, written with its first run and moved when it is archived,
- * and one for the totals of its runs, maintained by the worker.
+ * Stores agents in two rows each. The row of the agent is written with its first run, and moved
+ * when it is archived. The worker maintains the row with the totals of its runs.
  *
  * @module
  */
@@ -92,7 +92,6 @@ export class ActivityCache {
   readonly #store: Store;
   readonly #teams: ByteCache<TeamId, TeamActivities>;
 
-  /** Creates an empty cache. */
   constructor(store: Store) {
     this.#store = store;
     this.#teams = createByteCache({

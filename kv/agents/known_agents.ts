@@ -1,5 +1,5 @@
 /**
- * Caches agents that are certainly active, so that requests of their runs need no look-up.
+ * Caches agents that are certainly active, so that requests of their runs need no lookup.
  *
  * Each archive changes one row of its team. A process that sees a new version of that row drops all
  * cached agents of the team.
@@ -42,7 +42,6 @@ export class KnownAgents {
   /** Returns monotonic milliseconds. */
   readonly now: () => number;
 
-  /** Creates an empty cache. */
   constructor(memory: Memory, now: () => number) {
     this.now = now;
     this.#agents = createByteCache({

@@ -95,7 +95,10 @@ export const keys = {
    * value is the number of the team's latest change in the feed.
    */
   rollupVersion: (team: TeamId) => ["rollup_version", team],
-  /** Changes with every change of a roll-up of that UTC day: unchanged, so are its roll-ups. */
+  /**
+   * Changes with every change of a roll-up of that UTC day. While it is unchanged, so are those
+   * roll-ups.
+   */
   rollupDay: (team: TeamId, day: string) => ["rollup_day", team, day],
   /** Roll-up versions between two days, inclusive. */
   rollupDays: (team: TeamId, fromDay: string, toDay: string) => ({

@@ -78,7 +78,7 @@ async function readChanges(
     const [number, run] = [Number(key[NUMBER]), key[RUN] as RunId];
     if (typeof value === "number") return [{ kind: "deleted", number, run, deletedAt: value }];
     const summary = summaries.get(run);
-    // The run has changed again or is deleted, which is later in the feed.
+    // The run has changed again or is deleted: that change is later in the feed.
     if (summary?.changes?.latest !== number) return [];
     return [{
       kind: "changed",

@@ -23,7 +23,8 @@ export interface FeedRows extends Required<Pick<Write, "sets" | "deletes">> {
 
 /**
  * Builds the rows of changes. A summary is stored with its change numbers, and the tombstone of a
- * deleted run with the number of its deletion, so that a later commit finds the feed row to delete.
+ * deleted run with the number of the deletion. These numbers let a later commit find the feed row
+ * to delete.
  *
  * @param last number of the latest change so far
  */

@@ -23,13 +23,11 @@ const BUSY = { attemptsMax: 3, pauseMs: 1_000 } as const;
 
 /** A difference between stored and recomputed data of a team. */
 export interface IntegrityDifference extends Mismatch {
-  /** The team. */
   readonly team: TeamId;
 }
 
 /** Result of verifying a team. */
 export interface TeamIntegrity {
-  /** The team. */
   readonly team: TeamId;
   /** `busy` if the team was not compared because its runs changed in each attempt. */
   readonly state: "exact" | "different" | "busy";

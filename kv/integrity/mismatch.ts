@@ -14,7 +14,7 @@ export interface Mismatch {
   readonly found: string;
 }
 
-/** Stands for a missing item. */
+/** Placeholder for a missing item. */
 export const NONE = "none";
 
 /** Lists the fields that differ as one mismatch; empty when all are equal. */

@@ -97,8 +97,8 @@ async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
 }
 
 /**
- * Takes the list position from the stored summary: without an opening, it depends on parts removed
- * since.
+ * Takes the list position from the stored summary: without an opening, it depends on parts that
+ * were removed since.
  */
 function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
   if (found === null || expected.times !== null) return expected;

@@ -114,7 +114,7 @@ export class TeamSums {
     }
   }
 
-  /** Compares a stored row with the expected one, which it removes. */
+  /** Compares a stored row with the expected row, and removes the expected row from `rows`. */
   #compareRow<Row>(
     what: string,
     rows: Map<string, Row>,

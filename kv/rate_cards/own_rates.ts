@@ -67,7 +67,7 @@ function nameOf({ provider, model, from }: Pick<RateRow, "provider" | "model" | 
 
 /**
  * Creates the functions that change teams' own rows. Each change checks the version of the card, so
- * that of two concurrent changes the later one sees the result of the earlier one.
+ * the later of two concurrent changes sees the result of the earlier one.
  */
 export function createRateWriter(store: Store, { now }: Pick<Environment, "now">) {
   const locks = new KeyedMutex();

@@ -51,7 +51,6 @@ const REST_FROM_MS = 5;
 /** Maximum teams with a recorded pause; beyond it, all pauses end. */
 const RESTS_MAX = 10_000;
 
-/** Creates the store of rate cards. */
 export function createRateCardStore(
   store: Store,
   environment: Pick<Environment, "now">,

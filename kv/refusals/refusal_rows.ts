@@ -1,7 +1,8 @@
 /**
- * Stores the refusals of a team: one row for each hour with its kinds, and one row of totals by
- * hour, the latest refusals and the names of the last writes. Each write changes the row of totals
- * and checks its version, so processes that share a store add to each other's counts.
+ * Stores the refusals of a team: one row for each hour, with its kinds, and one row of totals. The
+ * latter has the counts by hour, the latest refusals and the names of the last writes. Each write
+ * changes the row of totals and checks its version, so processes that share a store add to each
+ * other's counts.
  *
  * @module
  */

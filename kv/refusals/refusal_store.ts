@@ -1,6 +1,6 @@
 /**
- * Counts refusals in memory and writes them once a minute, so that a flood of refused calls costs
- * the store no more than one call. A killed process loses its counts since the last write.
+ * Counts refusals in memory and writes them once a minute. So a flood of refused calls costs the
+ * store no more than one call. A killed process loses its counts since the last write.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The commit of a repricing step in preparation.
+ * Prepares the commit of a repricing step.
  *
  * @module
  */
@@ -19,7 +19,9 @@ import type { KvSet } from "../writer/write.ts";
 import type { BackEnd } from "../base/limits.ts";
 import type { RepriceStep } from "./run.ts";
 
-/** Bytes of a commit before another run is added. One run adds less than half of a maximum. */
+/**
+ * Bytes from which a commit counts as full. Another run adds less than half of a commit's maximum.
+ */
 const BYTES_MAX = 390_000;
 
 /** Maximum checks of a run: its ledger and its own price. */

@@ -2,7 +2,7 @@
  * Finds the runs that a repricing job visits: those that called a model, by start.
  *
  * The index has a row for each run and model name, and a model has one name for each provider. So
- * the next runs are gathered name by name, some names a step, and visited after the last name is
+ * the next runs are gathered name by name, some names per step, and visited after the last name is
  * read. A run that called the model under two names is visited once, because its start is the same.
  *
  * @module

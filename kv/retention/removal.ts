@@ -33,7 +33,7 @@ export interface Removal {
   readonly events: number;
 }
 
-/** When a run is deleted, and by which actor. */
+/** Time and actor of a deletion. */
 export type Deleted = Pick<RunDeletion, "deletedAt" | "by">;
 
 /** Reserves the id of an expired run until its rows are purged. */

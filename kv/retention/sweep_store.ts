@@ -186,7 +186,7 @@ async function releaseIds(store: Store, team: TeamId, due: Due): Promise<number>
   const ends = await Promise.allSettled(
     Array.from(due, ([id, rows]) => release({ store, team, id }, rows)),
   );
-  // All releases have ended even if one fails: the store may be closed next.
+  // All releases have ended by now, even if one failed: the store may be closed next.
   const failed = ends.find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
   return ends.filter((end) => end.status === "fulfilled" && end.value).length;

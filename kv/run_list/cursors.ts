@@ -22,7 +22,7 @@ export interface Found extends RunPosition {
   readonly value: unknown;
 }
 
-/** Visits index rows from the newest on; each call asks for a position after the previous one. */
+/** Visits index rows from the newest on; each call must pass a position after the previous one. */
 export interface IndexCursor {
   /**
    * Returns the first row after a position, without a promise if it is already read; null at the
@@ -32,7 +32,7 @@ export interface IndexCursor {
   /**
    * Returns the number of runs per millisecond, estimated from the latest read; 0 at the end.
    *
-   * @param newest from where on to count, unix milliseconds
+   * @param newest latest instant to count, unix milliseconds
    */
   rate(newest: number): number;
 }
@@ -50,7 +50,7 @@ export function comparePositionsInIndex(a: IndexPosition, b: IndexPosition): num
   return a.at - b.at || (a.run < b.run ? -1 : a.run > b.run ? 1 : 0);
 }
 
-/** Returns the position directly before a run, so that `behind` returns that run. */
+/** Returns the position directly before a run, so that `seek` returns that run. */
 export function positionBefore({ at, run }: IndexPosition): IndexPosition {
   return { at, run: `${run}\0` };
 }
@@ -83,10 +83,6 @@ export class SingleIndexCursor implements IndexCursor {
     this.#limit = withinBounds(limit);
   }
 
-  /**
-   * Returns the first row after a position, without a promise if it is already read; null at the
-   * end.
-   */
   seek(position: IndexPosition): Found | null | Promise<Found | null> {
     const next = this.#skipTo(position);
     if (next !== undefined || this.#isEnd) return this.#visit(next);
@@ -99,7 +95,6 @@ export class SingleIndexCursor implements IndexCursor {
     return next ?? null;
   }
 
-  /** Returns the number of runs per millisecond, estimated from the latest read; 0 at the end. */
   rate(newest: number): number {
     const oldest = this.#rows.at(-1)?.at;
     if (this.#isEnd || oldest === undefined) return 0;
@@ -147,7 +142,6 @@ export class MergedIndexCursor implements IndexCursor {
     this.#next = members.map(() => undefined);
   }
 
-  /** Returns the first row after a position; null at the end. */
   seek(position: IndexPosition): Found | null | Promise<Found | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {

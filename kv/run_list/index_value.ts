@@ -1,7 +1,7 @@
 /**
  * Values of index rows: enough of a run to skip most runs that do not match a query, without
- * reading them. A value holds what the opening states and rarely changes, so that finishing a run
- * writes no other rows. Rows by cost also hold the cost.
+ * reading them. A value holds what the opening states, which rarely changes, so that finishing a
+ * run writes no other rows. Rows by cost also hold the cost.
  *
  * @module
  */

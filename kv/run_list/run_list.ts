@@ -48,7 +48,6 @@ const ROWS_PER_RUN = 4;
 /** Position before all runs. */
 const TOP: IndexPosition = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
-/** Creates the store of run lists. */
 export function createRunListStore(store: Store): RunListStore {
   return {
     page: (team, query, after, limit) =>

@@ -12,7 +12,7 @@ import { eachRow, type Store } from "../store.ts";
 /** Pending work of one type. */
 export interface PendingWork {
   readonly count: number;
-  /** Since when the oldest run waits, or when the first stage is due; unix milliseconds or null. */
+  /** Start of the oldest run's wait, or due time of the first stage; unix milliseconds or null. */
   readonly oldestMs: number | null;
 }
 

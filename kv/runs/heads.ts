@@ -40,7 +40,7 @@ export interface StoredReprice {
   readonly price: ReportedPrice | null;
   /** Number of repricings. */
   readonly times: number;
-  /** Whether the run was closed at the repricing; a close may report other tokens. */
+  /** True if the run was closed at the repricing; a later close may report other tokens. */
   readonly closed: boolean;
 }
 

@@ -12,7 +12,6 @@ import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { readListRows, type RunAt, type TeamAt } from "./heads.ts";
 
-/** Creates the store of lineages. */
 export function createLineageStore(store: Store): LineageStore {
   return {
     of: (team, id) => store.reads.run(team.id, () => readLineage({ store, team: team.id, id })),

@@ -17,7 +17,6 @@ const OPENING_BYTES = 1_000, LABEL_BYTES = 400;
 export class OpenHeartbeats {
   readonly #openings: ByteCache<string, Opening>;
 
-  /** Creates an empty cache. */
   constructor(memory: Memory) {
     this.#openings = createByteCache<string, Opening>({
       memory,

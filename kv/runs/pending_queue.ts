@@ -1,8 +1,8 @@
 /**
  * The pending set: runs that changed since the worker last read them.
  *
- * Each commit lists the runs it changed in one row for all of its writes, so a mark costs a write
- * next to nothing. A row is never written again: once all of its runs are read, deleting it loses
+ * Each commit lists the runs it changed in one row for all of its writes, so a mark adds almost no
+ * cost to a write. A row is never written again: once all of its runs are read, deleting it loses
  * no mark, because a later change is in a later row.
  *
  * Rows are in time order, and one row may name runs of several teams. So that teams take turns, the

@@ -12,7 +12,6 @@ import { readRun } from "./read.ts";
 import { createRuns } from "./runs.ts";
 import type { Store } from "../store.ts";
 
-/** Creates the store of runs. */
 export function createRunStore(store: Store, cards: RateCards, known: KnownAgents): RunStore {
   const append = createAppend(store, cards);
   return {

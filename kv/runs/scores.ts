@@ -18,7 +18,6 @@ import { pendingName } from "../writer/pending_mark.ts";
 import type { LedgerAt } from "./heads.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
-/** Creates the store of scores. */
 export function createScoreStore(store: Store): ScoreStore {
   return {
     add({ id: team }, id, request, receivedAt) {

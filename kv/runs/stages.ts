@@ -172,7 +172,6 @@ export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   }
 }
 
-/** Creates the store of dead stages. */
 export function createDeadStageStore(store: Store): DeadStageStore {
   return { ofTeam: ({ id }) => store.reads.run(id, () => readDead(store, id)) };
 }

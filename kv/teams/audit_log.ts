@@ -22,7 +22,6 @@ export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {
   return logsOf(entry).map((log) => ({ key: keys.auditEntry(log, entry.at, name), value: entry }));
 }
 
-/** Creates the store. */
 export function createAuditLogStore(store: Store): AuditLogStore {
   return { page: (log, query) => store.reads.run(log, () => readPage(store, log, query)) };
 }

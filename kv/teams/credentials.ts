@@ -36,7 +36,7 @@ export { ensureFirstTeam, insertTeam, setTeamRate } from "./teams.ts";
 /**
  * Cache lifetime of a credential: half of the time in which another process must notice a change.
  * Then the credential is read again in the queue of its team: it has worked before, so it does not
- * wait behind secrets that never did.
+ * wait for lookups of secrets that never did.
  */
 const CACHE = { ttl: 5_000, noDeleteOnStaleGet: true } as const;
 
@@ -68,7 +68,6 @@ interface CachedCredential {
   readonly use: Use;
 }
 
-/** Creates the store of credentials. */
 export function createCredentialStore(
   store: Store,
   environment: Environment,

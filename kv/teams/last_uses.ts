@@ -40,7 +40,6 @@ export class LastUses {
   readonly #store: Store;
   readonly #uses: ByteCache<string, Use>;
 
-  /** Creates an empty record. */
   constructor(store: Store) {
     this.#store = store;
     this.#uses = createByteCache({

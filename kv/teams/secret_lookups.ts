@@ -2,7 +2,7 @@
  * Looks up secrets that are not cached: bounded in number, fair by origin, and with a cache of
  * recently refused secrets.
  *
- * Only secrets not known to work are looked up here, and none is refused without a look-up: a
+ * Only secrets not known to work are looked up here, and none is refused without a lookup: a
  * working secret is served whatever other clients of its address send.
  *
  * @module
@@ -22,7 +22,9 @@ const REFUSED_MS = 5_000;
 /** Fraction of the memory share for one set of refused secrets: some 1,500 of them. */
 const REFUSED_PART = 1 / 8;
 
-/** Limits of concurrent look-ups. Waiting ones hold no body and wait at most for the deadline. */
+/**
+ * Limits of concurrent lookups. Waiting lookups hold no body and wait at most until the deadline.
+ */
 const LOOK_UPS: SlotLimits = { all: 32, team: 4, waiting: 8_000, teamWaiting: 2_000 };
 
 /** Looks up one type of secret. */
@@ -30,10 +32,9 @@ export class SecretLookups {
   readonly #reads: Reads;
   /** Refused secrets by hash, because memory may be dumped. */
   readonly #refused: ByteCache<string, true>;
-  /** Incremented when refusals are cleared, so that an earlier look-up is not cached. */
+  /** Incremented when refusals are cleared, so that an earlier lookup is not cached. */
   #forgotten = 0;
 
-  /** Creates look-ups without cached refusals. */
   constructor({ deadlines, memory }: Pick<Store, "deadlines" | "memory">) {
     this.#reads = new Reads(deadlines, LOOK_UPS);
     this.#refused = createByteCache({
@@ -51,7 +52,7 @@ export class SecretLookups {
    * @param hash hash of the secret
    * @param line fairness key: an address or a team
    * @throws {StorageUnavailable} when the store fails or takes too long
-   * @throws {Overloaded} when too many look-ups wait
+   * @throws {Overloaded} when too many lookups wait
    */
   async find<T>(
     hash: Uint8Array,

@@ -1,5 +1,5 @@
 /**
- * Stores teams' usage and the notices of it, with an index of undelivered ones.
+ * Stores teams' usage and their quota notices, with an index of undelivered notices.
  *
  * @module
  */
@@ -17,7 +17,6 @@ import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
 import { countOf, eachRow, findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 
-/** Creates the store of usage. */
 export function createUsageStore(store: Store): UsageStore {
   return {
     used: (team, month) => store.reads.run(team, () => readUse(store, team, month)),
@@ -42,7 +41,6 @@ async function readNotices(store: Store, team: TeamId, month: string): Promise<N
   return rows.map(({ value }) => value as Notice);
 }
 
-/** Creates the store of notices. */
 export function createNoticeStore(store: Store): NoticeStore {
   return {
     teams: () => teamsOf(store),

@@ -46,7 +46,6 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
   // The mutations are reserved for the rows of pending marks, one per lane.
   readonly #size = { checks: 0, mutations: PENDING_LANES.length as number, bytes: 0, keyBytes: 0 };
 
-  /** Creates an empty group. */
   constructor(limits: BackEnd) {
     this.#limits = limits;
   }

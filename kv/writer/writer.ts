@@ -50,7 +50,7 @@ interface Pending {
 export interface WriterDeps {
   /** Handle for commits. */
   readonly kv: Deno.Kv;
-  /** Handle for reads; on a separate handle, reads never queue behind commits. */
+  /** Handle for reads; on a separate handle, reads never wait for commits. */
   readonly reader: Deno.Kv;
   /** Limits of one commit. */
   readonly limits: BackEnd;
@@ -83,7 +83,6 @@ export class GroupWriter {
   #idle: PromiseWithResolvers<void> | null = null;
   readonly metrics: WriterMetrics = new WriterMetrics();
 
-  /** Creates an idle writer. */
   constructor(deps: WriterDeps) {
     this.#deps = deps;
     this.#bytesMax = deps.memory.bytesMax("writes");
