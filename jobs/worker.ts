@@ -24,7 +24,7 @@ import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
  * Jobs of one kind, which advance step by step. Other jobs are tried before a failed job is
  * retried.
  */
-export type Job = Pick<JobStore<TeamJob>, "work" | "underWay">;
+export type Job = Pick<JobStore<TeamJob>, "work" | "hasActiveJobs">;
 
 export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
@@ -138,7 +138,7 @@ export class Worker {
     for (const job of this.#deps.jobs) {
       if (await this.#stepOn(job)) moved = true;
       // A client watches the job's progress, and the job waits for all earlier work.
-      if (job.underWay) this.#restMs = 0;
+      if (job.hasActiveJobs) this.#restMs = 0;
     }
     return moved || await this.#runStages();
   }
@@ -174,7 +174,7 @@ export class Worker {
     } catch (error) {
       await this.#throwIfOfStore(error);
       this.#logFailure("A job failed and is retried later", error);
-      return job.underWay;
+      return job.hasActiveJobs;
     }
   }
 

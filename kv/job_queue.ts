@@ -61,8 +61,8 @@ export abstract class JobQueue<Job extends TeamJob> {
   }
 
   /** True if the last step found a job, including one that has to wait. */
-  get underWay(): boolean {
-    return this.#turns.underWay;
+  get hasActiveJobs(): boolean {
+    return this.#turns.hasActiveJobs;
   }
 
   /** Reads a job of a team; null if the team has none with that id. */
@@ -163,7 +163,7 @@ export class JobTurns {
   #met = false;
   #moved = false;
   /** True if the last pass found a job, including one that had to wait. */
-  underWay = false;
+  hasActiveJobs = false;
 
   /** Creates a schedule at its first team. The rows of jobs are `[...prefix, team, id]`. */
   constructor(store: Store, prefix: Deno.KvKey, now: () => number, step: JobStep) {
@@ -183,13 +183,13 @@ export class JobTurns {
       const job = await this.#next();
       if (job === null) {
         const hasMoved = this.#moved;
-        this.underWay = this.#met;
+        this.hasActiveJobs = this.#met;
         [this.#met, this.#moved] = [false, false];
         if (!hasMoved) return false;
         continue;
       }
       if (this.#backoff.has(job.id)) continue;
-      [this.#met, this.underWay] = [true, true];
+      [this.#met, this.hasActiveJobs] = [true, true];
       if (!await this.#stepOf(job)) continue;
       this.#moved = true;
       return true;

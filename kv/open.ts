@@ -38,7 +38,7 @@ export async function openStore(
   limits: BackEnd = backEndOf(location),
 ): Promise<OpenStore> {
   // A second handle on ":memory:" would be a second database; on a URL, a second connection.
-  if (!isFile(location)) return await openAlone(location, memory, limits);
+  if (!isFile(location)) return await openSingleHandle(location, memory, limits);
   using opened = new DisposableStack();
   const { path, lock } = await lockLedger(location);
   opened.use(lock);
@@ -56,13 +56,17 @@ export async function openStore(
  *
  * @throws {StoreRefused} when it does not exist or cannot be opened
  */
-export async function openBeside(location: string): Promise<OpenStore> {
+export async function openUnlocked(location: string): Promise<OpenStore> {
   await requireLedger(location);
-  return await openAlone(location, new Memory(), backEndOf(location));
+  return await openSingleHandle(location, new Memory(), backEndOf(location));
 }
 
 /** Opens a single handle, without the lock. */
-async function openAlone(location: string, memory: Memory, limits: BackEnd): Promise<OpenStore> {
+async function openSingleHandle(
+  location: string,
+  memory: Memory,
+  limits: BackEnd,
+): Promise<OpenStore> {
   using opened = new DisposableStack();
   const kv = opened.use(await openKv(location, location));
   await requireFormat(location, kv);
@@ -76,7 +80,7 @@ async function openAlone(location: string, memory: Memory, limits: BackEnd): Pro
  * @throws {StoreInUse} when another process has it open
  * @throws {StoreRefused} when it does not exist or cannot be opened
  */
-export async function openOwned(location: string): Promise<OpenStore> {
+export async function openLocked(location: string): Promise<OpenStore> {
   await requireLedger(location);
   return await openStore(location, new Memory());
 }

@@ -196,7 +196,7 @@ export function blobWrite(team: TeamId, run: RunId, key: Deno.KvKey, text: strin
 }
 
 /** Chunks per commit. */
-const PIECES_PER_COMMIT = 10;
+const CHUNKS_PER_COMMIT = 10;
 
 /**
  * Stores chunks before the commit that makes them visible, for the rare text that exceeds one
@@ -207,7 +207,7 @@ export async function stage(
   team: TeamId,
   pieces: BlobWrite["staged"],
 ): Promise<void> {
-  for (const sets of groupsOf(pieces, PIECES_PER_COMMIT)) {
+  for (const sets of groupsOf(pieces, CHUNKS_PER_COMMIT)) {
     await store.writer.commit({ team, sets });
   }
 }
@@ -230,14 +230,14 @@ export async function readBlob(
 ): Promise<string | null> {
   if (!(head instanceof Uint8Array)) return null;
   // Nearly every text is one chunk and needs no further read.
-  const pieces = head[1] === 0 ? [] : await getAll(store, pieceKeys(team, run, head));
+  const pieces = head[1] === 0 ? [] : await getAll(store, chunkKeys(team, run, head));
   const text = unpackBlob(head, pieces.map(({ value }) => value as Uint8Array));
   countBytes(text.length);
   return text;
 }
 
 /** Returns the keys of a run value's further chunks; none if the value is not a blob. */
-export function pieceKeys(team: TeamId, run: RunId, head: unknown): Deno.KvKey[] {
+export function chunkKeys(team: TeamId, run: RunId, head: unknown): Deno.KvKey[] {
   if (!(head instanceof Uint8Array)) return [];
   const { name, count } = chunksOf(head);
   return Array.from({ length: count }, (_, i) => keys.chunk(team, run, name, i));

@@ -1,7 +1,7 @@
 /** Opens the ledger that a tool works on, which a running service may have open. */
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { openBeside, type OpenStore } from "../kv/open.ts";
+import { type OpenStore, openUnlocked } from "../kv/open.ts";
 import { StoreRefused } from "../kv/refused.ts";
 import { ToolFailure, UsageError } from "./command.ts";
 
@@ -29,7 +29,7 @@ export class LedgerRefused extends ToolFailure {
 export async function withLedger<T>(
   named: string | undefined,
   work: (store: OpenStore, location: string) => Promise<T>,
-  open: (location: string) => Promise<OpenStore> = openBeside,
+  open: (location: string) => Promise<OpenStore> = openUnlocked,
 ): Promise<T> {
   const location = locationOf(named);
   try {

@@ -15,7 +15,7 @@ import {
 } from "../domain/retention/sweep.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
-import { openOwned, type OpenStore } from "../kv/open.ts";
+import { openLocked, type OpenStore } from "../kv/open.ts";
 import { StoreInUse } from "../kv/refused.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
@@ -55,7 +55,7 @@ const ADVICE = `its service sweeps daily at ${HOUR}: stop it first, or use --dry
 
 /** Opens a ledger that no service has open. */
 function openAlone(location: string): Promise<OpenStore> {
-  return openOwned(location).catch((error) => {
+  return openLocked(location).catch((error) => {
     throw error instanceof StoreInUse ? new StoreInUse(location, error.owner, ADVICE) : error;
   });
 }

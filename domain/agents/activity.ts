@@ -101,7 +101,7 @@ function countsOf(run: AgentRun | null): AgentRunCounts {
  * Subtracts a deleted run. The last-seen time stays. If it was the last run, `lastRun` becomes
  * null, because the previous one must be searched for.
  */
-export function takeAgentRun(activity: AgentActivity, run: AgentRun): AgentActivity {
+export function subtractAgentRun(activity: AgentActivity, run: AgentRun): AgentActivity {
   const lastRun = activity.lastRun?.id === run.id ? null : activity.lastRun;
   return { ...subtractCounts(activity, countsOf(run)), lastRun };
 }
@@ -118,13 +118,13 @@ export function laterRun(a: LastRun | null, b: LastRun | null): LastRun | null {
 }
 
 /** Adds the totals of two sets of runs. */
-export function joinActivities(a: AgentActivity, b: AgentActivity): AgentActivity {
+export function addActivities(a: AgentActivity, b: AgentActivity): AgentActivity {
   const { lastSeen, lastRun, ...counts } = b;
-  return { ...seenLater(addCounts(a, counts), lastSeen), lastRun: laterRun(a.lastRun, lastRun) };
+  return { ...withLastSeen(addCounts(a, counts), lastSeen), lastRun: laterRun(a.lastRun, lastRun) };
 }
 
 /** Records that an agent was seen, without counting a run. */
-export function seenLater(activity: AgentActivity | null, atMs: number): AgentActivity {
+export function withLastSeen(activity: AgentActivity | null, atMs: number): AgentActivity {
   const current = activity ?? NO_ACTIVITY;
   return { ...current, lastSeen: Math.max(current.lastSeen, atMs) };
 }

@@ -40,7 +40,7 @@ export interface JobStore<Job extends TeamJob> {
   /** Runs one step of the next team's job; returns false if no job can progress. */
   work(): Promise<boolean>;
   /** True if the last {@link work} call found a job, even one that is still waiting. */
-  readonly underWay: boolean;
+  readonly hasActiveJobs: boolean;
 }
 
 /** Maximum jobs of one kind in progress per team. */

@@ -88,14 +88,14 @@ export class TokenBucket {
   }
 
   /** Whole seconds, at least 1, from the last request until one more token is available. */
-  get moreAfterSeconds(): number {
+  get retryAfterSeconds(): number {
     const part = this.#units < 0 ? this.#units : this.#units % UNITS_PER_TOKEN;
     const missing = UNITS_PER_TOKEN - part;
     return Math.max(1, Math.ceil(missing / this.#rate.sustained / US_PER_SECOND));
   }
 
   /** True if the mean request rate, including refused requests, exceeds the sustained rate. */
-  get askedTooMuch(): boolean {
+  get exceedsMeanRate(): boolean {
     const total = this.#requests.reduce((sum, count) => sum + count, 0);
     return total > this.#rate.sustained * MEAN_SECONDS;
   }

@@ -31,7 +31,7 @@ import { type Rate, TokenBucket, UNITS_PER_TOKEN } from "../core/token_bucket.ts
 export const LATE_MS = 150;
 
 /** Milliseconds that an instance uses its local bucket only, after the store was slow or failed. */
-export const ALONE_MS = 5_000;
+export const LOCAL_ONLY_MS = 5_000;
 
 /** Backoff in milliseconds before the next lease after the store failed. */
 export const FAILED_REST_MS = 1_000;
@@ -141,8 +141,8 @@ export class SharedBucket extends TokenBucket {
   }
 
   /** Whole seconds, at least 1, until a refill, or until a lease if the row has tokens. */
-  override get moreAfterSeconds(): number {
-    return this.#heldUp && super.remaining > 0 ? 1 : super.moreAfterSeconds;
+  override get retryAfterSeconds(): number {
+    return this.#heldUp && super.remaining > 0 ? 1 : super.retryAfterSeconds;
   }
 
   /** Changes the rate and the slice from the last request on. */
@@ -185,7 +185,7 @@ export class SharedBucket extends TokenBucket {
     this.#owedUnits = Math.max(0, this.#owedUnits - units);
     const since = (nowMs - readMs) * 1_000 * this.rate.sustained;
     this.lowerTo(row.units + since - this.#owedUnits, nowMs);
-    this.#aloneUntilMs = this.#isLate(nowMs) ? nowMs + ALONE_MS : -Infinity;
+    this.#aloneUntilMs = this.#isLate(nowMs) ? nowMs + LOCAL_ONLY_MS : -Infinity;
     if (!whole) this.#restUntilMs = nowMs + this.restMs;
     this.#beganMs = null;
     this.#leaseWhenDue(nowMs);
@@ -193,7 +193,7 @@ export class SharedBucket extends TokenBucket {
 
   /** Ends a lease that failed or whose result is unknown. */
   fail(nowMs: number): void {
-    this.#aloneUntilMs = nowMs + ALONE_MS;
+    this.#aloneUntilMs = nowMs + LOCAL_ONLY_MS;
     this.#restUntilMs = nowMs + FAILED_REST_MS;
     this.#beganMs = null;
   }

@@ -15,7 +15,7 @@ import {
   type LastRun,
   lastRunAs,
   laterRun,
-  takeAgentRun,
+  subtractAgentRun,
 } from "../../domain/agents/activity.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
@@ -200,7 +200,7 @@ function agentOf({ before, after }: AgentChange): string {
 function count(known: AgentActivity | null, { before, after }: AgentChange): AgentActivity {
   if (after !== null) return addAgentRun(known, before, after);
   if (known === null || before === null) throw new TypeError("An uncounted run is subtracted");
-  return takeAgentRun(known, before);
+  return subtractAgentRun(known, before);
 }
 
 /**

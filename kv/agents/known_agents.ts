@@ -20,18 +20,18 @@ const TEAM_BYTES = 100;
  * Age in milliseconds after which one request checks again for all others (`one`), and after which
  * every request checks (`all`): another process's archive is noticed within 10 seconds.
  */
-const LOOK_MS = { one: 4_000, all: 8_000 } as const;
+const RECHECK_MS = { one: 4_000, all: 8_000 } as const;
 
 /** State of a team at one version of its archive. */
 export interface KnownTeam {
   /** Version of the row that every archive changes. */
   readonly version: string;
   /** Time of the last read of that row. */
-  lookedAt: number;
+  checkedAt: number;
   /** True while a request is checking the row again. */
-  isAsked: boolean;
+  isRechecking: boolean;
   /** True once another version was seen. */
-  isOver: boolean;
+  isStale: boolean;
 }
 
 /** Active agents of all teams, shared by everything in the process that uses or archives agents. */
@@ -55,24 +55,24 @@ export class KnownAgents {
       share: "agents",
       part: TEAMS_PART,
       bytesOf: ({ version }, team) => TEAM_BYTES + BYTES_PER_CHAR * (version.length + team.length),
-      dispose: (known) => known.isOver = true,
+      dispose: (known) => known.isStale = true,
     });
   }
 
   /** Returns whether an agent is known by a recent check. */
   has(team: TeamId, agent: string): boolean {
     const known = this.#agents.get(nameOf(team, agent));
-    return known !== undefined && !known.isOver && this.now() - known.lookedAt < LOOK_MS.one;
+    return known !== undefined && !known.isStale && this.now() - known.checkedAt < RECHECK_MS.one;
   }
 
   /** Like {@link has}, but sometimes returns false to one caller, which checks for the others. */
-  hasOrAsk(team: TeamId, agent: string): boolean {
+  hasOrRecheck(team: TeamId, agent: string): boolean {
     const known = this.#agents.get(nameOf(team, agent));
-    if (known === undefined || known.isOver) return false;
-    const age = this.now() - known.lookedAt;
-    if (age < LOOK_MS.one) return true;
-    if (age >= LOOK_MS.all || known.isAsked) return age < LOOK_MS.all;
-    known.isAsked = true;
+    if (known === undefined || known.isStale) return false;
+    const age = this.now() - known.checkedAt;
+    if (age < RECHECK_MS.one) return true;
+    if (age >= RECHECK_MS.all || known.isRechecking) return age < RECHECK_MS.all;
+    known.isRechecking = true;
     return false;
   }
 
@@ -82,17 +82,22 @@ export class KnownAgents {
    * @param atMs time at which its read started, by {@link KnownAgents.now}
    * @returns the state under which agents of the same read may be added; null if it is outdated
    */
-  saw(team: TeamId, version: string | null, atMs: number): KnownTeam | null {
+  noteVersion(team: TeamId, version: string | null, atMs: number): KnownTeam | null {
     const seen = version ?? "";
     const known = this.#teams.get(team);
     if (known?.version === seen) {
-      known.lookedAt = Math.max(atMs, known.lookedAt);
-      known.isAsked = false;
+      known.checkedAt = Math.max(atMs, known.checkedAt);
+      known.isRechecking = false;
       return known;
     }
     // A read older than a newer version may be outdated.
     if (known !== undefined && seen < known.version) return null;
-    const current: KnownTeam = { version: seen, lookedAt: atMs, isAsked: false, isOver: false };
+    const current: KnownTeam = {
+      version: seen,
+      checkedAt: atMs,
+      isRechecking: false,
+      isStale: false,
+    };
     this.#teams.set(team, current);
     return current;
   }

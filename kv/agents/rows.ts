@@ -146,7 +146,7 @@ export function changeAgent(
     const version = await store.writer.commit({ ...write, sets, team: team.id });
     if (version === null) return LOST;
     // This process must no longer treat the agent as active.
-    if (archived && !isArchived) known.saw(team.id, version, known.now());
+    if (archived && !isArchived) known.noteVersion(team.id, version, known.now());
     return { ok: true, value: record };
   });
 }

@@ -6,10 +6,10 @@
 import { addCounts } from "../../domain/core/sums.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
+  addActivities,
   addAgentRun,
   type AgentActivity,
   agentRunOf,
-  joinActivities,
 } from "../../domain/agents/activity.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { VerifiedRun } from "./run.ts";
@@ -89,7 +89,7 @@ export class TeamSums {
     for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
       const [slug, removed] = [String(key[SLUG]), value as AgentActivity];
       const previous = this.#agents.get(slug);
-      this.#agents.set(slug, previous === undefined ? removed : joinActivities(removed, previous));
+      this.#agents.set(slug, previous === undefined ? removed : addActivities(removed, previous));
     }
   }
 

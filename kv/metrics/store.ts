@@ -35,7 +35,7 @@ export async function storeMetrics(store: Store, nowMs: number): Promise<MetricF
     gauge(
       "runledger_writer_writes_waiting",
       "Writes that are queued or being committed.",
-      store.writer.underWay,
+      store.writer.pendingWrites,
     ),
     gauge(
       "runledger_store_up",

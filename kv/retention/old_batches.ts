@@ -14,7 +14,7 @@ import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../base/codec_sums.ts";
 import type { LedgerAt, RunAt } from "../runs/heads.ts";
-import { getAll, getValue, listRows, pieceKeys } from "../store.ts";
+import { chunkKeys, getAll, getValue, listRows } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { usageSums } from "./removal.ts";
 
@@ -95,7 +95,7 @@ async function rowsOf(run: LedgerAt, old: number, rowsMax: number) {
       : numbers.map((batch) => keys.prices(team, id, batch));
     deletes.push(...batches, ...prices);
     if (anyChunk !== undefined) {
-      deletes.push(...await chunkKeys(run, [...batches, ...prices]));
+      deletes.push(...await batchChunkKeys(run, [...batches, ...prices]));
     }
     end += numbers.length;
   }
@@ -103,12 +103,12 @@ async function rowsOf(run: LedgerAt, old: number, rowsMax: number) {
 }
 
 /** Reads the keys of the chunks of values. */
-export async function chunkKeys(
+export async function batchChunkKeys(
   { store, team, id }: RunAt,
   heads: readonly Deno.KvKey[],
 ): Promise<Deno.KvKey[]> {
   const entries = await getAll(store, heads);
-  return entries.flatMap(({ value }) => pieceKeys(team, id, value));
+  return entries.flatMap(({ value }) => chunkKeys(team, id, value));
 }
 
 /**

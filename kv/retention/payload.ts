@@ -15,7 +15,7 @@ import { encodePart } from "../base/codec.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
-import { chunkKeys, takeOldBatches } from "./old_batches.ts";
+import { batchChunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
 
 /**
@@ -42,7 +42,7 @@ export async function removePayload(
     opening: strip(head.parts.opening, keys.opening(team, id)),
     closing: strip(head.parts.closing, keys.closing(team, id)),
   };
-  const chunks = await chunkKeys(run, stripped.map(({ key }) => key));
+  const chunks = await batchChunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
   const [was, is] = [expiryEntryOf(head.parts, run.ledger), expiryEntryOf(parts, ledger)];
   return {

@@ -34,13 +34,13 @@ export interface Removal {
 }
 
 /** Time and actor of a deletion. */
-export type Deleted = Pick<RunDeletion, "deletedAt" | "by">;
+export type DeletionMark = Pick<RunDeletion, "deletedAt" | "by">;
 
 /** Reserves the id of an expired run until its rows are purged. */
-const GONE_BY_AGE: Deleted = { deletedAt: 0, by: null };
+const EXPIRED: DeletionMark = { deletedAt: 0, by: null };
 
 /** Deletes a run on request: it no longer counts in any total except the quota. */
-export function deleteRun(run: SummarizedHead, deleted: Deleted): Promise<Removal> {
+export function deleteRun(run: SummarizedHead, deleted: DeletionMark): Promise<Removal> {
   return removeRun(run, deleted, null);
 }
 
@@ -52,7 +52,7 @@ export function expireRun(run: SummarizedHead): Promise<Removal> {
 
 async function removeRun(
   run: SummarizedHead,
-  deleted: Deleted | null,
+  deleted: DeletionMark | null,
   remains: RunSummary | null,
 ): Promise<Removal> {
   const { team, id, head, ledger, summary, check } = run;
@@ -60,7 +60,7 @@ async function removeRun(
   const isPurged = rows.length > ROWS_MAX;
   const { sums, events } = callsToKeep(run);
   const receipt = deleted === null ? null : { run: id, ...deleted, events };
-  const tombstone = receipt ?? (isPurged ? { run: id, ...GONE_BY_AGE, events } : null);
+  const tombstone = receipt ?? (isPurged ? { run: id, ...EXPIRED, events } : null);
   const inserted = insertedKeys(team, id);
   const change: RunUpdate = {
     run,

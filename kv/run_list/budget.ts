@@ -5,7 +5,7 @@
  */
 
 /** Fixed cost of one read, in rows: a read takes as long as reading this many additional rows. */
-const ROWS_PER_ASKING = 25;
+const ROWS_PER_READ = 25;
 
 /**
  * Index rows that take as long to read as one summary. Summaries are scattered across the store.
@@ -25,7 +25,7 @@ export class Budget {
   /** Counts one read of `rows` rows. */
   spend(rows: number): void {
     this.rows += rows;
-    this.left -= rows + ROWS_PER_ASKING;
+    this.left -= rows + ROWS_PER_READ;
   }
 
   /** Counts runs that were read but did not match. */

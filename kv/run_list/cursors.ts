@@ -43,7 +43,7 @@ const ROWS_PER_READ = { min: 16, max: 500 } as const;
 /**
  * If more than one in this many rows is visited, reading all of them is faster than seeking each.
  */
-const ROWS_PER_LEAP = 16;
+const ROWS_PER_SEEK = 16;
 
 /** Compares two positions in list order; the one that comes first in a list is greater. */
 export function comparePositionsInIndex(a: IndexPosition, b: IndexPosition): number {
@@ -58,7 +58,7 @@ export function positionBefore({ at, run }: IndexPosition): IndexPosition {
 /** Cursor over one range of the index. */
 export class SingleIndexCursor implements IndexCursor {
   readonly #store: Store;
-  readonly #rangeBehind: (position: IndexPosition) => Deno.KvListSelector;
+  readonly #rangeAfter: (position: IndexPosition) => Deno.KvListSelector;
   readonly #budget: Budget;
   #rows: readonly Found[] = [];
   #at = 0;
@@ -68,17 +68,17 @@ export class SingleIndexCursor implements IndexCursor {
   #isEnd = false;
 
   /**
-   * @param rangeBehind returns the part of the range after a position
+   * @param rangeAfter returns the part of the range after a position
    * @param limit rows of the first read
    */
   constructor(
     store: Store,
-    rangeBehind: (position: IndexPosition) => Deno.KvListSelector,
+    rangeAfter: (position: IndexPosition) => Deno.KvListSelector,
     budget: Budget,
     limit: number,
   ) {
     this.#store = store;
-    this.#rangeBehind = rangeBehind;
+    this.#rangeAfter = rangeAfter;
     this.#budget = budget;
     this.#limit = withinBounds(limit);
   }
@@ -114,12 +114,12 @@ export class SingleIndexCursor implements IndexCursor {
    */
   async #read(position: IndexPosition): Promise<void> {
     if (this.#rows.length > 0) {
-      const isDense = this.#used * ROWS_PER_LEAP > this.#rows.length;
+      const isDense = this.#used * ROWS_PER_SEEK > this.#rows.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
     }
     const limit = withinBounds(Math.min(this.#limit, this.#budget.left));
     const options = { limit, reverse: true };
-    const rows = await listRows(this.#store, this.#rangeBehind(position), options);
+    const rows = await listRows(this.#store, this.#rangeAfter(position), options);
     this.#budget.spend(rows.length);
     this.#rows = rows.map(({ key, value }) => ({
       at: Number(key.at(-2)),

@@ -60,7 +60,7 @@ export class IndexIntersection {
   async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
       const next = this.#ranges.map((range) => range.seek(this.#from));
-      const settled = isAllThere(next) ? next : await Promise.all(next);
+      const settled = areAllRead(next) ? next : await Promise.all(next);
       const rows = settled.filter((row) => row !== null);
       if (rows.length < settled.length) {
         this.isEnd = true;
@@ -108,7 +108,7 @@ function rarest(ranges: readonly IndexCursor[], newest: number): readonly IndexC
 }
 
 /** Returns true if no cursor returned a promise: awaiting takes longer than most steps. */
-function isAllThere(next: readonly ReturnType<IndexCursor["seek"]>[]): next is (Found | null)[] {
+function areAllRead(next: readonly ReturnType<IndexCursor["seek"]>[]): next is (Found | null)[] {
   return !next.some((settled) => settled instanceof Promise);
 }
 

@@ -40,7 +40,7 @@ export const PAGE_ROWS_MAX = 1_000;
 const RUNS_PER_READ = 50;
 
 /** Runs that may fail the filter before the smallest index ranges are selected again. */
-const IN_VAIN_MAX = 250;
+const MISSES_MAX = 250;
 
 /** Index rows that may be read for each run of a page. */
 const ROWS_PER_RUN = 4;
@@ -112,7 +112,7 @@ async function nextRuns(
     if (candidate.run.includes(text) && mayMatch(candidate.value)) {
       candidates.push(candidate);
       misses = 0;
-    } else if (++misses % IN_VAIN_MAX === 0) {
+    } else if (++misses % MISSES_MAX === 0) {
       intersection.chooseAgain();
     }
   }

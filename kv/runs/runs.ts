@@ -29,8 +29,8 @@ import { RecentIds } from "./recent_ids.ts";
 import {
   type BlobWrite,
   blobWrite,
+  chunkKeys,
   getMany,
-  pieceKeys,
   stage,
   type Store,
   unstage,
@@ -129,7 +129,7 @@ class RunWriter {
    */
   write(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
     const { team, agent } = call;
-    const isKnown = agent === null || this.#known.hasOrAsk(team.id, agent);
+    const isKnown = agent === null || this.#known.hasOrRecheck(team.id, agent);
     if (!isKnown) return inTime(this.#writeWithNewAgent(call), this.#store.deadlines);
     const decision = call.decide(assumed);
     const { opening, closing, outcome } = decision;
@@ -202,7 +202,7 @@ class RunWriter {
 
   /** Reads the state that a request depends on; null if the run is deleted. */
   async #read(team: Team, id: RunId, agent: string | null): Promise<Snapshot | null> {
-    const askedAtMs = this.#known.now();
+    const readAtMs = this.#known.now();
     const partKeys = [keys.opening(team.id, id), keys.closing(team.id, id)];
     const keysToRead = agent === null ? partKeys : [...partKeys, ...keysOfAgent(team.id, agent)];
     const [opening, closing, ...entries] = await getMany(this.#store, keysToRead);
@@ -211,7 +211,7 @@ class RunWriter {
     const read = await readParts(at, opening?.value, closing?.value);
     if (agent === null) return { parts: read, opening, agent: null };
     const rows = agentRows(entries);
-    const known = this.#known.saw(team.id, rows.archiveVersion, askedAtMs);
+    const known = this.#known.noteVersion(team.id, rows.archiveVersion, readAtMs);
     return { parts: read, opening, agent: { rows, known } };
   }
 
@@ -255,7 +255,7 @@ function partsWrite(
     insert(keys.opening(team.id, id), opening, replaced?.versionstamp ?? null);
   }
   if (closing !== undefined) insert(keys.closing(team.id, id), closing, null);
-  const deletes = pieceKeys(team.id, id, replaced?.value);
+  const deletes = chunkKeys(team.id, id, replaced?.value);
   const isCounted = replaces?.isCounted === true;
   const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";

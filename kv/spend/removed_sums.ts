@@ -11,7 +11,7 @@ import {
   addAgentRun,
   type AgentActivity,
   agentRunOf,
-  seenLater,
+  withLastSeen,
 } from "../../domain/agents/activity.ts";
 import { contributionsOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keys } from "../base/keys.ts";
@@ -66,7 +66,7 @@ async function agentSets({ store, team }: TeamAt, removed: readonly RunUpdate[])
   for (const { run, isKept } of runs) {
     const before = activities.get(run.agent) ?? null;
     // The time an agent was last seen remains, even if that run is deleted.
-    const after = isKept ? addAgentRun(before, null, run) : seenLater(before, run.receivedAt);
+    const after = isKept ? addAgentRun(before, null, run) : withLastSeen(before, run.receivedAt);
     activities.set(run.agent, after);
   }
   return Array.from(activities, ([slug, value]) => ({ key: keys.removedAgent(team, slug), value }));

@@ -19,7 +19,7 @@ export class RateSlices {
   readonly #writer: Writer;
   readonly #timers: Timers;
   readonly #epochMs: number;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #leases = new Set<Promise<void>>();
   /** Buckets with a scheduled lease, and the function that cancels it. */
   readonly #rests = new Map<SharedBucket, () => void>();
   #stopped = false;
@@ -48,7 +48,7 @@ export class RateSlices {
 
   /** Resolves once no lease is in flight. */
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#leases.size > 0) await Promise.all(this.#leases);
   }
 
   /** Stops leasing and waits for leases in flight. Call it before the store closes. */
@@ -61,8 +61,8 @@ export class RateSlices {
 
   #begin(key: Deno.KvKey, bucket: SharedBucket): void {
     if (this.#stopped || !bucket.begin(this.#timers.now())) return;
-    const work = this.#lease(key, bucket).finally(() => this.#underWay.delete(work));
-    this.#underWay.add(work);
+    const work = this.#lease(key, bucket).finally(() => this.#leases.delete(work));
+    this.#leases.add(work);
   }
 
   async #lease(key: Deno.KvKey, bucket: SharedBucket): Promise<void> {

@@ -77,7 +77,7 @@ export class GroupWriter {
   #queuedBytes = 0;
   /** Bytes of each team's writes. */
   readonly #teamBytes = new Map<string, number>();
-  #underWay = 0;
+  #pendingWrites = 0;
   #inFlight = 0;
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
@@ -100,7 +100,7 @@ export class GroupWriter {
     const size = sizeOf(write);
     const team = write.team ?? "";
     const teamBytes = (this.#teamBytes.get(team) ?? 0) + size.bytes;
-    const isFull = this.#underWay >= QUEUE.writesMax ||
+    const isFull = this.#pendingWrites >= QUEUE.writesMax ||
       this.#queue.sizeOf(team) >= QUEUE.teamWritesMax ||
       this.#queuedBytes + size.bytes > this.#bytesMax ||
       teamBytes > this.#bytesMax * QUEUE_TEAM_PART;
@@ -111,7 +111,7 @@ export class GroupWriter {
     const wait = this.#deps.deadlines?.watch(() =>
       reject(new StorageUnavailable("The store did not answer in time"))
     );
-    this.#underWay++;
+    this.#pendingWrites++;
     this.#queuedBytes += size.bytes;
     this.#teamBytes.set(team, teamBytes);
     this.#enter({ write, size, keys, waiters: [], resolve, reject, wait, lost: 0 });
@@ -119,13 +119,13 @@ export class GroupWriter {
   }
 
   /** Number of queued and in-flight writes. */
-  get underWay(): number {
-    return this.#underWay;
+  get pendingWrites(): number {
+    return this.#pendingWrites;
   }
 
   /** Resolves once no write is queued or in flight. */
   idle(): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve();
+    if (this.#pendingWrites === 0) return Promise.resolve();
     this.#idle ??= Promise.withResolvers<void>();
     return this.#idle.promise;
   }
@@ -241,13 +241,13 @@ export class GroupWriter {
       if (this.#holders.get(key) === pending) this.#holders.delete(key);
     }
     if (pending.wait !== undefined) this.#deps.deadlines?.done(pending.wait);
-    this.#underWay--;
+    this.#pendingWrites--;
     this.#queuedBytes -= pending.size.bytes;
     const team = pending.write.team ?? "";
     const teamBytes = (this.#teamBytes.get(team) ?? 0) - pending.size.bytes;
     if (teamBytes > 0) this.#teamBytes.set(team, teamBytes);
     else this.#teamBytes.delete(team);
-    if (this.#underWay > 0) return;
+    if (this.#pendingWrites > 0) return;
     this.#idle?.resolve();
     this.#idle = null;
   }

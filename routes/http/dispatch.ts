@@ -13,7 +13,7 @@ import { formatInstant } from "../../domain/core/time.ts";
 import { fail, OVERLOADED } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import type { Admission } from "./admission.ts";
-import { LongAnswers } from "./paced_streams.ts";
+import { PacedResponses } from "./paced_streams.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
 /** Creates the function that serves a route; without a route it serves unknown paths and methods. */
@@ -48,7 +48,7 @@ export function createDispatch(
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
   const metrics = deps.metrics.requests;
-  const longAnswers = new LongAnswers(admission.answers);
+  const pacedResponses = new PacedResponses(admission.answers);
 
   return (route, guards, handle) => {
     // Without a route the method is arbitrary client input, so it is not a metric label.
@@ -81,7 +81,7 @@ export function createDispatch(
         entered = true;
         admission.requests.enter(team);
         response = await handle(c);
-        if (c.get("isLong")) response = await longAnswers.send(c, response);
+        if (c.get("isLong")) response = await pacedResponses.send(c, response);
       }
     } catch (error) {
       response = failure(deps, c, error);

@@ -143,7 +143,7 @@ const WHOLE_BYTES_MAX = 16_384;
 const PART_BYTES = 65_536;
 
 /** Long responses in flight. */
-export class LongAnswers {
+export class PacedResponses {
   readonly #answers: BytesInFlight;
   readonly #streams = new PacedStreams();
 

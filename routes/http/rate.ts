@@ -41,7 +41,7 @@ export function limitRate(
     }
     c.set("bucket", bucket);
     c.set("ratePolicy", policyOf(bucket.rate));
-    c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.moreAfterSeconds}`);
+    c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.retryAfterSeconds}`);
     return hasToken ? null : refuseRate(c, bucket);
   };
 }
@@ -127,12 +127,12 @@ function policyText(api: Api, { sustained, burst }: Rate): string {
  * says to slow down instead.
  */
 function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
-  const { rate: { sustained, burst }, moreAfterSeconds: wait, askedTooMuch } = bucket;
+  const { rate: { sustained, burst }, retryAfterSeconds: wait, exceedsMeanRate } = bucket;
   const limit = `The team's limit is ${sustained} requests/s with bursts of ${burst}`;
-  const message = askedTooMuch
+  const message = exceedsMeanRate
     ? `${limit}, and it is constantly exceeded: slow down, then retry after ${wait} s or more`
     : `${limit}: retry after ${wait} s`;
-  return fail(c, { code: "rate_limit", message }, askedTooMuch ? {} : retryAfter(wait));
+  return fail(c, { code: "rate_limit", message }, exceedsMeanRate ? {} : retryAfter(wait));
 }
 
 function retryAfter(seconds: number): Record<string, string> {

@@ -1,6 +1,6 @@
 /** Runs the service in a separate process and observes it from outside. */
 import { keys } from "../../../kv/base/keys.ts";
-import { openBeside, type OpenStore } from "../../../kv/open.ts";
+import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
 import { eachRow } from "../../../kv/store.ts";
 import { KEY } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
@@ -35,7 +35,7 @@ export class Service implements AsyncDisposable {
     const process = await Process.startLogging(settings, (line) => {
       if (/"failure"|"status":5/.test(line)) failures.push(line);
     });
-    return new Service(process, await openBeside(file), failures);
+    return new Service(process, await openUnlocked(file), failures);
   }
 
   get url(): string {

@@ -4,7 +4,7 @@
  */
 import { uuid7Hex } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { openBeside } from "../../../kv/open.ts";
+import { openUnlocked } from "../../../kv/open.ts";
 import { measure, wrk } from "../../../bench/load.ts";
 import { usageOf } from "../../../bench/process.ts";
 import { print, say } from "../../../bench/report.ts";
@@ -86,7 +86,7 @@ async function watchMemory(side: Side, until: Promise<unknown>): Promise<number>
 }
 
 async function countRuns(file: string): Promise<number> {
-  const store = await openBeside(file);
+  const store = await openUnlocked(file);
   let count = 0;
   for await (const { key } of store.reader.list({ prefix: keys.runs() })) {
     if (key[3] === "opening") count++;

@@ -1,7 +1,7 @@
 /** Compares the service's totals with those that its clients sent. */
 import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
-import { openBeside } from "../../../kv/open.ts";
+import { openUnlocked } from "../../../kv/open.ts";
 
 /** Totals of all runs, none of them in doubt. */
 export interface Totals {
@@ -95,7 +95,7 @@ export async function assertVerified(
   path: string,
   expected: { readonly runs: number; readonly events: number },
 ): Promise<void> {
-  const store = await openBeside(path);
+  const store = await openUnlocked(path);
   try {
     const { differences, teams, runs, events } = await verifyStore(store);
     assertEquals(differences, []);

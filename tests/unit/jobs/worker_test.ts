@@ -298,7 +298,7 @@ Deno.test("worker: an unreadable job is logged, and stages continue", async () =
   await using shop = await WorkerHarness.open();
   const reprices = {
     work: () => Promise.reject(new TypeError("no such field")),
-    underWay: false,
+    hasActiveJobs: false,
   };
   const worker = shop.another(shop.pipeline, [reprices]);
   await finish(shop.runs, 1);

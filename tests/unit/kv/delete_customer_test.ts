@@ -206,14 +206,14 @@ Deno.test("delete a customer: the job waits for pending runs, then deletes them"
   const { kind, job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
   assertEquals([kind, job.state], ["stored", "waiting"]);
   assertEquals(await archive.deletions.work(), false);
-  assert(archive.deletions.underWay);
+  assert(archive.deletions.hasActiveJobs);
   await archive.settle();
   assertEquals(await archive.deletions.work(), true);
   assertEquals((await archive.deletions.get(team, job.id))?.state, "running");
   await archive.deleteAll();
   const done = await archive.deletions.get(team, job.id);
   assertEquals(done && [done.state, ...sumsOf(done)], ["done", 3, 3, 0, 0]);
-  assert(!archive.deletions.underWay);
+  assert(!archive.deletions.hasActiveJobs);
   await assertClean(temp.store);
 });
 

@@ -63,25 +63,25 @@ function twoProcesses(store: Store): [RetentionHarness, RetentionHarness] {
 async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<void> {
   const follower = new Follower(team.id);
   let both = twoProcesses(temp.store);
-  let underWay: Promise<unknown>[] = [];
+  let inFlight: Promise<unknown>[] = [];
   let reading = Promise.resolve();
   let calls = 0;
   for (const { what, n, by } of all) {
     const archive = both[by] ?? both[0];
     const { runs } = archive;
-    if (what === "open") underWay.push(open(runs, n, {}, team));
-    if (what === "finish") underWay.push(finish(runs, n, team));
-    if (what === "events") underWay.push(runs.append(team, run(n), [aCall(++calls)], NOON));
-    if (what === "delete") underWay.push(archive.deletions.deleteRun(team, run(n), "key"));
-    if (what === "project") underWay.push(archive.pipeline.project(team.id, IDS.slice(n)));
+    if (what === "open") inFlight.push(open(runs, n, {}, team));
+    if (what === "finish") inFlight.push(finish(runs, n, team));
+    if (what === "events") inFlight.push(runs.append(team, run(n), [aCall(++calls)], NOON));
+    if (what === "delete") inFlight.push(archive.deletions.deleteRun(team, run(n), "key"));
+    if (what === "project") inFlight.push(archive.pipeline.project(team.id, IDS.slice(n)));
     if (what === "read") reading = reading.then(() => follower.readOn(temp.store));
     if (what === "restart") {
-      await Promise.all([...underWay, reading]);
-      underWay = [];
+      await Promise.all([...inFlight, reading]);
+      inFlight = [];
       both = twoProcesses(await temp.reopen());
     }
   }
-  await Promise.all([...underWay, reading]);
+  await Promise.all([...inFlight, reading]);
   await both[0].settle();
   await follower.readOn(temp.store);
   await assertFollowed(temp.store, follower, IDS);

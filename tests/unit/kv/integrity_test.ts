@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { openBeside } from "../../../kv/open.ts";
+import { openUnlocked } from "../../../kv/open.ts";
 import { newRowName } from "../../../kv/store.ts";
 import { anEvent, aRun, events, runId } from "../../support/builders/requests.ts";
 import { aRollup, json, RUN, verifyDamaged } from "../../support/oracles/damage.ts";
@@ -122,7 +122,7 @@ Deno.test("verify: a run whose cost was given up is reported once, and its roll-
 Deno.test("verify: next to a service under load it only reads, and finds the ledger exact once idle", async () => {
   await using h = await Harness.open();
   await fill(h);
-  const beside = await openBeside(h.path);
+  const beside = await openUnlocked(h.path);
   try {
     let working = true;
     const writing = (async () => {
@@ -157,7 +157,7 @@ function hex(n: number): string {
 Deno.test("open: a read-only open does not create a missing file", async () => {
   const path = `/tmp/${newRowName()}.kv`;
   for (const location of [path, ":memory:"]) {
-    const refused = await openBeside(location).then(() => null, (error) => error);
+    const refused = await openUnlocked(location).then(() => null, (error) => error);
     assertEquals(refused?.name, "StoreRefused");
   }
   assertEquals(await Deno.stat(path).catch(() => null), null);

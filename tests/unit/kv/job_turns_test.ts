@@ -73,7 +73,7 @@ Deno.test("jobs: waiting jobs are skipped, and only waiting jobs means nothing t
     return Promise.resolve(team === "z" && steps < 50);
   });
   while (await turns.work()) assert(steps < 200, "it never rests");
-  assert(steps >= 26 && turns.underWay);
+  assert(steps >= 26 && turns.hasActiveJobs);
 });
 
 Deno.test("jobs: a failing job is deferred, and the others continue", async () => {

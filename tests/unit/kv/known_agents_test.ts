@@ -84,14 +84,17 @@ Deno.test("known agents: a call of a known agent reads no agent rows", async () 
 
 Deno.test("known agents: a result read before an archive is not cached after it", () => {
   const knownAgents = new KnownAgents(new Memory(), () => 0);
-  const before = knownAgents.saw(TEAM_ID, null, 0);
-  knownAgents.saw(TEAM_ID, "02", 0);
+  const before = knownAgents.noteVersion(TEAM_ID, null, 0);
+  knownAgents.noteVersion(TEAM_ID, "02", 0);
   knownAgents.add(TEAM_ID, "a", before);
-  assertEquals([knownAgents.has(TEAM_ID, "a"), knownAgents.hasOrAsk(TEAM_ID, "a")], [false, false]);
+  assertEquals([knownAgents.has(TEAM_ID, "a"), knownAgents.hasOrRecheck(TEAM_ID, "a")], [
+    false,
+    false,
+  ]);
   // A late result is outdated, too.
-  knownAgents.add(TEAM_ID, "a", knownAgents.saw(TEAM_ID, "01", 0));
+  knownAgents.add(TEAM_ID, "a", knownAgents.noteVersion(TEAM_ID, "01", 0));
   assertEquals(knownAgents.has(TEAM_ID, "a"), false);
-  knownAgents.add(TEAM_ID, "a", knownAgents.saw(TEAM_ID, "02", 0));
+  knownAgents.add(TEAM_ID, "a", knownAgents.noteVersion(TEAM_ID, "02", 0));
   assertEquals(knownAgents.has(TEAM_ID, "a"), true);
 });
 

@@ -98,7 +98,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     const knownAgents = new KnownAgents(memory, () => performance.now());
     for (let n = 0; n < 2_000; n++) {
       const team = teamOf(n % 10);
-      knownAgents.add(team, long(n, 128), knownAgents.saw(team, "00000000000000010000", 0));
+      knownAgents.add(team, long(n, 128), knownAgents.noteVersion(team, "00000000000000010000", 0));
     }
     return Promise.resolve(knownAgents);
   }],

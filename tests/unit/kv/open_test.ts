@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Memory } from "../../../domain/core/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
-import { openBeside, openStore } from "../../../kv/open.ts";
+import { openStore, openUnlocked } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
 import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
@@ -256,7 +256,7 @@ for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
       await writeFormat(path, value);
       const start = `only format ${LEDGER_FORMAT}: start with a new file`;
       await assertRefused(path, words, start);
-      await assertRejects(() => openBeside(path), StoreRefused, words);
+      await assertRejects(() => openUnlocked(path), StoreRefused, words);
       // The refusal released the lock.
       await assertRefused(path, words);
     });

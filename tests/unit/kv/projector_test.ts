@@ -108,14 +108,14 @@ Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal 
       const team = { ...TEAM, id: `team ${teams++}`.replace(" ", "-") as TeamId };
       const runs = runsOf(store);
       const workers = [processingStoreOf(store), processingStoreOf(store)];
-      const underWay: Promise<unknown>[] = [];
+      const calls: Promise<unknown>[] = [];
       for (const step of all) {
         if (step.kind === "project") {
           const ids = Array.from({ length: RUNS }, (_, n) => run(n)).slice(step.n);
-          underWay.push(workers[step.by]?.project(team.id, ids) ?? Promise.resolve());
+          calls.push(workers[step.by]?.project(team.id, ids) ?? Promise.resolve());
         } else await take(runs, step, step.n, team);
       }
-      await Promise.all(underWay);
+      await Promise.all(calls);
       await processAll(store, workers[teams % 2]);
     }),
     { numRuns: 60 },

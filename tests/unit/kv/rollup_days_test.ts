@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import { groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
-import { openBeside } from "../../../kv/open.ts";
+import { openUnlocked } from "../../../kv/open.ts";
 import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -102,7 +102,7 @@ Deno.test("days of roll-ups: kinds and teams are cached separately", async () =>
 Deno.test("days of roll-ups: another process's change is seen immediately", async () => {
   await using temp = await TempStore.open();
   const team = await insertTeam(temp.store, "team");
-  const elsewhere = await openBeside(temp.path);
+  const elsewhere = await openUnlocked(temp.path);
   const spend = createSpendStore(temp.store);
   for (let runs = 1; runs <= 5; runs++) {
     await change(runs % 2 === 0 ? temp.store : elsewhere, team, [ran("a", FIRST)]);

@@ -102,7 +102,7 @@ Deno.test("sweep: a run that constantly receives events does not keep the sweep 
       await archive.pipeline.project(team.id, rows.runs.map((dirty) => dirty.run));
       await rows.ack();
       await deletions.work();
-    } while (deletions.underWay);
+    } while (deletions.hasActiveJobs);
     assertEquals(await runs.read(team, run(2), null, 1), null);
   } finally {
     done = true;

@@ -109,7 +109,7 @@ Deno.test("decision 37: the wait is in full seconds, at least 1, and long enough
       for (let n = 0; n < rate.burst; n++) bucket.take(0);
       const atMs = laterUs / 1_000;
       while (bucket.take(atMs));
-      const wait = bucket.moreAfterSeconds;
+      const wait = bucket.retryAfterSeconds;
       assert(Number.isInteger(wait) && wait >= 1);
       assert(bucket.take(atMs + wait * 1_000), "the wait was too short");
       assert(wait === 1 || wait - 1 < 1 / rate.sustained, "the wait was a second too long");
@@ -122,20 +122,20 @@ Deno.test("decision 37: the ten-second mean counts refused requests and forgets 
   const bucket = new TokenBucket(rate, 0);
   const most = rate.sustained * MEAN_SECONDS;
   for (let n = 0; n < most; n++) bucket.take(0);
-  assertEquals(bucket.askedTooMuch, false);
+  assertEquals(bucket.exceedsMeanRate, false);
   bucket.take(0);
-  assertEquals(bucket.askedTooMuch, true);
+  assertEquals(bucket.exceedsMeanRate, true);
   bucket.take(9_999);
-  assertEquals(bucket.askedTooMuch, true);
+  assertEquals(bucket.exceedsMeanRate, true);
   bucket.take(10_000);
-  assertEquals(bucket.askedTooMuch, false);
+  assertEquals(bucket.exceedsMeanRate, false);
   // Ten seconds without a pause, then a rest of any length: only the last ten seconds count.
   for (let second = 11; second < 30; second++) {
     for (let n = 0; n < 11; n++) bucket.take(second * 1e3);
   }
-  assertEquals(bucket.askedTooMuch, true);
+  assertEquals(bucket.exceedsMeanRate, true);
   bucket.take(86_400_000);
-  assertEquals(bucket.askedTooMuch, false);
+  assertEquals(bucket.exceedsMeanRate, false);
 });
 
 function team(id: string, tier: Tier, rate?: Rate): Team {

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  ALONE_MS,
   type BucketRow,
   LATE_MS,
+  LOCAL_ONLY_MS,
   SharedBucket,
   sliceOf,
 } from "../../../../domain/teams/shared_bucket.ts";
@@ -159,14 +159,14 @@ Deno.test("shared: the first requests at an instance wait for no lease, and then
   const instance = new SharedInstance(world);
   assertEquals(instance.ask(21), sliceOf(FREE));
   // The team has tokens, this instance has none: it waits for the lease in flight.
-  assertEquals([instance.bucket.remaining, instance.bucket.moreAfterSeconds], [0, 1]);
+  assertEquals([instance.bucket.remaining, instance.bucket.retryAfterSeconds], [0, 1]);
   instance.finish();
   assertEquals(world.row?.units, 180_000_000);
   let admitted = sliceOf(FREE);
   for (let n = 0; n < 40; n++, instance.finish()) admitted += instance.ask(5);
   assertEquals([admitted, instance.bucket.remaining], [200, 0]);
   const slow = new SharedInstance(newWorld({ sustained: 0.1, burst: 20 }));
-  assertEquals([slow.ask(3), slow.bucket.remaining, slow.bucket.moreAfterSeconds], [2, 0, 1]);
+  assertEquals([slow.ask(3), slow.bucket.remaining, slow.bucket.retryAfterSeconds], [2, 0, 1]);
 });
 
 Deno.test("shared: an instance reports the remaining tokens as of its last lease, including other instances' requests", () => {
@@ -198,7 +198,7 @@ Deno.test("shared: tokens admitted beyond the row are part of the reported wait"
   for (const instance of instances) assertEquals(instance.ask(10), 10);
   for (const instance of instances) instance.finish();
   const last = instances[7]?.bucket;
-  assertEquals([last?.remaining, last?.moreAfterSeconds], [0, 11]);
+  assertEquals([last?.remaining, last?.retryAfterSeconds], [0, 11]);
   pass(world, instances, 10_000);
   assertEquals(instances[7]?.ask(), 0);
   pass(world, instances, 21_000);
@@ -243,7 +243,7 @@ Deno.test("shared: while the store hangs or fails an instance uses its own bucke
   // The other 180, plus the refill of a fifth of a second.
   assertEquals(instance.ask(500), 200);
   instance.fail();
-  for (let ms = 0; ms < ALONE_MS; ms += 500) {
+  for (let ms = 0; ms < LOCAL_ONLY_MS; ms += 500) {
     world.nowMs += 500;
     assert(instance.ask(500) >= 49, `after ${ms} ms`);
     if (instance.leasing) instance.fail();
