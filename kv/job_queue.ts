@@ -10,7 +10,7 @@
 import type { TeamId } from "../domain/core/ids.ts";
 import { isOfStore, type Problem } from "../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX, type TeamJob } from "../domain/core/jobs.ts";
-import { type JobType, keys } from "./base/keys.ts";
+import { type JobType, keyParts, keys } from "./base/keys.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { LOST, untilCommitted } from "./base/retry.ts";
 import { Backoff } from "./base/backoff.ts";
@@ -229,7 +229,7 @@ export class JobTurns {
     const jobs = await listRows(this.#store, ofTeam, { limit: ACTIVE_JOBS_MAX });
     // Each round picks another job of the team.
     const job = jobs[this.#round % Math.max(1, jobs.length)] ?? first;
-    return { team, id: String(job.key.at(-1)) };
+    return { team, id: keyParts.id(job.key) };
   }
 }
 

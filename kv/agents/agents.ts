@@ -22,7 +22,7 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/deadline.ts";
 import { agentPart } from "../base/index_parts.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";
 import { changeAgent, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";
@@ -218,7 +218,7 @@ async function lastRunOf(
   const swept = removed?.lastRun ?? null;
   const range = { prefix: keys.runsBy(team, "agent", agentPart(slug)) };
   const rows = await listRows(store, range, { limit: excluded.size + 1, reverse: true });
-  const id = rows.map(({ key }) => key.at(-1) as RunId).find((runId) => !excluded.has(runId));
+  const id = rows.map(({ key }) => keyParts.run(key)).find((runId) => !excluded.has(runId));
   return laterRun(swept, id === undefined ? null : await startOf(store, team, id));
 }
 

@@ -17,12 +17,12 @@ import {
   sortRefusal,
 } from "../../domain/agents/agents.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
 import { recordOf, type StoredAgent } from "./rows.ts";
 
-/** Position of the slug in a key, and the prefix of active agents' keys. */
-const SLUG = 2, USED = "agent";
+/** Prefix of active agents' keys. */
+const USED = "agent";
 
 /** Lists a page of a team's agents, or returns why this order is refused. */
 export async function listAgents(
@@ -62,7 +62,7 @@ async function listBySlug(
   const options = { limit: limit + 1 };
   const lists = await Promise.all(ranges.map((range) => listRows(store, range, options)));
   const rows = lists.length === 1 ? lists.flat() : lists.flat().sort(byBytes).slice(0, limit + 1);
-  const slugs = rows.map(({ key }) => String(key[SLUG]));
+  const slugs = rows.map(({ key }) => keyParts.name(key));
   const [first, last] = [slugs[0], slugs.at(-1)];
   if (first === undefined || last === undefined) return agentPageOf([], limit);
   const range = keys.agentActivityRange(team.id, first, last);
@@ -115,19 +115,21 @@ async function listLatest(
 }
 
 function positionOf({ key, value }: Rows[number]): AgentPosition {
-  return { agent: String(key[SLUG]), lastSeen: (value as AgentActivity).lastSeen };
+  return { agent: keyParts.name(key), lastSeen: (value as AgentActivity).lastSeen };
 }
 
 type Rows = readonly Deno.KvEntry<unknown>[];
 
 /** Joins agents with their activity; the two may be from different snapshots. */
 function join(agents: Rows, activities: Rows): AgentRecord[] {
-  const bySlug = new Map(activities.map(({ key, value }) => [key[SLUG], value as AgentActivity]));
+  const bySlug = new Map(
+    activities.map(({ key, value }) => [keyParts.name(key), value as AgentActivity]),
+  );
   return agents.map(({ key, value }) =>
     recordOf(
-      String(key[SLUG]),
+      keyParts.name(key),
       value as StoredAgent,
-      bySlug.get(key[SLUG] ?? ""),
+      bySlug.get(keyParts.name(key)),
       key[0] !== USED,
     )
   );
@@ -135,5 +137,5 @@ function join(agents: Rows, activities: Rows): AgentRecord[] {
 
 /** Orders by slug as the store does: by UTF-8 bytes. */
 function byBytes({ key: a }: Rows[number], { key: b }: Rows[number]): number {
-  return Buffer.compare(Buffer.from(String(a[SLUG])), Buffer.from(String(b[SLUG])));
+  return Buffer.compare(Buffer.from(keyParts.name(a)), Buffer.from(keyParts.name(b)));
 }

@@ -240,3 +240,29 @@ export const keys = {
   /** Prefixes of keys whose second part is the team. */
   ofTeams: (): Deno.KvKey[] => [["team"], ["rollup"], ["usage"], ["agent"]],
 } satisfies KeyBuilders;
+
+/** Readers of the parts of stored keys. Each says which builders' keys it reads. */
+export const keyParts = {
+  /** Run, team and name of a row in the head of a run. */
+  headRow: ([, run, team, row]: Deno.KvKey) => ({
+    run: run as RunId,
+    team: team as TeamId,
+    row: String(row),
+  }),
+  /** Team of a key whose second part it is: of `ofTeams`, roll-up versions, purges, dead stages. */
+  team: (key: Deno.KvKey) => key[1] as TeamId,
+  /** Run of a key that ends with it: in indexes, the feed, expiry, purges, stages. */
+  run: (key: Deno.KvKey) => key.at(-1) as RunId,
+  /** Number before that run: its start in an index, or the number of its change in the feed. */
+  position: (key: Deno.KvKey) => Number(key.at(-2)),
+  /** Time at which a stage is due, unix milliseconds. */
+  dueMs: (key: Deno.KvKey) => Number(key[1]),
+  /** Team of a due stage. */
+  dueTeam: (key: Deno.KvKey) => key[2] as TeamId,
+  /** UTC day of a roll-up, also of one of removed runs. */
+  day: (key: Deno.KvKey) => String(key[3]),
+  /** Part after the team: an agent's slug, a month, a day's version, a dimension of the index. */
+  name: (key: Deno.KvKey) => String(key[2]),
+  /** Id of a job, or name of a mark. */
+  id: (key: Deno.KvKey) => String(key.at(-1)),
+} as const;

@@ -3,19 +3,15 @@
  *
  * @module
  */
-import type { RunId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { groupsOf } from "../base/groups.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { readSummaries, type TeamAt } from "../runs/heads.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
-
-/** Offsets of the number and the run in a key. */
-const NUMBER = 2, RUN = 3;
 
 /** Changes whose summaries are read in one batch. */
 const CHANGES_AT_ONCE = 50;
@@ -62,7 +58,8 @@ async function readPage(
     }
   }
   const hasMore = rows.length === limit;
-  const lastRead = Number(rows.at(-1)?.key[NUMBER] ?? 0);
+  const lastKey = rows.at(-1)?.key;
+  const lastRead = lastKey === undefined ? 0 : keyParts.position(lastKey);
   return { changes, next: hasMore ? lastRead : Math.max(last, lastRead), hasMore };
 }
 
@@ -71,11 +68,11 @@ async function readChanges(
   at: TeamAt,
   rows: readonly Deno.KvEntry<unknown>[],
 ): Promise<RunChange[]> {
-  const ids = rows.flatMap(({ key, value }) => value === true ? [key[RUN] as RunId] : []);
+  const ids = rows.flatMap(({ key, value }) => value === true ? [keyParts.run(key)] : []);
   // A run that changes during the read has two rows.
   const summaries = await readSummaries(at, [...new Set(ids)]);
   return rows.flatMap(({ key, value }): RunChange[] => {
-    const [number, run] = [Number(key[NUMBER]), key[RUN] as RunId];
+    const [number, run] = [keyParts.position(key), keyParts.run(key)];
     if (typeof value === "number") return [{ kind: "deleted", number, run, deletedAt: value }];
     const summary = summaries.get(run);
     // The run has changed again or is deleted: that change is later in the feed.

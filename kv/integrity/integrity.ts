@@ -11,7 +11,7 @@ import { verifyRun } from "./run.ts";
 import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import type { RunAt } from "../runs/heads.ts";
 import { eachRow, listRows, type Store } from "../store.ts";
 
@@ -128,7 +128,7 @@ async function readState(store: Store): Promise<State> {
   }
   const versions = new Map<TeamId, string>();
   for await (const { key, versionstamp } of eachRow(store, { prefix: keys.rollupVersions() })) {
-    versions.set(key[1] as TeamId, versionstamp);
+    versions.set(keyParts.team(key), versionstamp);
   }
   return { versions, pending };
 }
@@ -149,7 +149,7 @@ async function sumTeams(
   // A team without runs is compared too: it must have no roll-ups.
   for (const family of keys.ofTeams()) {
     for await (const key of namesBelow(store, family, 1)) {
-      if (isSelected(key[1] as TeamId)) sumsOf(key[1] as TeamId);
+      if (isSelected(keyParts.team(key))) sumsOf(keyParts.team(key));
     }
   }
   let group: RunAt[] = [];

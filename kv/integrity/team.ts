@@ -15,19 +15,13 @@ import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { VerifiedRun } from "./run.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { indexRows } from "../run_list/run_index.ts";
 import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { eachRow, getMany, type Store } from "../store.ts";
 
 /** Maximum mismatches listed for a team; all are counted. */
 export const MISMATCHES_MAX = 100;
-
-/**
- * Offsets in keys: of the day in a roll-up, the month in usage, the slug in an agent, and the kind
- * in the index.
- */
-const DAY = 3, MONTH = 2, SLUG = 2, INDEX = 2;
 
 /** Totals of a team's runs. It holds a row for each roll-up and each agent, and no run. */
 export class TeamSums {
@@ -56,7 +50,7 @@ export class TeamSums {
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
     for (const { key } of indexRows(this.#team, id, summary).values()) {
-      count(this.#indexed, String(key[INDEX]));
+      count(this.#indexed, keyParts.name(key));
     }
     const run = agentRunOf(id, summary);
     if (run !== null) {
@@ -81,13 +75,13 @@ export class TeamSums {
   async #addRemoved(store: Store): Promise<void> {
     const team = this.#team;
     for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
-      this.#addRow(decodeRollup(String(key[DAY]), value as Uint8Array));
+      this.#addRow(decodeRollup(keyParts.day(key), value as Uint8Array));
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedUsages(team) })) {
-      count(this.#usage, String(key[MONTH]), Number((value as Deno.KvU64).value));
+      count(this.#usage, keyParts.name(key), Number((value as Deno.KvU64).value));
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
-      const [slug, removed] = [String(key[SLUG]), value as AgentActivity];
+      const [slug, removed] = [keyParts.name(key), value as AgentActivity];
       const previous = this.#agents.get(slug);
       this.#agents.set(slug, previous === undefined ? removed : addActivities(removed, previous));
     }
@@ -104,7 +98,7 @@ export class TeamSums {
     for await (const { key, value } of eachRow(store, { prefix: keys.teamRollups(this.#team) })) {
       const what = `roll-up ${key.slice(2).join(" ")}`;
       this.#compareRow(what, this.#rows, keyText(key), ({ measures, group }) => {
-        const stored = decodeRollup(String(key[DAY]), value as Uint8Array);
+        const stored = decodeRollup(keyParts.day(key), value as Uint8Array);
         return mismatch(what, { ...measures, group }, { ...stored.measures, group: stored.group });
       });
     }
@@ -134,7 +128,7 @@ export class TeamSums {
   async #compareUsage(store: Store): Promise<void> {
     const stored: Record<string, unknown> = {};
     for await (const { key, value } of eachRow(store, { prefix: keys.teamUsage(this.#team) })) {
-      stored[String(key[MONTH])] = value instanceof Deno.KvU64 ? Number(value.value) : value;
+      stored[keyParts.name(key)] = value instanceof Deno.KvU64 ? Number(value.value) : value;
     }
     for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
       const expected = this.#usage.get(month) ?? 0;
@@ -149,7 +143,7 @@ export class TeamSums {
   async #compareIndex(store: Store): Promise<void> {
     const stored = new Map<string, number>();
     for await (const { key } of eachRow(store, { prefix: keys.teamRunsBy(this.#team) })) {
-      count(stored, String(key[INDEX]));
+      count(stored, keyParts.name(key));
     }
     const [expected, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
     this.#note(mismatch("rows of the index", expected ?? {}, found ?? {}));
@@ -183,7 +177,7 @@ export class TeamSums {
     }
     const activities = { prefix: keys.agentActivities(this.#team) };
     for await (const { key, value } of eachRow<AgentActivity>(store, activities)) {
-      const slug = String(key[SLUG]);
+      const slug = keyParts.name(key);
       const what = `activity of agent ${slug}`;
       this.#compareRow(
         what,
@@ -210,5 +204,7 @@ function count(counts: Map<string, number>, name: string, by = 1): void {
 }
 
 async function slugsBelow(store: Store, prefix: Deno.KvKey): Promise<Set<string>> {
-  return new Set(await Array.fromAsync(eachRow(store, { prefix }), ({ key }) => String(key[SLUG])));
+  return new Set(
+    await Array.fromAsync(eachRow(store, { prefix }), ({ key }) => keyParts.name(key)),
+  );
 }

@@ -7,12 +7,11 @@
  *
  * @module
  */
-import type { RunId } from "../../domain/core/ids.ts";
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { modelPart } from "../base/index_parts.ts";
 import type { TeamAt } from "../runs/heads.ts";
 import { nextModelPart } from "../run_list/model_parts.ts";
@@ -102,7 +101,7 @@ async function readPositions(
   options: Pick<Deno.KvListOptions, "limit" | "reverse">,
 ): Promise<RepricePosition[]> {
   const rows = await listRows(store, range, options);
-  return rows.map(({ key }) => ({ startedAt: Number(key.at(-2)), run: key.at(-1) as RunId }));
+  return rows.map(({ key }) => ({ startedAt: keyParts.position(key), run: keyParts.run(key) }));
 }
 
 /** Merges two lists of runs, each run once, and keeps the first ones. */

@@ -8,11 +8,11 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Team } from "../../domain/teams/team.ts";
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { customerPart } from "../base/index_parts.ts";
 import { JobQueue } from "../job_queue.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
@@ -75,7 +75,7 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
       const range = { prefix: keys.activeJobs("deletion", team) };
       const active = await listRows(this.#store, range, { limit: ACTIVE_JOBS_MAX });
       const jobs = await Promise.all(
-        active.map(({ key }) => this.get({ id: team }, String(key.at(-1)))),
+        active.map(({ key }) => this.get({ id: team }, keyParts.id(key))),
       );
       const same = jobs.find((other) => other?.customer === customer && other.state !== "done");
       if (same) return { kind: "replayed", job: same };
@@ -111,13 +111,13 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
   async #deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
     const [purgeMark] = await listRows(this.#store, { prefix: keys.purgesOf(team) }, { limit: 1 });
     if (purgeMark !== undefined) {
-      const run = { store: this.#store, team, id: purgeMark.key[2] as RunId };
+      const run = { store: this.#store, team, id: keyParts.run(purgeMark.key) };
       await purge(run, PURGE_COMMITS_PER_STEP);
       return true;
     }
     const progress = this.#progress.get(job.id) ?? await this.#rangeOf(team, job);
     const rows = await listRows(this.#store, progress.remaining, { limit: RUNS_PER_STEP });
-    const indexRows = new Map(rows.map(({ key }) => [key.at(-1) as RunId, key]));
+    const indexRows = new Map(rows.map(({ key }) => [keyParts.run(key), key]));
     const failed = await leaveFaulty(
       indexRows,
       (group) =>

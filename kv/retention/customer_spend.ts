@@ -9,7 +9,7 @@
 import { addCounts, isZero, subtractCounts } from "../../domain/core/sums.ts";
 import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
 import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import type { TeamAt } from "../runs/heads.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../base/index_parts.ts";
@@ -23,9 +23,6 @@ const ROWS_PER_READ = 100;
 
 /** Days of one read. */
 const DAYS_PER_READ = 100;
-
-/** Offset of the day in a key. */
-const DAY = 3;
 
 /** Progress of deleting a customer's spend. */
 export interface SpendPosition {
@@ -98,14 +95,14 @@ async function nextDay(
   const prefix = keys.removedRollups(team, "total");
   const range = rowsAfter(prefix, [...prefix, day]);
   const totals = await listRows(store, range, { limit: DAYS_PER_READ });
-  const days = totals.map(({ key }) => String(key[DAY]));
+  const days = totals.map(({ key }) => keyParts.day(key));
   const rows = await getAll(
     store,
     days.map((day) => keys.removedRollup(team, "customer", day, name)),
   );
   const matching = rows.find(({ versionstamp }) => versionstamp !== null);
   if (matching !== undefined) {
-    return { day: String(matching.key[DAY]), kind: "model_cell", after: null };
+    return { day: keyParts.day(matching.key), kind: "model_cell", after: null };
   }
   return days.length < DAYS_PER_READ ? null : { ...FIRST_DAY, day: days.at(-1) ?? day };
 }

@@ -7,13 +7,13 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { arrivalsOf } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
@@ -127,7 +127,7 @@ export async function eventKeys({ store, team, id }: RunAt, limit: number): Prom
 export async function purgeAll(store: Store, team?: TeamId): Promise<void> {
   const prefix = team === undefined ? keys.purges() : keys.purgesOf(team);
   for (const { key } of await listRows(store, { prefix })) {
-    await purge({ store, team: key[1] as TeamId, id: key[2] as RunId });
+    await purge({ store, team: keyParts.team(key), id: keyParts.run(key) });
   }
 }
 

@@ -17,7 +17,7 @@ import {
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
@@ -128,7 +128,7 @@ async function step(
   }
   const due = new Map<RunId, Deno.KvKey[]>();
   for (const { key, value } of rows) {
-    const run = key.at(-1) as RunId;
+    const run = keyParts.run(key);
     due.set(run, [...due.get(run) ?? [], key, ...deletionRows(team.id, run, value)]);
   }
   if (retentionClass === "tombstone") {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RunId } from "../../domain/core/ids.ts";
+import { keyParts } from "../base/keys.ts";
 import type { RunPosition } from "../../domain/runs/list.ts";
 import { listRows, type Store } from "../store.ts";
 import type { Budget } from "./budget.ts";
@@ -122,8 +122,8 @@ export class SingleIndexCursor implements IndexCursor {
     const rows = await listRows(this.#store, this.#rangeAfter(position), options);
     this.#budget.spend(rows.length);
     this.#rows = rows.map(({ key, value }) => ({
-      at: Number(key.at(-2)),
-      run: key.at(-1) as RunId,
+      at: keyParts.position(key),
+      run: keyParts.run(key),
       value,
     }));
     this.#isEnd = rows.length < limit;

@@ -6,7 +6,7 @@
 import { decodeTime } from "@std/ulid";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import { decodePending } from "../writer/pending_mark.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, type Store } from "../store.ts";
 
 /** Pending work of one type. */
@@ -24,9 +24,6 @@ export interface Backlog {
   readonly stages: PendingWork;
 }
 
-/** Positions of a mark's name and of a due stage's time in their keys. */
-const NAME = 2, DUE = 1;
-
 /**
  * Counts pending work. It reads every mark, so the time is proportional to their number.
  *
@@ -39,12 +36,12 @@ export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Bac
       rowsMax,
       ({ value }) => decodePending(String(value)).length,
       // Names of marks begin with their creation time.
-      ({ key }) => decodeTime(String(key[NAME])),
+      ({ key }) => decodeTime(keyParts.id(key)),
     );
   const due = eachRow(store, { prefix: keys.dueStages() });
   return {
     runs: { closed: await countLane("closed"), open: await countLane("open") },
-    stages: await countWork(due, rowsMax, () => 1, ({ key }) => Number(key[DUE])),
+    stages: await countWork(due, rowsMax, () => 1, ({ key }) => keyParts.dueMs(key)),
   };
 }
 

@@ -13,7 +13,7 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodePart } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
@@ -79,7 +79,7 @@ export async function readHead(run: RunAt): Promise<SummarizedHead> {
   const { store, team, id } = run;
   const entries = await getMany(store, HEAD_PARTS.map((part) => keys[part](team, id)));
   const rows = entries.filter((row) => row.versionstamp !== null);
-  return await headOf(run, new Map(rows.map((row) => [String(row.key[3]), row])));
+  return await headOf(run, new Map(rows.map((row) => [keyParts.headRow(row.key).row, row])));
 }
 
 /** Reads distinct runs of a team. */
@@ -105,7 +105,7 @@ export async function readSummaries(
   const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
   const summaries = new Map<RunId, RunSummary>();
   for (const { key, value } of entries) {
-    if (value instanceof Uint8Array) summaries.set(key[1] as RunId, decodeSums(value));
+    if (value instanceof Uint8Array) summaries.set(keyParts.headRow(key).run, decodeSums(value));
   }
   return summaries;
 }
@@ -213,9 +213,10 @@ function addRows(
 ): number {
   let used = 0;
   for (const row of rows) {
-    const run = row.key[2] === team ? byRun.get(row.key[1] as RunId) : undefined;
+    const parts = keyParts.headRow(row.key);
+    const run = parts.team === team ? byRun.get(parts.run) : undefined;
     if (run === undefined) continue;
-    run.set(String(row.key[3]), row);
+    run.set(parts.row, row);
     used++;
   }
   return used;

@@ -7,7 +7,7 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { readListRows, type RunAt, type TeamAt } from "./heads.ts";
@@ -50,7 +50,7 @@ async function readLineage(run: RunAt): Promise<RunLineage> {
 async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<RunId[]> {
   const range = { prefix: keys.runsBy(team, "parent", id) };
   const rows = await listRows(store, range, { limit, reverse: true });
-  return rows.map(({ key }) => key.at(-1) as RunId);
+  return rows.map(({ key }) => keyParts.run(key));
 }
 
 /** Returns the total cost of runs by their summaries. */

@@ -13,7 +13,7 @@
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/processing.ts";
 import { decodePending, parsePendingName, pendingName } from "../writer/pending_mark.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import type { Backoff } from "../base/backoff.ts";
 import { listRows, type Store } from "../store.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
@@ -246,5 +246,5 @@ function copyOf(name: string): [string, PendingRun] {
 }
 
 function nameOf(key: Deno.KvKey): string {
-  return String(key.at(-1));
+  return keyParts.id(key);
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import {
   DEAD_STAGES_LISTED_MAX,
   type DeadStage,
@@ -31,7 +31,7 @@ import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 import type { KvSet } from "../writer/write.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import {
   eachRow,
@@ -165,7 +165,7 @@ export async function revive(store: Store, run: PendingRun, nowMs: number): Prom
 /** Iterates over all dead stages. */
 export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   for await (const { key } of eachRow(store, { prefix: keys.deadStages() })) {
-    const run = { team: key[1] as TeamId, run: key[2] as RunId };
+    const run = { team: keyParts.team(key), run: keyParts.run(key) };
     const processing = await readProcessing(store, run);
     const dead = processing === null ? null : deadOf(processing);
     if (dead !== null) yield { ...run, stage: dead };
@@ -180,7 +180,7 @@ async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
   // One more than listed, to detect further ones.
   const options = { limit: DEAD_STAGES_LISTED_MAX + 1 };
   const rows = await listRows(store, { prefix: keys.deadStagesOf(team) }, options);
-  const runs = rows.slice(0, DEAD_STAGES_LISTED_MAX).map(({ key }) => key[2] as RunId);
+  const runs = rows.slice(0, DEAD_STAGES_LISTED_MAX).map(({ key }) => keyParts.run(key));
   if (runs.length === 0) return { stages: [], hasMore: false };
   const entries = await getMany(store, runs.map((run) => keys.processing(team, run)));
   const stages = runs.flatMap((run, i) => {
@@ -221,9 +221,9 @@ function keyOf({ dueMs, team, run }: DueRow): Deno.KvKey {
 async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Promise<DueRow[]> {
   const rows = await listRows(store, rowsAfter(keys.dueStages(), after), { limit: max });
   return rows.map(({ key }) => ({
-    dueMs: Number(key[1]),
-    team: key[2] as TeamId,
-    run: key[3] as RunId,
+    dueMs: keyParts.dueMs(key),
+    team: keyParts.dueTeam(key),
+    run: keyParts.run(key),
   }));
 }
 

@@ -11,7 +11,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { groupName, type RollupKind, type RollupRow } from "../../domain/spend/rollup.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Bytes of a row without its group's name: three objects, measures, and headers of texts. */
@@ -19,9 +19,6 @@ const ROW_BYTES = 640;
 
 /** Bytes of a cached day without its rows. */
 const DAY_BYTES = 200;
-
-/** Offset of the day in a key. */
-const DAY_AT = 2;
 
 /** Versions by UTC day; a day without roll-up changes has none. */
 export type DayVersions = ReadonlyMap<string, string>;
@@ -111,7 +108,7 @@ export async function readDayVersions(
   toDay: string,
 ): Promise<DayVersions> {
   const rows = await listRows(store, keys.rollupDays(team, fromDay, toDay));
-  return new Map(rows.map(({ key, versionstamp }) => [String(key[DAY_AT]), versionstamp]));
+  return new Map(rows.map(({ key, versionstamp }) => [keyParts.name(key), versionstamp]));
 }
 
 function nameOf(team: TeamId, kind: RollupKind, day: string): string {

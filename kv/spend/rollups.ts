@@ -13,7 +13,7 @@ import {
   type SpendStore,
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { parseSums, sumsText } from "../base/codec_sums.ts";
 import { throwIfEnded } from "../base/read_scope.ts";
 import { getAll, listRows, type Store } from "../store.ts";
@@ -26,9 +26,6 @@ const ROWS_PER_READ = 500;
 
 /** Cached rows after which a query yields to the event loop. */
 const ROWS_PER_PAUSE = 5_000;
-
-/** Offset of the day in a key. */
-const DAY_AT = 3;
 
 /** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
@@ -118,7 +115,7 @@ async function* readDays(
       team,
       () => listRows<Uint8Array>(store, current, { limit: ROWS_PER_READ }),
     );
-    yield rows.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
+    yield rows.map(({ key, value }) => decodeRollup(keyParts.day(key), value));
     const last = rows.at(-1)?.key;
     if (last === undefined || rows.length < ROWS_PER_READ) return;
     // `true` sorts after every other key part.
@@ -140,6 +137,6 @@ async function readSome(
     return days.map((day) => keys.rollup(team, group.kind, day, name));
   });
   return (await getAll(store, groupKeys)).flatMap(({ key, value }) =>
-    value instanceof Uint8Array ? [decodeRollup(String(key[DAY_AT]), value)] : []
+    value instanceof Uint8Array ? [decodeRollup(keyParts.day(key), value)] : []
   );
 }

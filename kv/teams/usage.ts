@@ -14,7 +14,7 @@ import {
 } from "../../domain/teams/quota_notice.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { MonthUse } from "../../domain/teams/quota.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { countOf, eachRow, findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 
 export function createUsageStore(store: Store): UsageStore {
@@ -33,7 +33,7 @@ async function readUse(store: Store, team: TeamId, month: string): Promise<numbe
 async function readMonths(store: Store, team: TeamId, max: number): Promise<MonthUse[]> {
   const options = { limit: max, reverse: true };
   const rows = await listRows(store, { prefix: keys.teamUsage(team) }, options);
-  return rows.map((row) => ({ month: String(row.key[2]), used: countOf(row) }));
+  return rows.map((row) => ({ month: keyParts.name(row.key), used: countOf(row) }));
 }
 
 async function readNotices(store: Store, team: TeamId, month: string): Promise<Notice[]> {
@@ -54,7 +54,7 @@ export function createNoticeStore(store: Store): NoticeStore {
 }
 
 async function* teamsOf(store: Store): AsyncGenerator<TeamId> {
-  for await (const { key } of eachRow(store, { prefix: keys.teams() })) yield key[1] as TeamId;
+  for await (const { key } of eachRow(store, { prefix: keys.teams() })) yield keyParts.team(key);
 }
 
 async function openNotices(store: Store): Promise<ReadNotice[]> {
