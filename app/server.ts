@@ -14,7 +14,7 @@ const CONNECTIONS_WAITING_MAX = 4_096;
 
 export type RunningServer = ReturnType<typeof serve>;
 
-/** The requests that began before the stop signal, or those that arrived after it. */
+/** The requests that began before the stop signal, or that arrived after it. */
 interface Cohort {
   count: number;
   readonly done: PromiseWithResolvers<void>;

@@ -128,7 +128,7 @@ export abstract class JobQueue<Job extends TeamJob> {
       return true;
     }
     if (job.state === "waiting") {
-      // While the job waits, its version is still the one of its creation.
+      // While the job waits, its version has not changed since its creation.
       const waits = await this.#waits.advance(id, team, entry.versionstamp ?? "");
       if (waits !== "over") return waits === "further";
     }

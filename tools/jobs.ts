@@ -10,7 +10,7 @@ import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./comma
 
 const HELP = [
   "deno task jobs [--kv=FILE] [--redrive=RUN_ID|all]",
-  "Lists the worker's backlog, and the dead stages of runs: those that failed 8 times.",
+  "Lists the worker's backlog, and the dead stages of runs, which failed 8 times.",
   ...LEDGER_HELP,
   "  --redrive=RUN_ID|all  retry the dead stages of one run, or of all runs",
   "Exit codes: 0 no dead stages, 1 dead stages or none to redrive, 3 no such ledger.",

@@ -83,7 +83,7 @@ export function defaultModels(): PricedModels {
 }
 
 /**
- * Finds the best candidate among those that share the longest prefix with a path, and the number of
+ * Finds the best of the candidates that share the longest prefix with a path, and the number of
  * name parts in the prefix.
  */
 function nearestIn(sorted: readonly Candidate[], path: string) {

@@ -73,7 +73,7 @@ export interface RefusalStore {
   /** Counts a refusal in memory. Copies the texts that it keeps. */
   note(team: TeamId, refusal: Refusal): void;
   /**
-   * Reads a team's refusals, including those that are not written yet.
+   * Reads a team's refusals, including refusals that are not written yet.
    *
    * @param hours number of hours whose kinds are read, including the current one; 0 for none
    */

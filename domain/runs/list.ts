@@ -42,7 +42,7 @@ export interface RunPosition {
   readonly run: RunId;
 }
 
-/** A run as a list row: the fields of the full record except those that may be large. */
+/** A run as a list row: the fields of the full record without the large ones. */
 export interface RunListRow extends
   Pick<
     RunRecord,

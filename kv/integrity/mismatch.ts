@@ -8,9 +8,9 @@
 export interface Mismatch {
   /** Name of the item. */
   readonly what: string;
-  /** Recomputed fields, only those that differ. */
+  /** The recomputed fields that differ. */
   readonly expected: string;
-  /** Stored fields, only those that differ. */
+  /** The stored fields that differ. */
   readonly found: string;
 }
 

@@ -20,8 +20,8 @@ import type { WriterMetrics } from "../writer/metrics.ts";
 const ROWS_MAX = 1_000;
 
 /**
- * Collects the metrics. If the store does not answer, returns those that need no read: they matter
- * most then.
+ * Collects the metrics. If the store does not answer, returns the metrics that need no read, which
+ * matter most then.
  *
  * @param nowMs unix milliseconds, for ages
  */

@@ -1,5 +1,5 @@
 /**
- * Finds the runs that a repricing job visits: those that called a model, by start.
+ * Finds the runs that a repricing job visits: all runs that called a model, by start.
  *
  * The index has a row for each run and model name, and a model has one name for each provider. So
  * the next runs are gathered name by name, some names per step, and visited after the last name is

@@ -119,7 +119,7 @@ async function nextRuns(
   return candidates;
 }
 
-/** Reads runs; omits those that no longer match the query. */
+/** Reads runs; omits runs that no longer match the query. */
 async function readRows(
   at: TeamAt,
   query: RunsQuery,

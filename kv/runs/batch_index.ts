@@ -49,7 +49,7 @@ export class BatchIndex {
     return new BatchIndex(run, await readDirectory(run));
   }
 
-  /** Yields batches ordered by start, without those that end before a position. */
+  /** Yields batches ordered by start, without batches that end before a position. */
   byStart(after: EventPosition | null): AsyncGenerator<NumberedBatch> {
     return this.#merge({
       sign: 1,

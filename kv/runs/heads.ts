@@ -205,7 +205,7 @@ function withinBounds(rows: number): number {
   return Math.min(ROWS_PER_READ.max, Math.max(ROWS_PER_READ.min, Math.floor(rows)));
 }
 
-/** Adds rows to their runs and counts those that were requested. */
+/** Adds rows to their runs and counts the requested ones. */
 function addRows(
   rows: readonly Row[],
   team: TeamId,

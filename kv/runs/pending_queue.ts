@@ -187,7 +187,7 @@ export class PendingQueue {
   /** Queues the runs of a row, as far as slots are free. */
   #add({ key, value, versionstamp }: Deno.KvEntry<unknown>): void {
     if (this.#held.has(nameOf(key))) return;
-    // The commit that changed the run wrote the row, so the row's version is that of the change.
+    // The commit that changed the run wrote the row, so both have one version.
     const names = new Set(
       decodePending(value).filter((name) => !this.#isKnown(name, versionstamp)),
     );

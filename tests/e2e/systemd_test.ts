@@ -17,7 +17,7 @@ function commandOfUnit(): string {
   return /^ExecStart=(.+)$/m.exec(read("docs/OPERATIONS.md"))?.[1] ?? "";
 }
 
-Deno.test("systemd: the unit's command is that of the task, with folders to read and write", () => {
+Deno.test("systemd: the unit runs the task's command, with folders to read and write", () => {
   const { command } = JSON.parse(read("deno.json")).tasks.start;
   const narrowed = command
     .replace("deno ", DENO)

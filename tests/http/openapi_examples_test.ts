@@ -222,7 +222,7 @@ Deno.test("a repeated example is answered as its retry class says", async (t) =>
   }
 });
 
-/** Adds an id for a retry: that of the first response if the example sends none. */
+/** Adds an id for a retry: the first response's id if the example sends none. */
 function withId(example: Example, { json }: Answer): Example {
   const { body } = example;
   if (typeof body !== "object" || body === null || !("agent" in body)) return example;

@@ -160,7 +160,7 @@ function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJso
   });
 }
 
-/** Labels that identify the import; omits those that the file lacks. */
+/** Labels that identify the import; omits labels that the file lacks. */
 function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
   const labels = {
     source: "swe-agent",

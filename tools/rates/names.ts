@@ -13,7 +13,7 @@ export function resolve(provider: Provider, name: string): ModelInfo | undefined
 }
 
 /**
- * Lists names in lower case, sorted: those that a pattern spells out, and the fixed parts of its
+ * Lists names in lower case, sorted: the names that a pattern spells out, and the fixed parts of its
  * prefixes. The price data resolve each to this model.
  */
 export function plainNames(provider: Provider, model: ModelInfo): string[] {

@@ -5,8 +5,8 @@ export const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
 
 export const COST = { state: "final", revision: 1, unpriced_models: [], flags: [] };
 
-/** Row of the examples. */
-export const ROW = {
+/** Fields that rows and records begin with. */
+const HEAD = {
   id: RUN,
   kind: "run",
   agent: "researcher",
@@ -14,6 +14,11 @@ export const ROW = {
   started_at: "2026-11-21T12:00:00.000Z",
   finished_at: "2026-11-21T12:00:09.000Z",
   received_at: "2026-11-21T12:00:00.215Z",
+};
+
+/** Row of the examples. */
+export const ROW = {
+  ...HEAD,
   duration_ms: 9000,
   flags: [],
   has: [],
@@ -44,13 +49,7 @@ export const EVENT = {
 };
 
 export const RECORD = {
-  id: RUN,
-  kind: "run",
-  agent: "researcher",
-  status: "success",
-  started_at: "2026-11-21T12:00:00.000Z",
-  finished_at: "2026-11-21T12:00:09.000Z",
-  received_at: "2026-11-21T12:00:00.215Z",
+  ...HEAD,
   updated_at: "2026-11-21T12:00:09.120Z",
   duration_ms: 9000,
   flags: [],

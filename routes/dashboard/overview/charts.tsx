@@ -19,7 +19,7 @@ export function Charts({ days, span, usual }: Overview) {
     <div class="halves">
       <Section title="Runs by day">
         <ColumnChart
-          title={`Runs ${period}: ${runs}, ${failed} of them failed or timed out; the table below has the figures`}
+          title={`Runs ${period}: ${runs}, ${failed} of them failed or timed out; the table below has the numbers`}
           columns={days.map(({ day, runs, failed, timedOut }) => ({
             title: `${day}: ${countedText(runs, "run")}, ${
               formatCount(failed)
@@ -37,7 +37,7 @@ export function Charts({ days, span, usual }: Overview) {
       </Section>
       <Section title="Cost by day">
         <ColumnChart
-          title={`Cost ${period}; the table below has the figures`}
+          title={`Cost ${period}; the table below has the numbers`}
           columns={days.map(({ day, cost }) => ({
             title: `${day}: ${moneyText(cost)}`,
             parts: [["c3", Number(cost)]],

@@ -201,7 +201,7 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
     "a text, an event or the output was larger than its limit. The run keeps its beginning.",
   ],
   unreadable_figures: [
-    "Unreadable figures:",
+    "Unreadable numbers:",
     "an event has numbers that could not be read, so they count as absent. The event names them.",
   ],
   no_tokens: ["No cost:", "a model call has no token counts, so nothing prices it."],

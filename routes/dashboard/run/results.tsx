@@ -227,7 +227,7 @@ function Relative({ id, row }: { readonly id: RunId; readonly row: RunListRow | 
     return (
       <>
         <code>{id}</code>{" "}
-        <span class="soft">is not here: it was not sent to this team yet, or is gone</span>
+        <span class="soft">is not here: it was not sent to this team yet, or was deleted</span>
       </>
     );
   }

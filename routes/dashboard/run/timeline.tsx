@@ -173,7 +173,7 @@ function EventRow({ preview, span, call, opened, isAdmin, all }: RowProps) {
             {` · arrived ${formatInstant(event.receivedAt)}`} · <a href={all}>JSON</a>
           </p>
           {event.unreadable !== undefined && (
-            <p class="soft">Unreadable figures: {event.unreadable.join(", ")}</p>
+            <p class="soft">Unreadable numbers: {event.unreadable.join(", ")}</p>
           )}
           {call !== null && <CallCost call={call} mayPrice={isAdmin} />}
           <Payload

@@ -193,7 +193,7 @@ const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   no_opening: null,
   no_tokens: "a call without token counts",
   truncated: "values cut to their limit",
-  unreadable_figures: "unreadable figures",
+  unreadable_figures: "unreadable numbers",
   cached_exceeds_input: "more cached than input tokens",
 };
 

@@ -57,7 +57,7 @@ export function SpendChart({ query, spend }: Pick<SpendAnswer, "query" | "spend"
         >
           <title id="spend-chart-title">
             {`Cost ${daySpan(query.from, query.to)}, by ${seriesOf(query.groupBy)}: ` +
-              `${moneyText(spend.totals.cost)} in all. The table of days has the same figures.`}
+              `${moneyText(spend.totals.cost)} in all. The table of days has the same numbers.`}
           </title>
           <Patterns query={query} spend={spend} />
           <g>

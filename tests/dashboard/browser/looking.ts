@@ -46,7 +46,7 @@ export class Visitors implements AsyncDisposable {
   async #keyOf(role: Role): Promise<string | null> {
     const { h } = this.world;
     if (role === "reader") return await h.addKey({ kind: "api_key", scopes: ["read"] });
-    return { nobody: null, admin: h.key, operator: OPERATOR_KEY }[role];
+    return { anonymous: null, admin: h.key, operator: OPERATOR_KEY }[role];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

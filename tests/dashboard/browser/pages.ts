@@ -4,7 +4,7 @@ import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 
 /** Role that opens a page. */
-export type Role = "nobody" | "reader" | "admin" | "operator";
+export type Role = "anonymous" | "reader" | "admin" | "operator";
 
 /** A page in one state. */
 export interface PageUnderTest {
@@ -20,7 +20,7 @@ export interface PageUnderTest {
 
 /** All pages, some in several states. */
 export const PAGES: readonly PageUnderTest[] = [
-  aPage("sign-in", "/sign-in", "nobody"),
+  aPage("sign-in", "/sign-in", "anonymous"),
   { ...aPage("not-found", "/nothing"), route: null, status: 404 },
   aPage("overview", ""),
   aPage("runs", "/runs"),

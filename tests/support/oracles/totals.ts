@@ -1,4 +1,4 @@
-/** Compares the service's totals with those that its clients sent. */
+/** Compares the service's totals with its clients' own. */
 import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openUnlocked } from "../../../kv/open.ts";

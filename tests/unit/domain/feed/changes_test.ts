@@ -38,7 +38,7 @@ function numbersOf(all: readonly RunSummary[]) {
   return results;
 }
 
-Deno.test("numbers: each event keeps the number of its first change, the cost that of its last", () => {
+Deno.test("numbers: each event keeps the number of its first change, and the cost of its last", () => {
   const life = [
     summary(true, false, 0),
     summary(true, false, 0),

@@ -75,7 +75,7 @@ Deno.test("section 6: with batches of one instant a page reads only its own numb
   }
 });
 
-Deno.test("the UTF-8 size of a text equals that of the encoder", () => {
+Deno.test("the UTF-8 size of a text equals the size of its encoding", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       assertEquals(utf8Bytes(text), new TextEncoder().encode(text).length);
