@@ -64,6 +64,13 @@ export interface RunSummary {
   readonly shown: SummaryFields;
   /** Numbers in the change feed; set by the commit that stores the summary. */
   readonly changes?: ChangeNumbers;
+  /** When the cost last became final, unix milliseconds; absent while the run is open. */
+  readonly finalAt?: number;
+  /**
+   * Numbers of the blocks that hold entries of the run; absent for none. Set by the commit that
+   * stores the summary.
+   */
+  readonly blocks?: readonly number[];
   /** Id of the run that started it; absent if its opening names none. */
   readonly parent?: RunId;
 }

@@ -33,6 +33,9 @@ export type JobType = "deletion" | "reprice";
 /** Version of the stored format; incremented when earlier versions could not read the rows. */
 export const LEDGER_FORMAT = 1;
 
+/** First part of the keys of blocks. */
+export const BLOCK_FAMILY = "block";
+
 /** Builders of keys; each reads like a path. */
 export const keys = {
   ...teamKeys,
@@ -157,6 +160,17 @@ export const keys = {
     start: afterRow === null ? ["expiry", team, retentionClass] : [...afterRow, true],
     end: ["expiry", team, retentionClass, beforeMs],
   }),
+  /** Runs of a retention class, by the arrival of the data that decides the class. */
+  expiryOrder: (
+    team: TeamId,
+    retentionClass: RetentionClass,
+  ) => ["expiry", team, retentionClass],
+  /** A run's own row in an order of entries; see `entries.ts`. */
+  entry: (order: Deno.KvKey, at: number, run: RunId) => [...order, at, run],
+  /** All blocks of the orders below a prefix. */
+  blocks: (order: Deno.KvKey) => [BLOCK_FAMILY, ...order],
+  /** A block of entries of an order, by the last position it may hold and its number. */
+  block: (order: Deno.KvKey, end: number, number: number) => [BLOCK_FAMILY, ...order, end, number],
   /** Expiry row of a run, by the arrival of the data that decides its class. */
   expiry: (
     team: TeamId,
@@ -253,8 +267,13 @@ export const keyParts = {
   team: (key: Deno.KvKey) => key[1] as TeamId,
   /** Run of a key that ends with it: in indexes, the feed, expiry, purges, stages. */
   run: (key: Deno.KvKey) => key.at(-1) as RunId,
-  /** Number before that run: its start in an index, or the number of its change in the feed. */
+  /**
+   * Number before that run: its start in an index, or the number of its change in the feed; of a
+   * block, the last position it may hold.
+   */
   position: (key: Deno.KvKey) => Number(key.at(-2)),
+  /** Number of a block. */
+  number: (key: Deno.KvKey) => Number(key.at(-1)),
   /** Time at which a stage is due, unix milliseconds. */
   dueMs: (key: Deno.KvKey) => Number(key[1]),
   /** Team of a due stage. */

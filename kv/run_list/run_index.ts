@@ -8,6 +8,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keyText } from "../writer/group.ts";
+import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import { indexValue, isSameValue } from "./index_value.ts";
 import { agentPart, costPart, customerPart, featurePart, modelPart } from "../base/index_parts.ts";
@@ -15,30 +16,42 @@ import { agentPart, costPart, customerPart, featurePart, modelPart } from "../ba
 /** Labels of a run whose summary has none. */
 const NO_LABELS = { agent: null, customer: null, feature: null, status: "running" } as const;
 
-export interface IndexRow {
-  readonly key: Deno.KvKey;
+/**
+ * Milliseconds between a run's start and its latest arrival within which its entries may share
+ * rows: so the blocks of one second come from few commits.
+ */
+const LIVE_MS = 5_000;
+
+/** An entry of the index. */
+export interface IndexEntry extends EntryToAdd {
   readonly value: Uint8Array;
+  /** True if it never shares a row, because it is removed soon. */
+  readonly isBrief: boolean;
 }
 
-/** Builds the index rows of a run, by the text of their keys. */
-export function indexRows(
+/** Returns the entries of a run, by the text of the keys of rows of their own. */
+export function indexEntries(
   team: TeamId,
   run: RunId,
   summary: RunSummary | null,
-): ReadonlyMap<string, IndexRow> {
-  const rows = new Map<string, IndexRow>();
-  if (summary === null) return rows;
-  const { contribution, listed, shown } = summary;
+): ReadonlyMap<string, IndexEntry> {
+  const entries = new Map<string, IndexEntry>();
+  if (summary === null) return entries;
+  const { contribution, listed, shown, times } = summary;
   const { at } = listed;
   const indexedLabels = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
   const all = indexValue(listed.kind, indexedLabels);
+  const isLive = times !== null && Math.abs(times.receivedAt - at) <= LIVE_MS;
   const add = (kind: RunIndexKind, name: string, value = all) => {
-    const key = keys.runBy(team, kind, name, at, run);
-    rows.set(keyText(key), { key, value });
+    const order = keys.runsBy(team, kind, name);
+    // An open run soon gets another status; that entry is removed without reading a block.
+    const isBrief = kind === "status" && name === "running";
+    const mayShare = isLive && !isBrief;
+    entries.set(keyText(keys.entry(order, at, run)), { order, at, run, value, mayShare, isBrief });
   };
   if (contribution === null) {
     add("has", "orphan");
-    return rows;
+    return entries;
   }
   const { labels, models, cost } = contribution;
   if (labels.agent !== null) add("agent", agentPart(labels.agent));
@@ -50,24 +63,27 @@ export function indexRows(
   add("kind", listed.kind);
   if (cost > 0n) add("cost", costPart(cost), indexValue(listed.kind, labels, cost));
   for (const trait of listed.has) add("has", trait);
-  return rows;
+  return entries;
 }
 
-/** Returns the index rows to set and delete when a run's summary changes. */
+/** Returns the entries to add and to remove when a run's summary changes. */
 export function indexChange(
   team: TeamId,
   run: RunId,
   before: RunSummary | null,
   after: RunSummary | null,
-): { readonly sets: readonly IndexRow[]; readonly deletes: Deno.KvKey[] } {
-  const old = indexRows(team, run, before);
-  const now = indexRows(team, run, after);
+): { readonly added: readonly EntryToAdd[]; readonly removed: readonly EntryToRemove[] } {
+  const old = indexEntries(team, run, before);
+  const now = indexEntries(team, run, after);
+  const blocks = before?.blocks ?? [];
   return {
-    sets: [...now].flatMap(([text, row]) => isSameRow(old.get(text), row) ? [] : [row]),
-    deletes: [...old].flatMap(([text, { key }]) => now.has(text) ? [] : [key]),
+    added: [...now].flatMap(([text, entry]) => isSame(old.get(text), entry) ? [] : [entry]),
+    removed: [...old].flatMap(([text, entry]) =>
+      isSame(now.get(text), entry) ? [] : [{ ...entry, blocks: entry.isBrief ? [] : blocks }]
+    ),
   };
 }
 
-function isSameRow(before: IndexRow | undefined, { value }: IndexRow): boolean {
-  return before !== undefined && isSameValue(before.value, value);
+function isSame(entry: IndexEntry | undefined, { value }: IndexEntry): boolean {
+  return entry !== undefined && isSameValue(entry.value, value);
 }

@@ -7,6 +7,7 @@ import type { SummarizedHead } from "./heads.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { Write } from "../writer/write.ts";
+import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 
 /** A run's change within a commit. */
@@ -34,6 +35,10 @@ export interface RunRows {
   readonly sums?: Write["sums"];
   readonly sets: NonNullable<Write["sets"]>;
   readonly deletes: readonly Deno.KvKey[];
+  /** Entries of orders other than the index and the feed, which follow from the summaries. */
+  readonly added?: readonly EntryToAdd[];
+  /** Such entries to remove. */
+  readonly removed?: readonly EntryToRemove[];
 }
 
 /** Amounts subtracted from totals that outlive their runs. */
