@@ -139,15 +139,20 @@ export interface PackedEntries {
  * Packs the entries that a commit adds.
  *
  * @param number number of the commit's blocks, unique in each order; null to share no row
+ * @param sharing runs whose entries may share rows
  */
-export function packEntries(added: readonly EntryToAdd[], number: number | null): PackedEntries {
+export function packEntries(
+  added: readonly EntryToAdd[],
+  number: number | null,
+  sharing: ReadonlySet<RunId>,
+): PackedEntries {
   const sets: { key: Deno.KvKey; value: unknown }[] = [];
   const shared = new Set<RunId>();
   const groups = new Map<string, EntryToAdd[]>();
   const single = ({ order, at, run, value }: EntryToAdd) =>
     sets.push({ key: keys.entry(order, at, run), value });
   for (const entry of added) {
-    if (number === null || !entry.mayShare) {
+    if (number === null || !entry.mayShare || !sharing.has(entry.run)) {
       single(entry);
       continue;
     }

@@ -2,7 +2,7 @@
  * Wakes the watchers of a team's or a run's changes.
  *
  * A commit of this process notifies immediately. Commits of other processes are found once a second
- * by the versions of the watched rows: a team's roll-ups, or the stages of a run.
+ * by the versions of the watched rows: a team's roll-ups, or a run's summary and its stages.
  *
  * @module
  */
@@ -10,20 +10,19 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { keyText } from "../writer/group.ts";
 import { getAll, type Store } from "../store.ts";
 
 /** Interval of polling for commits of other processes, milliseconds. */
 const POLL_MS = 1_000;
 
-/** A watched row, and its version at the last poll; undefined before the first. */
-class WatchedRow {
+/** Watched rows of one team or run, and their versions at the last poll; null before the first. */
+class WatchedRows {
   readonly watchers = new Set<Watcher>();
-  readonly key: Deno.KvKey;
-  #version: string | null | undefined;
+  readonly keys: readonly Deno.KvKey[];
+  #versions: string | null = null;
 
-  constructor(key: Deno.KvKey) {
-    this.key = key;
+  constructor(watched: readonly Deno.KvKey[]) {
+    this.keys = watched;
   }
 
   notify(): void {
@@ -31,12 +30,13 @@ class WatchedRow {
   }
 
   /**
-   * Notifies for a new version and at the first poll: the row may have changed since they
+   * Notifies for a new version and at the first poll: the rows may have changed since they
    * subscribed.
    */
-  note(version: string | null): void {
-    const isNew = this.#version !== version;
-    this.#version = version;
+  note(entries: readonly Deno.KvEntryMaybe<unknown>[]): void {
+    const versions = entries.map(({ versionstamp }) => versionstamp).join();
+    const isNew = this.#versions !== versions;
+    this.#versions = versions;
     if (isNew) this.notify();
   }
 }
@@ -44,8 +44,8 @@ class WatchedRow {
 /** Notifies watchers of changes. */
 export class ChangeNotifier {
   readonly #store: Store;
-  /** Rows with watchers, by the text of their key. */
-  readonly #rows = new Map<string, WatchedRow>();
+  /** Rows with watchers, by team or run. */
+  readonly #rows = new Map<string, WatchedRows>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #isPolling = false;
 
@@ -54,19 +54,22 @@ export class ChangeNotifier {
   }
 
   /**
-   * Watches a team, or one of its runs. The roll-ups of a team change with each change, the stages
-   * of a run with each change and each step after its close.
+   * Watches a team, or one of its runs. The roll-ups of a team change with each change; the summary
+   * of a run with each change, and its stages with each step after its close.
    */
   watch(team: TeamId, run?: RunId): ChangeWatch {
-    const key = run === undefined ? keys.rollupVersion(team) : keys.processing(team, run);
-    const row = this.#rows.get(keyText(key)) ?? new WatchedRow(key);
-    this.#rows.set(keyText(key), row);
+    const watched = run === undefined
+      ? [keys.rollupVersion(team)]
+      : [keys.summary(team, run), keys.processing(team, run)];
+    const name = nameOf(team, run);
+    const rows = this.#rows.get(name) ?? new WatchedRows(watched);
+    this.#rows.set(name, rows);
     const watcher = new Watcher(() => {
-      const isLast = row.watchers.delete(watcher) && row.watchers.size === 0;
-      if (isLast) this.#rows.delete(keyText(key));
+      const isLast = rows.watchers.delete(watcher) && rows.watchers.size === 0;
+      if (isLast) this.#rows.delete(name);
       this.#setTimer();
     });
-    row.watchers.add(watcher);
+    rows.watchers.add(watcher);
     this.#setTimer();
     return watcher;
   }
@@ -74,8 +77,8 @@ export class ChangeNotifier {
   /** Notifies the watchers of a team and of these runs. */
   notify(team: TeamId, runs: readonly RunId[]): void {
     if (this.#rows.size === 0) return;
-    const changed = [keys.rollupVersion(team), ...runs.map((run) => keys.processing(team, run))];
-    for (const key of changed) this.#rows.get(keyText(key))?.notify();
+    this.#rows.get(nameOf(team))?.notify();
+    for (const run of runs) this.#rows.get(nameOf(team, run))?.notify();
   }
 
   /** Polls only while there are watchers. */
@@ -93,15 +96,20 @@ export class ChangeNotifier {
     if (this.#isPolling) return;
     this.#isPolling = true;
     try {
-      const rows = [...this.#rows.values()];
-      const entries = await getAll(this.#store, rows.map(({ key }) => key));
-      for (const [i, row] of rows.entries()) row.note(entries[i]?.versionstamp ?? null);
+      const watched = [...this.#rows.values()];
+      const entries = await getAll(this.#store, watched.flatMap((rows) => rows.keys));
+      let at = 0;
+      for (const rows of watched) rows.note(entries.slice(at, at += rows.keys.length));
     } catch {
       // A failure is reported to the next reader; the next poll tries again.
     } finally {
       this.#isPolling = false;
     }
   }
+}
+
+function nameOf(team: TeamId, run?: RunId): string {
+  return run === undefined ? team : `${team} ${run}`;
 }
 
 /** One subscription: a notification between two waits is kept for the next wait. */

@@ -8,43 +8,52 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { numbersAfter } from "../../domain/runs/summary.ts";
+import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";
+import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { tombstoneRow } from "../runs/tombstone.ts";
-import { encodeSums } from "../base/codec_sums.ts";
-import type { Write } from "../writer/write.ts";
+import type { KvSet } from "../writer/write.ts";
 
-/** Rows of the feed, and the rows that hold its numbers. */
-export interface FeedRows extends Required<Pick<Write, "sets" | "deletes">> {
-  /** Number of the latest change once the rows are committed. */
+/** Changes of the feed by one commit. */
+export interface FeedChange {
+  readonly added: readonly EntryToAdd[];
+  readonly removed: readonly EntryToRemove[];
+  /** Tombstones of deleted runs, with the number of the deletion: it lets a later commit find it. */
+  readonly sets: readonly KvSet[];
+  /** Change numbers of the runs whose summary changes. */
+  readonly numbers: ReadonlyMap<RunId, ChangeNumbers>;
+  /** Number of the latest change once this is committed. */
   readonly lastChange: number;
 }
 
 /**
- * Builds the rows of changes. A summary is stored with its change numbers, and the tombstone of a
- * deleted run with the number of the deletion. These numbers let a later commit find the feed row
- * to delete.
+ * Numbers the changes of runs. A run's earlier entry is removed, so each run has one.
  *
  * @param last number of the latest change so far
  */
-export function feedRows(team: TeamId, changes: readonly RunUpdate[], last: number): FeedRows {
-  const sets: { key: Deno.KvKey; value: unknown }[] = [];
-  const deletes: Deno.KvKey[] = [];
+export function feedChange(team: TeamId, changes: readonly RunUpdate[], last: number): FeedChange {
+  const order = keys.changes(team);
+  const added: EntryToAdd[] = [];
+  const removed: EntryToRemove[] = [];
+  const sets: KvSet[] = [];
+  const numbers = new Map<RunId, ChangeNumbers>();
   let number = last;
   for (const { run: { id }, before, after, deletion = null } of changes) {
     if (after === before && deletion === null) continue;
-    if (before?.changes !== undefined) deletes.push(keys.change(team, before.changes.latest, id));
+    if (before?.changes !== undefined) {
+      const { changes: { latest }, blocks = [] } = before;
+      removed.push({ order, at: latest, run: id, blocks });
+    }
     if (after !== null) {
-      const stored = { ...after, changes: numbersAfter(before, after, ++number) };
-      sets.push({ key: keys.summary(team, id), value: encodeSums(stored) });
-      sets.push({ key: keys.change(team, number, id), value: true });
+      numbers.set(id, numbersAfter(before, after, ++number));
+      added.push({ order, at: number, run: id, value: true, mayShare: true });
     } else if (deletion !== null) {
       sets.push({ key: tombstoneRow(team, deletion), value: ++number });
-      sets.push({ key: keys.change(team, number, id), value: deletion.deletedAt });
+      added.push({ order, at: number, run: id, value: deletion.deletedAt, mayShare: false });
     }
   }
-  return { sets, deletes, lastChange: number };
+  return { added, removed, sets, numbers, lastChange: number };
 }
 
 /** Returns the feed row of a deletion, from the value of its tombstone's expiry entry. */

@@ -8,7 +8,7 @@ import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { Closing, Opening, ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
-import type { Processing } from "../../domain/runs/stages.ts";
+import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodePart } from "../base/codec.ts";
@@ -116,6 +116,7 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
   const ledger = ledgerOf(valueOf("ledger"));
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
+  const decoded = summary === null ? null : decodeSums<RunSummary>(summary);
   return {
     ...run,
     head: {
@@ -127,7 +128,7 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
       repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
     },
     ledger,
-    processing: valueOf("processing") as Processing | null,
+    processing: valueOf("processing") as Processing | null ?? processingOf(decoded),
     tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
     check: (part) => ({
       key: keys[part](run.team, run.id),
@@ -135,9 +136,21 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
     }),
     // Versions sort as text.
     version: [...rows.values()].map(({ versionstamp }) => versionstamp).sort().at(-1) ?? "",
-    summary: summary === null ? null : decodeSums<RunSummary>(summary),
+    summary: decoded,
   };
 }
+
+/**
+ * Returns the stages of a run that has no row of them: only the cost had work to do. Null until the
+ * cost is final.
+ */
+export function processingOf(summary: RunSummary | null): Processing | null {
+  return summary?.finalAt === undefined
+    ? null
+    : stagesAfterCost(summary.revision, NO_STAGES, summary.finalAt);
+}
+
+const NO_STAGES: ReadonlySet<Stage> = new Set();
 
 /** Decodes a run's opening and close from their stored values. */
 export async function readParts(

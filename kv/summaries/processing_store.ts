@@ -6,14 +6,15 @@
  */
 import type { ProcessingStore, RunnableStage } from "../../domain/runs/processing.ts";
 import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
-import { isCurrent, summarize } from "../../domain/runs/summary.ts";
+import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import type { EntryToAdd } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { Backoff } from "../base/backoff.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { completeStage, costFailed, deadStages, DueStages, revive } from "../runs/stages.ts";
 import { isAlive, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
@@ -83,27 +84,37 @@ function planProjection(
 ): RunUpdate | null {
   const { team, id, head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
-  const after = summarize(head, before);
-  const sets: KvSet[] = [
-    { key: keys.expiry(team, expiryEntryOf(head.parts, ledger), id), value: true },
-  ];
-  const revisionBefore = before?.revision ?? 0;
-  if (after.revision > revisionBefore) {
-    const applying = stages.filter((stage) => stage.applies(after));
-    const processing = stagesAfterCost(
-      after.revision,
-      new Set(applying.map(({ name }) => name)),
-      nowMs,
-    );
-    sets.push({ key: keys.processing(team, id), value: processing });
-    const next = nextStage(processing);
-    if (next !== null) {
-      sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
-    }
+  const summarized = summarize(head, before);
+  const { retentionClass, since } = expiryEntryOf(head.parts, ledger);
+  const order = keys.expiryOrder(team, retentionClass);
+  const added: EntryToAdd[] = [{ order, at: since, run: id, value: true, mayShare: true }];
+  const isFinal = summarized.revision > (before?.revision ?? 0);
+  const finalAt = isFinal ? nowMs : before?.finalAt;
+  const after = finalAt === undefined ? summarized : { ...summarized, finalAt };
+  const rows = isFinal ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
+  return { run, before, after, rows: { ...rows, added } };
+}
+
+/** Returns the rows that start the stages of a run over. */
+function stageRows(
+  { team, id, summary: before, check }: SummarizedHead,
+  after: RunSummary,
+  stages: readonly RunnableStage[],
+  nowMs: number,
+): Pick<RunRows, "sets" | "deletes"> {
+  const key = keys.processing(team, id);
+  const applying = stages.filter((stage) => stage.applies(after));
+  // None of them is dead any longer.
+  const revived = (before?.revision ?? 0) > 0 ? [keys.deadStage(team, id)] : [];
+  if (applying.length === 0) {
+    // The stages follow from the summary.
+    const isStored = check("processing").versionstamp !== null;
+    return { sets: [], deletes: isStored ? [...revived, key] : revived };
   }
-  // The stages of a run restart, so none of them is dead any longer.
-  const revived = revisionBefore > 0 && after.revision > revisionBefore
-    ? [keys.deadStage(team, id)]
-    : [];
-  return { run, before, after, rows: { sets, deletes: revived } };
+  const names = new Set(applying.map(({ name }) => name));
+  const processing = stagesAfterCost(after.revision, names, nowMs);
+  const sets: KvSet[] = [{ key, value: processing }];
+  const next = nextStage(processing);
+  if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
+  return { sets, deletes: revived };
 }

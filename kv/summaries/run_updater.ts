@@ -14,18 +14,22 @@ import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rol
 import { sizeOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { groupsOf } from "../base/groups.ts";
+import { encodeSums } from "../base/codec_sums.ts";
+import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
+import { keys } from "../base/keys.ts";
 import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
-import { feedRows } from "../feed/feed_rows.ts";
+import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import { changeRemovedSums, removedRunSets } from "../spend/removed_sums.ts";
 import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
 import { indexChange } from "../run_list/run_index.ts";
+import { removeEntries } from "../entries.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../agents/agents.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import type { Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/write.ts";
 import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
 
 /**
@@ -35,6 +39,12 @@ const ROWS_PER_COMMIT_MAX = 500;
 
 /** Maximum runs of one commit. */
 const RUNS_PER_COMMIT_MAX = 40;
+
+/**
+ * Maximum blocks that hold entries of one run: those of its opening, its close, and one more. A
+ * run that changes more often gets rows of its own, so that few blocks are searched for an entry.
+ */
+const BLOCKS_PER_RUN_MAX = 3;
 
 /** Plans the update of a run; null for no change. It commits nothing. */
 export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
@@ -182,7 +192,8 @@ export class RunUpdater {
     current: TeamRollups,
     changes: readonly RunUpdate[],
   ): Promise<{ readonly write: Write; readonly remember: (version: string) => TeamRollups }> {
-    const feed = feedRows(team, changes, current.lastChange);
+    const feed = feedChange(team, changes, current.lastChange);
+    const entries = await this.#entriesOf(team, current, changes, feed);
     const rollups = await this.#rollups.change(
       team,
       current,
@@ -191,22 +202,55 @@ export class RunUpdater {
     );
     const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
     const removed = { sets: await removedRunSets({ store: this.#store, team }, changes) };
-    const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
     const rows = changes.map((change) => change.rows);
-    const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
+    const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, entries];
     return {
       write: {
         team,
         checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
         sums: rows.flatMap(({ sums = [] }) => sums),
         sets: [...changed, ...rows].flatMap(({ sets }) => sets),
-        deletes: [rollups, feed, ...index, ...rows].flatMap(({ deletes }) => deletes),
+        deletes: [rollups, entries, ...rows].flatMap(({ deletes }) => deletes),
       },
       remember(version) {
         agents.remember(version);
         return rollups.remember(version);
       },
     };
+  }
+
+  /** Returns the rows of entries and summaries. */
+  async #entriesOf(
+    team: TeamId,
+    { lastChange }: TeamRollups,
+    changes: readonly RunUpdate[],
+    feed: FeedChange,
+  ): Promise<Pick<RunRows, "sets" | "deletes">> {
+    // Runs whose summary can record one more block.
+    const sharing = new Set<RunId>();
+    const added: EntryToAdd[] = [];
+    const removed: EntryToRemove[] = [...feed.removed];
+    for (const { run: { id }, before, after, rows } of changes) {
+      const blocks = before?.blocks?.length ?? 0;
+      if (feed.numbers.has(id) && blocks < BLOCKS_PER_RUN_MAX) sharing.add(id);
+      const index = indexChange(team, id, before, after);
+      for (const entry of index.added) added.push(entry);
+      for (const entry of rows.added ?? []) added.push(entry);
+      for (const entry of [...index.removed, ...rows.removed ?? []]) removed.push(entry);
+    }
+    // The first number of the commit is unique, so it also identifies its blocks.
+    const number = feed.lastChange > lastChange ? lastChange + 1 : null;
+    const packed = packEntries([...feed.added, ...added], number, sharing);
+    const gone = await removeEntries(this.#store, removed);
+    const summaries: KvSet[] = [];
+    for (const { run: { id }, before, after } of changes) {
+      const numbers = feed.numbers.get(id);
+      if (after === null || numbers === undefined) continue;
+      const blocks = [...before?.blocks ?? [], ...packed.shared.has(id) ? [number ?? 0] : []];
+      const stored = { ...after, changes: numbers, ...blocks.length === 0 ? {} : { blocks } };
+      summaries.push({ key: keys.summary(team, id), value: encodeSums(stored) });
+    }
+    return { sets: [...gone.sets, ...packed.sets, ...summaries], deletes: gone.deletes };
   }
 
   /** Returns whether a commit must be split. One run with the longest names always fits. */
