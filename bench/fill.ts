@@ -20,7 +20,7 @@ import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
 export const SPREAD_MS = 60 * 86_400_000;
 
 const IN_FLIGHT = 256;
-const RUNS_PER_SAY = 50_000;
+const RUNS_PER_PART = 10_000;
 const AGENTS = 198, CUSTOMERS = 1_000, FEATURES = 7;
 const MODELS = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "o3", "o4-mini"] as const;
 
@@ -34,22 +34,21 @@ export async function fillLedger(file: string, count: number): Promise<void> {
   const startMs = Date.now();
   const fromMs = startMs - SPREAD_MS;
   let next = 0;
-  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-    while (next < count) {
-      const n = next++;
-      if (n > 0 && n % RUNS_PER_SAY === 0) say(progress(n, count, Date.now() - startMs));
-      await storeRun(runs, team, n, fromMs + Math.floor(n * SPREAD_MS / count));
-    }
-  }));
-  say("the worker finishes …");
-  await service.worker.idle();
-  say(progress(count, count, Date.now() - startMs));
+  // The worker finishes each part, so that the progress is that of both.
+  for (let end = 0; end < count;) {
+    end = Math.min(count, end + RUNS_PER_PART);
+    await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
+      while (next < end) {
+        const n = next++;
+        await storeRun(runs, team, n, fromMs + Math.floor(n * SPREAD_MS / count));
+      }
+    }));
+    await service.worker.idle();
+    const perSecond = end * 1_000 / (Date.now() - startMs);
+    say(`${number(end)} of ${number(count)} runs, ${number(perSecond)} a second …`);
+  }
   await service.stop();
   await store.close();
-}
-
-function progress(n: number, count: number, ms: number): string {
-  return `${number(n)} of ${number(count)} runs are stored, ${number(n * 1000 / ms)} a second …`;
 }
 
 /**

@@ -22,7 +22,9 @@ export async function measureGrouping(
       grouped: () => measure(grouped, load),
       alone: () => measure(alone, load),
     });
-    bars.push(atLeast(`${call}: ÷ one commit each`, 6, rateRatios(results.grouped, results.alone)));
+    bars.push(
+      atLeast(`${call}: grouped ÷ one commit each`, 6, rateRatios(results.grouped, results.alone)),
+    );
   }
   const load: Load = { call: "open", connections: 64, seconds };
   const { plain, retries, teams } = await inTurn("grouping: open", rounds, {

@@ -38,7 +38,7 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
 const HELP = [
   "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE] [--quick]",
   ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
-  "Without a name: sustained, about 8 minutes.",
+  "Without a name: sustained, about 9 minutes; with a checkout about 12.",
   "  --quick               sustained in one short round, about a minute",
   "  --only=PART,…         parts of sustained: rates, writes, grouping",
   "  --rounds, --seconds   number and length of the measurements",

@@ -2,8 +2,7 @@
 import { hasWorker, keyOf, type SideKind } from "./service.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
 
-/** This checkout. */
-export const HERE = new URL("..", import.meta.url).pathname;
+const HERE = new URL("..", import.meta.url).pathname;
 
 /** A running server. Use it with `await using`. */
 export interface Side extends AsyncDisposable {
@@ -32,6 +31,11 @@ export async function startSide(
   const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
   const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
   return await listening(kind, hasWorker(kind), spawn(command, args, { stdout: "null" }));
+}
+
+/** Starts the service of this checkout over a file. */
+export function startThisCheckout(file: string): Promise<Side> {
+  return startCheckout(HERE, file);
 }
 
 /** Starts the service of a checkout over a file. */

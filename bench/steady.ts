@@ -9,7 +9,7 @@ import { CONNECTIONS, type Load, loadAt, RUN_EVENTS, wrk, type WrkResult } from 
 import { usageOf } from "./process.ts";
 import { type Bar, belowMs, type BenchOptions, print, say } from "./report.ts";
 import { keyOf } from "./service.ts";
-import { HERE, type Side, startCheckout } from "./sides.ts";
+import { type Side, startThisCheckout } from "./sides.ts";
 import { mean, median, quantile } from "./stats.ts";
 import { sustain } from "./sustained.ts";
 
@@ -36,7 +36,7 @@ interface Steady {
 
 /** Measures latencies and the backlog. */
 export async function benchSteady({ folder, seconds = 600 }: BenchOptions): Promise<Bar[]> {
-  await using side = await startCheckout(HERE, `${folder}/steady.kv`);
+  await using side = await startThisCheckout(`${folder}/steady.kv`);
   const steady = await loadAtHalf(side, seconds);
   printSteady(steady);
   return [
@@ -51,7 +51,7 @@ export async function benchMemory(options: BenchOptions): Promise<Bar[]> {
   const { runs = 1_000_000, seconds = 1_200 } = options;
   const path = await filledFile(options, runs);
   const startMs = performance.now();
-  await using side = await startCheckout(HERE, path);
+  await using side = await startThisCheckout(path);
   const startedMs = performance.now() - startMs;
   const steady = await loadAtHalf(side, seconds);
   printSteady(steady);

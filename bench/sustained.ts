@@ -10,7 +10,7 @@ import { measureGrouping } from "./grouping.ts";
 import { CONNECTIONS, inTurn, type Kind, KINDS, type Load, warmUp, wrk } from "./load.ts";
 import { untilIdle, usageOf } from "./process.ts";
 import { atLeast, atMost, type Bar, type BenchOptions, print } from "./report.ts";
-import { HERE, type Side, startCheckout, startSide } from "./sides.ts";
+import { type Side, startCheckout, startSide, startThisCheckout } from "./sides.ts";
 import { medianOf, ratios, spread } from "./stats.ts";
 import { measureWrites, type Writes } from "./writes.ts";
 
@@ -93,7 +93,7 @@ async function startSides(folder: string, before: string | undefined) {
   await using stack = new AsyncDisposableStack();
   const start = async (side: Promise<Side>) => stack.use(await side);
   const byName: Record<string, Side> = {
-    [COMPLETE]: await start(startCheckout(HERE, `${folder}/complete.kv`)),
+    [COMPLETE]: await start(startThisCheckout(`${folder}/complete.kv`)),
     [DOOR]: await start(startSide("workless", `${folder}/door.kv`)),
     [NOTHING]: await start(startSide("nothing", `${folder}/nothing.kv`)),
     ...before === undefined

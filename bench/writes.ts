@@ -27,28 +27,32 @@ export async function measureWrites(folder: string, seconds: number): Promise<Ma
   return counts;
 }
 
-async function countWrites(path: string, load: Load): Promise<Writes> {
+/** Counts the writes of a load on the new file `path` + ".kv". */
+export async function countWrites(path: string, load: Load): Promise<Writes> {
   const file = `${path}.kv`, trace = `${path}.fsyncs`;
   const emptyBytes = await newFileBytes(file);
   const counted = await (async () => {
     await using side = await startCounted(file, trace);
-    const [start, mutations, fsyncs] = [
+    const [start, mutations, syncs] = [
       await readProgress(side),
       await mutationsOf(side),
       await syncsIn(trace),
     ];
     await wrk(side.url, load);
     await untilDrained(side, start);
-    const units = less((await readProgress(side)).accepted, start.accepted).finished;
-    const syncs = await syncsIn(trace);
+    const end = await readProgress(side);
     return {
-      units,
-      mutations: (await mutationsOf(side) - mutations) / units,
-      fsyncs: syncs === null ? null : (syncs - (fsyncs ?? 0)) / units,
+      units: less(end.accepted, start.accepted).finished,
+      mutations: await mutationsOf(side) - mutations,
+      fsyncs: syncs === null ? null : (await syncsIn(trace) ?? NaN) - syncs,
     };
   })();
-  const { units, ...each } = counted;
-  return { ...each, bytes: (await checkpointedBytes(file) - emptyBytes) / units };
+  const { units, mutations, fsyncs } = counted;
+  return {
+    mutations: mutations / units,
+    bytes: (await checkpointedBytes(file) - emptyBytes) / units,
+    fsyncs: fsyncs === null ? null : fsyncs / units,
+  };
 }
 
 /** Starts the server under strace, or alone where tracing is not possible. */
