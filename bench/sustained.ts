@@ -5,7 +5,7 @@
  */
 import { UsageError } from "../tools/command.ts";
 import { formatPercent, number, table } from "../tools/table.ts";
-import { type Counts, less, readProgress, untilDrained } from "./backlog.ts";
+import { less, readProgress, untilDrained } from "./backlog.ts";
 import { measureGrouping } from "./grouping.ts";
 import { CONNECTIONS, inTurn, type Kind, KINDS, type Load, warmUp, wrk } from "./load.ts";
 import { untilIdle, usageOf } from "./process.ts";
@@ -117,7 +117,7 @@ export async function sustain(side: Side, load: Load): Promise<Sustained> {
   // The processor time of rows that the worker removes after the sums are written also counts.
   await untilIdle(side.pid);
   const [end, after] = [await readProgress(side), await usageOf(side.pid)];
-  const { finished: units }: Counts = less(end.accepted, start.accepted);
+  const { finished: units } = less(end.accepted, start.accepted);
   return {
     loaded: units * 1000 / (loadedMs - startMs),
     sustained: units * 1000 / (drainedMs - startMs),
