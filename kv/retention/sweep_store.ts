@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { addCounts } from "../../domain/core/sums.ts";
+import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
@@ -141,8 +141,8 @@ async function step(
   const failed = await leaveFaulty(due, (runs) => work(on, retentionClass, runs, onCounts));
   if (!dryRun) await purgeAll(store, team.id);
   // Checked runs have a new expiry entry by now, except failed ones. A run with very many events
-  // may be due again.
-  const isPassed = dryRun || failed > 0;
+  // may be due again, but not after a step that removed nothing.
+  const isPassed = dryRun || failed > 0 || isZero(counts);
   return { counts: { ...counts, failed }, next: { after: isPassed ? passed : after } };
 }
 
