@@ -19,7 +19,7 @@ import { nextModelPart } from "../run_list/model_parts.ts";
 import { listEntries } from "../entries.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
-const NAMES_PER_STEP = 32;
+const NAMES_PER_STEP = 16;
 
 /** Maximum runs gathered ahead. They are part of the job, which every step writes. */
 const RUNS_AHEAD_MAX = 128;

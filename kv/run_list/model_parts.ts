@@ -45,20 +45,15 @@ export async function nextModelPart(
   after: string | null,
 ): Promise<string | null> {
   const prefix = modelPrefix(model);
-  const { start, end } = keys.runsOfNames(
-    team,
-    "model",
-    after === null ? prefix : `${after}\0`,
-    prefix + LAST,
-  );
+  const from = after === null ? prefix : `${after}\0`;
+  const { start, end } = keys.runsOfNames(team, "model", from, prefix + LAST);
   // A name may have blocks, rows of single entries, or both.
-  const blocks = { start: keys.blocks(start), end: keys.blocks(end) };
-  const rows = await Promise.all([
-    listRows(store, blocks, { limit: 1 }),
-    listRows(store, { start, end }, { limit: 1 }),
-  ]);
-  return rows.flat().map(({ key }) => String(key[isBlock(key) ? NAME_AT + 1 : NAME_AT]))
-    .toSorted(compareInStore)[0] ?? null;
+  const rows = [
+    ...await listRows(store, { start: keys.blocks(start), end: keys.blocks(end) }, { limit: 1 }),
+    ...await listRows(store, { start, end }, { limit: 1 }),
+  ];
+  const names = rows.map(({ key }) => String(key[isBlock(key) ? NAME_AT + 1 : NAME_AT]));
+  return names.sort(compareInStore)[0] ?? null;
 }
 
 /** Compares two texts as the store sorts them: by their UTF-8 bytes. */
