@@ -4,7 +4,14 @@
  * @module
  */
 import type { RunId } from "../../domain/core/ids.ts";
-import { blockKey, type Entry, packBlock, unpackBlock } from "../base/entries.ts";
+import {
+  Block,
+  blockKey,
+  ENTRIES_PER_COMMIT_MAX,
+  type Entry,
+  packBlock,
+  type Position,
+} from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, getAll, type Store } from "../store.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
@@ -34,9 +41,7 @@ export async function verifyEntries(
   const placesOfEach = 1 + blocks.length;
   return expected.flatMap(({ order, at, run, value }, i) => {
     const [own, ...shared] = rows.slice(i * placesOfEach, (i + 1) * placesOfEach);
-    const found = shared.flatMap((row) => entriesOf(row))
-      .filter((entry) => entry.at === at && entry.run === run)
-      .map((entry) => entry.value);
+    const found = shared.flatMap((row) => entriesOf(row, { at, run })).map(({ value }) => value);
     if (own !== undefined && own.versionstamp !== null) found.push(own.value);
     const what = `index ${[...order.slice(2), at].join(" ")} for ${id}`;
     if (found.length === 1) return mismatch(what, { value }, { value: found[0] });
@@ -45,9 +50,17 @@ export async function verifyEntries(
   });
 }
 
-/** Reads the entries of a block; none if it is not one. */
-function entriesOf(row: Deno.KvEntryMaybe<unknown>) {
-  return row.value instanceof Uint8Array ? unpackBlock(row as Deno.KvEntry<Uint8Array>) : [];
+/**
+ * Decodes the entries of a block, or those at a position; none if it is not a block. Blocks only
+ * lose entries, so one of a commit never has more than the commit added.
+ */
+function entriesOf({ key, value }: Deno.KvEntryMaybe<unknown>, position?: Position): Entry[] {
+  if (!(value instanceof Uint8Array)) return [];
+  const block = new Block({ key, value });
+  if (block.count > ENTRIES_PER_COMMIT_MAX) return [];
+  return Array.from({ length: block.count }, (_, i) => i)
+    .filter((i) => position === undefined || block.compare(i, position) === 0)
+    .map((i) => block.entry(i));
 }
 
 /** A stored row of entries. */

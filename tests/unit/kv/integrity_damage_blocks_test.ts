@@ -151,11 +151,19 @@ function damagesOf(order: string): Damages {
     },
     [`the ${order}: a block has an entry of an unknown region`]: {
       says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(2, 7) }] })),
+      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(4, 7) }] })),
     },
     [`the ${order}: a block has an entry of another second`]: {
       says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(0, 0x80) }] })),
+      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(2, 0x80) }] })),
+    },
+    [`the ${order}: a block has another number of entries`]: {
+      says,
+      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(1, 2) }] })),
+    },
+    [`the ${order}: a block has more entries than a commit adds`]: {
+      says,
+      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(0, 0xff) }] })),
     },
     [`the ${order}: a block is empty`]: {
       says,

@@ -105,7 +105,7 @@ Deno.test("sweep: a damaged row of entries does not keep the sweep from ending",
   const [row] = await Array.fromAsync(temp.store.reader.list<Uint8Array>({ prefix }));
   assert(row !== undefined);
   // The first entry claims a position that the row cannot hold.
-  const value = row.value.with(0, 0x80);
+  const value = row.value.with(2, 0x80);
   await temp.store.writer.commit({ sets: [{ key: row.key, value }] });
   archive.nowMs += 7 * DAY_MS;
   const counts = await archive.sweep();
