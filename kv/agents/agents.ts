@@ -22,12 +22,13 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/deadline.ts";
 import { agentPart } from "../base/index_parts.ts";
-import { keyParts, keys } from "../base/keys.ts";
+import { keys } from "../base/keys.ts";
+import { ALL_ENTRIES, listEntries } from "../entries.ts";
 import { listAgents } from "./list.ts";
 import { changeAgent, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";
 import { SizedMap } from "../base/sized_map.ts";
-import { getAll, getMany, getValue, listRows, type Store } from "../store.ts";
+import { getAll, getMany, getValue, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Fraction of the memory share of agents; the rest is for known agents. */
@@ -216,10 +217,11 @@ async function lastRunOf(
 ): Promise<LastRun | null> {
   const removed = await getValue<AgentActivity>(store, keys.removedAgent(team, slug));
   const swept = removed?.lastRun ?? null;
-  const range = { prefix: keys.runsBy(team, "agent", agentPart(slug)) };
-  const rows = await listRows(store, range, { limit: excluded.size + 1, reverse: true });
-  const id = rows.map(({ key }) => keyParts.run(key)).find((runId) => !excluded.has(runId));
-  return laterRun(swept, id === undefined ? null : await startOf(store, team, id));
+  const order = keys.runsBy(team, "agent", agentPart(slug));
+  const options = { limit: excluded.size + 1, reverse: true };
+  const { entries } = await listEntries(store, order, ALL_ENTRIES, options);
+  const last = entries.find(({ run }) => !excluded.has(run));
+  return laterRun(swept, last === undefined ? null : await startOf(store, team, last.run));
 }
 
 async function startOf(store: Store, team: TeamId, id: RunId): Promise<LastRun | null> {

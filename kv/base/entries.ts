@@ -9,13 +9,19 @@
  * @module
  */
 import { type Region, REGIONS, type RunId } from "../../domain/core/ids.ts";
-import { BLOCK_FAMILY, keys } from "./keys.ts";
+import { BLOCK_FAMILY, keyParts, keys } from "./keys.ts";
 
 /** Span of the positions of a block; milliseconds in an order by time. */
 export const BLOCK_SPAN = 1_000;
 
 /** Fewest entries of a block: a single one has its own row, which needs no merge. */
 const BLOCK_ENTRIES_MIN = 2;
+
+/**
+ * Maximum entries that one commit adds to an order. So the changes of a block are among this many
+ * from the block's number on.
+ */
+export const ENTRIES_PER_COMMIT_MAX = 100;
 
 /** Position of a run in an order; `run` may be a text between two ids. */
 export interface Position {
@@ -44,7 +50,9 @@ export interface EntryToAdd extends Entry {
   readonly order: Deno.KvKey;
   /**
    * True if it may share a row. It must be close to the time of the commit, which bounds the
-   * blocks that overlap, and its value must be bytes or `true`.
+   * blocks that overlap. Its position must be new in the order: a reader reads blocks before the
+   * rows of single entries, so it would miss an entry that moves into a block meanwhile. A value
+   * other than `true` or at most 255 bytes still gets its own row.
    */
   readonly mayShare: boolean;
 }
@@ -77,55 +85,103 @@ export function blockKey(order: Deno.KvKey, at: number, number: number): Deno.Kv
   return keys.block(order, spanEnd(at), number);
 }
 
-/** Bytes of a packed entry without its value: position, region, id and length of the value. */
-const HEAD_BYTES = 2 + 1 + 16 + 1;
+/** Bytes before the heads of a block: the number of entries. */
+const COUNT_BYTES = 2;
 
-/** Packs entries of one span, in ascending order. */
+/** Offsets in the head of an entry: position before the end of the span, region, id, bytes. */
+const REGION = 2, ID = 3, LENGTH = 19;
+
+/** Bytes of the head of an entry. */
+const HEAD_BYTES = 20;
+
+/** Maximum bytes of a value in a block. */
+const VALUE_BYTES_MAX = 255;
+
+/**
+ * Packs entries of one span: the number of entries, a head of fixed size for each in ascending
+ * order, then their values. So a reader finds an entry without decoding the others.
+ */
 export function packBlock(entries: readonly Entry[]): Uint8Array {
-  let size = 0;
-  for (const { value } of entries) size += HEAD_BYTES + bytesOf(value).length;
-  const block = new Uint8Array(size);
-  let to = 0;
-  for (const { at, run, value } of entries.toSorted(comparePositions)) {
-    const bytes = bytesOf(value);
+  const sorted = entries.toSorted(comparePositions);
+  const values = sorted.map(({ value }) => value instanceof Uint8Array ? value : NO_BYTES);
+  let valueAt = COUNT_BYTES + HEAD_BYTES * sorted.length;
+  const block = new Uint8Array(values.reduce((size, { length }) => size + length, valueAt));
+  block[0] = sorted.length >> 8;
+  block[1] = sorted.length;
+  for (const [i, { at, run }] of sorted.entries()) {
+    const head = COUNT_BYTES + HEAD_BYTES * i;
+    const value = values[i] ?? NO_BYTES;
     const offset = spanEnd(at) - at;
-    block[to] = offset >> 8;
-    block[to + 1] = offset;
-    block[to + 2] = REGIONS.indexOf(run.slice(4, 6) as Region);
-    block.subarray(to + 3, to + 19).setFromHex(run.slice(7));
-    block[to + 19] = bytes.length;
-    block.set(bytes, to + HEAD_BYTES);
-    to += HEAD_BYTES + bytes.length;
+    block[head] = offset >> 8;
+    block[head + 1] = offset;
+    block[head + REGION] = REGIONS.indexOf(run.slice(4, 6) as Region);
+    block.subarray(head + ID, head + LENGTH).setFromHex(run.slice(7));
+    block[head + LENGTH] = value.length;
+    block.set(value, valueAt);
+    valueAt += value.length;
   }
   return block;
 }
 
 const NO_BYTES = new Uint8Array();
 
-function bytesOf(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : NO_BYTES;
+/** Returns whether a block can hold a value: `true`, or some bytes. */
+function isPackable(value: unknown): boolean {
+  return value === true ||
+    value instanceof Uint8Array && value.length > 0 && value.length <= VALUE_BYTES_MAX;
+}
+
+/** A stored block, whose entries are decoded one at a time. */
+export class Block {
+  /** Number of entries. */
+  readonly count: number;
+  /** Last position of the span. */
+  readonly end: number;
+  readonly #key: Deno.KvKey;
+  readonly #bytes: Uint8Array;
+
+  /** @param row the block's row */
+  constructor({ key, value }: Pick<Deno.KvEntry<unknown>, "key" | "value">) {
+    this.#key = key;
+    this.#bytes = value as Uint8Array;
+    this.end = keyParts.position(key);
+    this.count = this.#byte(0) << 8 | this.#byte(1);
+  }
+
+  /** Decodes an entry, by its index in ascending order. */
+  entry(index: number): StoredEntry {
+    const head = COUNT_BYTES + HEAD_BYTES * index;
+    let valueAt = COUNT_BYTES + HEAD_BYTES * this.count;
+    for (let i = COUNT_BYTES + LENGTH; i < head; i += HEAD_BYTES) valueAt += this.#byte(i);
+    const length = this.#byte(head + LENGTH);
+    const id = this.#bytes.subarray(head + ID, head + LENGTH).toHex();
+    return {
+      at: this.#position(head),
+      run: `run_${REGIONS[this.#byte(head + REGION)]}_${id}` as RunId,
+      value: length === 0 ? true : this.#bytes.subarray(valueAt, valueAt + length),
+      row: this.#key,
+    };
+  }
+
+  /** Compares an entry with a position. */
+  compare(index: number, position: Position): number {
+    return this.#position(COUNT_BYTES + HEAD_BYTES * index) - position.at ||
+      comparePositions(this.entry(index), position);
+  }
+
+  #position(head: number): number {
+    return this.end - (this.#byte(head) << 8 | this.#byte(head + 1));
+  }
+
+  #byte(at: number): number {
+    return this.#bytes[at] ?? 0;
+  }
 }
 
 /** Returns the entries of a block's row, in ascending order. */
-export function unpackBlock({ key, value }: Deno.KvEntry<unknown>): StoredEntry[] {
-  const block = value as Uint8Array;
-  const end = Number(key.at(-2));
-  const entries: StoredEntry[] = [];
-  for (let from = 0; from < block.length;) {
-    const offset = (block[from] ?? 0) << 8 | (block[from + 1] ?? 0);
-    const region = REGIONS[block[from + 2] ?? 0];
-    const hex = block.subarray(from + 3, from + 19).toHex();
-    const valueEnd = from + HEAD_BYTES + (block[from + 19] ?? 0);
-    const bytes = block.subarray(from + HEAD_BYTES, valueEnd);
-    entries.push({
-      at: end - offset,
-      run: `run_${region}_${hex}` as RunId,
-      value: bytes.length === 0 ? true : bytes,
-      row: key,
-    });
-    from = valueEnd;
-  }
-  return entries;
+export function unpackBlock(row: Deno.KvEntry<unknown>): StoredEntry[] {
+  const block = new Block(row);
+  return Array.from({ length: block.count }, (_, i) => block.entry(i));
 }
 
 /** Rows that store entries. */
@@ -140,6 +196,7 @@ export interface PackedEntries {
  *
  * @param number number of the commit's blocks, unique in each order; null to share no row
  * @param sharing runs whose entries may share rows
+ * @throws {RangeError} for too many entries of one order
  */
 export function packEntries(
   added: readonly EntryToAdd[],
@@ -152,7 +209,8 @@ export function packEntries(
   const single = ({ order, at, run, value }: EntryToAdd) =>
     sets.push({ key: keys.entry(order, at, run), value });
   for (const entry of added) {
-    if (number === null || !entry.mayShare || !sharing.has(entry.run)) {
+    const { mayShare, run, value } = entry;
+    if (number === null || !mayShare || !sharing.has(run) || !isPackable(value)) {
       single(entry);
       continue;
     }
@@ -167,6 +225,9 @@ export function packEntries(
     if (group.length < BLOCK_ENTRIES_MIN) {
       single(first);
       continue;
+    }
+    if (group.length > ENTRIES_PER_COMMIT_MAX) {
+      throw new RangeError(`A commit adds ${group.length} entries to one order`);
     }
     sets.push({ key: blockKey(first.order, first.at, number), value: packBlock(group) });
     for (const { run } of group) shared.add(run);

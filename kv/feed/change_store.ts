@@ -7,10 +7,12 @@ import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/chang
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { groupsOf } from "../base/groups.ts";
-import { keyParts, keys } from "../base/keys.ts";
+import { ENTRIES_PER_COMMIT_MAX, type StoredEntry } from "../base/entries.ts";
+import { keys } from "../base/keys.ts";
+import { listEntries } from "../entries.ts";
 import { readSummaries, type TeamAt } from "../runs/heads.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
-import { getValue, listRows, type Store } from "../store.ts";
+import { getValue, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
 
 /** Changes whose summaries are read in one batch. */
@@ -41,38 +43,46 @@ async function readPage(
   limit: number,
   charsMax: number,
 ): Promise<ChangePage | null> {
-  // Reads the number first: all changes up to it are then among the rows.
+  // Reads the number first, and no changes after it: of the changes up to it, none is missed.
   const last = await readLast(at);
   if (after > last) return null;
-  const rows = after === last
-    ? []
-    : await listRows(at.store, keys.changesAfter(at.team, after), { limit });
+  const entries = after === last ? [] : await readEntries(at, after, last, limit);
   const changes: RunChange[] = [];
   let chars = 0;
-  for (const group of groupsOf(rows, CHANGES_AT_ONCE)) {
+  for (const group of groupsOf(entries, CHANGES_AT_ONCE)) {
     for (const change of await readChanges(at, group)) {
       changes.push(change);
       chars += charsOf(change);
-      // The next page reads the remaining rows again.
+      // The next page reads the remaining entries again.
       if (chars >= charsMax) return { changes, next: change.number, hasMore: true };
     }
   }
-  const hasMore = rows.length === limit;
-  const lastKey = rows.at(-1)?.key;
-  const lastRead = lastKey === undefined ? 0 : keyParts.position(lastKey);
-  return { changes, next: hasMore ? lastRead : Math.max(last, lastRead), hasMore };
+  const lastRead = entries[limit - 1]?.at ?? last;
+  return { changes, next: lastRead, hasMore: lastRead < last };
+}
+
+/** Reads the changes after a number, up to the last one. */
+async function readEntries(
+  { store, team }: TeamAt,
+  after: number,
+  last: number,
+  limit: number,
+): Promise<readonly StoredEntry[]> {
+  const range = { after: { at: after + 1, run: "" }, before: { at: last + 1, run: "" } };
+  const fromBlock = after + 1 - ENTRIES_PER_COMMIT_MAX;
+  const { entries } = await listEntries(store, keys.changes(team), range, { limit, fromBlock });
+  return entries;
 }
 
 /** Reads changes from the summaries of their runs, which hold all that a change shows. */
 async function readChanges(
   at: TeamAt,
-  rows: readonly Deno.KvEntry<unknown>[],
+  entries: readonly StoredEntry[],
 ): Promise<RunChange[]> {
-  const ids = rows.flatMap(({ key, value }) => value === true ? [keyParts.run(key)] : []);
-  // A run that changes during the read has two rows.
+  const ids = entries.flatMap(({ run, value }) => value === true ? [run] : []);
+  // A run that changes during the read may have two entries.
   const summaries = await readSummaries(at, [...new Set(ids)]);
-  return rows.flatMap(({ key, value }): RunChange[] => {
-    const [number, run] = [keyParts.position(key), keyParts.run(key)];
+  return entries.flatMap(({ at: number, run, value }): RunChange[] => {
     if (typeof value === "number") return [{ kind: "deleted", number, run, deletedAt: value }];
     const summary = summaries.get(run);
     // The run has changed again or is deleted: that change is later in the feed.

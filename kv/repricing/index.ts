@@ -1,7 +1,7 @@
 /**
  * Finds the runs that a repricing job visits: all runs that called a model, by start.
  *
- * The index has a row for each run and model name, and a model has one name for each provider. So
+ * The index has an entry for each run and model name, and a model has one name for each provider. So
  * the next runs are gathered name by name, some names per step, and visited after the last name is
  * read. A run that called the model under two names is visited once, because its start is the same.
  *
@@ -11,26 +11,21 @@ import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
-import { keyParts, keys } from "../base/keys.ts";
+import type { Position } from "../base/entries.ts";
+import { keys } from "../base/keys.ts";
 import { modelPart } from "../base/index_parts.ts";
 import type { TeamAt } from "../runs/heads.ts";
 import { nextModelPart } from "../run_list/model_parts.ts";
-import { listRows, type Store } from "../store.ts";
+import { listEntries } from "../entries.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
-const NAMES_PER_STEP = 32;
+const NAMES_PER_STEP = 16;
 
 /** Maximum runs gathered ahead. They are part of the job, which every step writes. */
 const RUNS_AHEAD_MAX = 128;
 
 /** Earliest start of a run, and the instant after the latest one, unix milliseconds. */
 const FIRST_MS = 0, END_MS = Date.UTC(10_000, 0);
-
-/** Starts a range directly after the key it is appended to. */
-const AFTER = 0;
-
-/** Sorts after every run of an instant. */
-const LAST = true;
 
 /** Name of the group of further models in a run with too many models. It is read last. */
 const REST = modelPart({ provider: null, model: OTHER_MODELS });
@@ -50,13 +45,13 @@ export async function indexSpanOf(
   { store, team }: TeamAt,
   { from, to }: RepriceSpec,
 ): Promise<RepriceJob["span"] | null> {
+  const range = { after: firstAt(from ?? FIRST_MS), before: firstAt(to ?? END_MS) };
   const starts: number[] = [];
   for (const kind of RUN_KINDS) {
-    const prefix = keys.runsBy(team, "kind", kind);
-    const range = { start: [...prefix, from ?? FIRST_MS], end: [...prefix, to ?? END_MS] };
     for (const reverse of [false, true]) {
-      const ends = await readPositions(store, range, { limit: 1, reverse });
-      starts.push(...ends.map(({ startedAt }) => startedAt));
+      const order = keys.runsBy(team, "kind", kind);
+      const { entries } = await listEntries(store, order, range, { limit: 1, reverse });
+      starts.push(...entries.map(({ at }) => at));
     }
   }
   return starts.length === 0 ? null : { from: Math.min(...starts), to: Math.max(...starts) };
@@ -74,12 +69,13 @@ export async function gatherRuns(
     if (name === null) {
       return { name, runs, isComplete: true, isLast: runs.length < RUNS_AHEAD_MAX };
     }
-    const prefix = keys.runsBy(at.team, "model", name);
-    const start = after === null
-      ? [...prefix, span.from]
-      : [...prefix, after.startedAt, after.run, AFTER];
-    const range = { start, end: [...prefix, span.to, LAST] };
-    runs = merge(runs, await readPositions(at.store, range, { limit: RUNS_AHEAD_MAX }));
+    const range = {
+      after: after === null ? firstAt(span.from) : { at: after.startedAt, run: after.run },
+      before: firstAt(span.to + 1),
+    };
+    const order = keys.runsBy(at.team, "model", name);
+    const { entries } = await listEntries(at.store, order, range, { limit: RUNS_AHEAD_MAX });
+    runs = merge(runs, entries.map(({ at, run }) => ({ startedAt: at, run })));
   }
   return { name, runs, isComplete: false, isLast: false };
 }
@@ -95,13 +91,9 @@ async function nextName(
   return await nextModelPart(at, model, name) ?? REST;
 }
 
-async function readPositions(
-  store: Store,
-  range: { readonly start: Deno.KvKey; readonly end: Deno.KvKey },
-  options: Pick<Deno.KvListOptions, "limit" | "reverse">,
-): Promise<RepricePosition[]> {
-  const rows = await listRows(store, range, options);
-  return rows.map(({ key }) => ({ startedAt: keyParts.position(key), run: keyParts.run(key) }));
+/** Returns the position before all runs of an instant. */
+function firstAt(at: number): Position {
+  return { at, run: "" };
 }
 
 /** Merges two lists of runs, each run once, and keeps the first ones. */

@@ -12,6 +12,12 @@ const ROWS_PER_READ = 25;
  */
 const ROWS_PER_SUMMARY = 12;
 
+/**
+ * Maximum cost of the reads behind one step, in rows. Many blocks may share the span of one second;
+ * reading all of them must not end a page before it has any run.
+ */
+const ROWS_PER_STEP_MAX = 500;
+
 /** Counts the rows that a page has read and may still read. */
 export class Budget {
   rows = 0;
@@ -22,10 +28,10 @@ export class Budget {
     this.left = rowsMax;
   }
 
-  /** Counts one read of `rows` rows. */
-  spend(rows: number): void {
+  /** Counts a step of some reads. */
+  spend({ rows, reads }: { readonly rows: number; readonly reads: number }): void {
     this.rows += rows;
-    this.left -= rows + ROWS_PER_READ;
+    this.left -= Math.min(rows + reads * ROWS_PER_READ, ROWS_PER_STEP_MAX);
   }
 
   /** Counts runs that were read but did not match. */

@@ -3,32 +3,25 @@
  *
  * @module
  */
-import { keyParts } from "../base/keys.ts";
 import type { RunPosition } from "../../domain/runs/list.ts";
-import { listRows, type Store } from "../store.ts";
+import { comparePositions, type Position } from "../base/entries.ts";
+import { EntryReader } from "../entry_reader.ts";
+import type { Store } from "../store.ts";
 import type { Budget } from "./budget.ts";
 
-/** A position in list order; it may be between two runs. */
-export interface IndexPosition {
-  /** Start of the run, unix milliseconds. */
-  readonly at: number;
-  /** A run id, or a text that sorts between two ids. */
-  readonly run: string;
-}
-
-/** One row of the index. */
+/** One entry of the index. */
 export interface Found extends RunPosition {
-  /** Value of the row; see `index_value.ts`. */
+  /** Value of the entry; see `index_value.ts`. */
   readonly value: unknown;
 }
 
-/** Visits index rows from the newest on; each call must pass a position after the previous one. */
+/** Visits index entries from the newest on; each call must pass a position after the previous one. */
 export interface IndexCursor {
   /**
-   * Returns the first row after a position, without a promise if it is already read; null at the
-   * end.
+   * Returns the first entry after a position, without a promise if it is already read; null at
+   * the end. A position may be between two runs.
    */
-  seek(position: IndexPosition): Found | null | Promise<Found | null>;
+  seek(position: Position): Found | null | Promise<Found | null>;
   /**
    * Returns the number of runs per millisecond, estimated from the latest read; 0 at the end.
    *
@@ -37,30 +30,25 @@ export interface IndexCursor {
   rate(newest: number): number;
 }
 
-/** Rows of one read. The runtime reads at most 500 rows in a batch. */
-const ROWS_PER_READ = { min: 16, max: 500 } as const;
+/** Entries of one read. The runtime reads at most 500 rows in a batch. */
+const ENTRIES_PER_READ = { min: 16, max: 500 } as const;
 
 /**
- * If more than one in this many rows is visited, reading all of them is faster than seeking each.
+ * If more than one in this many entries is visited, reading all of them is faster than seeking
+ * each.
  */
-const ROWS_PER_SEEK = 16;
-
-/** Compares two positions in list order; the one that comes first in a list is greater. */
-export function comparePositionsInIndex(a: IndexPosition, b: IndexPosition): number {
-  return a.at - b.at || (a.run < b.run ? -1 : a.run > b.run ? 1 : 0);
-}
+const ENTRIES_PER_SEEK = 16;
 
 /** Returns the position directly before a run, so that `seek` returns that run. */
-export function positionBefore({ at, run }: IndexPosition): IndexPosition {
+export function positionBefore({ at, run }: Position): Position {
   return { at, run: `${run}\0` };
 }
 
 /** Cursor over one range of the index. */
 export class SingleIndexCursor implements IndexCursor {
-  readonly #store: Store;
-  readonly #rangeAfter: (position: IndexPosition) => Deno.KvListSelector;
+  readonly #reader: EntryReader;
   readonly #budget: Budget;
-  #rows: readonly Found[] = [];
+  #entries: readonly Found[] = [];
   #at = 0;
   #last: Found | undefined;
   #used = 0;
@@ -68,25 +56,20 @@ export class SingleIndexCursor implements IndexCursor {
   #isEnd = false;
 
   /**
-   * @param rangeAfter returns the part of the range after a position
-   * @param limit rows of the first read
+   * @param order name of the index
+   * @param fromMs earliest start, unix milliseconds
+   * @param limit entries of the first read
    */
-  constructor(
-    store: Store,
-    rangeAfter: (position: IndexPosition) => Deno.KvListSelector,
-    budget: Budget,
-    limit: number,
-  ) {
-    this.#store = store;
-    this.#rangeAfter = rangeAfter;
+  constructor(store: Store, order: Deno.KvKey, fromMs: number, budget: Budget, limit: number) {
+    this.#reader = new EntryReader(store, order, { end: { at: fromMs, run: "" }, reverse: true });
     this.#budget = budget;
     this.#limit = withinBounds(limit);
   }
 
-  seek(position: IndexPosition): Found | null | Promise<Found | null> {
+  seek(position: Position): Found | null | Promise<Found | null> {
     const next = this.#skipTo(position);
     if (next !== undefined || this.#isEnd) return this.#visit(next);
-    return this.#read(position).then(() => this.#visit(this.#rows[0]));
+    return this.#read(position).then(() => this.#visit(this.#entries[0]));
   }
 
   #visit(next: Found | undefined): Found | null {
@@ -96,37 +79,32 @@ export class SingleIndexCursor implements IndexCursor {
   }
 
   rate(newest: number): number {
-    const oldest = this.#rows.at(-1)?.at;
+    const oldest = this.#entries.at(-1)?.at;
     if (this.#isEnd || oldest === undefined) return 0;
-    return this.#rows.length / Math.max(1, newest - oldest);
+    return this.#entries.length / Math.max(1, newest - oldest);
   }
 
-  #skipTo(position: IndexPosition): Found | undefined {
-    for (; this.#at < this.#rows.length; this.#at++) {
-      const row = this.#rows[this.#at] as Found;
-      if (comparePositionsInIndex(row, position) < 0) return row;
+  #skipTo(position: Position): Found | undefined {
+    for (; this.#at < this.#entries.length; this.#at++) {
+      const entry = this.#entries[this.#at] as Found;
+      if (comparePositions(entry, position) < 0) return entry;
     }
     return undefined;
   }
 
   /**
-   * Reads the next rows: more rows a read if most of them are visited, fewer if most are skipped.
+   * Reads the next entries: more of them a read if most are visited, fewer if most are skipped.
    */
-  async #read(position: IndexPosition): Promise<void> {
-    if (this.#rows.length > 0) {
-      const isDense = this.#used * ROWS_PER_SEEK > this.#rows.length;
+  async #read(position: Position): Promise<void> {
+    if (this.#entries.length > 0) {
+      const isDense = this.#used * ENTRIES_PER_SEEK > this.#entries.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
     }
     const limit = withinBounds(Math.min(this.#limit, this.#budget.left));
-    const options = { limit, reverse: true };
-    const rows = await listRows(this.#store, this.#rangeAfter(position), options);
-    this.#budget.spend(rows.length);
-    this.#rows = rows.map(({ key, value }) => ({
-      at: keyParts.position(key),
-      run: keyParts.run(key),
-      value,
-    }));
-    this.#isEnd = rows.length < limit;
+    const page = await this.#reader.read(position, limit);
+    this.#budget.spend(page);
+    this.#entries = page.entries;
+    this.#isEnd = page.entries.length < limit;
     this.#at = 0;
     this.#used = 0;
   }
@@ -142,11 +120,11 @@ export class MergedIndexCursor implements IndexCursor {
     this.#next = members.map(() => undefined);
   }
 
-  seek(position: IndexPosition): Found | null | Promise<Found | null> {
+  seek(position: Position): Found | null | Promise<Found | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {
-      const row = this.#next[i];
-      if (row === null || (row !== undefined && comparePositionsInIndex(row, position) < 0)) {
+      const entry = this.#next[i];
+      if (entry === null || (entry !== undefined && comparePositions(entry, position) < 0)) {
         continue;
       }
       const next = member.seek(position);
@@ -159,7 +137,7 @@ export class MergedIndexCursor implements IndexCursor {
   #first(): Found | null {
     return this.#next.reduce<Found | null>((first, next) => {
       if (next === null || next === undefined) return first;
-      return first === null || comparePositionsInIndex(next, first) > 0 ? next : first;
+      return first === null || comparePositions(next, first) > 0 ? next : first;
     }, null);
   }
 
@@ -169,6 +147,6 @@ export class MergedIndexCursor implements IndexCursor {
   }
 }
 
-function withinBounds(rows: number): number {
-  return Math.min(ROWS_PER_READ.max, Math.max(ROWS_PER_READ.min, Math.floor(rows)));
+function withinBounds(entries: number): number {
+  return Math.min(ENTRIES_PER_READ.max, Math.max(ENTRIES_PER_READ.min, Math.floor(entries)));
 }

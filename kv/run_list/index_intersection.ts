@@ -9,14 +9,9 @@
  * @module
  */
 import type { RunPosition } from "../../domain/runs/list.ts";
+import { comparePositions, type Position } from "../base/entries.ts";
 import type { Budget } from "./budget.ts";
-import {
-  comparePositionsInIndex,
-  type Found,
-  type IndexCursor,
-  type IndexPosition,
-  positionBefore,
-} from "./cursors.ts";
+import { type Found, type IndexCursor, positionBefore } from "./cursors.ts";
 
 /**
  * Finds the runs that are in all ranges. Stops at the end of any range, or when the budget is
@@ -27,7 +22,7 @@ export class IndexIntersection {
   readonly #budget: Budget;
   #ranges: readonly IndexCursor[];
   #isChosen = false;
-  #from: IndexPosition;
+  #from: Position;
   /** The run up to which all ranges are searched; null before the first step. */
   passed: RunPosition | null = null;
   /** True if no more runs can be found. */
@@ -37,7 +32,7 @@ export class IndexIntersection {
    * @param ranges ranges to intersect, at least one
    * @param from position after which to begin
    */
-  constructor(ranges: readonly IndexCursor[], from: IndexPosition, budget: Budget) {
+  constructor(ranges: readonly IndexCursor[], from: Position, budget: Budget) {
     this.#all = ranges;
     this.#ranges = ranges;
     this.#from = from;
@@ -72,7 +67,7 @@ export class IndexIntersection {
         this.#ranges = rarest(this.#ranges, first.at);
         this.#isChosen = true;
       }
-      if (comparePositionsInIndex(first, last) === 0) {
+      if (comparePositions(first, last) === 0) {
         this.#from = first;
         return first;
       }
@@ -113,9 +108,9 @@ function areAllRead(next: readonly ReturnType<IndexCursor["seek"]>[]): next is (
 }
 
 function newer(a: Found, b: Found): Found {
-  return comparePositionsInIndex(a, b) >= 0 ? a : b;
+  return comparePositions(a, b) >= 0 ? a : b;
 }
 
 function older(a: Found, b: Found): Found {
-  return comparePositionsInIndex(a, b) <= 0 ? a : b;
+  return comparePositions(a, b) <= 0 ? a : b;
 }

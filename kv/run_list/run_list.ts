@@ -14,19 +14,14 @@ import {
   type RunsQuery,
   summedRowOf,
 } from "../../domain/runs/list.ts";
+import { comparePositions, type Position } from "../base/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import { maybeListed } from "./index_value.ts";
 import { agentPart, costPartsFrom, customerPart, featurePart } from "../base/index_parts.ts";
 import type { Store } from "../store.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";
-import {
-  comparePositionsInIndex,
-  type IndexCursor,
-  type IndexPosition,
-  MergedIndexCursor,
-  SingleIndexCursor,
-} from "./cursors.ts";
+import { type IndexCursor, MergedIndexCursor, SingleIndexCursor } from "./cursors.ts";
 import { readListRows, readSummaries, type TeamAt } from "../runs/heads.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 
@@ -46,7 +41,7 @@ const MISSES_MAX = 250;
 const ROWS_PER_RUN = 4;
 
 /** Position before all runs. */
-const TOP: IndexPosition = { at: Number.MAX_SAFE_INTEGER, run: "" };
+const TOP: Position = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
 export function createRunListStore(store: Store): RunListStore {
   return {
@@ -130,9 +125,9 @@ async function readRows(
     .filter((row) => isListed(row, query));
 }
 
-function startOf({ to }: RunsQuery, after: RunPosition | null): IndexPosition {
+function startOf({ to }: RunsQuery, after: RunPosition | null): Position {
   const newest = to === null ? TOP : { at: to, run: "" };
-  return after !== null && comparePositionsInIndex(after, newest) < 0 ? after : newest;
+  return after !== null && comparePositions(after, newest) < 0 ? after : newest;
 }
 
 /** Returns the index ranges that hold what a query filters by; at least one. */
@@ -163,11 +158,10 @@ async function cursorsOf(
   return ranges.map(([kind, names]) => {
     // A single range is read a page at a time. With several ranges, the seek distance is unknown.
     const expected = ranges.length === 1 ? 2 * (limit + 1) / names.length : 0;
-    const rowsFirst = Math.min(expected, limit + 1);
+    const entriesFirst = Math.min(expected, limit + 1);
     const members = names.map((name) => {
-      const range = (place: IndexPosition) =>
-        keys.runsFrom(at.team, kind, name, query.from ?? 0, place);
-      return new SingleIndexCursor(at.store, range, budget, rowsFirst);
+      const order = keys.runsBy(at.team, kind, name);
+      return new SingleIndexCursor(at.store, order, query.from ?? 0, budget, entriesFirst);
     });
     return members.length === 1 && members[0] !== undefined
       ? members[0]

@@ -7,8 +7,9 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
-import { keyParts, keys } from "../base/keys.ts";
-import { getAll, listRows, type Store } from "../store.ts";
+import { keys } from "../base/keys.ts";
+import { ALL_ENTRIES, listEntries } from "../entries.ts";
+import { getAll, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { readListRows, type RunAt, type TeamAt } from "./heads.ts";
 
@@ -48,9 +49,9 @@ async function readLineage(run: RunAt): Promise<RunLineage> {
 
 /** Returns the children of a run, latest start first. */
 async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<RunId[]> {
-  const range = { prefix: keys.runsBy(team, "parent", id) };
-  const rows = await listRows(store, range, { limit, reverse: true });
-  return rows.map(({ key }) => keyParts.run(key));
+  const order = keys.runsBy(team, "parent", id);
+  const { entries } = await listEntries(store, order, ALL_ENTRIES, { limit, reverse: true });
+  return entries.map(({ run }) => run);
 }
 
 /** Returns the total cost of runs by their summaries. */

@@ -288,14 +288,15 @@ Deno.test("a job for a model with 300 names reads few of them per step, one at a
   const { counts, store } = countingLists(temp);
   const reprices = repricesOf(store);
   const id = await start(reprices);
-  assert(counts.lists <= count + 20, `${counts.lists} lists to count the names`);
+  // Each name is searched in blocks and in rows of single entries.
+  assert(counts.lists <= 2 * count + 20, `${counts.lists} lists to count the names`);
   let steps = 0;
   for (let more = true; more; steps++) {
     counts.lists = 0;
     more = await reprices.work();
     assert(counts.lists <= 80, `${counts.lists} lists in a step`);
   }
-  assert(steps > count / 32, `only ${steps} steps`);
+  assert(steps > count / 16, `only ${steps} steps`);
   assertEquals(counts.atOnceMax, 1);
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.runs, job?.sum.calls], ["done", count / 20, count]);
