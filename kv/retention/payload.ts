@@ -12,6 +12,7 @@ import {
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodePart } from "../base/codec.ts";
+import { encodeLedger } from "../base/codec_ledger.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
@@ -59,7 +60,9 @@ export async function removePayload(
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
-          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: ledger }],
+          ...old === null
+            ? []
+            : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
           { key: keys.expiry(team, is, id), value: true },
         ],
         deletes: [

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { type EventLedger, ID_PAGES_MAX } from "../../../domain/runs/ledger.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { chunksOf } from "../../../kv/base/blob.ts";
-import { tombstoneOf } from "../../../kv/runs/tombstone.ts";
+import { ledgerOf, tombstoneOf } from "../../../kv/runs/tombstone.ts";
 import type { Store } from "../../../kv/store.ts";
 
 type Row = Deno.KvEntry<unknown>;
@@ -33,7 +33,8 @@ class StoredRun {
   }
 
   get ledger(): EventLedger | null {
-    return (this.parts.get("ledger") ?? null) as EventLedger | null;
+    const stored = this.parts.get("ledger") ?? null;
+    return stored === null ? null : ledgerOf(stored);
   }
 }
 
