@@ -45,6 +45,8 @@ export interface RecentHead {
   summary: RunSummary | null;
   /** Version of that summary. */
   summaryVersion: string | null;
+  /** Version of the latest noted commit. */
+  version: string;
   /** True if the worker has read parts that it lacks. */
   isPartial: boolean;
   /** Number of commits in progress. */
@@ -92,6 +94,7 @@ export class RecentHeads {
     if (head.inFlight++ === 0 && head.changes === 0) this.#heads.set(name, head);
     return commit().then((version) => {
       this.#end(name, head, version === null ? null : parts);
+      if (version !== null && version > head.version) head.version = version;
       return version;
     }, (error) => {
       this.#end(name, head, "unknown");
@@ -200,6 +203,7 @@ function newHead(): RecentHead {
     ledger: EMPTY_LEDGER,
     summary: null,
     summaryVersion: null,
+    version: "",
     isPartial: false,
     inFlight: 0,
     changes: 0,

@@ -63,8 +63,8 @@ export interface SummarizedHead extends LedgerAt {
   /** Returns the check that a row has not changed since it was read. */
   readonly check: (part: HeadPart) => Deno.AtomicCheck;
   /**
-   * Latest version of the rows that were read. They are one snapshot, so it includes every commit
-   * up to that version. Empty for a head from memory.
+   * Latest version of the run's rows. They are one snapshot, so it includes every commit up to that
+   * version.
    */
   readonly version: string;
   /** The head in memory that it is a copy of; null if the rows were read. */
@@ -171,7 +171,7 @@ export async function recallHeads(
 }
 
 function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
-  const { opening, closing, ledger, summary, summaryVersion, changes } = recent;
+  const { opening, closing, ledger, summary, summaryVersion, version, changes } = recent;
   return {
     ...run,
     head: {
@@ -190,7 +190,7 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
       key: keys[part](run.team, run.id),
       versionstamp: part === "summary" ? summaryVersion : null,
     }),
-    version: "",
+    version,
     recent,
     changes,
   };
