@@ -6,10 +6,9 @@ import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
 import { CALLS, inTurn, measure, type Measured } from "./load.ts";
 import { type Bar, type BenchOptions, print } from "./report.ts";
-import { startCheckout } from "./sides.ts";
+import { startCheckout, startThisCheckout } from "./sides.ts";
 import { median, ratios } from "./stats.ts";
 
-const HERE = new URL("..", import.meta.url).pathname;
 const CONNECTIONS = 32;
 
 /** Compares both checkouts by call. It has no bar: the acceptable cost depends on the change. */
@@ -20,10 +19,9 @@ export async function bench(
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
   }
   await using before = await startCheckout(other, `${folder}/before.kv`);
-  await using after = await startCheckout(HERE, `${folder}/after.kv`);
+  await using after = await startThisCheckout(`${folder}/after.kv`);
   const rows: string[][] = [];
-  // `life` opens and finishes complete runs; `finish` finishes runs that were never opened.
-  for (const call of [...CALLS, "life"] as const) {
+  for (const call of CALLS) {
     const load = { call, connections: CONNECTIONS, seconds };
     const measured = await inTurn(call, rounds, {
       before: () => measure(before, load),

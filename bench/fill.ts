@@ -1,24 +1,27 @@
 /**
- * Fills a ledger with a month of runs of one team, as calls and the worker write them: many of most
- * kinds, few of some.
+ * Fills a ledger with 60 days of runs of one team, as calls and the worker write them: half of them
+ * heartbeats, 200 agents, 1,000 customers, many runs of most kinds and few of some.
  */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { type RunEvent, storedFacts } from "../domain/runs/event.ts";
-import type { FinishStatus } from "../domain/runs/run.ts";
+import { type FinishStatus, HEARTBEAT_STATUSES, STATUS_OF_HEARTBEAT } from "../domain/runs/run.ts";
 import type { RunStore } from "../domain/runs/store.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { openStore } from "../kv/open.ts";
-import { say } from "./report.ts";
+import { number } from "../tools/table.ts";
+import { RUN_EVENTS } from "./load.ts";
+import { type BenchOptions, say } from "./report.ts";
 import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
 
 /** Period over which the runs are spread, milliseconds. */
-export const SPREAD_MS = 30 * 86_400_000;
+export const SPREAD_MS = 60 * 86_400_000;
 
 const IN_FLIGHT = 256;
-const RUNS_PER_SAY = 100_000;
+const RUNS_PER_PART = 10_000;
+const AGENTS = 198, CUSTOMERS = 1_000, FEATURES = 7;
 const MODELS = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "o3", "o4-mini"] as const;
 
 /** Fills a file with runs of the first team. */
@@ -28,22 +31,41 @@ export async function fillLedger(file: string, count: number): Promise<void> {
   const runs = runStoreOf(store);
   const service = createBenchService(store, { log: () => {} });
   service.start();
-  const fromMs = Date.now() - SPREAD_MS;
+  const startMs = Date.now();
+  const fromMs = startMs - SPREAD_MS;
   let next = 0;
-  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-    while (next < count) {
-      const n = next++;
-      if (n % RUNS_PER_SAY === 0) say(`${n} of ${count} runs are stored …`);
-      await storeRun(runs, team, n, fromMs + Math.floor(n * SPREAD_MS / count));
-    }
-  }));
-  await service.worker.idle();
+  // The worker finishes each part, so that the progress is that of both.
+  for (let end = 0; end < count;) {
+    end = Math.min(count, end + RUNS_PER_PART);
+    await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
+      while (next < end) {
+        const n = next++;
+        await storeRun(runs, team, n, fromMs + Math.floor(n * SPREAD_MS / count));
+      }
+    }));
+    await service.worker.idle();
+    const perSecond = end * 1_000 / (Date.now() - startMs);
+    say(`${number(end)} of ${number(count)} runs, ${number(perSecond)} a second …`);
+  }
   await service.stop();
   await store.close();
 }
 
-/** Fills a file unless it is already filled; a filled file must have exactly `count` runs. */
-export async function fillOnce(file: string, count: number): Promise<void> {
+/**
+ * Returns the path of a ledger with `count` runs that a benchmark may change. A file of the option
+ * `--file` is filled once and copied, so that every benchmark finds it as it was filled.
+ *
+ * @throws when the file of the option has another number of runs
+ */
+export async function filledFile(
+  { folder, file }: Pick<BenchOptions, "folder" | "file">,
+  count: number,
+): Promise<string> {
+  const path = `${folder}/filled.kv`;
+  if (file === undefined) {
+    await fillLedger(path, count);
+    return path;
+  }
   const isThere = await Deno.stat(file).then(() => true, () => false);
   const filledWith = await Deno.readTextFile(`${file}.runs`).catch(() => null);
   if (!isThere) {
@@ -52,11 +74,24 @@ export async function fillOnce(file: string, count: number): Promise<void> {
   } else if (filledWith !== String(count)) {
     throw new Error(`${file} has another number of runs, or is not filled completely: remove it`);
   }
+  await checkpointedBytes(file);
+  await Deno.copyFile(file, path);
+  return path;
 }
 
-/** Returns a new id as clients make them. */
+/** Returns the size of a file that no process has open: opening and closing it empties its log. */
+export async function checkpointedBytes(file: string): Promise<number> {
+  const kv = await Deno.openKv(file);
+  await kv.get(["format"]);
+  kv.close();
+  return (await Deno.stat(file)).size;
+}
+
+/** Returns a new id as clients make them: half are UUIDv7, and half are random, as trace ids are. */
 export function newId(kind: "run" | "evt", ms: number): string {
-  return `${kind}_eu_${uuid7Hex(ms, ENVIRONMENT.random(10))}`;
+  const random = ENVIRONMENT.random(16);
+  const hex = random[15]! % 2 === 0 ? uuid7Hex(ms, random.subarray(0, 10)) : random.toHex();
+  return `${kind}_eu_${hex}`;
 }
 
 /** Selects one in `every` runs, deterministically and independently of other salts. */
@@ -66,22 +101,27 @@ function isOneIn(n: number, every: number, salt: number): boolean {
 
 async function storeRun(runs: RunStore, team: Team, n: number, at: number): Promise<void> {
   const id = newId("run", at) as RunId;
-  const opening = {
+  const status = statusOf(n);
+  const labels = {
     id,
-    agent: isOneIn(n, 10_000, 19) ? "rare" : isOneIn(n, 2, 23) ? "busy" : `agent-${n % 18}`,
+    agent: isOneIn(n, 10_000, 19) ? "rare" : isOneIn(n, 2, 23) ? "busy" : `agent-${n % AGENTS}`,
     startedAt: at,
-    customerId: `customer-${n % 1_000}`,
-    feature: isOneIn(n, 10_000, 29) ? "new" : `feature-${n % 7}`,
+    customerId: `customer-${n % CUSTOMERS}`,
+    feature: isOneIn(n, 10_000, 29) ? "new" : `feature-${n % FEATURES}`,
   };
-  const isHeartbeat = isOneIn(n, 4, 17);
-  const isOrphan = isOneIn(n, 10_000, 13);
-  if (isHeartbeat) await runs.heartbeat(team, { ...opening, status: "start", reported: {} }, at);
-  else if (!isOrphan) await runs.open(team, opening, at);
-  const isLate = isOneIn(n, 1_000, 41);
-  if (!isLate) await runs.append(team, id, [modelCall(n, at)], at + 1_000);
-  const [status, finishedAt] = [statusOf(n), at + 5_000];
+  if (isOneIn(n, 2, 43)) {
+    const word = HEARTBEAT_STATUSES.find((word) => STATUS_OF_HEARTBEAT[word] === status) ?? "ok";
+    const cost = BigInt(Math.round(10 ** (8 + n * 7 % 5_000 / 1_000)));
+    await runs.heartbeat(team, { ...labels, status: word, reported: { cost } }, at);
+    return;
+  }
+  const events = Array.from({ length: RUN_EVENTS }, (_, call) => modelCall(n, at + call));
+  const isOrphan = isOneIn(n, 10_000, 13), isLate = isOneIn(n, 1_000, 41);
+  if (!isOrphan) await runs.open(team, labels, at);
+  if (!isLate) await runs.append(team, id, events, at + 1_000);
+  const finishedAt = at + 5_000;
   if (status !== null) await runs.finish(team, id, { status, finishedAt }, finishedAt);
-  if (isLate) await runs.append(team, id, [modelCall(n, at)], at + 9_000);
+  if (isLate) await runs.append(team, id, events, at + 9_000);
 }
 
 function statusOf(n: number): FinishStatus | null {

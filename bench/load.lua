@@ -1,4 +1,4 @@
--- Script for wrk: repeats one call with a new UUIDv7 id each time.
+-- Script for wrk: repeats one call with a new id each time, or the three calls of complete runs.
 --
 -- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS]
 local ffi = require("ffi")
@@ -22,7 +22,12 @@ local function instant(ms)
   return format("%s.%03dZ", stamp, ms % 1000)
 end
 
+-- Half of the ids are UUIDv7, and half are random, as trace ids are.
 local function hex(ms)
+  if random(2) == 1 then
+    return format("%04x%06x%06x%04x%06x%06x", random(0, 0xffff), random(0, 0xffffff),
+      random(0, 0xffffff), random(0, 0xffff), random(0, 0xffffff), random(0, 0xffffff))
+  end
   return format("%012x7%03x%04x%06x%06x", ms, random(0, 0xfff), random(0x8000, 0xbfff),
     random(0, 0xffffff), random(0, 0xffffff))
 end
@@ -49,7 +54,6 @@ function calls.ping(ms)
   return "GET", format("/v1/ping?agent=nightly&id=run_eu_%s", hex(ms)), nil
 end
 
-local EVENTS = 50
 local function event(ms, ts, n)
   return format('{"id":"evt_eu_%s","type":"llm_call","ts":"%s","data":{"provider":"openai",' ..
     '"model":"gpt-4o","input_tokens":%d,"output_tokens":%d,"latency_ms":900,"prompt":' ..
@@ -57,38 +61,48 @@ local function event(ms, ts, n)
     hex(ms), ts, 1000 + n, 200 + n, n)
 end
 
-function calls.events(ms)
+local function batch(id, ms, count)
   local events, ts = {}, instant(ms)
-  for n = 1, EVENTS do events[n] = event(ms, ts, n) end
-  return "POST", format("/v1/runs/run_eu_%s/events", hex(ms)),
+  for n = 1, count do events[n] = event(ms, ts, n) end
+  return "POST", format("/v1/runs/run_eu_%s/events", id),
     '{"events":[' .. concat(events, ",") .. ']}'
+end
+
+function calls.events(ms)
+  return batch(hex(ms), ms, 50)
+end
+
+-- A complete run is an opening, a batch of 10 events and a finish. Each turn opens a run, sends the
+-- events of the run opened 100 turns earlier, and finishes the run opened 200 turns earlier. So a
+-- run's calls use several connections, and the service has answered one before the next is sent.
+local EVENTS_LATER, FINISH_LATER, IDS = 100, 200, 256
+local OPEN, EVENTS, FINISH = 1, 2, 3
+local ids, turn, step = {}, 0, FINISH
+
+function calls.run(ms)
+  step = step % FINISH + 1
+  if step == EVENTS and turn <= EVENTS_LATER then step = FINISH end
+  if step == FINISH and turn <= FINISH_LATER then step = OPEN end
+  if step == EVENTS then return batch(ids[(turn - EVENTS_LATER) % IDS], ms, 10) end
+  if step == FINISH then
+    return "POST", format("/v1/runs/run_eu_%s/finish", ids[(turn - FINISH_LATER) % IDS]),
+      format('{"status":"success","finished_at":"%s","output":{"answer":42}}', instant(ms))
+  end
+  turn = turn + 1
+  local id = hex(ms)
+  ids[turn % IDS] = id
+  return "POST", "/v1/runs", format(
+    '{"id":"run_eu_%s","agent":"researcher","started_at":"%s","customer_id":"acme"}',
+    id, instant(ms))
 end
 
 -- Number of recent requests to retry: most are answered, some are in progress.
 local RECENT = 256
 local recent, sent = {}, 0
 
--- Number of open runs: the oldest is finished when more are opened.
-local OPEN = 512
-local opened, turn = {}, 0
-
-function calls.life(ms)
-  turn = turn + 1
-  local slot = math.floor(turn / 2) % OPEN
-  if turn % 2 == 1 or opened[slot] == nil then
-    local id = hex(ms)
-    opened[slot] = id
-    return "POST", "/v1/runs", format(
-      '{"id":"run_eu_%s","agent":"worker","started_at":"%s","feature":"life"}', id, instant(ms))
-  end
-  local id = opened[slot]
-  opened[slot] = nil
-  return "POST", format("/v1/runs/run_eu_%s/finish", id), format(
-    '{"status":"success","finished_at":"%s"}', instant(ms))
-end
-
 local call, teams, retries = nil, 1, 0
 local headers = {}
+local isChecked = false
 
 function init(args)
   call = calls[args[1] or "open"]
@@ -106,6 +120,11 @@ function init(args)
 end
 
 function request()
+  -- wrk only checks the first request and never sends it.
+  if not isChecked then
+    isChecked = true
+    return wrk.format("GET", "/healthz")
+  end
   if retries > 0 and sent > 0 and random(1, 100) <= retries then
     return recent[random(1, math.min(sent, RECENT))]
   end

@@ -1,20 +1,36 @@
 /** Measures load: wrk sends requests for some seconds, and the server's process is monitored. */
-import { formatPercent, number } from "../tools/table.ts";
 import { run, untilIdle, usageOf } from "./process.ts";
 import { say } from "./report.ts";
 import type { Side } from "./sides.ts";
-import { median, medianOf, ratios, rotate, spread } from "./stats.ts";
+import { ratios, rotate } from "./stats.ts";
 
-/** Calls to measure. */
-export const CALLS = ["open", "events", "finish", "heartbeat", "ping"] as const;
+/**
+ * Loads of `load.lua`. `run` is the three calls of complete runs; `events` and `finish` are for runs
+ * that were never opened.
+ */
+export const CALLS = ["open", "events", "finish", "heartbeat", "ping", "run"] as const;
 
 /** One of {@link CALLS}. */
 export type Call = typeof CALLS[number];
 
+/**
+ * Loads whose units are complete: a unit is a run of three calls, or one call. Each unit is counted
+ * by the call that finishes it.
+ */
+export const KINDS = ["run", "heartbeat", "ping"] as const satisfies readonly Call[];
+
+/** One of {@link KINDS}. */
+export type Kind = typeof KINDS[number];
+
+/** Events in the batch of a complete run. */
+export const RUN_EVENTS = 10;
+
+/** Connections of a load of complete units. */
+export const CONNECTIONS = 64;
+
 /** Load that wrk generates. */
 export interface Load {
-  /** `life` alternates between opening a run and finishing an earlier one. */
-  readonly call: Call | "life";
+  readonly call: Call;
   readonly connections: number;
   readonly seconds: number;
   /** Number of teams, each with its own key. */
@@ -23,14 +39,6 @@ export interface Load {
   readonly retriesPercent?: number;
   /** Average pause of a connection between requests, milliseconds. */
   readonly pauseMs?: number;
-}
-
-/** Rounds, seconds and connections of each part of a benchmark. */
-export interface LoadPlan {
-  readonly folder: string;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly connections: readonly number[];
 }
 
 /** Counts and latencies that wrk reports. */
@@ -52,24 +60,26 @@ export interface Measured extends WrkResult {
   readonly rssMb: number | null;
 }
 
-/** Maximum wait for a server to become idle. */
-const IDLE_LIMIT_MS = 120_000;
 const WARM_UP_SECONDS = 1;
+
+/** Sends a load before its first measurement on a server. */
+export async function warmUp(side: Side, load: Load): Promise<void> {
+  // The first calls of a team are slower, so another number of teams needs another warm-up.
+  const name = `${load.call} ${load.teams ?? 1}`;
+  if (side.warm.has(name)) return;
+  await wrk(side.url, { ...load, seconds: WARM_UP_SECONDS });
+  side.warm.add(name);
+  await untilIdle(side.pid);
+}
 
 /** Loads a server, with a warm-up before the first use of a call, and waits until it is idle. */
 export async function measure(side: Side, load: Load): Promise<Measured> {
-  // The first calls of a team are slower, so another number of teams needs another warm-up.
-  const warmUp = `${load.call} ${load.teams ?? 1}`;
-  if (!side.warm.has(warmUp)) {
-    await wrk(side.url, { ...load, seconds: WARM_UP_SECONDS });
-    side.warm.add(warmUp);
-    await untilIdle(side.pid, IDLE_LIMIT_MS);
-  }
+  await warmUp(side, load);
   const before = await usageOf(side.pid);
   const result = await wrk(side.url, load);
   if (result.failures > 0) say(`  ${result.failures} requests failed on "${side.kind}"`);
   // Remaining background work or a checkpoint would slow down the next measurement.
-  await untilIdle(side.pid, IDLE_LIMIT_MS);
+  await untilIdle(side.pid);
   const after = await usageOf(side.pid);
   if (before === null || after === null) return { ...result, cpuUs: null, rssMb: null };
   const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / result.answered;
@@ -103,35 +113,6 @@ export function rateRatios(ours: readonly WrkResult[], theirs: readonly WrkResul
   const rates = (all: readonly WrkResult[]) =>
     all.map(({ requestsPerSecond }) => requestsPerSecond);
   return ratios(rates(ours), rates(theirs));
-}
-
-/** Header of the table of {@link loadRow}. */
-export const LOAD_HEAD = [
-  "call",
-  "connections",
-  "per second",
-  "p50 ms",
-  "p99 ms",
-  "spread",
-  "CPU µs each",
-  "RSS MB",
-  "failures",
-] as const;
-
-/** Builds a table row of the medians of several measurements. */
-export function loadRow(name: string, connections: number, all: readonly Measured[]): string[] {
-  const rates = all.map(({ requestsPerSecond }) => requestsPerSecond);
-  return [
-    name,
-    String(connections),
-    number(median(rates)),
-    number(median(all.map(({ p50Ms }) => p50Ms)), 1),
-    number(median(all.map(({ p99Ms }) => p99Ms)), 1),
-    formatPercent(spread(rates)),
-    number(medianOf(all.map(({ cpuUs }) => cpuUs))),
-    number(medianOf(all.map(({ rssMb }) => rssMb))),
-    number(all.reduce((sum, { failures }) => sum + failures, 0)),
-  ];
 }
 
 /** Runs wrk against an address. */

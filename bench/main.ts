@@ -5,9 +5,21 @@ import { barTable, type Bench, type BenchOptions, print } from "./report.ts";
 
 /** All benchmarks by name; each is imported alone. */
 export const BENCHES: Readonly<Record<string, { summary: string; load: () => Promise<Bench> }>> = {
-  ingest: {
-    summary: "ingest calls as ratios: --quick, --only=calls,fsyncs,variants,memory,pipeline,growth",
-    load: async () => (await import("./ingest.ts")).bench,
+  sustained: {
+    summary: "runs, heartbeats and pings until their backlog is empty: sustained [CHECKOUT]",
+    load: async () => (await import("./sustained.ts")).bench,
+  },
+  steady: {
+    summary: "latencies and backlog at half of the sustained rate, --seconds=600",
+    load: async () => (await import("./steady.ts")).benchSteady,
+  },
+  memory: {
+    summary: "start and memory at that rate, --seconds=1200, over --runs=1000000",
+    load: async () => (await import("./steady.ts")).benchMemory,
+  },
+  volume: {
+    summary: "size, reads and opens of a ledger of --runs=2000000",
+    load: async () => (await import("./volume.ts")).bench,
   },
   cpu: {
     summary: "CPU microseconds a call against another checkout: cpu CHECKOUT",
@@ -24,10 +36,14 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
 };
 
 const HELP = [
-  "deno task bench [NAME] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE] [--only=PART,…] [--quick]",
-  ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`),
+  "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE] [--quick]",
+  ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
+  "Without a name: sustained, about 9 minutes; with a checkout about 12.",
+  "  --quick               sustained in one short round, about a minute",
+  "  --only=PART,…         parts of sustained: rates, writes, grouping",
   "  --rounds, --seconds   number and length of the measurements",
-  "  --file=FILE           for runs and pages: a ledger that is filled once and kept",
+  "  --file=FILE           ledger that this checkout fills once and keeps, for memory, volume,",
+  "                        runs and pages",
   "Exit codes: 0 all bars are met, 1 one is missed, 2 invalid command line, or wrk is not installed.",
 ];
 
@@ -56,7 +72,7 @@ export function parseBench(
     HELP.forEach((line) => io.out(line));
     return null;
   }
-  const [name = "ingest", ...rest] = positionals;
+  const [name = "sustained", ...rest] = positionals;
   if (!Object.hasOwn(BENCHES, name)) {
     throw new UsageError(`Unknown benchmark "${name}": --help lists the benchmarks`);
   }

@@ -7,7 +7,7 @@ import { formatInstant } from "../domain/core/time.ts";
 import { openStore } from "../kv/open.ts";
 import { serve } from "../app/server.ts";
 import { number, table } from "../tools/table.ts";
-import { fillOnce, newId, SPREAD_MS } from "./fill.ts";
+import { filledFile, newId, SPREAD_MS } from "./fill.ts";
 import { type Bar, belowMs, type BenchOptions, print, say } from "./report.ts";
 import { createBenchService, keyOf } from "./service.ts";
 import { quantile } from "./stats.ts";
@@ -73,44 +73,67 @@ const FILTERS = [
   "q=zz",
 ];
 
+/** Runs of a filled ledger. */
+const RUNS = 1_000_000;
+
+/** Filters of the list, and sums, that are read from a larger ledger. */
+const LISTS = ["", "agent=agent-3", "status=failed", "customer_id=customer-7", "has=unpriced"];
+const SUMS = ["", "?group_by=agent", "?group_by=model", "?group_by=customer"]
+  .map((query) => `/v1/spend${query}`);
+
 /** Measures pages of the dashboard. */
-export function benchPages(options: BenchOptions): Promise<Bar[]> {
-  return measurePages(options, PAGES, {
+export async function benchPages(options: BenchOptions): Promise<Bar[]> {
+  const { runs = RUNS } = options;
+  return await measurePages(await filledFile(options, runs), options, PAGES, {
     rounds: 50,
     pathOf: (page) => `/dashboard${page}`,
     bar: { name: "p50 of the slowest page", quantile: 0.5, ms: 30 },
   });
 }
 
+/** Returns the path of a page of the list that starts `back` of the filled time before its end. */
+function listPath(filter: string, back: number): string {
+  const to = back === 0 ? "" : `&to=${formatInstant(nowMs - Math.floor(back * SPREAD_MS))}`;
+  return `/v1/runs?limit=50&${filter}${to}`;
+}
+
 /** Measures pages of the list of runs. */
-export function benchRuns(options: BenchOptions): Promise<Bar[]> {
-  return measurePages(options, FILTERS, {
+export async function benchRuns(options: BenchOptions): Promise<Bar[]> {
+  const { runs = RUNS } = options;
+  return await measurePages(await filledFile(options, runs), options, FILTERS, {
     rounds: 100,
-    pathOf(filter, back) {
-      const to = back === 0 ? "" : `&to=${formatInstant(nowMs - Math.floor(back * SPREAD_MS))}`;
-      return `/v1/runs?limit=50&${filter}${to}`;
-    },
+    pathOf: listPath,
     bar: { name: "p99 of a page of the list of runs, whatever the filter", quantile: 0.99, ms: 20 },
+  });
+}
+
+/** Measures the list by some filters, sums of spend, and the overview of the dashboard. */
+export async function measureReads(file: string, options: BenchOptions): Promise<void> {
+  const reads = [...LISTS, ...SUMS, "/dashboard"];
+  await measurePages(file, options, reads, {
+    rounds: 100,
+    pathOf: (read, back) => read.startsWith("/") ? read : listPath(read, back),
+    bar: null,
   });
 }
 
 interface PageKind {
   /** Default number of measured rounds. */
   readonly rounds: number;
-  /** Returns the path of a page that starts `back` of the month before its end. */
+  /** Returns the path of a page that starts `back` of the filled time before its end. */
   readonly pathOf: (page: string, back: number) => string;
-  /** Limit of a quantile of the slowest page. */
-  readonly bar: { readonly name: string; readonly quantile: number; readonly ms: number };
+  /** Limit of a quantile of the slowest page; null for none. */
+  readonly bar: { readonly name: string; readonly quantile: number; readonly ms: number } | null;
 }
 
 /** Requests all pages, round by round. */
 async function measurePages(
-  { folder, runs = 1_000_000, file = `${folder}/pages.kv`, ...options }: BenchOptions,
+  file: string,
+  options: BenchOptions,
   pages: readonly string[],
   { pathOf, bar, rounds: usualRounds }: PageKind,
 ): Promise<Bar[]> {
   const { rounds = usualRounds } = options;
-  await fillOnce(file, runs);
   const store = await openStore(file, new Memory());
   let tookMs = 0;
   const log = (line: string) => void (tookMs = JSON.parse(line).ms ?? tookMs);
@@ -144,13 +167,14 @@ async function measurePages(
   await server.drain();
   await service.stop();
   await store.close();
-  print(`Pages over ${number(runs)} runs, ${rounds} times each.\n`);
+  print(`Each page ${rounds} times.\n`);
   const rows = measured.map(({ page, firstMs, ms, bytes }) => [
     pathOf(page, 0).replace(longRun, "<5,000 events>"),
     ...[firstMs, quantile(ms, 0.5), quantile(ms, 0.99)].map((value) => number(value, 1)),
     number(bytes),
   ]);
   print(table(["page", "first ms", "p50 ms", "p99 ms", "bytes, plain"], rows));
+  if (bar === null) return [];
   const slowestMs = Math.max(...measured.map(({ ms }) => quantile(ms, bar.quantile)));
   return [belowMs(bar.name, bar.ms, slowestMs)];
 }

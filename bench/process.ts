@@ -127,9 +127,12 @@ export function parseUsage(stat: string, status: string): Usage {
 /** Idle checks: their interval, the CPU time in it that counts as idle, and their number in a row. */
 const CHECK = { everyMs: 100, idleSeconds: 0.01, count: 4 } as const;
 
+/** Maximum wait for a process to become idle. */
+const IDLE_LIMIT_MS = 120_000;
+
 /** Waits until a process is idle, without background work or a checkpoint; its worker may rest. */
-export async function untilIdle(pid: number, limitMs: number): Promise<void> {
-  const endMs = performance.now() + limitMs;
+export async function untilIdle(pid: number): Promise<void> {
+  const endMs = performance.now() + IDLE_LIMIT_MS;
   let before = await usageOf(pid);
   for (let idle = 0; before !== null && idle < CHECK.count && performance.now() < endMs;) {
     await new Promise((resolve) => setTimeout(resolve, CHECK.everyMs));

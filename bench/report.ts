@@ -36,12 +36,6 @@ export interface BenchOptions {
 /** Measures, prints tables and returns bars. */
 export type Bench = (options: BenchOptions) => Promise<readonly Bar[]>;
 
-/** Results of one part of a benchmark. */
-export interface BenchPart {
-  readonly rows: readonly string[][];
-  readonly bars: readonly Bar[];
-}
-
 /** A bar for a measurement; `met` is null if nothing was measured. */
 export interface Bar {
   readonly name: string;
@@ -57,6 +51,16 @@ export function atLeast(name: string, limit: number, ratios: readonly number[]):
   const [middle, low, high] = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
   const range = ratios.length > 1 ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
   return { name, bar, measured: `${number(middle, 2)}${range}`, met: middle >= limit };
+}
+
+/** Builds a bar for one number; null if it was not measured. */
+export function atMost(name: string, limit: number, value: number | null): Bar {
+  return {
+    name,
+    bar: `≤ ${number(limit)}`,
+    measured: value === null ? "not measured" : number(value, limit < 100 ? 1 : 0),
+    met: value === null ? null : value <= limit,
+  };
 }
 
 /** Builds a bar for milliseconds. */

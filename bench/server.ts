@@ -2,6 +2,7 @@
  * Runs the service under load, as a separate process, over one of these stores:
  *
  * - `ours`: the ledger on disk as in production;
+ * - `counted`: `ours`, which counts mutations;
  * - `workless`: `ours` without the worker;
  * - `alone`: `workless` with one commit for each write;
  * - `nothing`: stores nothing, which shows the cost of everything else.
@@ -18,7 +19,15 @@ import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
 import { LineLog } from "../app/request_log.ts";
 import { serve } from "../app/server.ts";
-import { createBenchService, createTeams, type SideKind } from "./service.ts";
+import { counter } from "../domain/metrics/text.ts";
+import {
+  createBenchService,
+  createTeams,
+  hasWorker,
+  MUTATIONS_METRIC,
+  OPERATOR_KEY,
+  type SideKind,
+} from "./service.ts";
 
 /** Limits that allow one write for each commit. */
 const ALONE: BackEnd = { checks: 0, mutations: 0, bytes: 0, keyBytes: 0 };
@@ -40,16 +49,47 @@ const keepNothing: RunStore = {
   read: () => Promise.resolve(null),
 };
 
+/**
+ * Counts mutations of successful commits from now on. It replaces methods of the runtime, so that
+ * the service has no code for it.
+ */
+function countMutations(): () => number {
+  let total = 0;
+  const pending = new WeakMap<Deno.AtomicOperation, number>();
+  const { prototype } = Deno.AtomicOperation;
+  const { commit } = prototype;
+  const count = <Args extends unknown[]>(
+    method: (this: Deno.AtomicOperation, ...args: Args) => Deno.AtomicOperation,
+  ) =>
+    function (this: Deno.AtomicOperation, ...args: Args) {
+      pending.set(this, (pending.get(this) ?? 0) + 1);
+      return method.apply(this, args);
+    };
+  prototype.set = count(prototype.set);
+  prototype.delete = count(prototype.delete);
+  prototype.sum = count(prototype.sum);
+  prototype.commit = async function () {
+    const result = await commit.call(this);
+    if (result.ok) total += pending.get(this) ?? 0;
+    return result;
+  };
+  return () => total;
+}
+
 const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
+const mutations = kind === "counted" ? countMutations() : null;
 const store = await openStore(file, new Memory(), kind === "alone" ? ALONE : undefined);
 await createTeams(store, Number(teams));
-const hasWorker = kind === "ours";
 const runs = kind === "nothing" ? keepNothing : runStoreOf(store);
 const service = createBenchService(store, {
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
-  parts: hasWorker ? {} : { runs },
+  parts: hasWorker(kind) ? {} : { runs },
+  ...(mutations === null ? {} : {
+    operatorKey: OPERATOR_KEY,
+    processFamilies: () => [counter(MUTATIONS_METRIC, "Sets, deletes and sums.", mutations())],
+  }),
 });
-if (hasWorker) service.start();
+if (hasWorker(kind)) service.start();
 const server = serve(service.app.fetch, "127.0.0.1", 0);
 Deno.stderr.writeSync(new TextEncoder().encode(`${server.url}\n`));

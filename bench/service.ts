@@ -10,7 +10,12 @@ import type { Team } from "../domain/teams/team.ts";
 import type { Store } from "../kv/store.ts";
 
 /** Kind of a server's store; see `server.ts`. */
-export type SideKind = "ours" | "workless" | "alone" | "nothing";
+export type SideKind = "ours" | "counted" | "workless" | "alone" | "nothing";
+
+/** Returns whether a server of a kind has a worker. */
+export function hasWorker(kind: SideKind): boolean {
+  return kind === "ours" || kind === "counted";
+}
 
 const REGION = "eu";
 const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
@@ -23,7 +28,7 @@ export const ENVIRONMENT = {
 /** Builds a service over a store, with the settings of all benchmarks. */
 export function createBenchService(
   store: Store,
-  options: Pick<ServiceOptions, "log" | "parts">,
+  options: Pick<ServiceOptions, "log" | "parts" | "operatorKey" | "processFamilies">,
 ): Service {
   return createService({
     store,
@@ -37,6 +42,12 @@ export function createBenchService(
     ...options,
   });
 }
+
+/** Metric of the kind `counted`: mutations of its commits so far. */
+export const MUTATIONS_METRIC = "bench_mutations_total";
+
+/** The operator's key of the kind `counted`. */
+export const OPERATOR_KEY = `opk_${REGION}_${hexOf(1)}`;
 
 /** Returns the key of team number `n`. */
 export function keyOf(n: number): string {

@@ -1,12 +1,15 @@
 /** Servers under load, each in a separate process. */
-
-import { keyOf, type SideKind } from "./service.ts";
+import { hasWorker, keyOf, type SideKind } from "./service.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
+
+const HERE = new URL("..", import.meta.url).pathname;
 
 /** A running server. Use it with `await using`. */
 export interface Side extends AsyncDisposable {
   /** Kind of its store, or its checkout. */
   readonly kind: string;
+  /** False if nothing aggregates the calls. */
+  readonly hasWorker: boolean;
   readonly url: string;
   readonly pid: number;
   /** Calls for which the server is warmed up. */
@@ -27,7 +30,12 @@ export async function startSide(
   const script = new URL("./server.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
   const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
-  return await listening(kind, spawn(command, args, { stdout: "null" }));
+  return await listening(kind, hasWorker(kind), spawn(command, args, { stdout: "null" }));
+}
+
+/** Starts the service of this checkout over a file. */
+export function startThisCheckout(file: string): Promise<Side> {
+  return startCheckout(HERE, file);
 }
 
 /** Starts the service of a checkout over a file. */
@@ -40,10 +48,14 @@ export async function startCheckout(cwd: string, file: string): Promise<Side> {
     NO_COLOR: "1",
   };
   const args = denoArguments("-N", "-E", "-R", "-W", "main.ts");
-  return await listening(cwd, spawn(Deno.execPath(), args, { cwd, env, stdout: "null" }));
+  return await listening(cwd, true, spawn(Deno.execPath(), args, { cwd, env, stdout: "null" }));
 }
 
-async function listening(kind: string, child: Deno.ChildProcess): Promise<Side> {
+async function listening(
+  kind: string,
+  hasWorker: boolean,
+  child: Deno.ChildProcess,
+): Promise<Side> {
   const output = new Output(child.stderr);
   const url = (await output.match(/(http:\/\/[\d.:]+)[,\n]/))?.[1];
   if (url === undefined) {
@@ -52,6 +64,7 @@ async function listening(kind: string, child: Deno.ChildProcess): Promise<Side> 
   }
   return {
     kind,
+    hasWorker,
     url,
     pid: child.pid,
     warm: new Set(),

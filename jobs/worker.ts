@@ -40,7 +40,7 @@ export interface WorkerDeps extends JobDeps {
 /**
  * Runs per turn. The open lane gets fewer, because a close that arrives meanwhile waits for them.
  */
-const RUNS_PER_TURN = { closed: 200, open: 80, min: 20 } as const;
+const RUNS_PER_TURN = { closed: 196, open: 98, min: 20 } as const;
 
 /**
  * Milliseconds after which a turn was too long. The next one takes half as many runs, because newly
@@ -153,7 +153,8 @@ export class Worker {
       await this.#bringUpToDate(rows);
       const tookMs = performance.now() - startMs;
       this.#fitRunsMax(lane, tookMs);
-      if (this.#signals > signals) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
+      const isFull = rows.runs.length >= this.#runsMax[lane];
+      if (this.#signals > signals && !isFull) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
       return true;
     }
     return false;

@@ -11,10 +11,11 @@ import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
 import type { fileBytesOf } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
-import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
+import { BACK_ENDS, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { Reads } from "./base/reads.ts";
+import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
 import type { Write } from "./writer/write.ts";
@@ -36,6 +37,8 @@ export interface Store extends Omit<StoreDeps, "kv"> {
   readonly runLocks: KeyedMutex;
   /** Slots for request reads. */
   readonly reads: Reads;
+  /** Heads of recently written runs. */
+  readonly heads: RecentHeads;
 }
 
 /** Builds a store over open handles. */
@@ -46,6 +49,8 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
     writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
     reads: new Reads(deadlines),
+    // Only a file is locked by its process; its back end allows many checks.
+    heads: new RecentHeads(deps.memory, deps.limits.checks >= BACK_ENDS.embedded.checks),
   };
 }
 

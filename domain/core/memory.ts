@@ -15,17 +15,19 @@ const BYTES_PER_MB = 1_000_000;
 /** Shares of the target by holder, in thousandths. They total at most 500. */
 export const MEMORY_SHARES = {
   /** Request bodies, partial or complete, that are not parsed yet. */
-  bodies: 75,
+  bodies: 70,
   /** Responses that clients have not read yet. */
-  answers: 70,
+  answers: 65,
   /** Writes waiting for their commit. */
-  writes: 65,
+  writes: 60,
   /** Event ids of live runs. */
-  ledgers: 55,
+  ledgers: 50,
   /** Openings of runs started by a heartbeat. */
   openings: 25,
+  /** Heads of runs that wait for the worker, and of open runs. */
+  heads: 25,
   /** Ids of recently opened or closed runs. */
-  recent_ids: 30,
+  recent_ids: 25,
   /** Roll-ups of days without changes. */
   rollup_days: 40,
   /** Roll-ups and positions of teams whose runs are being aggregated. */

@@ -14,6 +14,15 @@ export function addTo<Counts extends object>(sums: Sums<Counts>, counts: Partial
   for (const name in counts) (totals[name] as number) += counts[name] as number;
 }
 
+/** Subtracts counts from an accumulator in place; a count may become negative. */
+export function subtractFrom<Counts extends object>(
+  sums: Sums<Counts>,
+  counts: Partial<Counts>,
+): void {
+  const totals = sums as Record<string, number>;
+  for (const name in counts) (totals[name] as number) -= counts[name] as number;
+}
+
 /** Returns `a` plus the counts of `b`. */
 export function addCounts<Counts extends object>(a: Counts, b: Partial<Counts>): Counts {
   const sums: Sums<Counts> = { ...a };
@@ -23,9 +32,9 @@ export function addCounts<Counts extends object>(a: Counts, b: Partial<Counts>):
 
 /** Returns `a` minus the counts of `b`; a count of the result may be negative. */
 export function subtractCounts<Counts extends object>(a: Counts, b: Partial<Counts>): Counts {
-  const rest = { ...a } as Record<string, number>;
-  for (const name in b) (rest[name] as number) -= b[name] as number;
-  return rest as Counts;
+  const rest: Sums<Counts> = { ...a };
+  subtractFrom(rest, b);
+  return rest;
 }
 
 /** Returns whether every count is 0. */

@@ -9,7 +9,7 @@
 import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
 import type { RunLabels, RunStatus } from "../runs/run.ts";
 import { type Contribution, EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
-import { addCounts, isZero, subtractCounts } from "../core/sums.ts";
+import { addCounts, addTo, isZero, subtractFrom, type Sums } from "../core/sums.ts";
 import type { Team } from "../teams/team.ts";
 import type { Parsed } from "../core/errors.ts";
 
@@ -78,10 +78,40 @@ function modelParts({ provider, model }: ModelName) {
  * calls to it as events. So a run is counted for each model it used.
  */
 export function contributionsOf(run: Contribution): RollupRow[] {
+  const cells = new Map<string, Cell>();
+  addRun(cells, run, addTo);
+  return [...cells.values()].flatMap(rowsOf);
+}
+
+/** Totals of the runs of a day that share all labels. */
+interface Cell extends Pick<Contribution, "day" | "labels"> {
+  readonly measures: Sums<Measures>;
+  readonly models: Map<string, { readonly value: ModelName; readonly measures: Sums<Measures> }>;
+}
+
+/** Adds a run to its cell, or subtracts it. */
+function addRun(cells: Map<string, Cell>, run: Contribution, add: typeof addTo): void {
   const { day, labels } = run;
-  const { agent, customer, feature, status } = labels;
+  const name = JSON.stringify([day, ...labelParts(labels)]);
+  let cell = cells.get(name);
+  if (cell === undefined) {
+    cell = { day, labels, measures: { ...EMPTY_MEASURES }, models: new Map() };
+    cells.set(name, cell);
+  }
   const models = measuresByModel(run);
-  const measures = measuresOf(run, models);
+  add(cell.measures, measuresOf(run, models));
+  for (const [value, measures] of models) {
+    const model = JSON.stringify(modelParts(value));
+    const known = cell.models.get(model);
+    const sums = known ?? { value, measures: { ...EMPTY_MEASURES } };
+    if (known === undefined) cell.models.set(model, sums);
+    add(sums.measures, measures);
+  }
+}
+
+/** Returns the rows of a cell, one for each group. */
+function rowsOf({ day, labels, measures, models }: Cell): RollupRow[] {
+  const { agent, customer, feature, status } = labels;
   return [
     { day, group: { kind: "total" }, measures },
     { day, group: { kind: "agent", value: agent }, measures },
@@ -89,7 +119,7 @@ export function contributionsOf(run: Contribution): RollupRow[] {
     { day, group: { kind: "feature", value: feature }, measures },
     { day, group: { kind: "status", value: status }, measures },
     { day, group: { kind: "cell", labels }, measures },
-    ...models.flatMap(([value, measures]): RollupRow[] => [
+    ...models.values().flatMap(({ value, measures }): RollupRow[] => [
       { day, group: { kind: "model", value }, measures },
       { day, group: { kind: "model_cell", labels, value }, measures },
     ]),
@@ -152,27 +182,27 @@ function lineMeasures(line: ModelUsage): Measures {
   };
 }
 
+/** A run's previous and current contribution; null for none. */
+export interface ContributionChange {
+  readonly before: Contribution | null;
+  readonly after: Contribution | null;
+}
+
 /**
- * Returns the rows that update the roll-ups from a run's previous to its current contribution.
+ * Returns the rows that update the roll-ups when runs change, one for each day and group.
  *
  * Rows without a change are left out. A run that moved to another day, label or model is subtracted
  * from its old group, so measures may be negative.
- *
- * @param before previous contribution; null for none
- * @param after current contribution; null for none
  */
-export function differencesOf(
-  before: Contribution | null,
-  after: Contribution | null,
-): RollupRow[] {
-  const rows = new Map<string, RollupRow>();
-  for (const row of after === null ? [] : contributionsOf(after)) rows.set(rowName(row), row);
-  for (const old of before === null ? [] : contributionsOf(before)) {
-    const name = rowName(old);
-    const measures = subtractCounts(rows.get(name)?.measures ?? EMPTY_MEASURES, old.measures);
-    rows.set(name, { ...old, measures });
+export function differencesOf(changes: Iterable<ContributionChange>): RollupRow[] {
+  // Runs are added by cell first: most runs of a commit share their labels.
+  const cells = new Map<string, Cell>();
+  for (const { before, after } of changes) {
+    if (after !== null) addRun(cells, after, addTo);
+    if (before !== null) addRun(cells, before, subtractFrom);
   }
-  return [...rows.values()].filter(({ measures }) => !isZero(measures));
+  const rows = mergeRows([...cells.values()].flatMap(rowsOf));
+  return rows.filter(({ measures }) => !isZero(measures));
 }
 
 /** Merges rows into one per day and group. */

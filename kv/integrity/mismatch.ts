@@ -34,6 +34,7 @@ export function mismatch(
 function textOf(value: unknown): string {
   if (value === undefined) return NONE;
   if (typeof value === "bigint") return `${value}`;
+  if (value instanceof Uint8Array) return value.toHex();
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}` : inOrder(part));
 }
 

@@ -17,6 +17,7 @@ import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { verifyDeleted } from "./deleted.ts";
+import { type ExpectedEntry, verifyEntries } from "./entries.ts";
 import { verifyLedger } from "./ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
@@ -29,8 +30,8 @@ import {
 } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
-import { indexRows } from "../run_list/run_index.ts";
-import { getAll, getEntry, listRows } from "../store.ts";
+import { indexEntries } from "../run_list/run_index.ts";
+import { getEntry, listRows } from "../store.ts";
 
 /** Result of verifying a run. */
 export interface VerifiedRun {
@@ -91,7 +92,7 @@ async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
   const expected = isStored(head) ? placedAs(summarize({ ...head, totals }, null), summary) : null;
   mismatches.push(
     ...compareSummaries(id, expected, summary),
-    ...await missingRows(run, expected),
+    ...await misplacedEntries(run, expected),
   );
   return { ...counts, summary: expected, mismatches };
 }
@@ -199,29 +200,20 @@ async function compareScores({ store, team, id, ledger }: LedgerAt): Promise<Mis
   });
 }
 
-/** Finds missing or wrong rows of a run in the index, the expiry entries and the feed. */
-async function missingRows(
+/** Finds missing or wrong entries of a run in the index, the expiry orders and the feed. */
+function misplacedEntries(
   { store, team, id, head, ledger, summary }: SummarizedHead,
   expectedSummary: RunSummary | null,
 ): Promise<Mismatch[]> {
-  const changes = summary?.changes;
-  const expected: { readonly key: Deno.KvKey; readonly value?: Uint8Array }[] = [
-    ...indexRows(team, id, expectedSummary).values(),
-    ...isStored(head) ? [{ key: keys.expiry(team, expiryEntryOf(head.parts, ledger), id) }] : [],
-    ...changes === undefined ? [] : [{ key: keys.change(team, changes.latest, id) }],
-  ];
-  const missing: Mismatch[] = [];
-  const entries = await getAll(store, expected.map(({ key }) => key));
-  for (const [i, entry] of entries.entries()) {
-    const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
-    if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
-    else missing.push(...compareValues(what, expected[i]?.value, entry.value));
+  const expected: ExpectedEntry[] = [...indexEntries(team, id, expectedSummary).values()];
+  if (isStored(head)) {
+    const { retentionClass, since } = expiryEntryOf(head.parts, ledger);
+    const order = keys.expiryOrder(team, retentionClass);
+    expected.push({ order, at: since, run: id, value: true });
   }
-  return missing;
-}
-
-/** Compares the values of an index row; older rows have none. */
-function compareValues(what: string, expected: Uint8Array | undefined, found: unknown): Mismatch[] {
-  if (expected === undefined || !(found instanceof Uint8Array)) return [];
-  return mismatch(what, { value: expected.toHex() }, { value: found.toHex() });
+  if (summary?.changes !== undefined) {
+    const order = keys.changes(team);
+    expected.push({ order, at: summary.changes.latest, run: id, value: true });
+  }
+  return verifyEntries(store, id, expected, summary?.blocks ?? []);
 }

@@ -12,11 +12,13 @@ import {
   agentRunOf,
 } from "../../domain/agents/activity.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import type { VerifiedRun } from "./run.ts";
+import { blockRows, entryRows } from "./entries.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { indexRows } from "../run_list/run_index.ts";
+import { indexEntries } from "../run_list/run_index.ts";
 import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { eachRow, getMany, type Store } from "../store.ts";
 
@@ -49,8 +51,8 @@ export class TeamSums {
     this.#note(mismatches);
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
-    for (const { key } of indexRows(this.#team, id, summary).values()) {
-      count(this.#indexed, keyParts.name(key));
+    for (const { order } of indexEntries(this.#team, id, summary).values()) {
+      count(this.#indexed, keyParts.name(order));
     }
     const run = agentRunOf(id, summary);
     if (run !== null) {
@@ -69,6 +71,7 @@ export class TeamSums {
     await this.#compareAgents(store);
     await this.#compareIndex(store);
     await this.#compareFeed(store);
+    await this.#checkExpiryBlocks(store);
   }
 
   /** Adds the totals of removed runs. */
@@ -137,25 +140,33 @@ export class TeamSums {
     }
   }
 
-  /**
-   * Compares the number of index rows: each run's rows are verified, so an excess is a stray row.
-   */
+  /** Compares the number of index entries: those of runs are verified, so others are stray. */
   async #compareIndex(store: Store): Promise<void> {
     const stored = new Map<string, number>();
-    for await (const { key } of eachRow(store, { prefix: keys.teamRunsBy(this.#team) })) {
-      count(stored, keyParts.name(key));
+    for await (const row of entryRows(store, keys.teamRunsBy(this.#team))) {
+      this.#note(row.mismatches);
+      count(stored, keyParts.name(row.key), row.values.length);
     }
     const [expected, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
-    this.#note(mismatch("rows of the index", expected ?? {}, found ?? {}));
+    this.#note(mismatch("entries of the index", expected ?? {}, found ?? {}));
   }
 
-  /** Compares the number of feed rows, without those of deletions. */
+  /** Compares the number of feed entries, without those of deletions. */
   async #compareFeed(store: Store): Promise<void> {
     let found = 0;
-    for await (const { value } of eachRow(store, { prefix: keys.changes(this.#team) })) {
-      if (value === true) found++;
+    for await (const row of entryRows(store, keys.changes(this.#team))) {
+      this.#note(row.mismatches);
+      found += row.values.filter((value) => value === true).length;
     }
-    this.#note(mismatch("rows of the feed", { runs: this.#inFeed }, { runs: found }));
+    this.#note(mismatch("entries of the feed", { runs: this.#inFeed }, { runs: found }));
+  }
+
+  /** Checks the blocks of expiry orders. Outdated entries stay until they are due. */
+  async #checkExpiryBlocks(store: Store): Promise<void> {
+    for (const retentionClass of RETENTION_CLASSES) {
+      const order = keys.expiryOrder(this.#team, retentionClass);
+      for await (const { mismatches } of blockRows(store, order)) this.#note(mismatches);
+    }
   }
 
   async #compareAgents(store: Store): Promise<void> {

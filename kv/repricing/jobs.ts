@@ -26,6 +26,7 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
+import { parsePendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { JobQueue } from "../job_queue.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
@@ -109,6 +110,9 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
       sets: [...draft.sets, { key: entry.key, value: after }],
       deletes: after.state === "done" ? [keys.activeJob("reprice", team, job.id)] : [],
       pending: draft.pending,
+    }).finally(() => {
+      // The heads in memory have the old prices.
+      for (const { name } of draft.pending) this.#store.heads.forget(parsePendingName(name));
     });
     // A conflict: a run changed, or another process took the step. The next step reads again.
     this.#runsMax = committed === null

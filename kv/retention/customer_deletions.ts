@@ -12,8 +12,10 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
+import type { StoredEntry } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { customerPart } from "../base/index_parts.ts";
+import { ALL_ENTRIES, type EntryRange, listEntries, removalOf } from "../entries.ts";
 import { JobQueue } from "../job_queue.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
@@ -34,15 +36,13 @@ const PURGE_COMMITS_PER_STEP = 10;
 /** Counters of a running job; each is the last part of a key. */
 const COUNTED = ["runs", "events", "days"] as const;
 
-/**
- * Starts a range directly after the key it is appended to: `true` sorts after every other key part.
- */
-const AFTER = true;
+/** Appended to a run's id, it makes a text that sorts directly after that id. */
+const AFTER = "~";
 
 /** Progress of a job in this process. */
 interface Progress {
-  /** The index rows that are not visited yet. */
-  readonly remaining: { readonly start: Deno.KvKey; readonly end: Deno.KvKey };
+  /** The customer's entries in the index that are not visited yet. */
+  readonly remaining: EntryRange;
   /** Visited runs that could not be read. */
   readonly failed: number;
   /** Progress in the spend of removed runs; null when it is deleted. */
@@ -116,57 +116,58 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
       return true;
     }
     const progress = this.#progress.get(job.id) ?? await this.#rangeOf(team, job);
-    const rows = await listRows(this.#store, progress.remaining, { limit: RUNS_PER_STEP });
-    const indexRows = new Map(rows.map(({ key }) => [keyParts.run(key), key]));
+    const order = orderOf(team, job);
+    const options = { limit: RUNS_PER_STEP };
+    const { entries } = await listEntries(this.#store, order, progress.remaining, options);
+    const found = Map.groupBy(entries, ({ run }) => run);
     const failed = await leaveFaulty(
-      indexRows,
+      found,
       (group) =>
         this.#updater.remove(
           team,
           [...group.keys()],
-          (run) => this.#plan(job, run, indexRows.get(run.id) ?? []),
+          (run) => this.#plan(job, run, found.get(run.id) ?? []),
         ),
     );
-    const last = rows.at(-1)?.key;
+    const last = entries.at(-1);
     const remaining = last === undefined
       ? progress.remaining
-      : { ...progress.remaining, start: [...last, AFTER] };
+      : { ...progress.remaining, after: { at: last.at, run: last.run } };
     this.#progress.set(job.id, { ...progress, remaining, failed: progress.failed + failed });
     return last !== undefined;
   }
 
   /** Covers the runs that exist now, so that the job ends even if more runs arrive. */
   async #rangeOf(team: TeamId, job: CustomerDeletion): Promise<Progress> {
-    const prefix = keys.runsBy(team, "customer", customerPart(job.customer));
-    const [last] = await listRows(this.#store, { prefix }, { limit: 1, reverse: true });
-    return {
-      remaining: { start: prefix, end: [...last?.key ?? prefix, AFTER] },
-      failed: 0,
-      spend: FIRST_DAY,
-    };
+    const options = { limit: 1, reverse: true };
+    const { entries } = await listEntries(this.#store, orderOf(team, job), ALL_ENTRIES, options);
+    const [last] = entries;
+    const before = last === undefined ? null : { at: last.at, run: `${last.run}${AFTER}` };
+    return { remaining: { after: null, before }, failed: 0, spend: FIRST_DAY };
   }
 
   async #plan(
     job: CustomerDeletion,
     run: SummarizedHead,
-    row: Deno.KvKey,
+    found: readonly StoredEntry[],
   ): Promise<RunUpdate | null> {
     const { team, head: { parts: { opening } }, summary } = run;
+    const removed = found.map((entry) => removalOf(orderOf(team, job), entry));
     if (!isStored(run.head)) {
-      return { run, before: summary, after: summary, rows: { sets: [], deletes: [row] } };
+      return { run, before: summary, after: summary, rows: { sets: [], deletes: [], removed } };
     }
     // Runs stored after the request stay: the response promised that.
     if ((opening?.receivedAt ?? 0) > job.createdAt) return null;
     const deleted = { deletedAt: this.#now(), by: job.createdBy };
     const { change, events } = await deleteRun(run, deleted);
-    const { sums = [], deletes } = change.rows;
+    const { sums = [], removed: others = [] } = change.rows;
     const counted = [
       { key: keys.deletionCount(team, job.id, "runs"), by: 1n },
       { key: keys.deletionCount(team, job.id, "events"), by: BigInt(events) },
     ];
     return {
       ...change,
-      rows: { ...change.rows, sums: [...sums, ...counted], deletes: [...deletes, row] },
+      rows: { ...change.rows, sums: [...sums, ...counted], removed: [...others, ...removed] },
     };
   }
 
@@ -192,6 +193,11 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
  * Builds the audit log entry of a job, without the customer: the entry outlives the customer's
  * data.
  */
+/** Returns the order of a customer's runs. */
+function orderOf(team: TeamId, { customer }: CustomerDeletion): Deno.KvKey {
+  return keys.runsBy(team, "customer", customerPart(customer));
+}
+
 function jobEntry(team: TeamId, { id, createdAt, createdBy }: CustomerDeletion): AuditEntry {
   const [at, actor] = [createdAt, createdBy];
   return { at, team, actor, action: "customer.deleted", target: id, details: {} };

@@ -3,18 +3,14 @@
  *
  * @module
  */
-import {
-  expiryEntryOf,
-  hasPayload,
-  isSameExpiryEntry,
-  withoutPayload,
-} from "../../domain/retention/retention.ts";
+import { expiryEntryOf, hasPayload, withoutPayload } from "../../domain/retention/retention.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodePart } from "../base/codec.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
+import { moveExpiryEntry } from "./expiry_entry.ts";
 import { batchChunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
 
@@ -44,7 +40,6 @@ export async function removePayload(
   };
   const chunks = await batchChunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
-  const [was, is] = [expiryEntryOf(head.parts, run.ledger), expiryEntryOf(parts, ledger)];
   return {
     change: {
       run,
@@ -60,13 +55,9 @@ export async function removePayload(
         sets: [
           ...stripped,
           ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: ledger }],
-          { key: keys.expiry(team, is, id), value: true },
         ],
-        deletes: [
-          ...old?.deletes ?? [],
-          ...chunks,
-          ...isSameExpiryEntry(was, is) ? [] : [keys.expiry(team, was, id)],
-        ],
+        deletes: [...old?.deletes ?? [], ...chunks],
+        ...moveExpiryEntry(run, expiryEntryOf(parts, ledger)),
       },
     },
     events: old?.events ?? 0,

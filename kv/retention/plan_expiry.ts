@@ -13,11 +13,10 @@ import {
   expiryEntryOf,
 } from "../../domain/retention/retention.ts";
 import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
-import { keyText } from "../writer/group.ts";
-import type { KvSet } from "../writer/write.ts";
-import { keys } from "../base/keys.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import type { EntryToRemove } from "../base/entries.ts";
+import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
+import { moveExpiryEntry } from "./expiry_entry.ts";
 import { removePayload } from "./payload.ts";
 import { expireRun } from "./removal.ts";
 
@@ -38,30 +37,28 @@ export interface ExpiryContext {
 /**
  * Plans which data of a run expires now.
  *
- * @param rows expiry entries under which the run was found
+ * @param found expiry entries under which the run was found; they are removed
  */
 export async function planExpiry(
   run: SummarizedHead,
   context: ExpiryContext,
-  rows: readonly Deno.KvKey[],
+  found: readonly EntryToRemove[],
 ): Promise<ExpiryPlan> {
   const { change, counts } = await changeOf(run, context);
-  const written = new Set(change.rows.sets.map(({ key }) => keyText(key)));
-  const stale = rows.filter((key) => !written.has(keyText(key)));
-  const deletes = [...change.rows.deletes, ...stale];
-  return { change: { ...change, rows: { ...change.rows, deletes } }, counts };
+  const removed = [...change.rows.removed ?? [], ...found];
+  return { change: { ...change, rows: { ...change.rows, removed } }, counts };
 }
 
 async function changeOf(
   run: SummarizedHead,
   { plan, nowMs, rowsMax }: ExpiryContext,
 ): Promise<ExpiryPlan> {
-  const { team, id, head, ledger } = run;
-  if (!isStored(head)) return unchanged(run, []);
+  const { head, ledger } = run;
+  if (!isStored(head)) return unchanged(run, {});
   const entry = expiryEntryOf(head.parts, ledger);
   switch (dueOf(head.parts, ledger, plan, nowMs)) {
     case null:
-      return unchanged(run, [{ key: keys.expiry(team, entry, id), value: true }]);
+      return unchanged(run, moveExpiryEntry(run, entry));
     case "record": {
       const { change, events } = await expireRun(run);
       const counter = entry.retentionClass === "orphan" ? "orphans" : "records";
@@ -76,9 +73,13 @@ async function changeOf(
   }
 }
 
-/** Leaves a run unchanged, with the given expiry entries. */
-function unchanged(run: SummarizedHead, sets: readonly KvSet[]): ExpiryPlan {
+/** Leaves a run unchanged, except for its expiry entry. */
+function unchanged(
+  run: SummarizedHead,
+  entries: Pick<RunRows, "added" | "removed">,
+): ExpiryPlan {
   const { summary } = run;
-  const change = { run, before: summary, after: summary, rows: { sets, deletes: [] } };
+  const rows = { sets: [], deletes: [], ...entries };
+  const change = { run, before: summary, after: summary, rows };
   return { change, counts: EMPTY_SWEEP };
 }

@@ -10,7 +10,6 @@
 import type { TeamId } from "../../domain/core/ids.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { arrivalsOf } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
@@ -19,6 +18,7 @@ import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
+import { moveExpiryEntry } from "./expiry_entry.ts";
 
 /**
  * Event rows deleted in one commit: few enough that calls queued after it do not wait long. If a
@@ -55,7 +55,7 @@ async function removeRun(
   deleted: DeletionMark | null,
   remains: RunSummary | null,
 ): Promise<Removal> {
-  const { team, id, head, ledger, summary, check } = run;
+  const { team, id, summary, check } = run;
   const rows = await eventKeys(run, ROWS_MAX + 1);
   const isPurged = rows.length > ROWS_MAX;
   const { sums, events } = callsToKeep(run);
@@ -81,9 +81,9 @@ async function removeRun(
         keys.price(team, id),
         keys.processing(team, id),
         keys.deadStage(team, id),
-        keys.expiry(team, expiryEntryOf(head.parts, ledger), id),
         ...isPurged ? [] : rows,
       ],
+      ...moveExpiryEntry(run, null),
     },
   };
   return { change, events };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { addCounts } from "../../domain/core/sums.ts";
+import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
@@ -17,14 +17,15 @@ import {
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
-import { keyParts, keys } from "../base/keys.ts";
+import type { Position, StoredEntry } from "../base/entries.ts";
+import { keys } from "../base/keys.ts";
+import { listEntries, removalOf } from "../entries.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
-import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
 import { planExpiry } from "./plan_expiry.ts";
@@ -99,12 +100,12 @@ interface Step {
   readonly dryRun: boolean;
 }
 
-/** The rows to delete with each due run: its expiry entries, and the feed row of a deleted run. */
-type Due = ReadonlyMap<RunId, readonly Deno.KvKey[]>;
+/** The due expiry entries of each run. */
+type Due = ReadonlyMap<RunId, readonly StoredEntry[]>;
 
-/** The row after which to continue; null to begin at the first. */
+/** The entry after which to continue; null to begin at the first. */
 interface Cursor {
-  readonly after: Deno.KvKey | null;
+  readonly after: Position | null;
 }
 
 async function step(
@@ -113,49 +114,51 @@ async function step(
   from: Cursor | null,
 ): Promise<SweepStep> {
   const { store, team, nowMs, dryRun } = on;
-  const before = cutoffOf(planOfTeam(team), retentionClass, nowMs);
-  if (before === -Infinity) return { counts: EMPTY_SWEEP, next: null };
+  const cutoffMs = cutoffOf(planOfTeam(team), retentionClass, nowMs);
+  if (cutoffMs === -Infinity) return { counts: EMPTY_SWEEP, next: null };
   const after = from?.after ?? null;
-  const range = keys.expiries(team.id, retentionClass, before, after);
-  const rows = await listRows(store, range, { limit: RUNS_PER_STEP });
-  const last = rows.at(-1)?.key;
+  // No id sorts before the empty text.
+  const range = { after, before: { at: cutoffMs, run: "" } };
+  const order = keys.expiryOrder(team.id, retentionClass);
+  const { entries } = await listEntries(store, order, range, { limit: RUNS_PER_STEP });
+  const last = entries.at(-1);
   if (last === undefined) {
     if (retentionClass === "tombstone" && !dryRun) {
-      await forgetReceipts(store, team.id, before);
+      await forgetReceipts(store, team.id, cutoffMs);
       await forgetRefusals(store, team.id, nowMs);
     }
     return { counts: EMPTY_SWEEP, next: null };
   }
-  const due = new Map<RunId, Deno.KvKey[]>();
-  for (const { key, value } of rows) {
-    const run = keyParts.run(key);
-    due.set(run, [...due.get(run) ?? [], key, ...deletionRows(team.id, run, value)]);
-  }
+  const due = Map.groupBy(entries, ({ run }) => run);
+  const passed = { at: last.at, run: last.run };
   if (retentionClass === "tombstone") {
     const released = dryRun ? due.size : await releaseIds(store, team.id, due);
-    return { counts: { ...EMPTY_SWEEP, released }, next: { after: last } };
+    return { counts: { ...EMPTY_SWEEP, released }, next: { after: passed } };
   }
   let counts = EMPTY_SWEEP;
   const onCounts = (added: SweepCounts) => void (counts = addCounts(counts, added));
   const work = dryRun ? wouldSweep : sweep;
-  const failed = await leaveFaulty(due, (runs) => work(on, runs, onCounts));
+  const failed = await leaveFaulty(due, (runs) => work(on, retentionClass, runs, onCounts));
   if (!dryRun) await purgeAll(store, team.id);
   // Checked runs have a new expiry entry by now, except failed ones. A run with very many events
-  // may be due again.
-  const isPassed = dryRun || failed > 0;
-  return { counts: { ...counts, failed }, next: { after: isPassed ? last : after } };
+  // may be due again, but not after a step that removed nothing.
+  const isPassed = dryRun || failed > 0 || isZero(counts);
+  return { counts: { ...counts, failed }, next: { after: isPassed ? passed : after } };
 }
 
 /** Sweeps runs; reports the counts of each commit. */
 async function sweep(
   { commits, team, nowMs }: Step,
+  retentionClass: RetentionClass,
   due: Due,
   onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
   const context = { plan: planOfTeam(team), nowMs, rowsMax: ROWS_PER_CHECK };
+  const order = keys.expiryOrder(team.id, retentionClass);
   const planned = new Map<RunId, SweepCounts>();
   await commits.remove(team.id, [...due.keys()], async (run) => {
-    const { change, counts } = await planExpiry(run, context, due.get(run.id) ?? []);
+    const found = due.get(run.id)?.map((entry) => removalOf(order, entry)) ?? [];
+    const { change, counts } = await planExpiry(run, context, found);
     planned.set(run.id, counts);
     return change;
   }, (runs) => {
@@ -166,6 +169,7 @@ async function sweep(
 /** Reports what a sweep of these runs would remove; changes nothing. */
 async function wouldSweep(
   { store, team, nowMs }: Step,
+  retentionClass: RetentionClass,
   due: Due,
   onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
@@ -174,8 +178,9 @@ async function wouldSweep(
   // An outdated expiry entry stays until it is due: the run is counted only under its current
   // entry.
   const current = runs.filter(({ id, head, ledger }) => {
-    const entryKey = keyText(keys.expiry(team.id, expiryEntryOf(head.parts, ledger), id));
-    return due.get(id)?.some((row) => keyText(row) === entryKey);
+    const entry = expiryEntryOf(head.parts, ledger);
+    return entry.retentionClass === retentionClass &&
+      due.get(id)?.some(({ at }) => at === entry.since);
   });
   const plans = await Promise.all(current.map((run) => planExpiry(run, context, [])));
   for (const { counts } of plans) onCounts(counts);
@@ -184,7 +189,7 @@ async function wouldSweep(
 /** Deletes the tombstones of runs that were deleted long ago; returns how many. */
 async function releaseIds(store: Store, team: TeamId, due: Due): Promise<number> {
   const ends = await Promise.allSettled(
-    Array.from(due, ([id, rows]) => release({ store, team, id }, rows)),
+    Array.from(due, ([id, entries]) => release({ store, team, id }, entries)),
   );
   // All releases have ended by now, even if one failed: the store may be closed next.
   const failed = ends.find((end) => end.status === "rejected");
@@ -192,12 +197,14 @@ async function releaseIds(store: Store, team: TeamId, due: Due): Promise<number>
   return ends.filter((end) => end.status === "fulfilled" && end.value).length;
 }
 
-async function release(run: RunAt, rows: readonly Deno.KvKey[]): Promise<boolean> {
+async function release(run: RunAt, due: readonly StoredEntry[]): Promise<boolean> {
   const { store, team, id } = run;
   await purge(run);
   const inserted = insertedKeys(team, id);
   const entries = await getMany(store, inserted);
   const isDeleted = tombstoneOf(entries.map(({ value }) => value)) !== null;
+  // The entry of a deletion never shares a row.
+  const rows = due.flatMap(({ row, value }) => [row, ...deletionRows(team, id, value)]);
   const deletes = [...rows, ...isDeleted ? inserted : []];
   // The id stays reserved until its rows are purged.
   const checks = [...entries, { key: keys.purge(team, id), versionstamp: null }];

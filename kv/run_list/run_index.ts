@@ -29,25 +29,24 @@ export interface IndexEntry extends EntryToAdd {
   readonly isBrief: boolean;
 }
 
-/** Returns the entries of a run, by the text of the keys of rows of their own. */
+/** Returns the entries of a run, one for each order. */
 export function indexEntries(
   team: TeamId,
   run: RunId,
   summary: RunSummary | null,
-): ReadonlyMap<string, IndexEntry> {
-  const entries = new Map<string, IndexEntry>();
-  if (summary === null) return entries;
+): readonly IndexEntry[] {
+  if (summary === null) return [];
   const { contribution, listed, shown, times } = summary;
   const { at } = listed;
   const indexedLabels = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
   const all = indexValue(listed.kind, indexedLabels);
   const isLive = times !== null && Math.abs(times.receivedAt - at) <= LIVE_MS;
+  const entries: IndexEntry[] = [];
   const add = (kind: RunIndexKind, name: string, value = all) => {
-    const order = keys.runsBy(team, kind, name);
     // An open run soon gets another status; that entry is removed without reading a block.
     const isBrief = kind === "status" && name === "running";
-    const mayShare = isLive && !isBrief;
-    entries.set(keyText(keys.entry(order, at, run)), { order, at, run, value, mayShare, isBrief });
+    const order = keys.runsBy(team, kind, name);
+    entries.push({ order, at, run, value, mayShare: isLive && !isBrief, isBrief });
   };
   if (contribution === null) {
     add("has", "orphan");
@@ -56,7 +55,8 @@ export function indexEntries(
   const { labels, models, cost } = contribution;
   if (labels.agent !== null) add("agent", agentPart(labels.agent));
   if (labels.customer !== null) add("customer", customerPart(labels.customer));
-  for (const model of models) add("model", modelPart(model));
+  // A model has a line with a price and one without.
+  for (const model of new Set(models.map(modelPart))) add("model", model);
   if (summary.parent !== undefined) add("parent", summary.parent);
   if (labels.feature !== null) add("feature", featurePart(labels.feature));
   add("status", labels.status);
@@ -73,15 +73,23 @@ export function indexChange(
   before: RunSummary | null,
   after: RunSummary | null,
 ): { readonly added: readonly EntryToAdd[]; readonly removed: readonly EntryToRemove[] } {
-  const old = indexEntries(team, run, before);
   const now = indexEntries(team, run, after);
-  const blocks = before?.blocks ?? [];
+  if (before === null) return { added: now, removed: [] };
+  const { blocks = [] } = before;
+  const old = byKey(indexEntries(team, run, before));
+  const kept = byKey(now);
   return {
-    added: [...now].flatMap(([text, entry]) => isSame(old.get(text), entry) ? [] : [entry]),
-    removed: [...old].flatMap(([text, entry]) =>
-      isSame(now.get(text), entry) ? [] : [{ ...entry, blocks: entry.isBrief ? [] : blocks }]
+    added: [...kept].flatMap(([key, entry]) => isSame(old.get(key), entry) ? [] : [entry]),
+    removed: [...old].flatMap(([key, entry]) =>
+      isSame(kept.get(key), entry) ? [] : [{ ...entry, blocks: entry.isBrief ? [] : blocks }]
     ),
   };
+}
+
+function byKey(entries: readonly IndexEntry[]): Map<string, IndexEntry> {
+  return new Map(
+    entries.map((entry) => [keyText(keys.entry(entry.order, entry.at, entry.run)), entry]),
+  );
 }
 
 function isSame(entry: IndexEntry | undefined, { value }: IndexEntry): boolean {

@@ -225,13 +225,14 @@ async function commitBatch(
   if (blob.staged.length > 0) await stage(store, team, blob.staged);
   const rows = ledgerRows(run, current, decision);
   const ledgerKey = keys.ledger(team, id);
-  const committed = await store.writer.commit({
-    team,
-    checks: [{ key: ledgerKey, versionstamp: current.version }],
-    sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
-    sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
-    pending: [{ lane: "open", name: pendingName(team, id) }],
-  });
+  const committed = await store.heads.noting(team, id, { ledger }, () =>
+    store.writer.commit({
+      team,
+      checks: [{ key: ledgerKey, versionstamp: current.version }],
+      sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
+      sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
+      pending: [{ lane: "open", name: pendingName(team, id) }],
+    }));
   if (committed === null) await unstage(store, team, blob.staged);
   return committed;
 }

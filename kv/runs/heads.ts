@@ -14,6 +14,7 @@ import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodePart } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
+import type { RecentHead } from "../recent_heads.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
@@ -63,9 +64,13 @@ export interface SummarizedHead extends LedgerAt {
   readonly check: (part: HeadPart) => Deno.AtomicCheck;
   /**
    * Latest version of the rows that were read. They are one snapshot, so it includes every commit
-   * up to that version.
+   * up to that version. Empty for a head from memory.
    */
   readonly version: string;
+  /** The head in memory that it is a copy of; null if the rows were read. */
+  readonly recent: RecentHead | null;
+  /** Number of commits of the run that this process had noted before. */
+  readonly changes: number;
 }
 
 /** Returns whether anything is stored for a run. */
@@ -77,16 +82,18 @@ export function isStored({ parts, batchCount, ages }: RunHead): boolean {
 /** Reads one run. */
 export async function readHead(run: RunAt): Promise<SummarizedHead> {
   const { store, team, id } = run;
+  const changes = store.heads.changesOf(team, id);
   const entries = await getMany(store, HEAD_PARTS.map((part) => keys[part](team, id)));
   const rows = entries.filter((row) => row.versionstamp !== null);
-  return await headOf(run, new Map(rows.map((row) => [keyParts.headRow(row.key).row, row])));
+  return await headOf(run, new Map(rows.map((row) => [keyParts.headRow(row.key).row, row])), changes);
 }
 
 /** Reads distinct runs of a team. */
 export async function readHeads(at: TeamAt, ids: readonly RunId[]): Promise<SummarizedHead[]> {
+  const changes = ids.map((id) => at.store.heads.changesOf(at.team, id));
   const byRun = await readHeadRows(at, ids);
   return await Promise.all(
-    ids.map((id) => headOf({ ...at, id }, byRun.get(id) ?? new Map())),
+    ids.map((id, i) => headOf({ ...at, id }, byRun.get(id) ?? new Map(), changes[i] ?? 0)),
   );
 }
 
@@ -110,7 +117,7 @@ export async function readSummaries(
   return summaries;
 }
 
-async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
+async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<SummarizedHead> {
   const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
   const parts = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
@@ -137,6 +144,55 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
     // Versions sort as text.
     version: [...rows.values()].map(({ versionstamp }) => versionstamp).sort().at(-1) ?? "",
     summary: decoded,
+    recent: null,
+    changes,
+  };
+}
+
+/**
+ * Returns heads from memory, and reads the others.
+ *
+ * @param oldestMark name of the oldest row of marks that is not consumed
+ */
+export async function recallHeads(
+  at: TeamAt,
+  ids: readonly RunId[],
+  oldestMark: string,
+): Promise<SummarizedHead[]> {
+  const { store, team } = at;
+  const recalled = ids.map((id) => {
+    const recent = store.heads.find(team, id, oldestMark);
+    return recent === null ? null : recalledHead({ ...at, id }, recent);
+  });
+  const missing = ids.filter((_, i) => recalled[i] === null);
+  if (missing.length === 0) return recalled as SummarizedHead[];
+  const read = (await readHeads(at, missing)).values();
+  return recalled.map((head) => head ?? read.next().value as SummarizedHead);
+}
+
+function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
+  const { opening, closing, ledger, summary, summaryVersion, changes } = recent;
+  return {
+    ...run,
+    head: {
+      parts: { opening, closing },
+      totals: ledger.totals,
+      batchCount: ledger.batches,
+      ages: ledger,
+      repricings: ledger.repricings,
+      repriced: undefined,
+    },
+    ledger,
+    processing: processingOf(summary),
+    tombstone: null,
+    summary,
+    check: (part) => ({
+      key: keys[part](run.team, run.id),
+      versionstamp: part === "summary" ? summaryVersion : null,
+    }),
+    version: "",
+    recent,
+    changes,
   };
 }
 

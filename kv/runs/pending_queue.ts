@@ -15,7 +15,7 @@ import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/pr
 import { decodePending, parsePendingName, pendingName } from "../writer/pending_mark.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { Backoff } from "../base/backoff.ts";
-import { listRows, type Store } from "../store.ts";
+import { listRows, newRowName, type Store } from "../store.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 
 /** Rows per read; each has between one and some hundred names. */
@@ -54,6 +54,13 @@ interface Waiting extends PendingRun {
   readonly rows: Row[];
 }
 
+/** Names of the first and the last row that were read. */
+interface ReadRows {
+  readonly first: string | null;
+  readonly last: string | null;
+  readonly isEnd: boolean;
+}
+
 /** Queue of a lane's runs in which teams take turns. */
 export class PendingQueue {
   readonly #store: Store;
@@ -74,6 +81,8 @@ export class PendingQueue {
   /** Last row read ahead; null at the start of a pass. */
   #ahead: string | null = null;
   #turnsAtEnd = 0;
+  #oldest = "";
+  #isFirstRead = true;
   /** True if the current pass found a run for the queue, including one without a slot. */
   #hasMet = false;
 
@@ -94,6 +103,11 @@ export class PendingQueue {
     this.#isKnown = isKnown;
     this.#placesMax = Math.floor(store.memory.bytesMax("other") * PLACE.part / PLACE.bytes);
     store.memory.register("other", () => this.#allPlaces * PLACE.bytes);
+  }
+
+  /** Name of the oldest row that may not be finished, as of the latest read. */
+  get oldest(): string {
+    return this.#oldest;
   }
 
   /** Takes runs of teams in turn. Taken runs that were not acknowledged are taken again. */
@@ -143,8 +157,12 @@ export class PendingQueue {
   async #read(runsMax: number): Promise<boolean> {
     if (this.#ahead === null) this.#hasMet = false;
     let from: string | null = null;
+    if (this.#isFirstRead) await this.#noteForeign();
     if (this.#waiting.size < runsMax) {
+      // Rows that are written during the read have later names.
+      const nowName = newRowName();
       const oldest = await this.#readRows(null, READ_MAX.oldest, runsMax);
+      this.#oldest = oldest.first ?? nowName;
       if (oldest.isEnd) {
         this.#ahead = null;
         return true;
@@ -161,27 +179,39 @@ export class PendingQueue {
     return !this.#hasMet;
   }
 
+  /**
+   * Notes the last row at the start: an earlier process wrote it, perhaps by a clock that was ahead.
+   */
+  async #noteForeign(): Promise<void> {
+    const range = { prefix: keys.pendingLane(this.#lane) };
+    const [last] = await listRows(this.#store, range, { limit: 1, reverse: true });
+    if (last !== undefined) this.#store.heads.noteForeign(nameOf(last.key));
+    this.#isFirstRead = false;
+  }
+
   /** Reads rows after a row until `runsMax` runs are queued. */
   async #readRows(
     after: string | null,
     max: { readonly rows: number; readonly chars: number },
     runsMax = Infinity,
-  ): Promise<{ readonly last: string | null; readonly isEnd: boolean }> {
+  ): Promise<ReadRows> {
     const prefix = keys.pendingLane(this.#lane);
+    let first: string | null = null;
     let last = after;
     for (let rows = 0, chars = 0; rows < max.rows && chars < max.chars;) {
       const range = last === null ? { prefix } : { prefix, start: [...prefix, `${last}\0`] };
       const read = await listRows(this.#store, range, { limit: ROWS_PER_READ });
       for (const row of read) {
-        if (this.#waiting.size >= runsMax) return { last, isEnd: false };
+        first ??= nameOf(row.key);
+        if (this.#waiting.size >= runsMax) return { first, last, isEnd: false };
         this.#add(row);
         last = nameOf(row.key);
         if (typeof row.value === "string") chars += row.value.length;
       }
-      if (read.length < ROWS_PER_READ) return { last, isEnd: true };
+      if (read.length < ROWS_PER_READ) return { first, last, isEnd: true };
       rows += read.length;
     }
-    return { last, isEnd: false };
+    return { first, last, isEnd: false };
   }
 
   /** Queues the runs of a row, as far as slots are free. */

@@ -140,11 +140,17 @@ class RunWriter {
     if (isRepeated) return this.#writeStored(call);
     const { write, staged } = partsWrite(call, decision, undefined);
     if (staged.length > 0) return this.#writeStored(call);
-    return this.#store.writer.commit(write).then((version) => {
+    return this.#commit(call, decision, write).then((version) => {
       if (version === null) return this.#writeStored(call);
       this.#remember(call, decision);
       return outcome;
     });
+  }
+
+  /** Commits the parts of a decision. */
+  #commit({ team, id }: Call, parts: Decision, write: Write): Promise<string | null> {
+    const { heads, writer } = this.#store;
+    return heads.noting(team.id, id, parts, () => writer.commit(write));
   }
 
   /** Returns the assumed state of a heartbeat's run: as the heartbeat that opened it left it. */
@@ -190,7 +196,7 @@ class RunWriter {
       if ("code" in added) return { kind: "refused", problem: added };
       const { write, staged } = partsWrite(call, decision, opening);
       await stage(this.#store, team.id, staged);
-      if (await this.#store.writer.commit(merge(write, added)) !== null) {
+      if (await this.#commit(call, decision, merge(write, added)) !== null) {
         this.#remember(call, decision);
         if (newAgent !== null && agent !== null) this.#known.add(team.id, newAgent, agent.known);
         return decision.outcome;

@@ -54,11 +54,19 @@ export function createProcessingStore(
   const due = new DueStages(store, backoff);
   return {
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
-    project: (team, ids) =>
-      updater.change(team, ids, (run) => planProjection(run, stages, now()), (runs) => {
-        for (const { id, version } of runs) projected.set(pendingName(team, id), version);
-      }),
-    projectFailed: (run, error) => costFailed(store, run, error, now()),
+    project: (team, ids) => {
+      const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
+      const plan = (run: SummarizedHead) => planProjection(run, stages, now());
+      return updater.project(team, ids, oldest, plan, (runs) => {
+        for (const { id, version } of runs) {
+          if (version !== "") projected.set(pendingName(team, id), version);
+        }
+      });
+    },
+    async projectFailed(run, error) {
+      await costFailed(store, run, error, now());
+      store.heads.forget(run);
+    },
     dueStages: (nowMs, max) => due.take(nowMs, max),
     async nextDueMs() {
       const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
@@ -92,7 +100,9 @@ function planProjection(
   const finalAt = isFinal ? nowMs : before?.finalAt;
   const after = finalAt === undefined ? summarized : { ...summarized, finalAt };
   const rows = isFinal ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
-  return { run, before, after, rows: { ...rows, added } };
+  // A head in memory may not know of a summary, which then has another version.
+  const checks = run.recent === null ? [] : [run.check("summary")];
+  return { run, before, after, rows: { ...rows, checks, added } };
 }
 
 /** Returns the rows that start the stages of a run over. */

@@ -10,9 +10,9 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { agentRunOf } from "../../domain/agents/activity.ts";
-import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
+import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { sizeOf } from "../writer/group.ts";
-import { readHeads, type SummarizedHead } from "../runs/heads.ts";
+import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import { groupsOf } from "../base/groups.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
@@ -37,8 +37,11 @@ import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
  */
 const ROWS_PER_COMMIT_MAX = 500;
 
-/** Maximum runs of one commit. */
-const RUNS_PER_COMMIT_MAX = 40;
+/**
+ * Maximum runs of one commit. Each may add a check of its summary to the check of the version, and
+ * a back end with few checks has no heads in memory to check.
+ */
+const RUNS_PER_COMMIT = { embedded: 98, remote: 40 } as const;
 
 /**
  * Maximum blocks that hold entries of one run: those of its opening, its close, and one more. A
@@ -49,8 +52,18 @@ const BLOCKS_PER_RUN_MAX = 3;
 /** Plans the update of a run; null for no change. It commits nothing. */
 export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
 
-/** Receives the runs that a commit covered. */
-export type OnCommitted = (runs: readonly SummarizedHead[]) => void;
+/** Receives the runs that a commit covered, and the changes that it stored under a version. */
+export type OnCommitted = (
+  runs: readonly SummarizedHead[],
+  changes: readonly RunUpdate[],
+  version: string,
+) => void;
+
+/** Plans updates, and receives what was committed. */
+interface UpdateSteps {
+  readonly plan: PlanUpdate;
+  readonly done: OnCommitted;
+}
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
 export class RunUpdater {
@@ -59,10 +72,13 @@ export class RunUpdater {
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
+  readonly #runsPerCommit: number;
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
     this.#store = store;
+    const isEmbedded = store.limits.checks > RUNS_PER_COMMIT.embedded;
+    this.#runsPerCommit = RUNS_PER_COMMIT[isEmbedded ? "embedded" : "remote"];
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
@@ -81,26 +97,65 @@ export class RunUpdater {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
+    const read = (ids: readonly RunId[]) => readHeads({ store: this.#store, team }, ids);
+    const forget: OnCommitted = (runs, changes, version) => {
+      for (const { run: { id } } of changes) this.#store.heads.forget({ team, run: id });
+      done(runs, changes, version);
+    };
+    return this.#change(team, ids, read, { plan, done: forget });
+  }
+
+  /**
+   * Brings runs of one team up to date, as `change` does. Runs whose head is in memory are not read.
+   *
+   * @param oldestMark name of the oldest row of marks that is not consumed
+   */
+  project(
+    team: TeamId,
+    ids: readonly RunId[],
+    oldestMark: string,
+    plan: PlanUpdate,
+    done: OnCommitted,
+  ): Promise<void> {
+    const { heads } = this.#store;
+    const recall = (ids: readonly RunId[]) =>
+      recallHeads({ store: this.#store, team }, ids, oldestMark);
+    const settle: OnCommitted = (runs, changes, version) => {
+      const stored = new Map(changes.map(({ run: { id }, after }) => [id, after]));
+      for (const { id, recent, changes } of runs) {
+        const summary = stored.get(id);
+        heads.settle(team, id, recent, changes, summary ? { summary, version } : null);
+      }
+      done(runs, changes, version);
+    };
+    return this.#change(team, ids, recall, { plan, done: settle });
+  }
+
+  #change(
+    team: TeamId,
+    ids: readonly RunId[],
+    read: (ids: readonly RunId[]) => Promise<SummarizedHead[]>,
+    steps: UpdateSteps,
+  ): Promise<void> {
     return this.#locks.take(team, async () => {
       // Reads the version first: later reads are at least as new. While only commits of this process
       // change the version, no other process has changed a summary.
       let rollups = await this.#rollups.of(team);
       let ahead: Promise<readonly SummarizedHead[]> | null = null;
-      const at = { store: this.#store, team };
-      const groups = groupsOf(ids, RUNS_PER_COMMIT_MAX);
+      const groups = groupsOf(ids, this.#runsPerCommit);
       for (const [i, group] of groups.entries()) {
-        const runs = await (ahead ?? readHeads(at, group));
+        const runs = await (ahead ?? read(group));
         const next = groups[i + 1];
         // Reads the next runs while the previous ones are being committed.
-        ahead = next === undefined ? null : readHeads(at, next);
+        ahead = next === undefined ? null : read(next);
         // If this commit throws, the runs read ahead are not awaited.
         ahead?.catch(() => {});
-        const after = await this.#commit(team, rollups, runs, plan, done);
+        const after = await this.#commit(team, rollups, runs, steps);
         rollups = after ?? await untilCommitted("change runs", async () => {
           this.#rollups.forget(team);
           const current = await this.#rollups.of(team);
-          const runs = await readHeads(at, group);
-          return await this.#commit(team, current, runs, plan, done) ?? LOST;
+          const runs = await readHeads({ store: this.#store, team }, group);
+          return await this.#commit(team, current, runs, steps) ?? LOST;
         });
         if (after === null) ahead = null;
       }
@@ -160,29 +215,31 @@ export class RunUpdater {
     team: TeamId,
     rollups: TeamRollups,
     runs: readonly SummarizedHead[],
-    plan: PlanUpdate,
-    done: OnCommitted,
+    steps: UpdateSteps,
   ): Promise<TeamRollups | null> {
     const changes: RunUpdate[] = [];
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
-      const change = await plan(run);
+      const planned = steps.plan(run);
+      const change = planned instanceof Promise ? await planned : planned;
       if (change !== null) changes.push(change);
     }
     let after = rollups;
+    let stored = "";
     if (changes.length > 0) {
       const { write, remember } = await this.#writeOf(team, rollups, changes);
       if (changes.length > 1 && this.#isTooLarge(write)) {
         const half = runs.length >> 1;
-        const between = await this.#commit(team, rollups, runs.slice(0, half), plan, done);
-        return between && await this.#commit(team, between, runs.slice(half), plan, done);
+        const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
+        return between && await this.#commit(team, between, runs.slice(half), steps);
       }
       const version = await this.#store.writer.commit(write);
       if (version === null) return null;
+      stored = version;
       after = remember(version);
       this.notifier.notify(team, changes.map(({ run }) => run.id));
     }
-    done(runs);
+    steps.done(runs, changes, stored);
     return after;
   }
 
@@ -197,7 +254,7 @@ export class RunUpdater {
     const rollups = await this.#rollups.change(
       team,
       current,
-      differencesOfAll(changes),
+      differencesOf(changes.map(contributionChangeOf)),
       feed.lastChange,
     );
     const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
@@ -267,10 +324,7 @@ function agentChangeOf({ run: { id }, before, after, remains = null }: RunUpdate
   return old === null && now === null ? [] : [{ before: old, after: now }];
 }
 
-/** Merges the differences of all changes, one row for each group. */
-function differencesOfAll(changes: readonly RunUpdate[]): RollupRow[] {
-  return mergeRows(changes.flatMap(({ before, after, remains }) => {
-    const now = after ?? remains ?? null;
-    return differencesOf(before?.contribution ?? null, now?.contribution ?? null);
-  }));
+function contributionChangeOf({ before, after, remains }: RunUpdate): ContributionChange {
+  const now = after ?? remains ?? null;
+  return { before: before?.contribution ?? null, after: now?.contribution ?? null };
 }

@@ -3,6 +3,8 @@ import { assertEquals } from "@std/assert";
 import { type EventLedger, ID_PAGES_MAX } from "../../../domain/runs/ledger.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { chunksOf } from "../../../kv/base/blob.ts";
+import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
+import { keys } from "../../../kv/base/keys.ts";
 import { tombstoneOf } from "../../../kv/runs/tombstone.ts";
 import type { Store } from "../../../kv/store.ts";
 
@@ -41,11 +43,12 @@ class StoredRun {
  * Returns the rows of a store that belong to no stored run, or to none of its parts.
  *
  * A deleted run may have rows for its next retention check; they are removed when they are due.
+ * Each entry of a block counts as a row.
  */
 export async function strayRows(store: Store): Promise<string[]> {
   const runs = new Map<string, StoredRun>();
   const stray: Deno.KvKey[] = [];
-  for await (const row of store.reader.list({ prefix: [] })) {
+  for await (const row of rowsOf(store)) {
     const { key, value } = row;
     if (key[0] === "purge" || key[0] === "deletion_count") stray.push(key);
     const at = RUN_AND_TEAM[String(key[0])];
@@ -61,6 +64,19 @@ export async function strayRows(store: Store): Promise<string[]> {
     stray.push(...run.rows.filter((row) => isStray(run, row, ownedChunks)).map(({ key }) => key));
   }
   return stray.map((key) => key.join(" "));
+}
+
+/** Iterates over the rows of a store, with a row for each entry of a block. */
+async function* rowsOf(store: Store): AsyncGenerator<Row> {
+  for await (const row of store.reader.list({ prefix: [] })) {
+    if (!isBlock(row.key)) yield row;
+    else {
+      const order = row.key.slice(1, -2);
+      for (const { at, run, value } of unpackBlock(row)) {
+        yield { ...row, key: keys.entry(order, at, run), value };
+      }
+    }
+  }
 }
 
 /** Fails unless every number of every team equals the total of its runs' parts. */

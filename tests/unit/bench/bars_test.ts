@@ -1,57 +1,89 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { callRow, fsyncBar, memoryBar } from "../../../bench/ingest.ts";
-import type { Measured } from "../../../bench/load.ts";
-import { atLeast, barTable } from "../../../bench/report.ts";
+import { atLeast, atMost, barTable } from "../../../bench/report.ts";
+import { backlogBar, memoryBar } from "../../../bench/steady.ts";
+import { rateBars, rowsOf, type Sustained } from "../../../bench/sustained.ts";
 
-const OPEN: Measured = {
-  answered: 60_000,
-  requestsPerSecond: 20_000,
-  p50Ms: 2.5,
-  p99Ms: 9,
-  cpuUs: 60,
-  rssMb: 200,
-  failures: 0,
-};
+function rate(sustained: number): Sustained {
+  return {
+    loaded: 2 * sustained,
+    sustained,
+    perCoreSecond: sustained / 2,
+    p50Ms: 2.5,
+    p99Ms: 9,
+    rssMb: 200,
+    failures: 1,
+  };
+}
 
 Deno.test("a target is met when the median of the rounds reaches it", () => {
-  assertEquals(atLeast("open ÷ one commit each, 64 connections", 6, [5.9, 6.1, 7]), {
-    name: "open ÷ one commit each, 64 connections",
+  assertEquals(atLeast("open: grouped ÷ one commit each", 6, [5.9, 6.1, 7]), {
+    name: "open: grouped ÷ one commit each",
     bar: "≥ 6",
     measured: "6.10 (5.90 to 7.00)",
     met: true,
   });
-  assertEquals(atLeast("open ÷ storing nothing", 0.45, [0.4, 0.3, 0.5]).met, false);
+  assertEquals(atLeast("heartbeat: front door ÷ storing nothing", 0.45, [0.4, 0.3]).met, false);
+});
+
+Deno.test("a maximum is met up to its limit", () => {
+  assertEquals([9, 9.1].map((value) => atMost("mutations", 9, value).met), [true, false]);
+  assertEquals(atMost("bytes", 3_500, 3_499.7).measured, "3,500");
 });
 
 Deno.test("an unmeasured target is neither met nor missed", () => {
-  const bars = [atLeast("open", 6, []), fsyncBar(new Map()), memoryBar([])];
+  const bars = [atLeast("open", 6, []), atMost("bytes", 9, null), memoryBar([]), backlogBar([1])];
   assertEquals(bars.filter(({ met }) => met !== null), []);
 });
 
-Deno.test("every writing call needs few syncs", () => {
-  const bar = (...counts: [string, number][]) => fsyncBar(new Map(counts));
-  assertEquals(bar(["open", 0.02], ["finish", 0.04]).met, true);
-  assertEquals(bar(["open", 0.02], ["finish", 0.06]).met, false);
+Deno.test("the sustained rate is compared round by round with the other servers", () => {
+  const results = {
+    complete: [rate(800), rate(900)],
+    "front door": [rate(1_000), rate(1_000)],
+    "storing nothing": [rate(2_000), rate(2_000)],
+    before: [rate(400), rate(300)],
+  };
+  const barsOf = (kind: "run" | "heartbeat" | "ping", servers: object) =>
+    rateBars(kind, { ...servers }).map(({ name, bar, measured, met }) =>
+      `${name} ${bar} ${measured} ${met}`
+    );
+  assertEquals(barsOf("heartbeat", results), [
+    "heartbeat: complete ÷ front door ≥ 0.7 0.85 (0.80 to 0.90) true",
+    "heartbeat: complete ÷ before ≥ 2.5 2.50 (2.00 to 3.00) true",
+    "heartbeat: front door ÷ storing nothing ≥ 0.45 0.50 (0.50 to 0.50) true",
+  ]);
+  const { before: _, ...alone } = results;
+  assertEquals(barsOf("run", alone), [
+    "run: complete ÷ front door ≥ 0.9 0.85 (0.80 to 0.90) false",
+  ]);
+  assertEquals(barsOf("ping", results), []);
 });
 
-Deno.test("memory must stay low and flat", () => {
-  assertEquals(memoryBar(Array(60).fill(300)).met, true);
-  assertEquals(memoryBar(Array(60).fill(450)).met, false);
-  assertEquals(memoryBar(Array.from({ length: 60 }, (_, i) => 100 + i)).met, false);
+Deno.test("each server has a row, and the writes are in the row of the complete service", () => {
+  const results = { complete: [rate(800), rate(900)], "front door": [rate(1_000)] };
+  const rows = rowsOf("run", results, { mutations: 8.5, bytes: 3_000, fsyncs: null });
+  assertEquals(rows.map((row) => row.join(" ")), [
+    "run complete 850 1,700 425 2.5 9.0 12 % 200 8.50 3,000 - 2",
+    "run front door 1,000 2,000 500 2.5 9.0 - 200 - - - 1",
+  ]);
 });
 
-Deno.test("memory: the end is compared with the value after the first ten seconds", () => {
-  const flat = [...Array(9).fill(100), ...Array(51).fill(200)];
-  assertEquals(memoryBar(flat).measured, "200 MB at most; last 10 s 1.00 of the second 10");
-  const rising = [...Array(19).fill(100), ...Array(41).fill(150)];
-  assertEquals(memoryBar(rising).measured, "150 MB at most; last 10 s 1.50 of the second 10");
-  assertEquals(memoryBar([100, 100]).met, null);
+Deno.test("the backlog may not grow", () => {
+  assertEquals(backlogBar(Array(30).fill(100)).met, true);
+  assertEquals(backlogBar(Array.from({ length: 30 }, (_, i) => 10 * i)).met, false);
+  assertEquals(backlogBar(Array(30).fill(0)).met, true);
 });
 
-Deno.test("the tables show the measurements and the failures of the other systems", () => {
-  const row = callRow("open", 64, [OPEN], [{ ...OPEN, failures: 7 }]);
-  assertEquals(row.at(-1), "0 (baselines 7)");
-  assertEquals(callRow("open", 64, [OPEN], [OPEN]).at(-1), "0");
+Deno.test("memory must stay low and flat after its first third", () => {
+  assertEquals(memoryBar(Array(60).fill(250)).met, true);
+  assertEquals(memoryBar(Array(60).fill(350)).met, false);
+  assertEquals(memoryBar(Array.from({ length: 60 }, (_, i) => 100 + 2 * i)).met, false);
+  assertEquals(
+    memoryBar([...Array(20).fill(100), ...Array(40).fill(200)]).measured,
+    "200 MB at most; last third 1.00 of the second",
+  );
+});
+
+Deno.test("the table of bars shows misses and what was not measured", () => {
   const text = barTable([atLeast("missed", 6, [5]), atLeast("absent", 6, [])]);
   assertStringIncludes(text, "MISSED");
   assertStringIncludes(text, "not measured");

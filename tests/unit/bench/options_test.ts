@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { BENCHES, parseBench } from "../../../bench/main.ts";
 import type { BenchOptions } from "../../../bench/report.ts";
-import { partsOf, planOf } from "../../../bench/ingest.ts";
+import { partsOf } from "../../../bench/sustained.ts";
 import { UsageError } from "../../../tools/command.ts";
 import { Recorder } from "../../support/harness/tools.ts";
 
@@ -15,24 +15,15 @@ function optionsOf(...args: string[]): BenchOptions {
   return { folder: "/tmp", ...parsed.options };
 }
 
-Deno.test("by default every part of ingest except growth is measured in three rounds", () => {
-  assertEquals(parse()?.name, "ingest");
-  const options = optionsOf();
-  const { rounds, connections } = planOf(options);
-  assertEquals([rounds, connections], [3, [64, 256]]);
-  const parts = partsOf(options);
-  assertEquals(parts.includes("growth"), false);
-  assertEquals(partsOf(optionsOf("--only=growth")), ["growth"]);
-});
-
-Deno.test("--quick is one round of short measurements", () => {
-  const { rounds, connections, seconds } = planOf(optionsOf("--quick"));
-  assertEquals([rounds, connections, seconds], [1, [64], 1]);
+Deno.test("by default every part is measured, and in a quick run rates and writes", () => {
+  assertEquals(parse()?.name, "sustained");
+  assertEquals(partsOf(optionsOf()), ["rates", "writes", "grouping"]);
+  assertEquals(partsOf(optionsOf("--quick")), ["rates", "writes"]);
 });
 
 Deno.test("--only selects parts, also in a quick run", () => {
-  const options = optionsOf("--only=pipeline,calls", "--quick");
-  assertEquals([partsOf(options), planOf(options).rounds], [["pipeline", "calls"], 1]);
+  const options = optionsOf("--only=grouping,rates", "--quick");
+  assertEquals(partsOf(options), ["grouping", "rates"]);
 });
 
 Deno.test("the first argument names the benchmark, and the remaining arguments belong to it", () => {

@@ -1,8 +1,11 @@
 /** Parsing of tool output and system files by the benchmark. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { countSyncs } from "../../../bench/ingest.ts";
+import { backlogOf, parseAccepted } from "../../../bench/backlog.ts";
+import { newId } from "../../../bench/fill.ts";
+import { isRunId } from "../../../domain/core/ids.ts";
 import { fileSystemOf, parseUsage } from "../../../bench/process.ts";
 import { nextPause, parseWrk } from "../../../bench/load.ts";
+import { countSyncs } from "../../../bench/writes.ts";
 
 Deno.test("wrk: refusals are failures and do not count toward the rate", () => {
   const line = '{"requests":1000,"refused":100,"lost":5,"durationUs":2000000,' +
@@ -48,4 +51,35 @@ Deno.test("a pause is adjusted by how much too long or too short a request took"
   // 64 connections at 8,000/s need 8 ms per request; 10,000/s took 6.4 ms.
   assertEquals(Math.round(10 * nextPause(5, 64, 10_000, 8_000)), 66);
   assertEquals(nextPause(5, 64, 1_000, 8_000), 0.5);
+});
+
+Deno.test("metrics: accepted calls count, refused ones and other routes do not", () => {
+  const line = (method: string, route: string, status: number, count: number) =>
+    `runledger_http_requests_total{method="${method}",route="${route}",status="${status}"} ${count}`;
+  const metrics = [
+    line("POST", "/v1/runs", 202, 10),
+    line("POST", "/v1/runs", 503, 7),
+    line("POST", "/v1/runs/:id/events", 202, 9),
+    line("POST", "/v1/runs/:id/finish", 202, 8),
+    line("POST", "/v1/heartbeats", 202, 100),
+    line("GET", "/v1/ping", 200, 1_000),
+    line("GET", "/v1/spend", 200, 5),
+  ].join("\n");
+  assertEquals(parseAccepted(metrics), { opened: 1_110, batches: 9, finished: 1_108 });
+});
+
+Deno.test("the backlog is what was accepted since the start and is not in the sums", () => {
+  const counts = (n: number) => ({ opened: n, batches: n, finished: n });
+  const start = { accepted: counts(10), aggregated: counts(500) };
+  const now = { accepted: counts(30), aggregated: { ...counts(520), finished: 515 } };
+  assertEquals(backlogOf(start, now), 5);
+});
+
+Deno.test("half of the ids are UUIDv7 of their time, and half are random", () => {
+  const nowMs = Date.parse("2026-11-23T12:00:00Z");
+  const prefix = nowMs.toString(16).padStart(12, "0");
+  const ids = Array.from({ length: 1_000 }, () => newId("run", nowMs));
+  const ordered = ids.filter((id) => id.startsWith(`run_eu_${prefix}7`)).length;
+  assertEquals(ids.every(isRunId), true);
+  assertEquals(ordered > 400 && ordered < 600, true, `${ordered} of 1,000`);
 });

@@ -1,20 +1,38 @@
-/** One short real measurement: server, load generator and parsed results. */
+/** Short real measurements: server, load generator and parsed results. */
 import { assert, assertEquals } from "@std/assert";
 import { isInstalled } from "../../../bench/process.ts";
-import { measure } from "../../../bench/load.ts";
 import { startSide } from "../../../bench/sides.ts";
+import { sustain } from "../../../bench/sustained.ts";
+import { countWrites } from "../../../bench/writes.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
+const ignore = !await isInstalled("wrk", "--version");
+
 Deno.test({
-  name: "bench: one second of opens on the production ledger",
-  ignore: !await isInstalled("wrk", "--version"),
+  name: "bench: one second of complete runs until their backlog is empty",
+  ignore,
   async fn() {
     await withFolder(async (folder) => {
       await using side = await startSide("ours", `${folder}/smoke.kv`);
-      const measured = await measure(side, { call: "open", connections: 8, seconds: 1 });
+      const measured = await sustain(side, { call: "run", connections: 8, seconds: 1 });
       assertEquals(measured.failures, 0);
-      assert(measured.answered > 100, `only ${measured.answered} were answered`);
+      assert(measured.sustained > 20, `only ${measured.sustained} runs a second`);
+      assert(measured.loaded >= measured.sustained);
       assert(measured.p99Ms >= measured.p50Ms);
+    });
+  },
+});
+
+Deno.test({
+  name: "bench: the writes of one second of heartbeats",
+  ignore,
+  async fn() {
+    await withFolder(async (folder) => {
+      const load = { call: "heartbeat", connections: 8, seconds: 1 } as const;
+      const writes = await countWrites(`${folder}/writes`, load);
+      // Each heartbeat writes its own row at least.
+      assert(writes.mutations >= 1, `${writes.mutations} mutations`);
+      assert(writes.bytes > 100, `${writes.bytes} bytes`);
     });
   },
 });

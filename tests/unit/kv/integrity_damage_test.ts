@@ -93,7 +93,7 @@ const DAMAGES: Damages = {
     },
   },
   "a run is missing from the feed": {
-    says: "rows of the feed",
+    says: "entries of the feed",
     async make(h) {
       const [row] = await Array.fromAsync(h.store.reader.list({ prefix: keys.changes(h.team.id) }));
       assert(row !== undefined);
@@ -101,7 +101,7 @@ const DAMAGES: Damages = {
     },
   },
   "a run is in the feed twice": {
-    says: "rows of the feed",
+    says: "entries of the feed",
     make: (h) => Promise.resolve({ sets: [{ key: keys.change(h.team.id, 99, RUN), value: true }] }),
   },
   "a summary without any part": {
@@ -252,7 +252,7 @@ const DAMAGES: Damages = {
     },
   },
   "the index has a row of an outdated status": {
-    says: "rows of the index",
+    says: "entries of the index",
     make: (h) => {
       const key = keys.runBy(h.team.id, "status", "running", NOON, RUN);
       return Promise.resolve({ sets: [{ key, value: true }] });

@@ -92,7 +92,7 @@ Deno.test("rollup: the deltas add up exactly to the sum of the runs' contributio
     const differences = changes.flatMap(([run, after]) => {
       const before = runs.get(run) ?? null;
       runs.set(run, after);
-      return differencesOf(before, after);
+      return differencesOf([{ before, after }]);
     });
     const final = [...runs.values()].flatMap((run) => run === null ? [] : contributionsOf(run));
     assertEquals(nonEmpty(sumsOf(differences)), nonEmpty(sumsOf(final)));
@@ -103,7 +103,7 @@ Deno.test("rollup: runs without a contribution leave every row empty", () => {
   const states = fc.array(contribution, { minLength: 1, maxLength: 6 });
   fc.assert(fc.property(states, (states) => {
     const path = [null, ...states, null];
-    const rows = path.slice(1).flatMap((after, i) => differencesOf(path[i] ?? null, after));
+    const rows = path.slice(1).flatMap((after, i) => differencesOf([{ before: path[i] ?? null, after }]));
     assert(rows.length > 0);
     for (const [name, measures] of sumsOf(rows)) assertEquals(measures, EMPTY_MEASURES, name);
   }));
@@ -112,10 +112,10 @@ Deno.test("rollup: runs without a contribution leave every row empty", () => {
 Deno.test("rollup: a delta has each group once and no row without a change", () => {
   const state = fc.option(contribution, { nil: null });
   fc.assert(fc.property(state, state, (before, after) => {
-    const rows = differencesOf(before, after);
+    const rows = differencesOf([{ before, after }]);
     assertEquals(sumsOf(rows).size, rows.length);
     assertEquals(rows.filter(({ measures }) => isZero(measures)), []);
-    assertEquals(differencesOf(after, after), []);
+    assertEquals(differencesOf([{ before: after, after }]), []);
   }));
 });
 
@@ -192,14 +192,17 @@ Deno.test("rollup: a run counts only for its own status", () => {
 });
 
 Deno.test("rollup: a run that moves to another day is subtracted from the old day and added to the new", () => {
-  const rows = differencesOf(RUN, { ...RUN, day: "2026-11-22" });
+  const rows = differencesOf([{ before: RUN, after: { ...RUN, day: "2026-11-22" } }]);
   const totals = rows.filter(({ group }) => group.kind === "total");
   const runs = totals.map(({ day, measures }) => [day, measures.runs, measures.cost]);
   assertEquals(runs, [["2026-11-22", 1, 450_000_000n], ["2026-11-21", -1, -450_000_000n]]);
 });
 
 Deno.test("rollup: a run whose agent becomes known changes only the rows that name it", () => {
-  const rows = differencesOf({ ...RUN, labels: { ...RUN.labels, agent: null } }, RUN);
+  const rows = differencesOf([{
+    before: { ...RUN, labels: { ...RUN.labels, agent: null } },
+    after: RUN,
+  }]);
   const changed = rows.map(({ group, measures }) => [group.kind, measures.runs]);
   assertEquals(changed, [
     ["agent", 1],

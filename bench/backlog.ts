@@ -1,0 +1,115 @@
+/**
+ * The backlog of a server by its API: the calls it has accepted, less those that its sums include.
+ * It does not depend on how the worker finds its work, so other checkouts have it too.
+ */
+import { formatInstant } from "../domain/core/time.ts";
+import { RUN_EVENTS } from "./load.ts";
+import { untilIdle } from "./process.ts";
+import { keyOf } from "./service.ts";
+import type { Side } from "./sides.ts";
+
+/** Calls of the loads `run`, `heartbeat` and `ping` by what they add to the sums. */
+export interface Counts {
+  readonly opened: number;
+  readonly batches: number;
+  readonly finished: number;
+}
+
+/** Counts of a server at one time. */
+export interface Progress {
+  /** Since the start of its process. */
+  readonly accepted: Counts;
+  /** In all sums of the ledger. */
+  readonly aggregated: Counts;
+}
+
+const HEARTBEAT: Counts = { opened: 1, batches: 0, finished: 1 };
+const ADDED: Readonly<Record<string, Counts>> = {
+  "POST /v1/runs": { opened: 1, batches: 0, finished: 0 },
+  "POST /v1/runs/:id/events": { opened: 0, batches: 1, finished: 0 },
+  "POST /v1/runs/:id/finish": { opened: 0, batches: 0, finished: 1 },
+  "POST /v1/heartbeats": HEARTBEAT,
+  "GET /v1/ping": HEARTBEAT,
+};
+
+/** Counts accepted calls in the text of `/metrics`. */
+export function parseAccepted(metrics: string): Counts {
+  const line =
+    /^runledger_http_requests_total\{method="(\w+)",route="([^"]+)",status="20\d"\} (\d+)$/gm;
+  let total: Counts = { opened: 0, batches: 0, finished: 0 };
+  for (const [, method, route, count] of metrics.matchAll(line)) {
+    const added = ADDED[`${method} ${route}`];
+    if (added !== undefined) total = add(total, Number(count), added);
+  }
+  return total;
+}
+
+function add(counts: Counts, times: number, other: Counts): Counts {
+  return {
+    opened: counts.opened + times * other.opened,
+    batches: counts.batches + times * other.batches,
+    finished: counts.finished + times * other.finished,
+  };
+}
+
+/** Subtracts counts from later ones. */
+export function less(later: Counts, earlier: Counts): Counts {
+  return add(later, -1, earlier);
+}
+
+/** First day of the sums, so that a midnight during a measurement changes nothing. */
+const FROM = formatInstant(Date.now() - 86_400_000).slice(0, 10);
+
+/** Reads the counts of a server. */
+export async function readProgress({ url }: Side): Promise<Progress> {
+  const get = async (path: string) => {
+    const response = await fetch(url + path, {
+      headers: { Authorization: `Bearer ${keyOf(1)}` },
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+    return text;
+  };
+  // In this order, a call that is accepted in between counts as pending and never as lost.
+  const { totals } = JSON.parse(await get(`/v1/spend?from=${FROM}`));
+  const accepted = parseAccepted(await get("/metrics"));
+  const { runs: opened, successful_runs: finished, events } = totals;
+  return { accepted, aggregated: { opened, finished, batches: events / RUN_EVENTS } };
+}
+
+/** Returns the number of calls accepted since `start` that are not aggregated yet. */
+export function backlogOf(start: Progress, now: Progress): number {
+  const { opened, batches, finished } = pending(start, now);
+  return opened + batches + finished;
+}
+
+function pending(start: Progress, now: Progress): Counts {
+  return less(
+    less(now.accepted, start.accepted),
+    less(now.aggregated, start.aggregated),
+  );
+}
+
+/** Pause between two reads of the counts, which take time of the server. */
+const POLL_MS = 50;
+const DRAIN_LIMIT_MS = 600_000;
+
+/**
+ * Waits until all calls accepted since `start` are aggregated, and until the server is idle.
+ *
+ * @returns the time when the backlog was empty, as of `performance.now()`
+ * @throws when a call was lost or counted twice
+ */
+export async function untilDrained(side: Side, start: Progress): Promise<number> {
+  const endMs = performance.now() + DRAIN_LIMIT_MS;
+  while (backlogOf(start, await readProgress(side)) > 0 && performance.now() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  const drainedMs = performance.now();
+  await untilIdle(side.pid);
+  const left = pending(start, await readProgress(side));
+  if (Object.values(left).some((count) => count !== 0)) {
+    throw new Error(`"${side.kind}" did not aggregate what it accepted: ${JSON.stringify(left)}`);
+  }
+  return drainedMs;
+}

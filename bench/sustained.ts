@@ -1,0 +1,193 @@
+/**
+ * Measures the complete service: complete runs, heartbeats and pings with the worker, until the
+ * backlog is empty, next to the service without the worker (the front door), to a service that
+ * stores nothing, and to another checkout.
+ */
+import { UsageError } from "../tools/command.ts";
+import { formatPercent, number, table } from "../tools/table.ts";
+import { less, readProgress, untilDrained } from "./backlog.ts";
+import { measureGrouping } from "./grouping.ts";
+import { CONNECTIONS, inTurn, type Kind, KINDS, type Load, warmUp, wrk } from "./load.ts";
+import { untilIdle, usageOf } from "./process.ts";
+import { atLeast, atMost, type Bar, type BenchOptions, print } from "./report.ts";
+import { type Side, startCheckout, startSide, startThisCheckout } from "./sides.ts";
+import { medianOf, ratios, spread } from "./stats.ts";
+import { measureWrites, type Writes } from "./writes.ts";
+
+/** Minimum rates as ratios, and maxima of writes for each unit. */
+const BARS: Readonly<
+  Record<Kind, {
+    readonly door?: number;
+    readonly before?: number;
+    readonly nothing?: number;
+    readonly mutations?: number;
+    readonly bytes?: number;
+  }>
+> = {
+  run: { door: 0.9, before: 1.5, mutations: 9, bytes: 3_500 },
+  heartbeat: { door: 0.7, before: 2.5, nothing: 0.45, mutations: 6, bytes: 1_500 },
+  ping: {},
+};
+
+/** One measurement of a server. */
+export interface Sustained {
+  /** Units a second while the load lasts. */
+  readonly loaded: number;
+  /** Units a second from the start of the load until the backlog is empty. */
+  readonly sustained: number;
+  /** Units for each second of processor time of the server; null if the system has no such count. */
+  readonly perCoreSecond: number | null;
+  /** Median and 99th percentile of the calls, milliseconds. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly rssMb: number | null;
+  readonly failures: number;
+}
+
+const PARTS = ["rates", "writes", "grouping"] as const;
+type PartName = typeof PARTS[number];
+
+/** Returns the names of the selected parts. */
+export function partsOf({ only, quick }: BenchOptions): readonly PartName[] {
+  if (only.length === 0) return quick ? ["rates", "writes"] : PARTS;
+  return only.map((name) => {
+    const part = PARTS.find((part) => part === name);
+    if (part !== undefined) return part;
+    throw new UsageError(`Unknown part "${name}": --help lists the parts`);
+  });
+}
+
+/** Measures the selected parts. */
+export async function bench(options: BenchOptions): Promise<Bar[]> {
+  const { folder, quick, rest: [before] } = options;
+  const { rounds = quick ? 1 : 3, seconds = quick ? 2 : 6 } = options;
+  const parts = partsOf(options);
+  const rows: string[][] = [];
+  const bars: Bar[] = [];
+  const writes = parts.includes("writes") ? await measureWrites(folder, seconds) : new Map();
+  if (parts.includes("rates")) {
+    await using sides = await startSides(folder, before);
+    for (const kind of KINDS) {
+      const load: Load = { call: kind, connections: CONNECTIONS, seconds };
+      const ways = Object.entries(sides.byName).map(([name, side]) =>
+        [name, () => sustain(side, load)] as const
+      );
+      const results: Results = await inTurn(kind, rounds, Object.fromEntries(ways));
+      rows.push(...rowsOf(kind, results, writes.get(kind)));
+      bars.push(...rateBars(kind, results));
+    }
+    print(table(HEAD, rows));
+  }
+  bars.push(...KINDS.flatMap((kind) => writeBars(kind, writes.get(kind))));
+  if (parts.includes("grouping")) bars.push(...await measureGrouping({ folder, rounds, seconds }));
+  return bars;
+}
+
+/** Measurements by the name of the server. */
+type Results = Readonly<Record<string, readonly Sustained[]>>;
+
+/** Names of the servers: {@link BEFORE} is the other checkout. */
+const COMPLETE = "complete", DOOR = "front door", NOTHING = "storing nothing", BEFORE = "before";
+
+async function startSides(folder: string, before: string | undefined) {
+  await using stack = new AsyncDisposableStack();
+  const start = async (side: Promise<Side>) => stack.use(await side);
+  const byName: Record<string, Side> = {
+    [COMPLETE]: await start(startThisCheckout(`${folder}/complete.kv`)),
+    [DOOR]: await start(startSide("workless", `${folder}/door.kv`)),
+    [NOTHING]: await start(startSide("nothing", `${folder}/nothing.kv`)),
+    ...before === undefined
+      ? {}
+      : { [BEFORE]: await start(startCheckout(before, `${folder}/before.kv`)) },
+  };
+  const owned = stack.move();
+  return { byName, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Loads a server with units of one kind and waits until its backlog is empty. */
+export async function sustain(side: Side, load: Load): Promise<Sustained> {
+  const origin = await readProgress(side);
+  await warmUp(side, load);
+  if (side.hasWorker) await untilDrained(side, origin);
+  const [start, before] = [await readProgress(side), await usageOf(side.pid)];
+  const startMs = performance.now();
+  const { p50Ms, p99Ms, failures } = await wrk(side.url, load);
+  const loadedMs = performance.now();
+  const drainedMs = side.hasWorker ? await untilDrained(side, start) : loadedMs;
+  // The processor time of rows that the worker removes after the sums are written also counts.
+  await untilIdle(side.pid);
+  const [end, after] = [await readProgress(side), await usageOf(side.pid)];
+  const { finished: units } = less(end.accepted, start.accepted);
+  return {
+    loaded: units * 1000 / (loadedMs - startMs),
+    sustained: units * 1000 / (drainedMs - startMs),
+    perCoreSecond: before && after && units / (after.cpuSeconds - before.cpuSeconds),
+    p50Ms,
+    p99Ms,
+    rssMb: after?.rssMb ?? null,
+    failures,
+  };
+}
+
+const HEAD = [
+  "unit",
+  "server",
+  "sustained",
+  "loaded",
+  "a core-second",
+  "p50 ms",
+  "p99 ms",
+  "spread",
+  "RSS MB",
+  "mutations",
+  "bytes",
+  "fsyncs",
+  "failures",
+];
+
+/** Builds a row of medians for each server; writes are those of the complete service. */
+export function rowsOf(kind: Kind, results: Results, writes: Writes | undefined): string[][] {
+  return Object.entries(results).map(([server, all]) => {
+    const of = (value: (one: Sustained) => number | null) => medianOf(all.map(value));
+    const written = server === COMPLETE ? writes : undefined;
+    return [
+      kind,
+      server,
+      number(of(({ sustained }) => sustained)),
+      number(of(({ loaded }) => loaded)),
+      number(of(({ perCoreSecond }) => perCoreSecond)),
+      number(of(({ p50Ms }) => p50Ms), 1),
+      number(of(({ p99Ms }) => p99Ms), 1),
+      formatPercent(spread(all.map(({ sustained }) => sustained))),
+      number(of(({ rssMb }) => rssMb)),
+      number(written?.mutations ?? null, 2),
+      number(written?.bytes ?? null),
+      number(written?.fsyncs ?? null, 3),
+      number(all.reduce((sum, { failures }) => sum + failures, 0)),
+    ];
+  });
+}
+
+/** Compares the sustained rate of the complete service with the other servers, round by round. */
+export function rateBars(kind: Kind, results: Results): Bar[] {
+  const { door, before, nothing } = BARS[kind];
+  const rates = (name: string) => (results[name] ?? []).map(({ sustained }) => sustained);
+  const bar = (ours: string, theirs: string, limit: number | undefined) =>
+    results[theirs] === undefined || limit === undefined
+      ? []
+      : [atLeast(`${kind}: ${ours} ÷ ${theirs}`, limit, ratios(rates(ours), rates(theirs)))];
+  return [
+    ...bar(COMPLETE, DOOR, door),
+    ...bar(COMPLETE, BEFORE, before),
+    ...bar(DOOR, NOTHING, nothing),
+  ];
+}
+
+function writeBars(kind: Kind, writes: Writes | undefined): Bar[] {
+  const { mutations, bytes } = BARS[kind];
+  if (writes === undefined || mutations === undefined || bytes === undefined) return [];
+  return [
+    atMost(`${kind}: mutations each`, mutations, writes.mutations),
+    atMost(`${kind}: bytes of file each`, bytes, writes.bytes),
+  ];
+}

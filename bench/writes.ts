@@ -1,0 +1,92 @@
+/** Counts what the complete service writes for each run, in a separate run: counting slows it down. */
+import { less, readProgress, untilDrained } from "./backlog.ts";
+import { checkpointedBytes } from "./fill.ts";
+import { CONNECTIONS, type Kind, KINDS, type Load, wrk } from "./load.ts";
+import { say } from "./report.ts";
+import { MUTATIONS_METRIC, OPERATOR_KEY } from "./service.ts";
+import { type Side, startSide } from "./sides.ts";
+
+/** Writes for each unit, with all work of the worker. */
+export interface Writes {
+  /** Sets, deletes and sums of successful commits. */
+  readonly mutations: number;
+  /** Growth of the file and its log after a checkpoint. */
+  readonly bytes: number;
+  /** Syncs to disk; null without strace. */
+  readonly fsyncs: number | null;
+}
+
+/** Counts the writes of each kind, each on a new file. */
+export async function measureWrites(folder: string, seconds: number): Promise<Map<Kind, Writes>> {
+  const counts = new Map<Kind, Writes>();
+  for (const kind of KINDS) {
+    say(`writes: ${kind} …`);
+    const load: Load = { call: kind, connections: CONNECTIONS, seconds };
+    counts.set(kind, await countWrites(`${folder}/${kind}`, load));
+  }
+  return counts;
+}
+
+/** Counts the writes of a load on the new file `path` + ".kv". */
+export async function countWrites(path: string, load: Load): Promise<Writes> {
+  const file = `${path}.kv`, trace = `${path}.fsyncs`;
+  const emptyBytes = await newFileBytes(file);
+  const counted = await (async () => {
+    await using side = await startCounted(file, trace);
+    const [start, mutations, syncs] = [
+      await readProgress(side),
+      await mutationsOf(side),
+      await syncsIn(trace),
+    ];
+    await wrk(side.url, load);
+    await untilDrained(side, start);
+    const end = await readProgress(side);
+    return {
+      units: less(end.accepted, start.accepted).finished,
+      mutations: await mutationsOf(side) - mutations,
+      fsyncs: syncs === null ? null : (await syncsIn(trace) ?? NaN) - syncs,
+    };
+  })();
+  const { units, mutations, fsyncs } = counted;
+  return {
+    mutations: mutations / units,
+    bytes: (await checkpointedBytes(file) - emptyBytes) / units,
+    fsyncs: fsyncs === null ? null : fsyncs / units,
+  };
+}
+
+/** Starts the server under strace, or alone where tracing is not possible. */
+async function startCounted(file: string, traceTo: string): Promise<Side> {
+  try {
+    return await startSide("counted", file, { traceTo });
+  } catch (error) {
+    say(`fsyncs: not counted: ${error instanceof Error ? error.message.trim() : error}`);
+    return await startSide("counted", file);
+  }
+}
+
+async function mutationsOf({ url }: Side): Promise<number> {
+  const response = await fetch(`${url}/metrics`, {
+    headers: { Authorization: `Bearer ${OPERATOR_KEY}` },
+  });
+  const text = await response.text();
+  const count = new RegExp(`^${MUTATIONS_METRIC} (\\d+)$`, "m").exec(text)?.[1];
+  if (count === undefined) throw new Error(`/metrics has no ${MUTATIONS_METRIC}: ${text}`);
+  return Number(count);
+}
+
+async function syncsIn(trace: string): Promise<number | null> {
+  const text = await Deno.readTextFile(trace).catch(() => null);
+  return text === null ? null : countSyncs(text);
+}
+
+/** Counts the syncs in a trace; an interrupted call has two lines. */
+export function countSyncs(trace: string): number {
+  return trace.match(/\bf(?:data)?sync\(/g)?.length ?? 0;
+}
+
+/** Creates a ledger with its first team and returns its size. */
+async function newFileBytes(file: string): Promise<number> {
+  await (await startSide("ours", file))[Symbol.asyncDispose]();
+  return await checkpointedBytes(file);
+}

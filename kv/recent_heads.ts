@@ -1,0 +1,229 @@
+/**
+ * Heads of runs that this process has just written, so that the worker need not read them.
+ *
+ * A head in memory holds all parts of its run if each commit of the run since its first one was
+ * noted. That is true unless an earlier part waits for the worker under a mark that an earlier
+ * process wrote, or whose head was evicted. So heads are used only once the worker has consumed all
+ * marks up to the latest such event. A part that was consumed earlier shows in the stored summary:
+ * the commit that uses a head checks that the summary is the one the head knows.
+ *
+ * Only a process that writes its store alone keeps heads: it sees every commit.
+ *
+ * @module
+ */
+import type { RunId, TeamId } from "../domain/core/ids.ts";
+import type { Memory } from "../domain/core/memory.ts";
+import type { RawJson } from "../domain/core/raw_json.ts";
+import { hasPayload } from "../domain/retention/retention.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
+import type { PendingRun } from "../domain/runs/processing.ts";
+import type { Closing, Opening } from "../domain/runs/run.ts";
+import type { RunSummary } from "../domain/runs/summary.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "./base/byte_cache.ts";
+import { newRowName } from "./base/names.ts";
+import { pendingName } from "./writer/pending_mark.ts";
+
+/** Bytes of a head without its strings and its ledger's ids, with a typical summary. */
+const HEAD_BYTES = 900;
+
+/** Stands for a payload: only its presence matters to a summary. */
+const SOME_PAYLOAD = "null" as RawJson;
+
+/** Parts that one commit stored. */
+export interface NotedParts {
+  readonly opening?: Opening;
+  readonly closing?: Closing;
+  readonly ledger?: EventLedger;
+}
+
+/** A head in memory. Payloads are left out. */
+export interface RecentHead {
+  opening: Opening | null;
+  closing: Closing | null;
+  ledger: EventLedger;
+  /** Summary that the worker stored; null before the first. */
+  summary: RunSummary | null;
+  /** Version of that summary. */
+  summaryVersion: string | null;
+  /** Number of commits in progress. */
+  inFlight: number;
+  /** Number of noted commits. */
+  changes: number;
+  /** Number of noted commits that the worker has included. */
+  included: number;
+}
+
+/** Heads of all teams. */
+export class RecentHeads {
+  readonly #heads: ByteCache<string, RecentHead>;
+  readonly #isAlone: boolean;
+  /** Marks up to this row name may belong to parts that no head holds. */
+  #incompleteTo: string = newRowName();
+
+  /** @param isAlone true if no other process writes to the store */
+  constructor(memory: Memory, isAlone: boolean) {
+    this.#isAlone = isAlone;
+    this.#heads = createByteCache<string, RecentHead>({
+      memory,
+      share: "heads",
+      bytesOf: (head, name) => BYTES_PER_CHAR * name.length + bytesOf(head),
+      dispose: (head, _, reason) => {
+        if (reason === "evict") this.#lose(head);
+      },
+    });
+  }
+
+  /**
+   * Commits parts of a run, and notes them once they are stored.
+   *
+   * @param commit returns the version; null if nothing was stored
+   */
+  noting(
+    team: TeamId,
+    run: RunId,
+    parts: NotedParts,
+    commit: () => Promise<string | null>,
+  ): Promise<string | null> {
+    if (!this.#isAlone) return commit();
+    const name = pendingName(team, run);
+    const head = this.#heads.get(name) ?? newHead();
+    if (head.inFlight++ === 0 && head.changes === 0) this.#heads.set(name, head);
+    return commit().then((version) => {
+      this.#end(name, head, version === null ? null : parts);
+      return version;
+    }, (error) => {
+      this.#end(name, head, "unknown");
+      throw error;
+    });
+  }
+
+  /** Notes the end of a commit: what it stored, null for nothing, or that this is not known. */
+  #end(name: string, head: RecentHead, parts: NotedParts | null | "unknown"): void {
+    head.inFlight--;
+    const isKept = this.#heads.peek(name) === head;
+    if (parts === null) {
+      if (isKept && head.inFlight === 0 && head.changes === 0) this.#heads.delete(name);
+      return;
+    }
+    if (parts === "unknown" || !isKept) {
+      if (isKept) this.#heads.delete(name);
+      this.#incompleteTo = newRowName();
+      return;
+    }
+    const { opening, closing, ledger } = parts;
+    if (opening !== undefined) head.opening = withoutPayload(opening);
+    if (closing !== undefined) head.closing = withoutPayload(closing);
+    if (ledger !== undefined) head.ledger = ledger;
+    head.changes++;
+    // The cache measures only a new entry.
+    this.#heads.delete(name);
+    this.#heads.set(name, head);
+  }
+
+  /** Drops a head after a commit that was not announced. */
+  forget({ team, run }: PendingRun): void {
+    const name = pendingName(team, run);
+    const head = this.#heads.peek(name);
+    if (head === undefined) return;
+    this.#heads.delete(name);
+    this.#lose(head);
+  }
+
+  /**
+   * Returns the complete head of a run; null if the worker must read it.
+   *
+   * @param oldestMark name of the oldest row of marks that the worker has not consumed
+   */
+  find(team: TeamId, run: RunId, oldestMark: string): RecentHead | null {
+    if (oldestMark <= this.#incompleteTo) return null;
+    const head = this.#heads.peek(pendingName(team, run));
+    return head !== undefined && head.inFlight === 0 && head.opening !== null ? head : null;
+  }
+
+  /** Number of noted commits of a run. */
+  changesOf(team: TeamId, run: RunId): number {
+    return this.#heads.peek(pendingName(team, run))?.changes ?? 0;
+  }
+
+  /**
+   * Notes that the worker has brought a run up to date.
+   *
+   * @param used head that it used; null if it read the run
+   * @param changes number of noted commits then
+   * @param stored summary that it stored; null if nothing changed
+   */
+  settle(
+    team: TeamId,
+    run: RunId,
+    used: RecentHead | null,
+    changes: number,
+    stored: { readonly summary: RunSummary; readonly version: string } | null,
+  ): void {
+    const name = pendingName(team, run);
+    const head = this.#heads.peek(name);
+    if (head === undefined) return;
+    const isUnchanged = head.inFlight === 0 && head.changes === changes;
+    if (head !== used) {
+      // What was read may include parts that the head lacks.
+      if (isUnchanged) this.#heads.delete(name);
+      else this.forget({ team, run });
+      return;
+    }
+    if (stored !== null) {
+      head.summary = stored.summary;
+      head.summaryVersion = stored.version;
+    }
+    head.included = changes;
+    // A closed run rarely changes again.
+    if (isUnchanged && head.closing !== null) this.#heads.delete(name);
+  }
+
+  /** Notes that marks up to a row may belong to parts that no head holds. */
+  noteForeign(row: string): void {
+    if (row > this.#incompleteTo) this.#incompleteTo = row;
+  }
+
+  #lose({ inFlight, changes, included }: RecentHead): void {
+    // A commit in progress is noted as lost at its end.
+    if (inFlight > 0 || changes > included) this.#incompleteTo = newRowName();
+  }
+}
+
+function newHead(): RecentHead {
+  return {
+    opening: null,
+    closing: null,
+    ledger: EMPTY_LEDGER,
+    summary: null,
+    summaryVersion: null,
+    inFlight: 0,
+    changes: 0,
+    included: 0,
+  };
+}
+
+function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
+  const { output, note, metadata } = part;
+  const isSmall = output === undefined && note === undefined && metadata === undefined &&
+    (!("goal" in part) || part.goal === undefined);
+  if (isSmall) return part;
+  return {
+    ...part,
+    output: hasPayload(part) ? SOME_PAYLOAD : undefined,
+    note: undefined,
+    metadata: undefined,
+    ...("goal" in part ? { goal: undefined } : {}),
+  };
+}
+
+function bytesOf({ opening, closing, ledger }: RecentHead): number {
+  const reported = opening?.reported ?? closing?.reported;
+  const texts = [
+    ...[opening, closing].flatMap((part) => [part?.customerId, part?.feature]),
+    ...[opening?.agent, reported?.model, reported?.provider],
+  ];
+  const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+  // The ledger is shared with the cache of live ledgers, which counts its ids.
+  const models = ledger.totals.models.length * 300;
+  return HEAD_BYTES + BYTES_PER_CHAR * chars + models;
+}

@@ -1,0 +1,31 @@
+/**
+ * Changes of a run's expiry entry, which may share a row with others.
+ *
+ * @module
+ */
+import { type ExpiryEntry, expiryEntryOf } from "../../domain/retention/retention.ts";
+import { keys } from "../base/keys.ts";
+import type { SummarizedHead } from "../runs/heads.ts";
+import type { RunRows } from "../runs/run_update.ts";
+
+/**
+ * Replaces the expiry entry of a run. The new one has a row of its own: the sweep moves few runs
+ * at a time, and it moves them once.
+ *
+ * @param entry new entry, which may equal the stored one; null for none
+ */
+export function moveExpiryEntry(
+  { team, id, head, ledger, summary }: SummarizedHead,
+  entry: ExpiryEntry | null,
+): Required<Pick<RunRows, "added" | "removed">> {
+  const placeOf = ({ retentionClass, since }: ExpiryEntry) => ({
+    order: keys.expiryOrder(team, retentionClass),
+    at: since,
+    run: id,
+  });
+  const stored = placeOf(expiryEntryOf(head.parts, ledger));
+  return {
+    removed: [{ ...stored, blocks: summary?.blocks ?? [] }],
+    added: entry === null ? [] : [{ ...placeOf(entry), value: true, mayShare: false }],
+  };
+}
