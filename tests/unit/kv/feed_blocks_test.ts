@@ -68,9 +68,7 @@ Deno.test("feed: changes that are committed during a read are on a later page", 
   const follower = new Follower(TEAM.id);
   await follower.readOn({ ...store, reader });
   await follower.readOn(store);
-  assertEquals(follower.received.slice(-5).map(({ number }) => number), [10, 11, 12, 13, 14]);
-  assertEquals(
-    new Set(follower.known.keys()),
-    new Set(Array.from({ length: 9 }, (_, n) => run(n))),
-  );
+  // Five of the nine runs changed.
+  assertEquals(follower.received.map(({ number }) => number), [6, 7, 8, 9, 10, 11, 12, 13, 14]);
+  assertEquals(follower.known.size, 9);
 });
