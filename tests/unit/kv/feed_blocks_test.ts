@@ -66,7 +66,7 @@ Deno.test("feed: changes that are committed during a read are on a later page", 
     },
   });
   const follower = new Follower(TEAM.id);
-  await follower.readOn({ ...store, reader });
+  await follower.readOn({ ...store, reader }, 500);
   await follower.readOn(store);
   // Five of the nine runs changed.
   assertEquals(follower.received.map(({ number }) => number), [6, 7, 8, 9, 10, 11, 12, 13, 14]);
