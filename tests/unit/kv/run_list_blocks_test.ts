@@ -2,8 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
+import { packEntries } from "../../../kv/base/entries.ts";
+import { modelPart } from "../../../kv/base/index_parts.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
+import { nextModelPart } from "../../../kv/run_list/model_parts.ts";
 import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
@@ -99,4 +102,28 @@ Deno.test("run list: pages over blocks and single entries contain exactly the ma
     ),
     { numRuns: 60 },
   );
+});
+
+Deno.test("run list: every name of a model is found, in blocks and in rows of single entries", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  // The store sorts by UTF-8, a language runtime by UTF-16: the last two differ.
+  const providers = [null, "a", "b", "c", "\uFFFD", "\u{1F600}"];
+  for (const [n, provider] of providers.entries()) {
+    for (const size of n % 3 === 0 ? [2, 1] : [1 + n % 2]) {
+      const order = keys.runsBy(TEAM.id, "model", modelPart({ model: "known", provider }));
+      const added = Array.from({ length: size }, (_, i) => {
+        const at = NOON + size * 2 + i;
+        return { order, at, run: run(n * 9 + size * 2 + i), value: true, mayShare: true };
+      });
+      const { sets } = packEntries(added, n + 1, new Set(added.map(({ run }) => run)));
+      assertEquals(sets.length, 1);
+      await store.writer.commit({ sets });
+    }
+  }
+  const names: string[] = [];
+  const next = () => nextModelPart({ store, team: TEAM.id }, "known", names.at(-1) ?? null);
+  for (let name = await next(); name !== null; name = await next()) names.push(name);
+  const expected = providers.map((provider) => modelPart({ model: "known", provider }));
+  assertEquals(names.toSorted(), expected.toSorted());
 });
