@@ -45,6 +45,8 @@ export interface RecentHead {
   summary: RunSummary | null;
   /** Version of that summary. */
   summaryVersion: string | null;
+  /** True if the worker has read parts that it lacks. */
+  isPartial: boolean;
   /** Number of commits in progress. */
   inFlight: number;
   /** Number of noted commits. */
@@ -137,7 +139,9 @@ export class RecentHeads {
   find(team: TeamId, run: RunId, oldestMark: string): RecentHead | null {
     if (oldestMark <= this.#incompleteTo) return null;
     const head = this.#heads.peek(pendingName(team, run));
-    return head !== undefined && head.inFlight === 0 && head.opening !== null ? head : null;
+    const isComplete = head !== undefined && !head.isPartial && head.inFlight === 0 &&
+      head.opening !== null;
+    return isComplete ? head : null;
   }
 
   /** Number of noted commits of a run. */
@@ -166,7 +170,7 @@ export class RecentHeads {
     if (head !== used) {
       // What was read may include parts that the head lacks.
       if (isUnchanged) this.#heads.delete(name);
-      else this.forget({ team, run });
+      else head.isPartial = true;
       return;
     }
     if (stored !== null) {
@@ -196,6 +200,7 @@ function newHead(): RecentHead {
     ledger: EMPTY_LEDGER,
     summary: null,
     summaryVersion: null,
+    isPartial: false,
     inFlight: 0,
     changes: 0,
     included: 0,

@@ -7,6 +7,7 @@ import { expiryEntryOf, hasPayload, withoutPayload } from "../../domain/retentio
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodePart } from "../base/codec.ts";
+import { encodeLedger } from "../base/codec_ledger.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
@@ -54,7 +55,7 @@ export async function removePayload(
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
-          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: ledger }],
+          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
         ],
         deletes: [...old?.deletes ?? [], ...chunks],
         ...moveExpiryEntry(run, expiryEntryOf(parts, ledger)),
