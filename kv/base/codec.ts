@@ -8,7 +8,7 @@ import { packEventIds, unpackEventIds } from "../../domain/runs/event_ids.ts";
 import type { PagedEvent } from "../../domain/runs/event_page.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price_events.ts";
-import type { Closing, Opening, Reported } from "../../domain/runs/run.ts";
+import type { Closing, Opening, Reported, RunParts } from "../../domain/runs/run.ts";
 
 /** Encodes an opening or a close. */
 export function encodePart(part: Opening | Closing): string {
@@ -28,9 +28,34 @@ function encodeReported(reported: Reported): string {
   });
 }
 
+/** Encodes the opening and the close of a heartbeat that one call stored: they share a row. */
+export function encodeOneCall(closing: Closing, opening: Opening): string {
+  return `${encodePart(closing).slice(0, -1)},"opening":${encodePart(opening)}}`;
+}
+
+/**
+ * Decodes the parts of a run.
+ *
+ * @param opening text of {@link encodePart}; null if there is none, or it is with the close
+ * @param closing text of {@link encodePart} or of {@link encodeOneCall}; null if there is none
+ */
+export function decodeParts(opening: string | null, closing: string | null): RunParts {
+  const opened = opening === null ? null : decodePart<Opening>(opening);
+  if (closing === null) return { opening: opened, closing: null };
+  const members = rawMembers(closing);
+  const shared = members.get("opening");
+  return {
+    opening: opened ?? (shared === undefined ? null : decodePart<Opening>(shared)),
+    closing: partOf<Closing>(members),
+  };
+}
+
 /** Decodes the text of {@link encodePart}. */
 export function decodePart<Part extends Opening | Closing>(text: string): Part {
-  const members = rawMembers(text);
+  return partOf(rawMembers(text));
+}
+
+function partOf<Part extends Opening | Closing>(members: ReadonlyMap<string, string>): Part {
   const part = { ...JSON.parse(members.get("fields") ?? "{}") };
   const reported = members.get("reported");
   if (reported !== undefined) part.reported = decodeReported(reported);

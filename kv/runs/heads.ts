@@ -11,7 +11,7 @@ import type { RunHead } from "../../domain/runs/cost.ts";
 import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
-import { decodePart } from "../base/codec.ts";
+import { decodeParts } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
@@ -218,10 +218,7 @@ export async function readParts(
     readBlob(store, team, id, opening),
     readBlob(store, team, id, closing),
   ]);
-  return {
-    opening: opened === null ? null : decodePart<Opening>(opened),
-    closing: closed === null ? null : decodePart<Closing>(closed),
-  };
+  return decodeParts(opened, closed);
 }
 
 /** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
