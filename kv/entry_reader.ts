@@ -14,12 +14,10 @@ export interface EntryPage {
   readonly entries: readonly StoredEntry[];
   /** Number of rows that were read. */
   readonly rows: number;
-  /** Number of reads. */
-  readonly reads: number;
 }
 
 /** Blocks per read: at first, and at most; each read has twice as many as the one before. */
-const BLOCKS_PER_READ = { first: 8, max: 128 } as const;
+const BLOCKS_PER_READ = { first: 32, max: 128 } as const;
 
 /** Sorts after every number and text in a key. */
 const LAST = true;
@@ -57,7 +55,6 @@ export class EntryReader {
   #hasAllBlocks = false;
   #blocksPerRead: number = BLOCKS_PER_READ.first;
   #rows = 0;
-  #reads = 0;
 
   constructor(store: Store, order: Deno.KvKey, { end, reverse, fromBlock = 0 }: EntryReading) {
     this.#store = store;
@@ -75,9 +72,8 @@ export class EntryReader {
    */
   async read(from: Position | null, limit: number): Promise<EntryPage> {
     this.#rows = 0;
-    this.#reads = 0;
     if (from !== null && this.#end !== null && this.#compare(from, this.#end) >= 0) {
-      return { entries: [], rows: 0, reads: 0 };
+      return { entries: [], rows: 0 };
     }
     this.#skipTo(from);
     while (!this.#hasAllBlocks && this.#completeEntries() < limit) await this.#readBlocks(from);
@@ -88,7 +84,7 @@ export class EntryReader {
     const end = shared.length < limit ? this.#end : shared.at(-1) ?? null;
     const single = await this.#readSingle(from, end, limit);
     const entries = shared.length === 0 ? single : this.#merge(single, shared).slice(0, limit);
-    return { entries, rows: this.#rows, reads: this.#reads };
+    return { entries, rows: this.#rows };
   }
 
   /** Drops entries up to a position. */
@@ -197,7 +193,6 @@ export class EntryReader {
   async #list(selector: Deno.KvListSelector, limit: number): Promise<Deno.KvEntry<unknown>[]> {
     const rows = await listRows(this.#store, selector, { limit, reverse: this.#isReverse });
     this.#rows += rows.length;
-    this.#reads++;
     return rows;
   }
 

@@ -45,6 +45,10 @@ export interface RecentHead {
   summary: RunSummary | null;
   /** Version of that summary. */
   summaryVersion: string | null;
+  /** Version of the latest noted commit. */
+  version: string;
+  /** True if the worker has read parts that it lacks. */
+  isPartial: boolean;
   /** Number of commits in progress. */
   inFlight: number;
   /** Number of noted commits. */
@@ -90,6 +94,7 @@ export class RecentHeads {
     if (head.inFlight++ === 0 && head.changes === 0) this.#heads.set(name, head);
     return commit().then((version) => {
       this.#end(name, head, version === null ? null : parts);
+      if (version !== null && version > head.version) head.version = version;
       return version;
     }, (error) => {
       this.#end(name, head, "unknown");
@@ -137,7 +142,9 @@ export class RecentHeads {
   find(team: TeamId, run: RunId, oldestMark: string): RecentHead | null {
     if (oldestMark <= this.#incompleteTo) return null;
     const head = this.#heads.peek(pendingName(team, run));
-    return head !== undefined && head.inFlight === 0 && head.opening !== null ? head : null;
+    const isComplete = head !== undefined && !head.isPartial && head.inFlight === 0 &&
+      head.opening !== null;
+    return isComplete ? head : null;
   }
 
   /** Number of noted commits of a run. */
@@ -166,7 +173,7 @@ export class RecentHeads {
     if (head !== used) {
       // What was read may include parts that the head lacks.
       if (isUnchanged) this.#heads.delete(name);
-      else this.forget({ team, run });
+      else head.isPartial = true;
       return;
     }
     if (stored !== null) {
@@ -196,6 +203,8 @@ function newHead(): RecentHead {
     ledger: EMPTY_LEDGER,
     summary: null,
     summaryVersion: null,
+    version: "",
+    isPartial: false,
     inFlight: 0,
     changes: 0,
     included: 0,

@@ -12,7 +12,7 @@ import { type Region, REGIONS, type RunId } from "../../domain/core/ids.ts";
 import { BLOCK_FAMILY, keyParts, keys } from "./keys.ts";
 
 /** Span of the positions of a block; milliseconds in an order by time. */
-export const BLOCK_SPAN = 1_000;
+export const BLOCK_SPAN = 250;
 
 /** Fewest entries of a block: a single one has its own row, which needs no merge. */
 const BLOCK_ENTRIES_MIN = 2;

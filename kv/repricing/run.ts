@@ -20,6 +20,7 @@ import {
 import { isStated } from "../../domain/runs/run.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
+import { encodeLedger } from "../base/codec_ledger.ts";
 import { sizeOf } from "../writer/group.ts";
 import { readHead, type RunAt, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
@@ -119,7 +120,7 @@ async function eventsStep(
   const nextBatch = next < ledger.batches ? next : null;
   if (sets.length === 0) return { ...NOTHING, sum, nextBatch };
   const unchanged = run.check("ledger");
-  const value = { ...ledger, totals, repricings: ledger.repricings + 1 };
+  const value = encodeLedger({ ...ledger, totals, repricings: ledger.repricings + 1 });
   sets.push({ key: unchanged.key, value });
   return { checks: [unchanged], sets, sum, nextBatch };
 }

@@ -6,7 +6,8 @@
 import { expiryEntryOf, hasPayload, withoutPayload } from "../../domain/retention/retention.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
-import { encodePart } from "../base/codec.ts";
+import { encodeOneCall, encodePart } from "../base/codec.ts";
+import { encodeLedger } from "../base/codec_ledger.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
@@ -27,16 +28,27 @@ export async function removePayload(
   const { team, id, head, summary, check } = run;
   const old = await takeOldBatches(run, beforeMs, rowsMax);
   const stripped: Write["sets"] & unknown[] = [];
-  const strip = <Part extends Opening | Closing>(part: Part | null, key: Deno.KvKey) => {
+  const strip = <Part extends Opening | Closing>(
+    part: Part | null,
+    key: Deno.KvKey,
+    encode: (without: Part) => string,
+  ) => {
     if (part === null || !hasPayload(part) || part.receivedAt >= beforeMs) return part;
     const without = withoutPayload(part);
     // A part without its payload always fits one value.
-    stripped.push(...blobWrite(team, id, key, encodePart(without)).sets);
+    stripped.push(...blobWrite(team, id, key, encode(without)).sets);
     return without;
   };
+  const { opening, closing } = head.parts;
+  // An opening in the row of the close has no payload.
+  const shared = check("opening").versionstamp === null ? opening : null;
   const parts: RunParts = {
-    opening: strip(head.parts.opening, keys.opening(team, id)),
-    closing: strip(head.parts.closing, keys.closing(team, id)),
+    opening: strip(opening, keys.opening(team, id), encodePart),
+    closing: strip(
+      closing,
+      keys.closing(team, id),
+      (close) => shared === null ? encodePart(close) : encodeOneCall(close, shared),
+    ),
   };
   const chunks = await batchChunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
@@ -54,7 +66,7 @@ export async function removePayload(
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
-          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: ledger }],
+          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
         ],
         deletes: [...old?.deletes ?? [], ...chunks],
         ...moveExpiryEntry(run, expiryEntryOf(parts, ledger)),

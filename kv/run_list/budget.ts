@@ -13,10 +13,10 @@ const ROWS_PER_READ = 25;
 const ROWS_PER_SUMMARY = 12;
 
 /**
- * Maximum cost of the reads behind one step, in rows. Many blocks may share the span of one second;
- * reading all of them must not end a page before it has any run.
+ * Maximum blocks of one read that count. Many blocks may share one span; reading all of them must
+ * not end a page before it has any run.
  */
-const ROWS_PER_STEP_MAX = 500;
+const BLOCKS_COUNTED_MAX = 200;
 
 /** Counts the rows that a page has read and may still read. */
 export class Budget {
@@ -28,10 +28,10 @@ export class Budget {
     this.left = rowsMax;
   }
 
-  /** Counts a step of some reads. */
-  spend({ rows, reads }: { readonly rows: number; readonly reads: number }): void {
+  /** Counts one read of `rows` rows, for at most `entries` entries. */
+  spend(rows: number, entries: number): void {
     this.rows += rows;
-    this.left -= Math.min(rows + reads * ROWS_PER_READ, ROWS_PER_STEP_MAX);
+    this.left -= Math.min(rows, Math.max(entries, BLOCKS_COUNTED_MAX)) + ROWS_PER_READ;
   }
 
   /** Counts runs that were read but did not match. */

@@ -102,7 +102,7 @@ export class SingleIndexCursor implements IndexCursor {
     }
     const limit = withinBounds(Math.min(this.#limit, this.#budget.left));
     const page = await this.#reader.read(position, limit);
-    this.#budget.spend(page);
+    this.#budget.spend(page.rows, limit);
     this.#entries = page.entries;
     this.#isEnd = page.entries.length < limit;
     this.#at = 0;

@@ -25,13 +25,14 @@ import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { encodeBatch } from "../base/codec.ts";
+import { encodeLedger } from "../base/codec_ledger.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./directory.ts";
 import type { RunAt } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { blobWrite, getAll, getEntry, listRows, stage, type Store, unstage } from "../store.ts";
-import { tombstoneOf } from "./tombstone.ts";
+import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
@@ -201,7 +202,7 @@ async function readLedger(run: RunAt): Promise<LiveLedger | null> {
   const none = noEvents();
   if (entry.versionstamp === null) return none;
   if (tombstoneOf([entry.value]) !== null) return null;
-  const ledger = entry.value as EventLedger;
+  const ledger = ledgerOf(entry.value);
   // A page sealed after the ledger was read belongs to a later state.
   const count = Math.min(ledger.sealed, ID_PAGES_MAX);
   const pages = count === 0
@@ -230,7 +231,7 @@ async function commitBatch(
       team,
       checks: [{ key: ledgerKey, versionstamp: current.version }],
       sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
-      sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
+      sets: [...blob.sets, ...rows, { key: ledgerKey, value: encodeLedger(ledger) }],
       pending: [{ lane: "open", name: pendingName(team, id) }],
     }));
   if (committed === null) await unstage(store, team, blob.staged);

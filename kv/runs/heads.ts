@@ -11,7 +11,7 @@ import type { RunHead } from "../../domain/runs/cost.ts";
 import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
-import { decodePart } from "../base/codec.ts";
+import { decodeParts } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
@@ -63,8 +63,8 @@ export interface SummarizedHead extends LedgerAt {
   /** Returns the check that a row has not changed since it was read. */
   readonly check: (part: HeadPart) => Deno.AtomicCheck;
   /**
-   * Latest version of the rows that were read. They are one snapshot, so it includes every commit
-   * up to that version. Empty for a head from memory.
+   * Latest version of the run's rows. They are one snapshot, so it includes every commit up to that
+   * version.
    */
   readonly version: string;
   /** The head in memory that it is a copy of; null if the rows were read. */
@@ -171,7 +171,7 @@ export async function recallHeads(
 }
 
 function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
-  const { opening, closing, ledger, summary, summaryVersion, changes } = recent;
+  const { opening, closing, ledger, summary, summaryVersion, version, changes } = recent;
   return {
     ...run,
     head: {
@@ -190,7 +190,7 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
       key: keys[part](run.team, run.id),
       versionstamp: part === "summary" ? summaryVersion : null,
     }),
-    version: "",
+    version,
     recent,
     changes,
   };
@@ -218,10 +218,7 @@ export async function readParts(
     readBlob(store, team, id, opening),
     readBlob(store, team, id, closing),
   ]);
-  return {
-    opening: opened === null ? null : decodePart<Opening>(opened),
-    closing: closed === null ? null : decodePart<Closing>(closed),
-  };
+  return decodeParts(opened, closed);
 }
 
 /** Returns whether a heartbeat has closed the run since, with its own tokens and price. */

@@ -50,6 +50,8 @@ interface Row {
 /** A queued run. */
 interface Waiting extends PendingRun {
   readonly name: string;
+  /** Version of the latest row that names it. */
+  version: string;
   /** Rows that wait for it. */
   readonly rows: Row[];
 }
@@ -118,7 +120,14 @@ export class PendingQueue {
     this.#taken = [];
     const isRead = this.#finished.length < READ_MAX.ahead.rows && await this.#read(runsMax);
     const taken: Waiting[] = [];
-    this.#waiting.take((waiting) => taken.length < runsMax && taken.push(waiting) > 0);
+    this.#waiting.take((waiting) => {
+      // The other lane may have brought it up to date meanwhile.
+      if (!this.#isKnown(waiting.name, waiting.version)) {
+        return taken.length < runsMax && taken.push(waiting) > 0;
+      }
+      this.#leave(waiting, false);
+      return true;
+    });
     this.#taken = taken;
     return {
       runs: taken.map(({ team, run }) => ({ team, run })),
@@ -234,18 +243,20 @@ export class PendingQueue {
     const row: Row | null = isComplete ? { key, left: queued.length } : null;
     const isSparse = typeof value === "string" && value.length > CHARS_PER_NAME_MAX * queued.length;
     for (const { name, run } of queued) {
-      if (isSparse) this.#push(...copyOf(name), row);
-      else this.#push(name, run, row);
+      if (isSparse) this.#push(...copyOf(name), versionstamp, row);
+      else this.#push(name, run, versionstamp, row);
     }
     if (row === null) return;
     this.#held.add(nameOf(key));
     if (row.left === 0) this.#finished.push(row);
   }
 
-  #push(name: string, { team, run }: PendingRun, row: Row | null): void {
+  #push(name: string, { team, run }: PendingRun, version: string, row: Row | null): void {
     let waiting = this.#runs.get(name);
-    if (waiting === undefined) {
-      waiting = { team, run, name, rows: [] };
+    if (waiting !== undefined) {
+      if (version > waiting.version) waiting.version = version;
+    } else {
+      waiting = { team, run, name, version, rows: [] };
       this.#runs.set(name, waiting);
       this.#waiting.push(team, waiting);
       this.#count(team, 1);

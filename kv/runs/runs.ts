@@ -16,9 +16,9 @@ import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
-import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
+import type { Opening, RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { encodePart } from "../base/codec.ts";
+import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readParts } from "./heads.ts";
 import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
@@ -50,8 +50,15 @@ const NEW_AGENT_WAITS = { name: 1_024, all: 4_096 } as const;
 /** Stored state of a run. */
 interface Snapshot {
   readonly parts: RunParts;
-  readonly opening: Deno.KvEntryMaybe<unknown> | undefined;
+  /** The rows of the parts. */
+  readonly rows: StoredParts;
   readonly agent: AgentSnapshot | null;
+}
+
+/** Rows of the parts of a run. */
+interface StoredParts {
+  readonly opening: Deno.KvEntryMaybe<unknown>;
+  readonly closing: Deno.KvEntryMaybe<unknown>;
 }
 
 /** State of an agent, and the team state it was read under. */
@@ -138,7 +145,7 @@ class RunWriter {
       (opening !== undefined && this.#opened.has(call.id)) ||
       (closing !== undefined && this.#closed.has(call.id));
     if (isRepeated) return this.#writeStored(call);
-    const { write, staged } = partsWrite(call, decision, undefined);
+    const { write, staged } = partsWrite(call, decision, null);
     if (staged.length > 0) return this.#writeStored(call);
     return this.#commit(call, decision, write).then((version) => {
       if (version === null) return this.#writeStored(call);
@@ -186,7 +193,7 @@ class RunWriter {
     return untilCommitted("write a run", async () => {
       const snapshot = await this.#read(team, call.id, newAgent);
       if (snapshot === null) return DELETED;
-      const { parts, agent, opening } = snapshot;
+      const { parts, agent, rows } = snapshot;
       const decision = call.decide(parts);
       // A replay or a conflict takes precedence over the agent limit.
       if (!decision.opening && !decision.closing) return decision.outcome;
@@ -194,7 +201,7 @@ class RunWriter {
         ? {}
         : useAgent(team, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
       if ("code" in added) return { kind: "refused", problem: added };
-      const { write, staged } = partsWrite(call, decision, opening);
+      const { write, staged } = partsWrite(call, decision, rows);
       await stage(this.#store, team.id, staged);
       if (await this.#commit(call, decision, merge(write, added)) !== null) {
         this.#remember(call, decision);
@@ -212,13 +219,15 @@ class RunWriter {
     const partKeys = [keys.opening(team.id, id), keys.closing(team.id, id)];
     const keysToRead = agent === null ? partKeys : [...partKeys, ...keysOfAgent(team.id, agent)];
     const [opening, closing, ...entries] = await getMany(this.#store, keysToRead);
-    if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
+    if (opening === undefined || closing === undefined) throw new TypeError("Rows are missing");
+    if (tombstoneOf([opening.value, closing.value]) !== null) return null;
     const at = { store: this.#store, team: team.id, id };
-    const read = await readParts(at, opening?.value, closing?.value);
-    if (agent === null) return { parts: read, opening, agent: null };
+    const stored = { opening, closing };
+    const read = await readParts(at, opening.value, closing.value);
+    if (agent === null) return { parts: read, rows: stored, agent: null };
     const rows = agentRows(entries);
     const known = this.#known.noteVersion(team.id, rows.archiveVersion, readAtMs);
-    return { parts: read, opening, agent: { rows, known } };
+    return { parts: read, rows: stored, agent: { rows, known } };
   }
 
   /** Caches a write. The cache never answers a request; it only selects the first attempt. */
@@ -240,32 +249,37 @@ function nameOf({ team, id }: Call): string {
 /**
  * Returns the write that inserts the decided parts and counts the request.
  *
- * @param stored stored opening that the decision may replace
+ * An opening and a close of one call share the row of the close. So a call that opens a run checks
+ * both rows, whichever it writes.
+ *
+ * @param stored rows that the decision was made from; null if none is assumed to exist
  */
 function partsWrite(
   { team, id, receivedAt }: Call,
   { opening, closing, replaces }: Decision,
-  stored: Deno.KvEntryMaybe<unknown> | undefined,
+  stored: StoredParts | null,
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
+  const openingKey = keys.opening(team.id, id);
+  const closingKey = keys.closing(team.id, id);
   const checks: Deno.AtomicCheck[] = [];
-  const sets: BlobWrite["sets"][number][] = [];
-  const staged: BlobWrite["staged"][number][] = [];
-  function insert(key: Deno.KvKey, part: Opening | Closing, versionstamp: string | null): void {
-    const blob = blobWrite(team.id, id, key, encodePart(part));
-    checks.push({ key, versionstamp });
-    sets.push(...blob.sets);
-    staged.push(...blob.staged);
-  }
-  const replaced = replaces === undefined ? null : stored ?? null;
   if (opening !== undefined) {
-    insert(keys.opening(team.id, id), opening, replaced?.versionstamp ?? null);
+    checks.push({ key: openingKey, versionstamp: stored?.opening.versionstamp ?? null });
   }
-  if (closing !== undefined) insert(keys.closing(team.id, id), closing, null);
-  const deletes = chunkKeys(team.id, id, replaced?.value);
+  checks.push({ key: closingKey, versionstamp: stored?.closing.versionstamp ?? null });
+  const blob = closing === undefined
+    ? blobWrite(team.id, id, openingKey, encodePart(opening as Opening))
+    : blobWrite(
+      team.id,
+      id,
+      closingKey,
+      opening === undefined ? encodePart(closing) : encodeOneCall(closing, opening),
+    );
+  const deletes = replaces === undefined ? [] : chunkKeys(team.id, id, stored?.opening.value);
   const isCounted = replaces?.isCounted === true;
   const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";
   const pending = [{ lane, name: pendingName(team.id, id) }] as const;
+  const { sets, staged } = blob;
   return { write: { team: team.id, checks, sums, sets, deletes, pending }, staged };
 }
 

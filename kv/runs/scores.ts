@@ -10,6 +10,7 @@ import {
   inOrder,
   type ScoreStore,
 } from "../../domain/runs/scores.ts";
+import { encodeLedger } from "../base/codec_ledger.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
@@ -36,7 +37,7 @@ export function createScoreStore(store: Store): ScoreStore {
             team,
             // Every score changes the ledger, so its version proves that this score is still new.
             checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
-            sets: [{ key, value: outcome.score }, { key: ledgerKey, value: ledger }],
+            sets: [{ key, value: outcome.score }, { key: ledgerKey, value: encodeLedger(ledger) }],
             pending: [{ lane: "open", name }],
           });
           return committed === null ? LOST : outcome;

@@ -9,6 +9,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
+import { decodeLedger } from "../base/codec_ledger.ts";
 import { keys } from "../base/keys.ts";
 
 /** Returns the keys that requests of a run insert. */
@@ -22,10 +23,9 @@ export function tombstoneOf(values: readonly unknown[]): RunDeletion | null {
   return (tombstone ?? null) as RunDeletion | null;
 }
 
-/** Returns the ledger at a run's key; an empty one if there is none. */
+/** Returns the ledger at a run's key; an empty one if there is none, or a tombstone. */
 export function ledgerOf(value: unknown): EventLedger {
-  const none = value === null || value === undefined || tombstoneOf([value]) !== null;
-  return none ? EMPTY_LEDGER : value as EventLedger;
+  return value instanceof Uint8Array ? decodeLedger(value) : EMPTY_LEDGER;
 }
 
 /** Returns the expiry row of a deleted run. */

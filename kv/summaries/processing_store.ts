@@ -58,9 +58,7 @@ export function createProcessingStore(
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
       const plan = (run: SummarizedHead) => planProjection(run, stages, now());
       return updater.project(team, ids, oldest, plan, (runs) => {
-        for (const { id, version } of runs) {
-          if (version !== "") projected.set(pendingName(team, id), version);
-        }
+        for (const { id, version } of runs) projected.set(pendingName(team, id), version);
       });
     },
     async projectFailed(run, error) {

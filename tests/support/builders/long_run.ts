@@ -19,6 +19,7 @@ import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { encodeBatch } from "../../../kv/base/codec.ts";
+import { encodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { blobWrite, type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import type { KvSet } from "../../../kv/writer/write.ts";
@@ -71,7 +72,7 @@ export async function fillRun(
   await store.writer.commit({
     team: team.id,
     sums: Array.from(months, ([month, by]) => ({ key: keys.usage(team.id, month), by })),
-    sets: [{ key: keys.ledger(team.id, id), value: ledger }],
+    sets: [{ key: keys.ledger(team.id, id), value: encodeLedger(ledger) }],
     pending: [{ lane: "open", name: pendingName(team.id, id) }],
   });
   return ledger;

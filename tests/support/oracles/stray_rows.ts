@@ -5,7 +5,7 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { chunksOf } from "../../../kv/base/blob.ts";
 import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { tombstoneOf } from "../../../kv/runs/tombstone.ts";
+import { ledgerOf, tombstoneOf } from "../../../kv/runs/tombstone.ts";
 import type { Store } from "../../../kv/store.ts";
 
 type Row = Deno.KvEntry<unknown>;
@@ -35,7 +35,8 @@ class StoredRun {
   }
 
   get ledger(): EventLedger | null {
-    return (this.parts.get("ledger") ?? null) as EventLedger | null;
+    const stored = this.parts.get("ledger") ?? null;
+    return stored === null ? null : ledgerOf(stored);
   }
 }
 

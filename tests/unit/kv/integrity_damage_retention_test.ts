@@ -2,10 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
-import type { EventLedger } from "../../../domain/runs/ledger.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
+import { encodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
+import { ledgerOf } from "../../../kv/runs/tombstone.ts";
 import { DAY_MS } from "../../support/harness/retention_harness.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import {
@@ -136,8 +137,9 @@ const DAMAGES: Damages = {
     says: `batch 2 of ${RUN}`,
     async make(h) {
       const key = keys.ledger(h.team.id, RUN);
-      const ledger = await valueOf(h, key) as EventLedger;
-      return { sets: [{ key, value: { ...ledger, removed: ledger.removed - 1 } }] };
+      const ledger = ledgerOf(await valueOf(h, key));
+      const value = encodeLedger({ ...ledger, removed: ledger.removed - 1 });
+      return { sets: [{ key, value }] };
     },
   },
   "a stripped run has no expiry entry": {

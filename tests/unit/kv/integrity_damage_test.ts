@@ -4,9 +4,11 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { type EventLedger, PACKED_ID_BYTES } from "../../../domain/runs/ledger.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeBatch, encodeBatch, encodePart } from "../../../kv/base/codec.ts";
+import { encodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readParts } from "../../../kv/runs/heads.ts";
+import { ledgerOf } from "../../../kv/runs/tombstone.ts";
 import { blobWrite, readBlob } from "../../../kv/store.ts";
 import { runId } from "../../support/builders/requests.ts";
 import {
@@ -39,8 +41,8 @@ async function changedLedger(
   change: (ledger: EventLedger) => Partial<EventLedger>,
 ): Promise<Damage> {
   const key = keys.ledger(h.team.id, RUN);
-  const ledger = await valueOf(h, key) as EventLedger;
-  return { sets: [{ key, value: { ...ledger, ...change(ledger) } }] };
+  const ledger = ledgerOf(await valueOf(h, key));
+  return { sets: [{ key, value: encodeLedger({ ...ledger, ...change(ledger) }) }] };
 }
 
 /** Each kind of damage, and text of the difference that reports it. */

@@ -11,7 +11,6 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import {
-  type EventLedger,
   ID_PAGES_MAX,
   type LedgerPage,
   packEventIds,
@@ -21,6 +20,7 @@ import {
 import { verifyLedger } from "../../../kv/integrity/ledger.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
+import { ledgerOf } from "../../../kv/runs/tombstone.ts";
 import type { Store } from "../../../kv/store.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { runId } from "../../support/builders/requests.ts";
@@ -269,8 +269,7 @@ Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wr
   await using _ = temp;
   const { store } = temp;
   const run = { store, team: team.id, id: id(1) };
-  const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
-  assert(value !== null);
+  const value = ledgerOf((await store.reader.get(keys.ledger(team.id, run.id))).value);
   const audit = async () => {
     const result = await verifyLedger(
       { ...run, ledger: value },

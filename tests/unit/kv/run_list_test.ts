@@ -6,6 +6,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import type { RunListStore } from "../../../domain/runs/list.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
 import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
+import { keys } from "../../../kv/base/keys.ts";
 import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
 import type { Store } from "../../../kv/store.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -155,7 +156,9 @@ Deno.test("run list: a deleted or expired run leaves no row of the index", async
   ]);
   await deletions.deleteRun(team, run(1), "key");
   await deletions.deleteRun(team, run(2), "key");
-  assertEquals(await temp.keysBelow(["run_by", team.id]), []);
+  for (const prefix of [keys.teamRunsBy(team.id), keys.blocks(keys.teamRunsBy(team.id))]) {
+    assertEquals(await temp.keysBelow(prefix), []);
+  }
   await assertClean(temp.store);
 });
 
