@@ -66,7 +66,9 @@ export async function removePayload(
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
-          ...old === null ? [] : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
+          ...old === null
+            ? []
+            : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
         ],
         deletes: [...old?.deletes ?? [], ...chunks],
         ...moveExpiryEntry(run, expiryEntryOf(parts, ledger)),
