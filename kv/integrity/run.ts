@@ -177,7 +177,13 @@ function compareSummaries(
     const stateOf = (summary: RunSummary | null) => summary === null ? NONE : "stored";
     return expected === found ? [] : [{ what, expected: stateOf(expected), found: stateOf(found) }];
   }
-  return mismatch(what, flat(expected), flat(found));
+  // Only the stored summary knows when the cost became final.
+  const [wanted, stored] = [expected.revision > 0, found.finalAt !== undefined];
+  return mismatch(
+    what,
+    { ...flat(expected), hasFinalAt: wanted },
+    { ...flat(found), hasFinalAt: stored },
+  );
 }
 
 /** Flattens a summary, without its revision history, which only the summary stores. */

@@ -269,6 +269,15 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
     },
   },
+  "a summary lacks the time at which its cost became final": {
+    says: `summary of ${RUN}`,
+    async make(h) {
+      const key = keys.summary(h.team.id, RUN);
+      const { finalAt, ...summary } = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
+      assert(finalAt !== undefined);
+      return { sets: [{ key, value: encodeSums(summary) }] };
+    },
+  },
   "lists show a wrong end of a run": {
     says: `summary of ${RUN}`,
     async make(h) {
