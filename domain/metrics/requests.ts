@@ -66,6 +66,8 @@ export class RequestMetrics {
   /** Least recently active first. */
   readonly #teams = new Map<TeamId, Tally>();
   #bytes = 0;
+  /** Most recently active team; null at the start and after an eviction. */
+  #latest: { readonly team: TeamId; readonly tally: Tally } | null = null;
 
   /**
    * Creates empty metrics.
@@ -92,17 +94,28 @@ export class RequestMetrics {
     return (team, status, seconds, error) => {
       this.#all.count(number, status, seconds, error);
       if (team === undefined) return;
-      const tally = this.#teams.get(team) ?? new Tally();
-      if (this.#teams.delete(team)) this.#bytes -= tally.bytes;
+      const tally = this.#tallyOf(team);
+      const bytes = tally.bytes;
       tally.count(number, status, seconds, error);
-      this.#teams.set(team, tally);
-      this.#bytes += tally.bytes;
+      this.#bytes += tally.bytes - bytes;
       if (this.#bytes > this.#bytesMax) this.#evict();
     };
   }
 
+  /** Returns the metrics of a team, which becomes the most recently active one. */
+  #tallyOf(team: TeamId): Tally {
+    // Most requests are of the same team as the request before.
+    if (this.#latest?.team === team) return this.#latest.tally;
+    const tally = this.#teams.get(team) ?? new Tally();
+    if (!this.#teams.delete(team)) this.#bytes += tally.bytes;
+    this.#teams.set(team, tally);
+    this.#latest = { team, tally };
+    return tally;
+  }
+
   /** Removes the least recently active half: finding the first takes longer the more were deleted. */
   #evict(): void {
+    this.#latest = null;
     for (const [team, { bytes }] of this.#teams) {
       if (this.#bytes <= this.#bytesMax / 2) return;
       this.#teams.delete(team);

@@ -66,18 +66,20 @@ export const HASH_NUMBERS = 16 * 256;
 /** Initial capacity of a set in ids, and the factor it grows by. */
 const SET_IDS_MIN = 512, GROWTH = 2;
 
+/** Arrays of every empty set: most runs never seal a page, and their set stays empty. */
+const NO_IDS = new Uint8Array(), FREE_SLOT = new Uint32Array(1);
+
 /**
  * A set of event ids that takes about 30 bytes per id. It hashes with random numbers, so no client
  * can choose ids that collide.
  */
 export class EventIdSet {
   readonly #numbers: Uint32Array;
-  // Most runs never seal a page, and their set stays empty.
-  #ids = new Uint8Array();
+  #ids = NO_IDS;
   /**
    * Hash table, at least half empty. A slot holds the number of an id, from 1; 0 marks a free slot.
    */
-  #slots = new Uint32Array(1);
+  #slots = FREE_SLOT;
   #size = 0;
 
   /** Creates an empty set that hashes with {@link HASH_NUMBERS} random numbers. */

@@ -81,22 +81,27 @@ export function encodeBatch(
   receivedAt: number,
   prices: BatchPrices,
 ): string {
-  // Numbers need no escaping; concatenation is three times as fast as building objects.
-  let [types, instants, data, comma] = ["", "", "", ""];
+  const types: (string | typeof SAME)[] = [];
+  const instants: number[] = [];
+  const payloads: RawJson[] = [];
   let [lastType, lastTs] = ["", 0];
   let hasDetails = false;
-  for (const { type, ts, turn, data: payload, flags } of events) {
-    types += `${comma}${type === lastType ? SAME : rawOf(type)}`;
-    instants += `${comma}${ts - lastTs}`;
-    data += `${comma}${payload}`;
+  for (const { type, ts, turn, data, flags } of events) {
+    types.push(type === lastType ? SAME : type);
+    instants.push(ts - lastTs);
+    payloads.push(data);
     hasDetails ||= turn !== undefined || flags !== undefined;
-    [lastType, lastTs, comma] = [type, ts, ","];
+    lastType = type;
+    lastTs = ts;
   }
   const ids = packEventIds(events.map(({ id }) => id)).toBase64();
   const details = hasDetails ? `"details":${rawOf(events.map(detailsOf))},` : "";
   const priced = prices.matches.length === 0 ? "" : `"prices":${encodePrices(prices)},`;
-  return `{"received_at":${receivedAt},"ids":"${ids}","types":[${types}],"ts":[${instants}],` +
-    `${details}${priced}"data":[${data}]}`;
+  const fields = `{"received_at":${receivedAt},"ids":"${ids}","types":${rawOf(types)},` +
+    `"ts":${rawOf(instants)},${details}${priced}"data":[`;
+  // Payloads stay as sent. One join copies each once.
+  payloads[0] = `${fields}${payloads[0] ?? ""}` as RawJson;
+  return `${payloads.join(",")}]}`;
 }
 
 /** Stored in place of a type that equals the one before. */

@@ -104,21 +104,28 @@ export function createAppend(store: Store, cards: RateCards): RunStore["append"]
     });
   }
 
-  return async (team, id, batch, receivedAt) => {
+  return (team, id, batch, receivedAt) => {
     const name = pendingName(team.id, id);
-    let [accepted, duplicates, scoresDropped] = [0, 0, 0];
-    for (const part of partsOf(batch)) {
-      const outcome = await store.runLocks.take(
-        name,
-        () => appendPart(team, id, part, receivedAt),
-      );
-      if (outcome.kind === "conflict") return outcome;
-      accepted += outcome.accepted;
-      duplicates += outcome.duplicates;
-      scoresDropped += outcome.scoresDropped ?? 0;
-    }
-    return storedOf(accepted, duplicates, scoresDropped);
+    const append = (part: readonly RunEvent[]) =>
+      store.runLocks.take(name, () => appendPart(team, id, part, receivedAt));
+    return fitsOneCommit(batch) ? append(batch) : appendParts(batch, append);
   };
+}
+
+/** Stores a large batch in several commits. */
+async function appendParts(
+  batch: readonly RunEvent[],
+  append: (part: readonly RunEvent[]) => Promise<AppendOutcome>,
+): Promise<AppendOutcome> {
+  let [accepted, duplicates, scoresDropped] = [0, 0, 0];
+  for (const part of partsOf(batch)) {
+    const outcome = await append(part);
+    if (outcome.kind === "conflict") return outcome;
+    accepted += outcome.accepted;
+    duplicates += outcome.duplicates;
+    scoresDropped += outcome.scoresDropped ?? 0;
+  }
+  return storedOf(accepted, duplicates, scoresDropped);
 }
 
 function storedOf(accepted: number, duplicates: number, scoresDropped: number): AppendOutcome {
@@ -128,6 +135,13 @@ function storedOf(accepted: number, duplicates: number, scoresDropped: number): 
 
 /** Maximum payload characters per commit: compressing more blocks the event loop too long. */
 const COMMIT_CHARS_MAX = 1_048_576;
+
+/** Returns whether a batch needs no splitting, like nearly every one. */
+function fitsOneCommit(batch: readonly RunEvent[]): boolean {
+  let chars = 0;
+  for (const { data } of batch) chars += data.length;
+  return chars <= COMMIT_CHARS_MAX;
+}
 
 /**
  * Splits a large batch into parts for separate commits, in order. Events are deduplicated by id,

@@ -33,10 +33,13 @@ export class FairQueue<Member> {
   take(accept: (member: Member) => boolean): void {
     // A lane appended to the map again is visited again: the loop ends when no lane is left.
     for (const [team, lane] of this.#lanes) {
-      const [first] = lane;
-      if (first === undefined || !accept(first)) return;
-      lane.shift();
-      this.#size--;
+      do {
+        const [first] = lane;
+        if (first === undefined || !accept(first)) return;
+        lane.shift();
+        this.#size--;
+        // A team alone has all turns.
+      } while (this.#lanes.size === 1 && lane.length > 0);
       this.#lanes.delete(team);
       if (lane.length > 0) this.#lanes.set(team, lane);
     }

@@ -52,11 +52,17 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
 
   /** Adds a write; returns false if it exceeds a limit. The first one always fits. */
   add(member: Member): boolean {
-    const fits = PARTS.every((part) => this.#size[part] + member.size[part] <= this.#limits[part]);
-    if (!fits && this.members.length > 0) return false;
+    if (this.members.length > 0 && !this.#fits(member.size)) return false;
     for (const part of PARTS) this.#size[part] += member.size[part];
     this.members.push(member);
     this.hasMarks ||= (member.write.pending?.length ?? 0) > 0;
+    return true;
+  }
+
+  #fits(size: WriteSize): boolean {
+    for (const part of PARTS) {
+      if (this.#size[part] + size[part] > this.#limits[part]) return false;
+    }
     return true;
   }
 

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { exactCount } from "../../domain/core/exact_number.ts";
 import { anyJson } from "../../domain/core/fields.ts";
-import { type RawJson, rawOf, writeObject } from "../../domain/core/raw_json.ts";
+import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { object as jsonObject } from "../../domain/ingest/form.ts";
 import { dollars as exactDollars, type Picodollars } from "../../domain/pricing/money.ts";
@@ -79,8 +79,23 @@ export function objectValue<Source>(
   const schema = z.object(Object.fromEntries(members.map(([name, field]) => [name, field.schema])));
   return wire(
     schema.meta({ id, ...description === undefined ? {} : { description } }),
-    (source) => writeObject(members.map(([name, { write }]) => [name, write(source)])),
+    writerOf(members),
   );
+}
+
+/** Creates the function that writes an object; its names are encoded once. */
+function writerOf<Source>(
+  members: readonly (readonly [string, WireField<Source>])[],
+): (source: Source) => RawJson {
+  const fields = members.map(([name, { write }]) => ({ start: `${rawOf(name)}:`, write }));
+  return (source) => {
+    let text = "";
+    for (const { start, write } of fields) {
+      const value = write(source);
+      if (value !== undefined) text += `${text === "" ? "" : ","}${start}${value}`;
+    }
+    return `{${text}}` as RawJson;
+  };
 }
 
 /** Type of a list. */

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { dollars } from "../../../domain/pricing/money.ts";
 import type { Closing, Opening } from "../../../domain/runs/run.ts";
 import { unpackBlob } from "../../../kv/base/blob.ts";
-import { decodeBatch, decodePart } from "../../../kv/base/codec.ts";
+import { decodeBatch, decodeParts } from "../../../kv/base/codec.ts";
 import type { Event, Fields, Run, State } from "./shape.ts";
 import type { World } from "./world.ts";
 
@@ -47,7 +47,13 @@ export async function storedState(world: World, others: readonly string[] = []):
       run.events.push(...eventsOf(value));
       runs[name] = run;
     } else if (family === "run" && (part === "opening" || part === "closing")) {
-      run[part] = partOf(textOf(value));
+      const text = textOf(value);
+      const parts = part === "opening" ? decodeParts(text, null) : decodeParts(null, text);
+      // An opening that shares the row of the close was replaced if it has a row of its own.
+      if (parts.opening !== null && (part === "opening" || run.opening === undefined)) {
+        run.opening = partOf(parts.opening);
+      }
+      if (parts.closing !== null) run.closing = partOf(parts.closing);
       runs[name] = run;
     } else assert(DERIVED.has(part), `unexpected key ${Deno.inspect(key)}`);
   }
@@ -71,8 +77,8 @@ function eventsOf(value: unknown): Event[] {
 }
 
 /** Returns an opening or a close with the field names of the wire, without absent fields. */
-function partOf(text: string): Fields {
-  const part = decodePart<Opening & Closing>(text);
+function partOf(one: Opening | Closing): Fields {
+  const part = one as Opening & Closing;
   const { cost, model, provider, inputTokens, outputTokens, cachedInputTokens } = part.reported ??
     {};
   const fields = {
