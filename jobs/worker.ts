@@ -154,7 +154,9 @@ export class Worker {
       const tookMs = performance.now() - startMs;
       this.#fitRunsMax(lane, tookMs);
       const isFull = rows.runs.length >= this.#runsMax[lane];
-      if (this.#signals > signals && !isFull) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
+      if (this.#signals > signals && !isFull) {
+        this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
+      }
       return true;
     }
     return false;

@@ -11,6 +11,7 @@ import type { Metadata } from "../runs/metadata.ts";
 import type { EventLedger, LedgerAges } from "../runs/ledger.ts";
 import type { PayloadState } from "../runs/record.ts";
 import type { Closing, Opening, RunParts } from "../runs/run.ts";
+import type { RunSummary } from "../runs/summary.ts";
 import type { TierLimits } from "../teams/plans.ts";
 
 /** Retention of parts without an opening in days (decision 18). */
@@ -103,7 +104,7 @@ export function dueOf(
 }
 
 /** Returns whether two expiry entries are equal. */
-export function isSameExpiryEntry(a: ExpiryEntry | null, b: ExpiryEntry | null): boolean {
+export function isSameExpiryEntry(a: RunSummary["expiry"] | null, b: ExpiryEntry | null): boolean {
   return a?.retentionClass === b?.retentionClass && a?.since === b?.since;
 }
 

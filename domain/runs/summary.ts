@@ -67,6 +67,11 @@ export interface RunSummary {
   /** When the cost last became final, unix milliseconds; absent while the run is open. */
   readonly finalAt?: number;
   /**
+   * Its entry in the expiry index when it was summarized; absent before it is stored. The sweep
+   * may have moved it since.
+   */
+  readonly expiry?: { readonly retentionClass: string; readonly since: number };
+  /**
    * Numbers of the blocks that hold entries of the run; absent for none. Set by the commit that
    * stores the summary.
    */

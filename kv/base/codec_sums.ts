@@ -89,6 +89,7 @@ const SUMMARY: Shape = {
   parent: "optional",
   finalAt: "optional",
   blocks: "optional",
+  expiry: { retentionClass: "plain", since: "plain" },
 };
 
 /** First value of stored event totals, and of a stored summary. */

@@ -79,7 +79,12 @@ export function indexChange(
   const old = byKey(indexEntries(team, run, before));
   const kept = byKey(now);
   return {
-    added: [...kept].flatMap(([key, entry]) => isSame(old.get(key), entry) ? [] : [entry]),
+    added: [...kept].flatMap(([key, entry]) => {
+      const stored = old.get(key);
+      if (isSame(stored, entry)) return [];
+      // A reader would miss an entry that moves into a block.
+      return [stored === undefined ? entry : { ...entry, mayShare: false }];
+    }),
     removed: [...old].flatMap(([key, entry]) =>
       isSame(kept.get(key), entry) ? [] : [{ ...entry, blocks: entry.isBrief ? [] : blocks }]
     ),

@@ -85,7 +85,11 @@ export async function readHead(run: RunAt): Promise<SummarizedHead> {
   const changes = store.heads.changesOf(team, id);
   const entries = await getMany(store, HEAD_PARTS.map((part) => keys[part](team, id)));
   const rows = entries.filter((row) => row.versionstamp !== null);
-  return await headOf(run, new Map(rows.map((row) => [keyParts.headRow(row.key).row, row])), changes);
+  return await headOf(
+    run,
+    new Map(rows.map((row) => [keyParts.headRow(row.key).row, row])),
+    changes,
+  );
 }
 
 /** Reads distinct runs of a team. */

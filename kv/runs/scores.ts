@@ -33,13 +33,17 @@ export function createScoreStore(store: Store): ScoreStore {
           const current = ledgerOf(entry?.value);
           const { outcome, ledger } = decideScore(current, existing, request, receivedAt);
           if (outcome.kind !== "stored" || ledger === undefined) return outcome;
-          const committed = await store.writer.commit({
-            team,
-            // Every score changes the ledger, so its version proves that this score is still new.
-            checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
-            sets: [{ key, value: outcome.score }, { key: ledgerKey, value: encodeLedger(ledger) }],
-            pending: [{ lane: "open", name }],
-          });
+          const committed = await store.heads.noting(team, id, { ledger }, () =>
+            store.writer.commit({
+              team,
+              // Every score changes the ledger, so its version proves that this score is still new.
+              checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
+              sets: [{ key, value: outcome.score }, {
+                key: ledgerKey,
+                value: encodeLedger(ledger),
+              }],
+              pending: [{ lane: "open", name }],
+            }));
           return committed === null ? LOST : outcome;
         });
       return inTime(store.runLocks.take(name, add), store.deadlines);

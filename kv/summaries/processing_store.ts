@@ -7,7 +7,11 @@
 import type { ProcessingStore, RunnableStage } from "../../domain/runs/processing.ts";
 import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
-import { expiryEntryOf } from "../../domain/retention/retention.ts";
+import {
+  type ExpiryEntry,
+  expiryEntryOf,
+  isSameExpiryEntry,
+} from "../../domain/retention/retention.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
@@ -91,16 +95,27 @@ function planProjection(
   const { team, id, head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
-  const { retentionClass, since } = expiryEntryOf(head.parts, ledger);
-  const order = keys.expiryOrder(team, retentionClass);
-  const added: EntryToAdd[] = [{ order, at: since, run: id, value: true, mayShare: true }];
+  const expiry = expiryEntryOf(head.parts, ledger);
   const isFinal = summarized.revision > (before?.revision ?? 0);
   const finalAt = isFinal ? nowMs : before?.finalAt;
-  const after = finalAt === undefined ? summarized : { ...summarized, finalAt };
+  const after = { ...summarized, expiry, ...finalAt === undefined ? {} : { finalAt } };
   const rows = isFinal ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
   // A head in memory may not know of a summary, which then has another version.
   const checks = run.recent === null ? [] : [run.check("summary")];
-  return { run, before, after, rows: { ...rows, checks, added } };
+  return { run, before, after, rows: { ...rows, checks, added: expiryEntries(run, expiry) } };
+}
+
+/**
+ * Returns the new entry of a run in an expiry order. The previous one stays until it is due. A later
+ * entry has a row of its own, as those of the sweep: it may be the same entry.
+ */
+function expiryEntries(
+  { team, id, summary: before }: SummarizedHead,
+  entry: ExpiryEntry,
+): EntryToAdd[] {
+  if (isSameExpiryEntry(before?.expiry ?? null, entry)) return [];
+  const order = keys.expiryOrder(team, entry.retentionClass);
+  return [{ order, at: entry.since, run: id, value: true, mayShare: before === null }];
 }
 
 /** Returns the rows that start the stages of a run over. */

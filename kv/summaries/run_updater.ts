@@ -9,6 +9,7 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { sizeOf } from "../writer/group.ts";
@@ -52,10 +53,13 @@ const BLOCKS_PER_RUN_MAX = 3;
 /** Plans the update of a run; null for no change. It commits nothing. */
 export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
 
-/** Receives the runs that a commit covered, and the changes that it stored under a version. */
+/** Summaries as a commit stores them, with their change numbers and blocks. */
+type Summaries = ReadonlyMap<RunId, RunSummary>;
+
+/** Receives the runs that a commit covered, and the summaries that it stored under a version. */
 export type OnCommitted = (
   runs: readonly SummarizedHead[],
-  changes: readonly RunUpdate[],
+  summaries: Summaries,
   version: string,
 ) => void;
 
@@ -98,11 +102,9 @@ export class RunUpdater {
     done: OnCommitted = () => {},
   ): Promise<void> {
     const read = (ids: readonly RunId[]) => readHeads({ store: this.#store, team }, ids);
-    const forget: OnCommitted = (runs, changes, version) => {
-      for (const { run: { id } } of changes) this.#store.heads.forget({ team, run: id });
-      done(runs, changes, version);
-    };
-    return this.#change(team, ids, read, { plan, done: forget });
+    // Also after an error: the commit may have been stored.
+    const forget = () => ids.forEach((run) => this.#store.heads.forget({ team, run }));
+    return this.#change(team, ids, read, { plan, done }, forget);
   }
 
   /**
@@ -120,13 +122,12 @@ export class RunUpdater {
     const { heads } = this.#store;
     const recall = (ids: readonly RunId[]) =>
       recallHeads({ store: this.#store, team }, ids, oldestMark);
-    const settle: OnCommitted = (runs, changes, version) => {
-      const stored = new Map(changes.map(({ run: { id }, after }) => [id, after]));
+    const settle: OnCommitted = (runs, summaries, version) => {
       for (const { id, recent, changes } of runs) {
-        const summary = stored.get(id);
+        const summary = summaries.get(id);
         heads.settle(team, id, recent, changes, summary ? { summary, version } : null);
       }
-      done(runs, changes, version);
+      done(runs, summaries, version);
     };
     return this.#change(team, ids, recall, { plan, done: settle });
   }
@@ -136,8 +137,9 @@ export class RunUpdater {
     ids: readonly RunId[],
     read: (ids: readonly RunId[]) => Promise<SummarizedHead[]>,
     steps: UpdateSteps,
+    atEnd: () => void = () => {},
   ): Promise<void> {
-    return this.#locks.take(team, async () => {
+    const changeAll = async () => {
       // Reads the version first: later reads are at least as new. While only commits of this process
       // change the version, no other process has changed a summary.
       let rollups = await this.#rollups.of(team);
@@ -159,7 +161,9 @@ export class RunUpdater {
         });
         if (after === null) ahead = null;
       }
-    });
+    };
+    // Before the next change of the team begins.
+    return this.#locks.take(team, () => changeAll().finally(atEnd));
   }
 
   /**
@@ -226,8 +230,9 @@ export class RunUpdater {
     }
     let after = rollups;
     let stored = "";
+    let committed: Summaries = new Map();
     if (changes.length > 0) {
-      const { write, remember } = await this.#writeOf(team, rollups, changes);
+      const { write, summaries, remember } = await this.#writeOf(team, rollups, changes);
       if (changes.length > 1 && this.#isTooLarge(write)) {
         const half = runs.length >> 1;
         const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
@@ -238,8 +243,9 @@ export class RunUpdater {
       stored = version;
       after = remember(version);
       this.notifier.notify(team, changes.map(({ run }) => run.id));
+      committed = summaries;
     }
-    steps.done(runs, changes, stored);
+    steps.done(runs, committed, stored);
     return after;
   }
 
@@ -248,7 +254,11 @@ export class RunUpdater {
     team: TeamId,
     current: TeamRollups,
     changes: readonly RunUpdate[],
-  ): Promise<{ readonly write: Write; readonly remember: (version: string) => TeamRollups }> {
+  ): Promise<{
+    readonly write: Write;
+    readonly summaries: Summaries;
+    readonly remember: (version: string) => TeamRollups;
+  }> {
     const feed = feedChange(team, changes, current.lastChange);
     const entries = await this.#entriesOf(team, current, changes, feed);
     const rollups = await this.#rollups.change(
@@ -269,6 +279,7 @@ export class RunUpdater {
         sets: [...changed, ...rows].flatMap(({ sets }) => sets),
         deletes: [rollups, entries, ...rows].flatMap(({ deletes }) => deletes),
       },
+      summaries: entries.summaries,
       remember(version) {
         agents.remember(version);
         return rollups.remember(version);
@@ -282,7 +293,7 @@ export class RunUpdater {
     { lastChange }: TeamRollups,
     changes: readonly RunUpdate[],
     feed: FeedChange,
-  ): Promise<Pick<RunRows, "sets" | "deletes">> {
+  ): Promise<Pick<RunRows, "sets" | "deletes"> & { readonly summaries: Summaries }> {
     // Runs whose summary can record one more block.
     const sharing = new Set<RunId>();
     const added: EntryToAdd[] = [];
@@ -299,15 +310,17 @@ export class RunUpdater {
     const number = feed.lastChange > lastChange ? lastChange + 1 : null;
     const packed = packEntries([...feed.added, ...added], number, sharing);
     const gone = await removeEntries(this.#store, removed);
-    const summaries: KvSet[] = [];
+    const sets: KvSet[] = [...gone.sets, ...packed.sets];
+    const summaries = new Map<RunId, RunSummary>();
     for (const { run: { id }, before, after } of changes) {
       const numbers = feed.numbers.get(id);
       if (after === null || numbers === undefined) continue;
       const blocks = [...before?.blocks ?? [], ...packed.shared.has(id) ? [number ?? 0] : []];
       const stored = { ...after, changes: numbers, ...blocks.length === 0 ? {} : { blocks } };
-      summaries.push({ key: keys.summary(team, id), value: encodeSums(stored) });
+      summaries.set(id, stored);
+      sets.push({ key: keys.summary(team, id), value: encodeSums(stored) });
     }
-    return { sets: [...gone.sets, ...packed.sets, ...summaries], deletes: gone.deletes };
+    return { sets, deletes: gone.deletes, summaries };
   }
 
   /** Returns whether a commit must be split. One run with the longest names always fits. */

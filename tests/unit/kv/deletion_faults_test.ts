@@ -1,17 +1,14 @@
 /** Deletions interrupted at any point end the same as undisturbed ones, with exact receipts. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
-import {
-  contentsOf,
-  DAY_MS,
-  type RetentionHarness,
-} from "../../support/harness/retention_harness.ts";
+import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { startedJob } from "../../support/builders/jobs.ts";
 import type { Fault } from "../../support/fakes/fault_kv.ts";
-import { MANY, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
-import { run } from "../../support/builders/stored_runs.ts";
+import { aRunNow, MANY, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
+import { open, run } from "../../support/builders/stored_runs.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const FAULTS = ["throw", "commit then throw", "lost"] as const;
 
@@ -89,4 +86,25 @@ Deno.test("delete a customer: whichever commit fails in whichever way, the job e
   const job = await ledger.retention.deletions.get(ledger.team, id);
   const { state, runs, events, days, failed } = job ?? {};
   assertEquals([state, runs, events, days, failed], ["done", 10, 9 + MANY, 1, 0]);
+});
+
+Deno.test("delete a run: it stays deleted when its commit succeeds without an answer, before the worker sees the run", async () => {
+  await using temp = await TempStore.open();
+  const archive = new RetentionHarness(temp.store);
+  const team = await archive.addTeam("free");
+  const { writer } = temp.store;
+  await aRunNow(archive, team, 1);
+  await archive.settle();
+  await open(archive.runs, 2, { customerId: "acme" }, team);
+  const commit = writer.commit;
+  writer.commit = async (write) => {
+    await commit.call(writer, write);
+    throw new StorageUnavailable("The answer is lost");
+  };
+  await assertRejects(() => archive.deletions.deleteRun(team, run(2), "key"), StorageUnavailable);
+  writer.commit = commit;
+  // A change of another run comes first: it reads the version of the roll-ups again.
+  await aRunNow(archive, team, 3);
+  await archive.settle();
+  await assertClean(temp.store);
 });

@@ -5,7 +5,7 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openUnlocked } from "../../../kv/open.ts";
 import { newRowName } from "../../../kv/store.ts";
-import { anEvent, aRun, events, runId } from "../../support/builders/requests.ts";
+import { anEvent, aRun, aScore, events, runId } from "../../support/builders/requests.ts";
 import { aRollup, json, RUN, verifyDamaged } from "../../support/oracles/damage.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
@@ -161,4 +161,19 @@ Deno.test("open: a read-only open does not create a missing file", async () => {
     assertEquals(refused?.name, "StoreRefused");
   }
   assertEquals(await Deno.stat(path).catch(() => null), null);
+});
+
+Deno.test("verify: a ledger is exact after a score of an open run, between its other calls", async () => {
+  await using h = await Harness.open();
+  const calls = [
+    () => h.post("/v1/runs", aRun(1)),
+    () => h.post(`/v1/runs/${runId(1)}/scores`, aScore(1)),
+    () => h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] }),
+    () => h.post(`/v1/runs/${runId(1)}/scores`, aScore(2)),
+  ];
+  for (const call of calls) {
+    assertEquals((await call()).status, 202);
+    await h.worker.idle();
+    assertEquals((await verifyStore(h.store)).differences, []);
+  }
 });

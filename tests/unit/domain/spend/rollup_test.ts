@@ -103,7 +103,9 @@ Deno.test("rollup: runs without a contribution leave every row empty", () => {
   const states = fc.array(contribution, { minLength: 1, maxLength: 6 });
   fc.assert(fc.property(states, (states) => {
     const path = [null, ...states, null];
-    const rows = path.slice(1).flatMap((after, i) => differencesOf([{ before: path[i] ?? null, after }]));
+    const rows = path.slice(1).flatMap((after, i) =>
+      differencesOf([{ before: path[i] ?? null, after }])
+    );
     assert(rows.length > 0);
     for (const [name, measures] of sumsOf(rows)) assertEquals(measures, EMPTY_MEASURES, name);
   }));
