@@ -18,7 +18,7 @@ const NO_LABELS = { agent: null, customer: null, feature: null, status: "running
 
 /**
  * Milliseconds between a run's start and its latest arrival within which its entries may share
- * rows: so the blocks of one second come from few commits.
+ * rows: so the blocks of one span come from few commits.
  */
 const LIVE_MS = 5_000;
 

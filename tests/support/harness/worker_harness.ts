@@ -5,7 +5,10 @@ import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
+import { decodeSums } from "../../../kv/base/codec_sums.ts";
+import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { NOON } from "./harness.ts";
 import { assertSumsAddUp, runsOf, TEAM } from "../builders/stored_runs.ts";
@@ -77,9 +80,9 @@ export class WorkerHarness implements AsyncDisposable {
 
   /** Resolves when a run is final, without waking the worker. */
   async settled(run: RunId): Promise<void> {
-    const key = ["run", run, TEAM.id, "processing"];
-    for await (const [entry] of this.store.reader.watch([key])) {
-      if (entry.value !== null) return;
+    const key = keys.summary(TEAM.id, run);
+    for await (const [{ value }] of this.store.reader.watch<[Uint8Array]>([key])) {
+      if (value !== null && decodeSums<RunSummary>(value).revision > 0) return;
     }
   }
 

@@ -1,12 +1,11 @@
 /** Filter details in index rows. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { createRunListStore } from "../../../kv/run_list/run_list.ts";
 import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/index_value.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, open, processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
+import { processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const ALL = { from: null, to: null };
@@ -66,32 +65,4 @@ Deno.test("index: all rows of a run have the label set by its close", async () =
   const [first] = rows;
   assert(first !== undefined && rows.length > 4);
   assert(rows.every(({ value }) => isSameValue(value, first.value)));
-});
-
-Deno.test("index: rows without details of their run are found, and are no difference for verify", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  const { page } = createRunListStore(store);
-  await open(runs, 1, { customerId: "c", feature: "f" });
-  await runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await processAll(store);
-  const index = await temp.keysBelow(keys.teamRunsBy(TEAM.id));
-  const sets = index.map((key) => ({ key, value: true }));
-  await store.writer.commit({ team: TEAM.id, sets });
-  const query = {
-    ...ALL,
-    agent: "a",
-    customer: "c",
-    feature: "f",
-    kind: "run",
-    minCost: 1n,
-  } as const;
-  assertEquals((await page(TEAM, query, null, 9)).rows.map(({ id }) => id), [run(1)]);
-  assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
-  // A change brings them up to date.
-  await runs.finish(TEAM, run(1), { status: "success", finishedAt: NOON + 1 }, NOON);
-  await processAll(store);
-  assertEquals((await page(TEAM, query, null, 9)).rows.map(({ status }) => status), ["success"]);
-  assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
 });
