@@ -92,7 +92,7 @@ function planProjection(
   stages: readonly RunnableStage[],
   nowMs: number,
 ): RunUpdate | null {
-  const { team, id, head, ledger, summary: before } = run;
+  const { head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
   const expiry = expiryEntryOf(head.parts, ledger);
