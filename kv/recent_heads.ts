@@ -4,14 +4,16 @@
  * A head in memory holds all parts of its run if each commit of the run since its first one was
  * noted. That is true unless an earlier part waits for the worker under a mark that an earlier
  * process wrote, or whose head was evicted. So heads are used only once the worker has consumed all
- * marks up to the latest such event. A part that was consumed earlier shows in the stored summary:
- * the commit that uses a head checks that the summary is the one the head knows.
+ * marks up to the latest such event, and no commit that timed out may still be stored. A part that
+ * was consumed earlier shows in the stored summary: the commit that uses a head checks that the
+ * summary is the one the head knows.
  *
  * Only a process that writes its store alone keeps heads: it sees every commit.
  *
  * @module
  */
 import type { RunId, TeamId } from "../domain/core/ids.ts";
+import { Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import type { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { hasPayload } from "../domain/retention/retention.ts";
@@ -63,6 +65,8 @@ export class RecentHeads {
   readonly #isAlone: boolean;
   /** Marks up to this row name may belong to parts that no head holds. */
   #incompleteTo: string = newRowName();
+  /** Number of commits that timed out and may still be stored. */
+  #late = 0;
 
   /** @param isAlone true if no other process writes to the store */
   constructor(memory: Memory, isAlone: boolean) {
@@ -97,8 +101,19 @@ export class RecentHeads {
       if (version !== null && version > head.version) head.version = version;
       return version;
     }, (error) => {
-      this.#end(name, head, "unknown");
+      this.#end(name, head, error instanceof Overloaded ? null : "unknown");
+      if (error instanceof StorageUnavailable) this.#awaitEnd(error);
       throw error;
+    });
+  }
+
+  /** Uses no head until a commit that timed out has ended: its mark is not written before. */
+  #awaitEnd({ ended }: StorageUnavailable): void {
+    if (ended === undefined) return;
+    this.#late++;
+    void ended.then(() => {
+      this.#late--;
+      this.noteForeign(newRowName());
     });
   }
 
@@ -112,7 +127,7 @@ export class RecentHeads {
     }
     if (parts === "unknown" || !isKept) {
       if (isKept) this.#heads.delete(name);
-      this.#incompleteTo = newRowName();
+      this.noteForeign(newRowName());
       return;
     }
     const { opening, closing, ledger } = parts;
@@ -140,7 +155,7 @@ export class RecentHeads {
    * @param oldestMark name of the oldest row of marks that the worker has not consumed
    */
   find(team: TeamId, run: RunId, oldestMark: string): RecentHead | null {
-    if (oldestMark <= this.#incompleteTo) return null;
+    if (this.#late > 0 || oldestMark <= this.#incompleteTo) return null;
     const head = this.#heads.peek(pendingName(team, run));
     const isComplete = head !== undefined && !head.isPartial && head.inFlight === 0 &&
       head.opening !== null;
@@ -192,7 +207,7 @@ export class RecentHeads {
 
   #lose({ inFlight, changes, included }: RecentHead): void {
     // A commit in progress is noted as lost at its end.
-    if (inFlight > 0 || changes > included) this.#incompleteTo = newRowName();
+    if (inFlight > 0 || changes > included) this.noteForeign(newRowName());
   }
 }
 

@@ -68,6 +68,14 @@ export function notFound(message: string): Problem {
 export class StorageUnavailable extends Error {
   /** Name of the error in logs. */
   override readonly name = "StorageUnavailable";
+  /** Resolves when the write has ended; absent if it had ended before. */
+  readonly ended: Promise<void> | undefined;
+
+  /** @param options cause, and the end of a write that may still be stored */
+  constructor(message: string, options: ErrorOptions & { readonly ended?: Promise<void> } = {}) {
+    super(message, options);
+    this.ended = options.ended;
+  }
 }
 
 /** Error for a full queue; nothing is stored. Returned as 503. */

@@ -44,6 +44,8 @@ interface Pending {
   readonly wait: Wait | undefined;
   /** Number of its commits that conflicted. */
   lost: number;
+  /** End of the write for a caller that timed out. */
+  late?: PromiseWithResolvers<void>;
 }
 
 /** Dependencies of a writer. */
@@ -93,7 +95,8 @@ export class GroupWriter {
    * Commits one write.
    *
    * @returns the new version of the keys, or `null` on a conflict; nothing is stored then
-   * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown
+   * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown. After
+   * the deadline it may still happen until the error's `ended` resolves
    * @throws {Overloaded} when the queue is full; nothing is stored
    */
   commit(write: Write): Promise<string | null> {
@@ -108,13 +111,16 @@ export class GroupWriter {
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const keys = (write.checks ?? []).map(({ key }) => keyText(key));
     // A write may still be stored after its caller timed out; the caller's retry then finds it.
-    const wait = this.#deps.deadlines?.watch(() =>
-      reject(new StorageUnavailable("The store did not answer in time"))
-    );
+    const wait = this.#deps.deadlines?.watch(() => {
+      pending.late = Promise.withResolvers();
+      const { promise: ended } = pending.late;
+      reject(new StorageUnavailable("The store did not answer in time", { ended }));
+    });
+    const pending: Pending = { write, size, keys, waiters: [], resolve, reject, wait, lost: 0 };
     this.#pendingWrites++;
     this.#queuedBytes += size.bytes;
     this.#teamBytes.set(team, teamBytes);
-    this.#enter({ write, size, keys, waiters: [], resolve, reject, wait, lost: 0 });
+    this.#enter(pending);
     return promise;
   }
 
@@ -241,6 +247,7 @@ export class GroupWriter {
       if (this.#holders.get(key) === pending) this.#holders.delete(key);
     }
     if (pending.wait !== undefined) this.#deps.deadlines?.done(pending.wait);
+    pending.late?.resolve();
     this.#pendingWrites--;
     this.#queuedBytes -= pending.size.bytes;
     const team = pending.write.team ?? "";

@@ -1,0 +1,181 @@
+/**
+ * Heads in memory while calls race each other and the worker: summaries and roll-ups equal what is
+ * stored.
+ */
+import { assertEquals, assertRejects } from "@std/assert";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
+import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
+import { FakeTimers } from "../../support/fakes/fake_timers.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import {
+  append,
+  beat,
+  costOf,
+  isProjection,
+  StoreProcess,
+  throughGate,
+} from "../../support/harness/store_process.ts";
+import { storeOver } from "../../support/harness/stores.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+import { Gate } from "../../support/harness/worker_harness.ts";
+
+for (const at of ["before", "after"] as const) {
+  Deno.test(`recent heads: a run changes ${at} the worker stores its summary`, async () => {
+    await using temp = await TempStore.open();
+    const process = await StoreProcess.ready(temp.store);
+    await open(process.runs, 1);
+    await append(process, 1, 1);
+    await beat(process, 2);
+    await throughGate(process, at, async () => {
+      await append(process, 1, 2);
+      await finish(process.runs, 1);
+      await append(process, 1, 3);
+      await append(process, 2, 4);
+    });
+    await process.assertExact({
+      1: ["success", 1, 3, costOf(1, 2, 3)],
+      2: ["success", 2, 1, costOf(4)],
+    });
+  });
+
+  Deno.test(`recent heads: a close is in progress ${at} the worker stores a summary`, async () => {
+    await using temp = await TempStore.open();
+    const process = await StoreProcess.ready(temp.store);
+    await open(process.runs, 1);
+    const gate = new Gate();
+    process.once(async (write, commit) => {
+      if (at === "before") await gate.pass();
+      const version = await commit(write);
+      if (at === "after") await gate.pass();
+      return version;
+    });
+    const finishing = finish(process.runs, 1);
+    await gate.reached();
+    await process.work();
+    gate.open();
+    await finishing;
+    await process.assertExact({ 1: ["success", 1, 0, 0] });
+  });
+}
+
+Deno.test("recent heads: the worker's commit has no outcome, and is stored or not", async () => {
+  for (const isStored of [true, false]) {
+    await using temp = await TempStore.open();
+    const process = await StoreProcess.ready(temp.store);
+    await beat(process, 1, "ok", { reported: { cost: 7n } });
+    await open(process.runs, 2);
+    process.once(async (write, commit) => {
+      if (isStored) await commit(write);
+      throw new StorageUnavailable("no outcome");
+    }, isProjection);
+    await assertRejects(() => process.work(), StorageUnavailable);
+    await append(process, 2, 1);
+    await process.assertExact({ 1: ["success", 1, 0, 7], 2: ["running", 0, 1, costOf(1)] });
+  }
+});
+
+Deno.test("recent heads: of two closes at once, the stored one counts", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  await open(process.runs, 1);
+  const end = { status: "failed", finishedAt: NOON + 1 } as const;
+  const [, second] = await Promise.all([
+    finish(process.runs, 1),
+    process.runs.finish(TEAM, run(1), end, NOON),
+  ]);
+  assertEquals(second.kind, "replayed");
+  await process.assertExact({ 1: ["success", 1, 0, 0] });
+});
+
+Deno.test("recent heads: equal calls at once, and all kinds of calls at once", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const calls = [
+    (n: number) => open(process.runs, n),
+    (n: number) => beat(process, n, "ok"),
+    (n: number) => append(process, n, 1, 2),
+    (n: number) => beat(process, n, "start"),
+    (n: number) => append(process, n, 2, 3),
+    (n: number) => beat(process, n, "ok"),
+  ];
+  const all = calls.flatMap((_, first) =>
+    calls.map((_, i) => calls[(first + i) % calls.length]?.(first))
+  );
+  const working = process.work();
+  await Promise.all([...all, working]);
+  await process.work();
+  const ns = calls.map((_, n) => n);
+  const summaries = await process.summaries(ns);
+  const known = ns.map((n) => [n, ["success", summaries[n]?.[1], 3, costOf(1, 2, 3)]]);
+  await process.assertExact(Object.fromEntries(known));
+});
+
+Deno.test("recent heads: a refused write loses no head", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const { reads } = process;
+  await open(process.runs, 1);
+  process.once(() => Promise.reject(new Overloaded("full")));
+  await assertRejects(() => append(process, 1, 1), Overloaded);
+  process.once(() => Promise.reject(new Overloaded("full")));
+  await assertRejects(() => open(process.runs, 2), Overloaded);
+  await append(process, 1, 2);
+  await process.work();
+  assertEquals(process.reads, reads);
+  await process.assertExact({ 1: ["running", 0, 1, costOf(2)] });
+});
+
+Deno.test("recent heads: a write is stored after its caller timed out, with a later one", async () => {
+  await using temp = await TempStore.open();
+  const timers = new FakeTimers();
+  using deadlines = new Deadlines(STORAGE_DEADLINE_MS, timers);
+  const gate = new Gate();
+  const faults: Fault[] = [];
+  using kv = await Deno.openKv(temp.path);
+  const faulty = faultKv(kv, () => faults.shift() ?? "none", () => gate.pass());
+  const store = storeOver(faulty, temp.store.reader, BACK_ENDS.embedded, deadlines);
+  const process = await StoreProcess.ready(store);
+  for (const n of [8, 9, 10]) await beat(process, n);
+  await process.work();
+  // Both commits in flight stall, so the next writes wait for them.
+  faults.push("stall", "stall");
+  const late = [8, 9].map((n) => append(process, n, 1));
+  await gate.reached();
+  late.push(append(process, 1, 1));
+  // Each of them has reached the queue.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  timers.advance(STORAGE_DEADLINE_MS);
+  for (const call of late) await assertRejects(() => call, StorageUnavailable);
+  const opening = open(process.runs, 1);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  gate.open();
+  await opening;
+  await store.writer.idle();
+  await process.assertExact({
+    1: ["running", 0, 1, costOf(1)],
+    8: ["success", 2, 1, costOf(1)],
+    9: ["success", 2, 1, costOf(1)],
+  });
+});
+
+for (const [first, second] of [["open", "heartbeat"], ["heartbeat", "open"]] as const) {
+  Deno.test(`a ${second} of another agent after a restart conflicts with the stored ${first}`, async () => {
+    await using temp = await TempStore.open();
+    const send = (process: StoreProcess, kind: "open" | "heartbeat", agent: string) =>
+      kind === "open"
+        ? open(process.runs, 1, { agent })
+        : beat(process, 1, "ok", { agent, startedAt: NOON });
+    const earlier = await StoreProcess.ready(temp.store);
+    assertEquals((await send(earlier, first, "a")).kind, "stored");
+    const process = await StoreProcess.ready(temp.store);
+    // The agents are known, so neither call reads before its first commit.
+    for (const agent of ["a", "b"]) await open(process.runs, agent === "a" ? 2 : 3, { agent });
+    assertEquals(await send(process, second, "b"), { kind: "conflict", field: "agent" });
+    await process.work();
+    assertEquals((await process.summaries([1]))[1]?.[2], 0);
+  });
+}

@@ -1,0 +1,171 @@
+/**
+ * Heads in memory after evictions, faults and restarts: summaries and roll-ups equal what is
+ * stored.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { ScoreId } from "../../../domain/core/ids.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { createScoreStore } from "../../../kv/runs/scores.ts";
+import { assertSumsAddUp, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { append, beat, costOf, StoreProcess } from "../../support/harness/store_process.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+import { Gate } from "../../support/harness/worker_harness.ts";
+
+Deno.test("recent heads: an ordinary run is summarized without a read of its rows", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const { reads } = process;
+  await open(process.runs, 1);
+  await append(process, 1, 1, 2);
+  await process.work();
+  await append(process, 1, 3);
+  await finish(process.runs, 1);
+  await beat(process, 2);
+  await process.work();
+  assertEquals(process.reads, reads);
+  await process.assertExact({
+    1: ["success", 1, 3, costOf(1, 2, 3)],
+    2: ["success", 1, 0, 0],
+  });
+});
+
+Deno.test("recent heads: a run that changes after it was closed and summarized counts once", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  await open(process.runs, 1);
+  await process.work();
+  await finish(process.runs, 1);
+  await process.work();
+  await append(process, 1, 1);
+  await process.work();
+  await beat(process, 1);
+  await open(process.runs, 1);
+  await process.assertExact({ 1: ["success", 2, 1, costOf(1)] });
+});
+
+for (const isStart of [true, false]) {
+  Deno.test(`recent heads: POST /v1/runs replaces the opening of a heartbeat (${isStart})`, async () => {
+    await using temp = await TempStore.open();
+    const process = await StoreProcess.ready(temp.store);
+    const reported = { cost: 7n };
+    await beat(process, 1, isStart ? "start" : "ok", { reported });
+    await append(process, 1, 1);
+    await process.work();
+    await open(process.runs, 1, { customerId: "acme" });
+    await process.work();
+    await finish(process.runs, 1);
+    await process.assertExact({ 1: ["success", isStart ? 1 : 2, 1, costOf(1)] });
+  });
+}
+
+Deno.test("recent heads: a part whose head was evicted is read", async () => {
+  await using temp = await TempStore.open();
+  // Space for about 20 heads.
+  const process = await StoreProcess.ready(temp.store, 1);
+  await append(process, 1, 1);
+  for (let n = 100; n < 150; n++) await append(process, n, 2);
+  await open(process.runs, 1);
+  await finish(process.runs, 1);
+  await process.assertExact({ 1: ["success", 1, 1, costOf(1)] });
+});
+
+Deno.test("recent heads: a head is evicted while its commit is in progress", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store, 1);
+  const gate = new Gate();
+  process.once(async (write, commit) => {
+    const version = await commit(write);
+    await gate.pass();
+    return version;
+  });
+  const appending = append(process, 1, 1);
+  await gate.reached();
+  for (let n = 100; n < 150; n++) await beat(process, n);
+  await open(process.runs, 1);
+  gate.open();
+  await appending;
+  await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
+});
+
+Deno.test("recent heads: parts that an earlier process stored are read, in either lane", async () => {
+  await using temp = await TempStore.open();
+  const earlier = await StoreProcess.ready(temp.store);
+  await append(earlier, 1, 1);
+  await finish(earlier.runs, 2);
+  const process = new StoreProcess(temp.store);
+  // Both lanes have been read, and neither is up to date.
+  for (const lane of ["open", "closed"] as const) await process.pipeline.takePending(lane, 10);
+  await open(process.runs, 1);
+  await open(process.runs, 2);
+  await process.pipeline.project(TEAM.id, [run(1), run(2)]);
+  await process.assertExact({ 1: ["running", 0, 1, costOf(1)], 2: ["success", 1, 0, 0] });
+});
+
+Deno.test("recent heads: an earlier process had a clock that was ahead", async () => {
+  await using temp = await TempStore.open();
+  const earlier = await StoreProcess.ready(temp.store);
+  await append(earlier, 1, 1);
+  const [mark] = await temp.keysBelow(keys.pendingLane("open"));
+  assert(mark !== undefined);
+  const { value } = await temp.store.reader.get(mark);
+  const future = keys.pending("open", `7${"Z".repeat(25)}`);
+  await temp.store.writer.commit({ deletes: [mark], sets: [{ key: future, value }] });
+
+  const process = new StoreProcess(temp.store);
+  const batch = await process.pipeline.takePending("open", 10);
+  // The run fails for now, so its mark stays.
+  await batch.ack(batch.runs);
+  process.once(() => Promise.reject(new StorageUnavailable("no outcome")));
+  await assertRejects(() => beat(process, 2));
+  await open(process.runs, 1);
+  await process.pipeline.takePending("closed", 10);
+  await process.pipeline.project(TEAM.id, [run(1)]);
+  await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
+});
+
+Deno.test("recent heads: an opening is replaced after a restart, when the rest is summarized", async () => {
+  await using temp = await TempStore.open();
+  const earlier = await StoreProcess.ready(temp.store);
+  await beat(earlier, 1, "start", { reported: { cost: 7n } });
+  await append(earlier, 1, 1);
+  await earlier.work();
+  const process = await StoreProcess.ready(temp.store);
+  await open(process.runs, 1);
+  await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
+  await finish(process.runs, 1);
+  await process.assertExact({ 1: ["success", 1, 1, costOf(1)] });
+});
+
+const SCORE = { id: "score" as ScoreId, name: "quality", value: 1, source: "api" };
+
+const PARTS: Record<string, (process: StoreProcess) => Promise<unknown>> = {
+  opening: ({ runs }) => open(runs, 1),
+  events: (process) => append(process, 1, 1),
+  close: ({ runs }) => finish(runs, 1),
+  score: ({ store }) => createScoreStore(store).add(TEAM, run(1), SCORE, NOON),
+};
+
+for (const [part, send] of Object.entries(PARTS)) {
+  for (const isStored of [false, true]) {
+    Deno.test(`recent heads: ${part} without an outcome, ${isStored ? "" : "not "}stored`, async () => {
+      await using temp = await TempStore.open();
+      const process = await StoreProcess.ready(temp.store);
+      process.once(async (write, commit) => {
+        if (isStored) await commit(write);
+        throw new StorageUnavailable("no outcome");
+      });
+      await assertRejects(() => send(process));
+      const others = Object.entries(PARTS).filter(([name]) => name !== part);
+      for (const [, sendOther] of others) await sendOther(process);
+      await process.work();
+      await assertSumsAddUp(process.store);
+      await send(process);
+      await process.work();
+      await assertSumsAddUp(process.store);
+      assertEquals((await process.summaries([1]))[1]?.[0], "success");
+      assertEquals((await process.summaries([1]))[1]?.[3], costOf(1));
+    });
+  }
+}
