@@ -71,23 +71,30 @@ Deno.test("recent heads: a part whose head was evicted is read", async () => {
   await process.assertExact({ 1: ["success", 1, 1, costOf(1)] });
 });
 
-Deno.test("recent heads: a head is evicted while its commit is in progress", async () => {
-  await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store, 1);
-  const gate = new Gate();
-  process.once(async (write, commit) => {
-    const version = await commit(write);
-    await gate.pass();
-    return version;
+for (const isStored of [true, false]) {
+  const when = isStored ? "after" : "before";
+  Deno.test(`recent heads: a head is evicted ${when} its commit is stored`, async () => {
+    await using temp = await TempStore.open();
+    const process = await StoreProcess.ready(temp.store, 1);
+    // A call with a new agent would make the others wait.
+    await beat(process, 2);
+    const gate = new Gate();
+    process.once(async (write, commit) => {
+      if (!isStored) await gate.pass();
+      const version = await commit(write);
+      if (isStored) await gate.pass();
+      return version;
+    });
+    const opening = open(process.runs, 1);
+    await gate.reached();
+    for (let n = 100; n < 150; n++) await beat(process, n);
+    await process.work();
+    await append(process, 1, 1);
+    gate.open();
+    await opening;
+    await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
   });
-  const appending = append(process, 1, 1);
-  await gate.reached();
-  for (let n = 100; n < 150; n++) await beat(process, n);
-  await open(process.runs, 1);
-  gate.open();
-  await appending;
-  await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
-});
+}
 
 Deno.test("recent heads: parts that an earlier process stored are read, in either lane", async () => {
   await using temp = await TempStore.open();
