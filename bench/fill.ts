@@ -19,7 +19,7 @@ import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
 /** Period over which the runs are spread, milliseconds. */
 export const SPREAD_MS = 60 * 86_400_000;
 
-const IN_FLIGHT = 256;
+const IN_FLIGHT = 64;
 const RUNS_PER_PART = 10_000;
 const AGENTS = 198, CUSTOMERS = 1_000, FEATURES = 7;
 const MODELS = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "o3", "o4-mini"] as const;

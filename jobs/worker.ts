@@ -38,7 +38,8 @@ export interface WorkerDeps extends JobDeps {
 }
 
 /**
- * Runs per turn. The open lane gets fewer, because a close that arrives meanwhile waits for them.
+ * Runs per turn: two commits of closed runs, or one of open runs, because a close that arrives
+ * meanwhile waits for them.
  */
 const RUNS_PER_TURN = { closed: 196, open: 98, min: 20 } as const;
 
@@ -54,7 +55,8 @@ const CLOSED_TURNS_MAX = 4;
 /**
  * Rest after updating runs of a lane, as a multiple of the time the update took, up to `msMax`. The
  * worker rests only while calls arrive: calls go first, and during a rest more marks accumulate,
- * which then share commits.
+ * which then share commits. It does not rest after a full turn: runs that wait long are evicted from
+ * memory and must be read.
  */
 const REST = { closed: 1, open: 6, msMax: 200 } as const;
 

@@ -182,9 +182,11 @@ function lineMeasures(line: ModelUsage): Measures {
   };
 }
 
-/** A run's previous and current contribution; null for none. */
+/** A change of a run's contribution. */
 export interface ContributionChange {
+  /** Previous contribution; null for none. */
   readonly before: Contribution | null;
+  /** Current contribution; null for none. */
   readonly after: Contribution | null;
 }
 

@@ -1,6 +1,5 @@
 /**
- * Stored form of totals: of a run by position (`codec_shape.ts`), of many as JSON with bigints as
- * decimal text.
+ * Stored form of a run's totals and summary, by position (`codec_shape.ts`).
  *
  * @module
  */
@@ -10,17 +9,6 @@ import type { RunSums } from "../../domain/runs/contribution.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import { packBlob, unpackBlob } from "./blob.ts";
 import { type Form, packRecord, type Shape, unpackRecord } from "./codec_shape.ts";
-
-/** Fields that are bigints. */
-const BIGINT_FIELDS = new Set([
-  "inputTokens",
-  "outputTokens",
-  "cachedInputTokens",
-  "cost",
-  "unpricedInputTokens",
-  "unpricedOutputTokens",
-  "unpricedCachedInputTokens",
-]);
 
 const MODEL = {
   provider: "plain",
@@ -110,30 +98,6 @@ export function encodeSums(sums: RunSummary | EventTotals): Uint8Array {
 export function decodeSums<Sums extends RunSummary | EventTotals>(bytes: Uint8Array): Sums {
   const [kind, ...packed] = JSON.parse(unpackBlob(bytes, []));
   return unpackRecord(packed, kind === SUMMARY_KIND ? SUMMARY : TOTALS) as unknown as Sums;
-}
-
-/** Formats totals as JSON. */
-export function sumsText(sums: object): string {
-  return JSON.stringify(sums, (_, value) => typeof value === "bigint" ? `${value}` : value);
-}
-
-/** Parses the text of {@link sumsText}. */
-export function parseSums<Sums>(text: string): Sums {
-  const sums = JSON.parse(text);
-  reviveBigints(sums);
-  return sums;
-}
-
-/** Restores bigints in place; a `JSON.parse` reviver takes twice as long. */
-function reviveBigints(value: Record<string, unknown>): void {
-  for (const name in value) {
-    const part = value[name];
-    if (typeof part === "object") {
-      if (part !== null) reviveBigints(part as Record<string, unknown>);
-    } else if (typeof part === "string" && BIGINT_FIELDS.has(name)) {
-      value[name] = BigInt(part);
-    }
-  }
 }
 
 function noPieces(): never {

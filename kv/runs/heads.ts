@@ -6,7 +6,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
-import type { Closing, Opening, ReportedPrice, RunParts } from "../../domain/runs/run.ts";
+import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";

@@ -4,6 +4,7 @@
  * @module
  */
 import { addCounts, isZero } from "../../domain/core/sums.ts";
+import type { Measures } from "../../domain/runs/contribution.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
@@ -14,7 +15,7 @@ import {
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { parseSums, sumsText } from "../base/codec_sums.ts";
+import { type Form, packRecord, unpackRecord } from "../base/codec_shape.ts";
 import { throwIfEnded } from "../base/read_scope.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { readDayVersions, RollupDays } from "./rollup_days.ts";
@@ -27,6 +28,28 @@ const ROWS_PER_READ = 500;
 /** Cached rows after which a query yields to the event loop. */
 const ROWS_PER_PAUSE = 5_000;
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Stored order of the measures. */
+const MEASURES = {
+  runs: "plain",
+  succeeded: "plain",
+  failed: "plain",
+  timedOut: "plain",
+  running: "plain",
+  events: "plain",
+  calls: "plain",
+  inputTokens: "big",
+  outputTokens: "big",
+  cachedInputTokens: "big",
+  cost: "big",
+  unpricedCalls: "plain",
+  unpricedInputTokens: "big",
+  unpricedOutputTokens: "big",
+  unpricedCachedInputTokens: "big",
+} as const satisfies Record<keyof Measures, Form>;
+
 /** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.rollup(team, group.kind, day, keyPart(group));
@@ -34,12 +57,13 @@ export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
 
 /** Encodes a row's group and measures; its day is in the key. */
 export function encodeRollup({ group, measures }: RollupRow): Uint8Array {
-  return new TextEncoder().encode(sumsText({ group, measures }));
+  return encoder.encode(JSON.stringify([group, packRecord(measures, MEASURES)]));
 }
 
 /** Decodes what {@link encodeRollup} encoded. */
 export function decodeRollup(day: string, value: Uint8Array): RollupRow {
-  return { day, ...parseSums<Omit<RollupRow, "day">>(new TextDecoder().decode(value)) };
+  const [group, packed] = JSON.parse(decoder.decode(value));
+  return { day, group, measures: unpackRecord(packed, MEASURES) as Measures };
 }
 
 /** Adds a difference to a row; returns null if the row becomes empty. */

@@ -92,7 +92,7 @@ function planProjection(
   stages: readonly RunnableStage[],
   nowMs: number,
 ): RunUpdate | null {
-  const { team, id, head, ledger, summary: before } = run;
+  const { head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
   const expiry = expiryEntryOf(head.parts, ledger);
@@ -127,12 +127,13 @@ function stageRows(
 ): Pick<RunRows, "sets" | "deletes"> {
   const key = keys.processing(team, id);
   const applying = stages.filter((stage) => stage.applies(after));
+  const isAgain = (before?.revision ?? 0) > 0;
   // None of them is dead any longer.
-  const revived = (before?.revision ?? 0) > 0 ? [keys.deadStage(team, id)] : [];
+  const revived = isAgain ? [keys.deadStage(team, id)] : [];
   if (applying.length === 0) {
-    // The stages follow from the summary.
-    const isStored = check("processing").versionstamp !== null;
-    return { sets: [], deletes: isStored ? [...revived, key] : revived };
+    // The stages follow from the summary. A head in memory does not tell whether they have a row.
+    const mayHaveRow = isAgain || check("processing").versionstamp !== null;
+    return { sets: [], deletes: mayHaveRow ? [...revived, key] : revived };
   }
   const names = new Set(applying.map(({ name }) => name));
   const processing = stagesAfterCost(after.revision, names, nowMs);

@@ -70,6 +70,7 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
   openings: async (h, key, team) => {
     await h.post("/v1/heartbeats", aHeartbeat(700_000 + team, { status: "start" }), { key });
   },
+  heads: async () => {},
   recent_ids: async () => {},
   refusals: async (h, key, team) => {
     for (let n = 0; n < 20; n++) {

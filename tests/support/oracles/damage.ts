@@ -1,6 +1,8 @@
 /** Damage to a ledger outside of the service, and the findings of the integrity check. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
+import { keyParts } from "../../../kv/base/keys.ts";
+import { decodeRollup, encodeRollup } from "../../../kv/spend/rollups.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { runId } from "../builders/requests.ts";
 import type { Harness } from "../harness/harness.ts";
@@ -64,8 +66,8 @@ export async function aRollup(h: Harness, kind: string) {
   const prefix = ["rollup", h.team.id, kind];
   const [entry] = await Array.fromAsync(h.store.reader.list<Uint8Array>({ prefix }, { limit: 1 }));
   assert(entry !== undefined);
-  const row = JSON.parse(new TextDecoder().decode(entry.value));
-  return { key: entry.key, row, write: (to: unknown) => new TextEncoder().encode(json(to)) };
+  const row = decodeRollup(keyParts.day(entry.key), entry.value);
+  return { key: entry.key, row, write: encodeRollup };
 }
 
 /** Formats a value. */

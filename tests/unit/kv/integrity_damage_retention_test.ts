@@ -3,9 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { keys } from "../../../kv/base/keys.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
+import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { encodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
+import { decodeRollup, encodeRollup } from "../../../kv/spend/rollups.ts";
 import { ledgerOf } from "../../../kv/runs/tombstone.ts";
 import { DAY_MS } from "../../support/harness/retention_harness.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
@@ -53,12 +55,12 @@ async function firstOf(h: Harness, prefix: Deno.KvKey): Promise<Deno.KvEntry<Uin
 async function removedRollup(
   h: Harness,
   kind: "total" | "model",
-  change: (measures: Record<string, number | string>) => Record<string, number | string>,
+  change: (measures: Measures) => Partial<Measures>,
 ): Promise<Damage> {
   const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, kind));
-  const { group, measures } = JSON.parse(new TextDecoder().decode(value));
-  const text = JSON.stringify({ group, measures: { ...measures, ...change(measures) } });
-  return { sets: [{ key, value: new TextEncoder().encode(text) }] };
+  const row = decodeRollup(keyParts.day(key), value);
+  const measures = { ...row.measures, ...change(row.measures) };
+  return { sets: [{ key, value: encodeRollup({ ...row, measures }) }] };
 }
 
 async function changedTotals(
@@ -73,11 +75,11 @@ async function changedTotals(
 const DAMAGES: Damages = {
   "the cost of expired runs is a picodollar more": {
     says: "roll-up total 2026-10-12",
-    make: (h) => removedRollup(h, "total", ({ cost }) => ({ cost: `${BigInt(cost ?? 0) + 1n}` })),
+    make: (h) => removedRollup(h, "total", ({ cost }) => ({ cost: cost + 1n })),
   },
   "expired runs are one more": {
     says: "roll-up model 2026-10-12",
-    make: (h) => removedRollup(h, "model", ({ runs }) => ({ runs: Number(runs) + 1 })),
+    make: (h) => removedRollup(h, "model", ({ runs }) => ({ runs: runs + 1 })),
   },
   "the totals of expired runs are missing": {
     says: "roll-up cell 2026-10-12",

@@ -51,7 +51,7 @@ const DAMAGES: Damages = {
     says: "roll-up customer",
     async make(h) {
       const { key, row, write } = await aRollup(h, "customer");
-      const cost = `${BigInt(row.measures.cost) + 1n}`;
+      const cost = row.measures.cost + 1n;
       return { sets: [{ key, value: write({ ...row, measures: { ...row.measures, cost } }) }] };
     },
   },
