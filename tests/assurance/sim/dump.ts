@@ -21,6 +21,7 @@ const OTHER_FAMILIES = new Set([
   "change",
   "run_by",
   "expiry",
+  "block",
   "agent_activity",
   "audit_log",
 ]);
