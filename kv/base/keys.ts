@@ -13,7 +13,7 @@ import type { Api } from "../../domain/teams/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retention.ts";
-import { after, type KeyBuilders, teamKeys } from "./team_keys.ts";
+import { type KeyBuilders, teamKeys } from "./team_keys.ts";
 
 /** Dimensions of the run index. */
 export type RunIndexKind =
@@ -55,7 +55,6 @@ export const keys = {
   closing: (team: TeamId, run: RunId) => ["run", run, team, "closing"],
   /** The head of the event ledger; the one key of a run that changes. */
   ledger: (team: TeamId, run: RunId) => ["run", run, team, "ledger"],
-  pages: (team: TeamId, run: RunId) => ["events", run, team, "page"],
   /** The first `count` sealed pages of the ledger. */
   firstPages: (team: TeamId, run: RunId, count: number) => ({
     prefix: ["events", run, team, "page"],
@@ -109,8 +108,6 @@ export const keys = {
     end: ["rollup_day", team, toDay, true],
   }),
   changes: (team: TeamId) => ["change", team],
-  /** Changes of the feed after a number. */
-  changesAfter: (team: TeamId, number: number) => after(["change", team], number),
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
   /** All waiting stages, by due time. */
@@ -124,41 +121,12 @@ export const keys = {
   processing: (team: TeamId, run: RunId) => ["run", run, team, "processing"],
   /** All runs of one index name, such as an agent or a model, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string) => ["run_by", team, kind, name],
-  /** Runs of a name from `fromMs` up to `before`, exclusive; `run` may be text between two ids. */
-  runsFrom: (
-    team: TeamId,
-    kind: RunIndexKind,
-    name: string,
-    fromMs: number,
-    before: { readonly at: number; readonly run: string },
-  ) => ({
-    start: ["run_by", team, kind, name, fromMs],
-    end: ["run_by", team, kind, name, before.at, before.run],
-  }),
   /** All index rows of a team's runs. */
   teamRunsBy: (team: TeamId) => ["run_by", team],
   /** All runs of the names from `fromName` up to `endName`, exclusive. */
   runsOfNames: (team: TeamId, kind: RunIndexKind, fromName: string, endName: string) => ({
     start: ["run_by", team, kind, fromName],
     end: ["run_by", team, kind, endName],
-  }),
-  /** Index row of one run, by its start. */
-  runBy: (
-    team: TeamId,
-    kind: RunIndexKind,
-    name: string,
-    startedAt: number,
-    run: RunId,
-  ) => ["run_by", team, kind, name, startedAt, run],
-  /** Runs whose retention check is due before an instant, oldest first; after the row `after`. */
-  expiries: (
-    team: TeamId,
-    retentionClass: RetentionClass,
-    beforeMs: number,
-    afterRow: Deno.KvKey | null,
-  ) => ({
-    start: afterRow === null ? ["expiry", team, retentionClass] : [...afterRow, true],
-    end: ["expiry", team, retentionClass, beforeMs],
   }),
   /** Runs of a retention class, by the arrival of the data that decides the class. */
   expiryOrder: (

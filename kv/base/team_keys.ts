@@ -11,7 +11,7 @@ export type KeyBuilders = Readonly<
 >;
 
 /** Selects the keys of a prefix after a part; all of them if it is null. */
-export function after(prefix: Deno.KvKey, part: Deno.KvKeyPart | null): Deno.KvListSelector {
+function after(prefix: Deno.KvKey, part: Deno.KvKeyPart | null): Deno.KvListSelector {
   // `true` sorts after every other key part.
   return part === null ? { prefix } : { prefix, start: [...prefix, part, true] };
 }

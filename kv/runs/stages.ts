@@ -27,22 +27,16 @@ import {
   STAGES,
 } from "../../domain/runs/stages.ts";
 import type { Backoff } from "../base/backoff.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import { decodeSums } from "../base/codec_sums.ts";
+import { processingOf } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 import type { KvSet } from "../writer/write.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import {
-  eachRow,
-  getEntry,
-  getMany,
-  getValue,
-  isAlive,
-  listRows,
-  rowsAfter,
-  type Store,
-} from "../store.ts";
+import { eachRow, getMany, getValue, isAlive, listRows, rowsAfter, type Store } from "../store.ts";
 
 /** Due rows per read. */
 const ROWS_PER_READ = 500;
@@ -243,9 +237,10 @@ async function change(
 ): Promise<void> {
   const key = keys.processing(team, run);
   await untilCommitted("write a stage", async () => {
-    const entry = await getEntry(store, key);
-    const checks = [entry];
-    const after = to(entry.value as Processing | null ?? NOT_BEGUN);
+    const [entry, summary] = await getMany(store, [key, keys.summary(team, run)]);
+    const checks = entry === undefined ? [] : [entry];
+    const before = entry?.value as Processing | null ?? stagesOf(summary?.value);
+    const after = to(before ?? NOT_BEGUN);
     if (after === null) {
       return await store.writer.commit({ team, checks, deletes: [...deletes, key] }) ?? LOST;
     }
@@ -258,6 +253,11 @@ async function change(
     const obsolete = deletes.filter((old) => !written.has(keyText(old)));
     return await store.writer.commit({ team, checks, sets, deletes: obsolete }) ?? LOST;
   });
+}
+
+/** Returns the stages of a run that has no row of them, from the value of its summary. */
+function stagesOf(summary: unknown): Processing | null {
+  return summary instanceof Uint8Array ? processingOf(decodeSums<RunSummary>(summary)) : null;
 }
 
 const NOT_BEGUN: Processing = {

@@ -14,11 +14,10 @@ import { agentRunOf } from "../../domain/agents/activity.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { sizeOf } from "../writer/group.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
-import { groupsOf } from "../base/groups.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
-import { BACK_ENDS } from "../base/limits.ts";
+import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
@@ -76,13 +75,16 @@ export class RunUpdater {
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
-  readonly #runsPerCommit: number;
+  readonly #runsPerCommitMax: number;
+  /** Runs of the next commits: as many as fitted recently, because a commit is built to measure it. */
+  #runsPerCommit: number;
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
     this.#store = store;
     const isEmbedded = store.limits.checks > RUNS_PER_COMMIT.embedded;
-    this.#runsPerCommit = RUNS_PER_COMMIT[isEmbedded ? "embedded" : "remote"];
+    this.#runsPerCommitMax = RUNS_PER_COMMIT[isEmbedded ? "embedded" : "remote"];
+    this.#runsPerCommit = this.#runsPerCommitMax;
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
@@ -144,12 +146,12 @@ export class RunUpdater {
       // change the version, no other process has changed a summary.
       let rollups = await this.#rollups.of(team);
       let ahead: Promise<readonly SummarizedHead[]> | null = null;
-      const groups = groupsOf(ids, this.#runsPerCommit);
-      for (const [i, group] of groups.entries()) {
+      let group = ids.slice(0, this.#runsPerCommit);
+      for (let at = group.length; group.length > 0; at += group.length) {
         const runs = await (ahead ?? read(group));
-        const next = groups[i + 1];
+        const next = ids.slice(at, at + this.#runsPerCommit);
         // Reads the next runs while the previous ones are being committed.
-        ahead = next === undefined ? null : read(next);
+        ahead = next.length === 0 ? null : read(next);
         // If this commit throws, the runs read ahead are not awaited.
         ahead?.catch(() => {});
         const after = await this.#commit(team, rollups, runs, steps);
@@ -160,6 +162,7 @@ export class RunUpdater {
           return await this.#commit(team, current, runs, steps) ?? LOST;
         });
         if (after === null) ahead = null;
+        group = next;
       }
     };
     // Before the next change of the team begins.
@@ -233,13 +236,18 @@ export class RunUpdater {
     let committed: Summaries = new Map();
     if (changes.length > 0) {
       const { write, summaries, remember } = await this.#writeOf(team, rollups, changes);
-      if (changes.length > 1 && this.#isTooLarge(write)) {
+      const size = sizeOf(write);
+      if (changes.length > 1 && this.#isTooLarge(size)) {
         const half = runs.length >> 1;
+        this.#runsPerCommit = Math.max(1, half);
         const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
         return between && await this.#commit(team, between, runs.slice(half), steps);
       }
       const version = await this.#store.writer.commit(write);
       if (version === null) return null;
+      if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) {
+        this.#runsPerCommit = Math.min(this.#runsPerCommitMax, this.#runsPerCommit * 2);
+      }
       stored = version;
       after = remember(version);
       this.notifier.notify(team, changes.map(({ run }) => run.id));
@@ -324,8 +332,7 @@ export class RunUpdater {
   }
 
   /** Returns whether a commit must be split. One run with the longest names always fits. */
-  #isTooLarge(write: Write): boolean {
-    const { checks, mutations, bytes, keyBytes } = sizeOf(write);
+  #isTooLarge({ checks, mutations, bytes, keyBytes }: WriteSize): boolean {
     const { bytes: bytesMax, keyBytes: keyBytesMax } = BACK_ENDS.remote;
     return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
       checks > this.#store.limits.checks;

@@ -195,7 +195,7 @@ Deno.test("a model of more than 1,000 providers is refused, unless the job names
   const rows = Array.from({ length: JOB_NAMES_MAX + 1 }, (_, n) => {
     const name = modelPart({ provider: `p${n}`, model: "m" });
     return {
-      key: keys.runBy(h.team.id, "model", name, NOON, runId(n) as RunId),
+      key: keys.entry(keys.runsBy(h.team.id, "model", name), NOON, runId(n) as RunId),
       value: new Uint8Array(),
     };
   });

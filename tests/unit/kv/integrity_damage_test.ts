@@ -256,7 +256,7 @@ const DAMAGES: Damages = {
   "the index has a row of an outdated status": {
     says: "entries of the index",
     make: (h) => {
-      const key = keys.runBy(h.team.id, "status", "running", NOON, RUN);
+      const key = keys.entry(keys.runsBy(h.team.id, "status", "running"), NOON, RUN);
       return Promise.resolve({ sets: [{ key, value: true }] });
     },
   },

@@ -230,6 +230,6 @@ Deno.test("models: a run is found under each model it called, by its start", asy
   const names = ['["known",null]', '["new","p"]'];
   assertEquals(
     (await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3))).toSorted(),
-    names.map((name) => keys.runBy(TEAM.id, "model", name, NOON, run(1))).toSorted(),
+    names.map((name) => keys.entry(keys.runsBy(TEAM.id, "model", name), NOON, run(1))).toSorted(),
   );
 });
