@@ -60,7 +60,7 @@ export interface WriterDeps {
   readonly deadlines: Deadlines | null;
   /** Raised when a commit leaves work for the worker. */
   readonly workerSignal: WorkerSignal;
-  /** Returns whether the ledger's files are in place; called before callers get a response. */
+  /** Returns whether the ledger's files are in place; called before and after each commit. */
   readonly inPlace: () => boolean;
   /** Memory budget of caches and queues. */
   readonly memory: Memory;
@@ -187,13 +187,21 @@ export class GroupWriter {
     }
   }
 
-  /** Commits a group and verifies that the ledger's files are still in place. */
+  /**
+   * Commits a group if the ledger's files are in place, and verifies that they still are. Without
+   * its lock, another process may have the ledger, and expects to see all of its commits.
+   */
   async #commitInPlace(group: Group<Pending>) {
+    this.#requireFiles();
     const result = await commitUnlocked(this.#deps.kv, group);
+    this.#requireFiles();
+    return result;
+  }
+
+  #requireFiles(): void {
     if (!this.#deps.inPlace()) {
       throw new Error("the ledger's file, log or lock was moved, deleted or replaced");
     }
-    return result;
   }
 
   /**

@@ -61,6 +61,9 @@ export type WorldResponse = Pick<Response, "status" | "headers"> & { readonly te
 /** Headers that depend on chance: a jittered pause, and a hash of text with generated names. */
 const BY_CHANCE = new Set(["retry-after", "etag"]);
 
+/** Longest pause before a failed run is retried. */
+const RETRY_PAUSE_MS_MAX = 300_000;
+
 /** State of one process; a restart ends it and starts another. */
 interface Process {
   readonly store: Store;
@@ -114,9 +117,17 @@ export class World implements AsyncDisposable {
     await this.#start();
   }
 
-  /** Lets the worker do all pending work. */
+  /** Lets the worker do all pending work, also that of runs which it would retry after a pause. */
   async settle(): Promise<void> {
-    await this.#process.worker.idle();
+    const { worker, store } = this.#process;
+    const { nowMs } = this;
+    const options = { limit: 1 };
+    await worker.idle();
+    while ((await Array.fromAsync(store.reader.list({ prefix: ["dirty"] }, options))).length > 0) {
+      this.nowMs += RETRY_PAUSE_MS_MAX;
+      await worker.idle();
+    }
+    this.nowMs = nowMs;
   }
 
   /** Sends a request to the fetch function. */
