@@ -1,4 +1,4 @@
-/** No commit is acknowledged into a file that is no longer the ledger's. */
+/** No commit is made or acknowledged when the files are no longer the ledger's. */
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -7,6 +7,7 @@ import { openStore } from "../../../kv/open.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const ENTRY = { key: ["value"], value: 1 };
+const REFUSED = { key: ["refused"], value: 1 };
 
 /** Faults of a ledger's files, with their reversal where possible. */
 const LOSSES: Record<string, (path: string) => Promise<(() => Promise<void>) | null>> = {
@@ -41,10 +42,12 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     assert(await isReady(store));
     const undo = await lose(path);
     await assertRejects(
-      () => store.writer.commit({ sets: [ENTRY] }),
+      () => store.writer.commit({ sets: [REFUSED] }),
       StorageUnavailable,
       "moved, deleted or replaced",
     );
+    // Another process may have the file now, and counts on seeing each commit.
+    assertEquals((await store.reader.get(REFUSED.key)).versionstamp, null);
     assertEquals(await isReady(store), false);
     if (undo === null) return;
     await undo();
