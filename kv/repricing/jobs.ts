@@ -104,15 +104,14 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
       draft.job = span === null ? this.#done(job) : { ...job, state: "running", span };
     }
     const after = draft.job;
+    // The heads in memory have the old prices. Those noted later do not know the stored summary.
+    for (const { name } of draft.pending) this.#store.heads.forget(parsePendingName(name));
     const committed = await this.#store.writer.commit({
       team,
       checks: draft.checks,
       sets: [...draft.sets, { key: entry.key, value: after }],
       deletes: after.state === "done" ? [keys.activeJob("reprice", team, job.id)] : [],
       pending: draft.pending,
-    }).finally(() => {
-      // The heads in memory have the old prices.
-      for (const { name } of draft.pending) this.#store.heads.forget(parsePendingName(name));
     });
     // A conflict: a run changed, or another process took the step. The next step reads again.
     this.#runsMax = committed === null

@@ -69,7 +69,12 @@ export function createProcessingStore(
       await costFailed(store, run, error, now());
       store.heads.forget(run);
     },
-    dueStages: (nowMs, max) => due.take(nowMs, max),
+    async dueStages(nowMs, max) {
+      const tasks = await due.take(nowMs, max);
+      // A run that failed is read again: a head in memory may lack the part that cannot be read.
+      for (const task of tasks) if (task.stage?.stage === "cost") store.heads.forget(task);
+      return tasks;
+    },
     async nextDueMs() {
       const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);

@@ -1,0 +1,126 @@
+/**
+ * Heads in memory of runs that jobs change too: new prices, removed payload, deletions, failures.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { readHeads } from "../../../kv/runs/heads.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
+import { startedJob } from "../../support/builders/jobs.ts";
+import { finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { append, beat, costOf, StoreProcess } from "../../support/harness/store_process.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+import { Gate } from "../../support/harness/worker_harness.ts";
+
+const NEW_CARD = cardOf(rateRow("known", 30, 50));
+const SPEC = { model: "known", provider: null, from: null, to: null };
+
+for (const at of ["before", "after"] as const) {
+  Deno.test(`recent heads: the worker runs ${at} new prices are stored`, async () => {
+    await using temp = await TempStore.open();
+    const process = await StoreProcess.ready(temp.store);
+    const reprices = createRepriceStore(process.store, { card: () => NEW_CARD }, {
+      now: () => NOON,
+    });
+    await open(process.runs, 1);
+    await append(process, 1, 1);
+    await beat(process, 2, "start", { reported: { model: "known", inputTokens: 4 } });
+    await process.work();
+    startedJob(await reprices.create(TEAM, SPEC, false, "key"));
+    const gate = new Gate();
+    process.once(async (write, commit) => {
+      if (at === "before") await gate.pass();
+      const version = await commit(write);
+      if (at === "after") await gate.pass();
+      return version;
+    });
+    const repricing = (async () => {
+      while (await reprices.work());
+    })();
+    await gate.reached();
+    // Without new events, the worker would have nothing to do.
+    if (at === "after") await beat(process, 2, "start");
+    else await append(process, 3, 7);
+    await process.work();
+    gate.open();
+    await repricing;
+    await process.work();
+    await append(process, 1, 2);
+    await process.assertExact({
+      1: ["running", 0, 2, 10 * costOf(1) + costOf(2)],
+      2: ["running", 0, 0, 4 * 30],
+    });
+    await finish(process.runs, 1);
+    await process.assertExact({ 1: ["success", 1, 2, 10 * costOf(1) + costOf(2)] });
+  });
+}
+
+Deno.test("recent heads: a run is deleted while it waits and while events arrive", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const jobs = new RetentionHarness(process.store);
+  const team = await jobs.addTeam("free");
+  const runs = runsOf(process.store);
+  for (const n of [1, 2]) {
+    await open(runs, n, {}, team);
+    if (n === 1) await jobs.settle();
+    await process.runs.append(team, run(n), [], NOON);
+    const [deletion] = await Promise.all([
+      jobs.deletions.deleteRun(team, run(n), "key"),
+      finish(runs, n, team),
+      jobs.settle(),
+    ]);
+    assertEquals(deletion?.kind, "stored");
+    assertEquals((await finish(runs, n, team)).kind, "conflict");
+  }
+  await jobs.settle();
+  assertEquals((await verifyStore(process.store, { pauseMs: 0 })).differences, []);
+});
+
+Deno.test("recent heads: a sweep removes payload of an open run, which then ends", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const jobs = new RetentionHarness(process.store);
+  const team = await jobs.addTeam("free");
+  await open(jobs.runs, 1, { goal: "g" }, team);
+  await jobs.runs.append(team, run(1), [], NOON);
+  await jobs.settle();
+  jobs.nowMs += 8 * DAY_MS;
+  await jobs.sweep();
+  await finish(jobs.runs, 1, team);
+  await jobs.settle();
+  assertEquals((await verifyStore(process.store, { pauseMs: 0 })).differences, []);
+  const [head] = await readHeads({ store: process.store, team: team.id }, [run(1)]);
+  assertEquals(head?.summary?.revision, 1);
+});
+
+Deno.test("recent heads: a damaged run whose cost failed is read again", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const { store, pipeline } = process;
+  await append(process, 1, 1);
+  const key = keys.ledger(TEAM.id, run(1));
+  const { value } = await store.reader.get(key);
+  await store.writer.commit({ sets: [{ key, value: new Uint8Array([255, 255]) }] });
+  const fail = async (work: () => Promise<void>) => {
+    const error = await assertRejects(work);
+    await pipeline.projectFailed({ team: TEAM.id, run: run(1) }, error);
+  };
+  const batch = await pipeline.takePending("open", 10);
+  await fail(() => pipeline.project(TEAM.id, [run(1)]));
+  await batch.ack();
+  await open(process.runs, 1);
+  await process.work();
+  // The stage that failed is due again, and reads.
+  await pipeline.dueStages(NOON + DAY_MS, 10);
+  await fail(() => pipeline.project(TEAM.id, [run(1)]));
+  await store.writer.commit({ sets: [{ key, value }] });
+  const [task] = await pipeline.dueStages(NOON + DAY_MS, 10);
+  assert(task !== undefined);
+  await pipeline.project(TEAM.id, [run(1)]);
+  await pipeline.completeStage(task, null);
+  await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
+});
