@@ -71,7 +71,11 @@ export class StorageUnavailable extends Error {
   /** Resolves when the write has ended; absent if it had ended before. */
   readonly ended: Promise<void> | undefined;
 
-  /** @param options cause, and the end of a write that may still be stored */
+  /**
+   * Creates an error.
+   *
+   * @param options the cause, and the end of a write that may still be stored
+   */
   constructor(message: string, options: ErrorOptions & { readonly ended?: Promise<void> } = {}) {
     super(message, options);
     this.ended = options.ended;
