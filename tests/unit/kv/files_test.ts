@@ -2,7 +2,7 @@
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { isReady } from "../../../kv/store.ts";
+import { createStore, isReady } from "../../../kv/store.ts";
 import { openStore } from "../../../kv/open.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
@@ -55,6 +55,15 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     assert(await isReady(store));
   });
 }
+
+Deno.test("files: a commit during which they are lost is not acknowledged", async () => {
+  await using temp = await TempStore.open();
+  let checks = 0;
+  const inPlace = () => checks++ === 0;
+  const { writer } = createStore({ ...temp.store, kv: temp.store.reader, inPlace });
+  const commit = () => writer.commit({ sets: [ENTRY] });
+  await assertRejects(commit, StorageUnavailable, "moved, deleted or replaced");
+});
 
 Deno.test("files: a ledger may be a symbolic link, which may not be changed to another file", async () => {
   await withFolder(async (folder) => {
