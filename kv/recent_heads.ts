@@ -38,10 +38,11 @@ export interface NotedParts {
   readonly ledger?: EventLedger;
 }
 
-/** A head in memory. Payloads are left out. */
+/** A head in memory. Payloads, scores and the ids of events are left out. */
 export interface RecentHead {
   opening: Opening | null;
   closing: Closing | null;
+  /** Ledger with an empty open page. */
   ledger: EventLedger;
   /** Summary that the worker stored; null before the first. */
   summary: RunSummary | null;
@@ -133,7 +134,8 @@ export class RecentHeads {
     const { opening, closing, ledger } = parts;
     if (opening !== undefined) head.opening = withoutPayload(opening);
     if (closing !== undefined) head.closing = withoutPayload(closing);
-    if (ledger !== undefined) head.ledger = ledger;
+    // The ids stay in the cache of live ledgers alone.
+    if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
     head.changes++;
     // The cache measures only a new entry.
     this.#heads.delete(name);
@@ -226,17 +228,19 @@ function newHead(): RecentHead {
   };
 }
 
+/** Returns a part with only the fields that a summary depends on, which all are small. */
 function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
-  const { output, note, metadata } = part;
-  const isSmall = output === undefined && note === undefined && metadata === undefined &&
-    (!("goal" in part) || part.goal === undefined);
+  const { output, note, metadata, lost, goal, scores }: Partial<Opening & Closing> = part;
+  const isSmall = (output ?? note ?? metadata ?? lost ?? goal ?? scores) === undefined;
   if (isSmall) return part;
   return {
     ...part,
     output: hasPayload(part) ? SOME_PAYLOAD : undefined,
     note: undefined,
     metadata: undefined,
-    ...("goal" in part ? { goal: undefined } : {}),
+    lost: undefined,
+    goal: undefined,
+    scores: undefined,
   };
 }
 
@@ -247,7 +251,6 @@ function bytesOf({ opening, closing, ledger }: RecentHead): number {
     ...[opening?.agent, reported?.model, reported?.provider],
   ];
   const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-  // The ledger is shared with the cache of live ledgers, which counts its ids.
   const models = ledger.totals.models.length * 300;
   return HEAD_BYTES + BYTES_PER_CHAR * chars + models;
 }

@@ -2,6 +2,8 @@
  * Heads in memory of runs that jobs change too: new prices, removed payload, deletions, failures.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
+import { newRowName } from "../../../kv/base/names.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -123,4 +125,21 @@ Deno.test("recent heads: a damaged run whose cost failed is read again", async (
   await pipeline.project(TEAM.id, [run(1)]);
   await pipeline.completeStage(task, null);
   await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
+});
+
+Deno.test("recent heads: a head holds no payload, no scores and no ids of events", async () => {
+  await using temp = await TempStore.open();
+  const process = await StoreProcess.ready(temp.store);
+  const large = { output: "{}" as RawJson, metadata: [["k", "v"]], lost: ["field"] } as const;
+  await open(process.runs, 1, { ...large, goal: "goal" });
+  await append(process, 1, 1);
+  const scores = [["quality", 1]] as const;
+  const end = { status: "success", finishedAt: NOON + 1, ...large, scores } as const;
+  await process.runs.finish(TEAM, run(1), end, NOON);
+  const head = process.store.heads.find(TEAM.id, run(1), newRowName());
+  const stored = JSON.stringify([head?.opening, head?.closing]);
+  for (const text of ["goal", "field", "quality", '"k"']) assert(!stored.includes(text), text);
+  assertEquals(head?.ledger.tail.ids.length, 0);
+  assertEquals(head?.ledger.batches, 1);
+  await process.assertExact({ 1: ["success", 1, 1, costOf(1)] });
 });
