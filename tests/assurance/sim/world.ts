@@ -64,6 +64,9 @@ const BY_CHANCE = new Set(["retry-after", "etag"]);
 /** Longest pause before a failed run is retried. */
 const RETRY_PAUSE_MS_MAX = 300_000;
 
+/** Retries of failed runs: more than a sequence has faults in a row. */
+const SETTLE_ROUNDS = 20;
+
 /** State of one process; a restart ends it and starts another. */
 interface Process {
   readonly store: Store;
@@ -121,11 +124,11 @@ export class World implements AsyncDisposable {
   async settle(): Promise<void> {
     const { worker, store } = this.#process;
     const { nowMs } = this;
-    const options = { limit: 1 };
-    await worker.idle();
-    while ((await Array.fromAsync(store.reader.list({ prefix: ["dirty"] }, options))).length > 0) {
-      this.nowMs += RETRY_PAUSE_MS_MAX;
+    for (let round = 0; round < SETTLE_ROUNDS; round++) {
       await worker.idle();
+      const pending = store.reader.list({ prefix: ["dirty"] }, { limit: 1 });
+      if ((await Array.fromAsync(pending)).length === 0) break;
+      this.nowMs += RETRY_PAUSE_MS_MAX;
     }
     this.nowMs = nowMs;
   }
