@@ -25,8 +25,8 @@ import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "./base/byte_cac
 import { newRowName } from "./base/names.ts";
 import { pendingName } from "./writer/pending_mark.ts";
 
-/** Bytes of a head without its strings and its ledger's ids, with a typical summary. */
-const HEAD_BYTES = 900;
+/** Bytes of a head without its strings and models, with a typical summary; and of a model. */
+const HEAD_BYTES = 900, MODEL_BYTES = 300;
 
 /** Stands for a payload: only its presence matters to a summary. */
 const SOME_PAYLOAD = "null" as RawJson;
@@ -50,6 +50,8 @@ export interface RecentHead {
   summaryVersion: string | null;
   /** Version of the latest noted commit. */
   version: string;
+  /** Upper bound of its bytes. */
+  bytes: number;
   /** True if the worker has read parts that it lacks. */
   isPartial: boolean;
   /** Number of commits in progress. */
@@ -75,7 +77,7 @@ export class RecentHeads {
     this.#heads = createByteCache<string, RecentHead>({
       memory,
       share: "heads",
-      bytesOf: (head, name) => BYTES_PER_CHAR * name.length + bytesOf(head),
+      bytesOf: ({ bytes }, name) => BYTES_PER_CHAR * name.length + bytes,
       dispose: (head, _, reason) => {
         if (reason === "evict") this.#lose(head);
       },
@@ -95,8 +97,16 @@ export class RecentHeads {
   ): Promise<string | null> {
     if (!this.#isAlone) return commit();
     const name = pendingName(team, run);
-    const head = this.#heads.get(name) ?? newHead();
-    if (head.inFlight++ === 0 && head.changes === 0) this.#heads.set(name, head);
+    const known = this.#heads.get(name);
+    const head = known ?? newHead();
+    head.inFlight++;
+    const bytes = head.bytes + bytesAdded(head, parts);
+    if (known === undefined || bytes > head.bytes) {
+      head.bytes = bytes;
+      // The cache measures only a new entry.
+      this.#heads.delete(name);
+      this.#heads.set(name, head);
+    }
     return commit().then((version) => {
       this.#end(name, head, version === null ? null : parts);
       if (version !== null && version > head.version) head.version = version;
@@ -137,9 +147,6 @@ export class RecentHeads {
     // The ids stay in the cache of live ledgers alone.
     if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
     head.changes++;
-    // The cache measures only a new entry.
-    this.#heads.delete(name);
-    this.#heads.set(name, head);
   }
 
   /** Drops a head after a commit that was not announced. */
@@ -221,6 +228,7 @@ function newHead(): RecentHead {
     summary: null,
     summaryVersion: null,
     version: "",
+    bytes: HEAD_BYTES,
     isPartial: false,
     inFlight: 0,
     changes: 0,
@@ -244,13 +252,20 @@ function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
   };
 }
 
-function bytesOf({ opening, closing, ledger }: RecentHead): number {
-  const reported = opening?.reported ?? closing?.reported;
-  const texts = [
-    ...[opening, closing].flatMap((part) => [part?.customerId, part?.feature]),
-    ...[opening?.agent, reported?.model, reported?.provider],
-  ];
-  const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-  const models = ledger.totals.models.length * 300;
-  return HEAD_BYTES + BYTES_PER_CHAR * chars + models;
+/** Returns an upper bound of the bytes that parts add to a head. */
+function bytesAdded(head: RecentHead, { opening, closing, ledger }: NotedParts): number {
+  let bytes = 0;
+  if (opening !== undefined) bytes += bytesOfPart(opening) + BYTES_PER_CHAR * opening.agent.length;
+  if (closing !== undefined) bytes += bytesOfPart(closing);
+  if (ledger !== undefined) {
+    const models = ledger.totals.models.length - head.ledger.totals.models.length;
+    bytes += MODEL_BYTES * Math.max(0, models);
+  }
+  return bytes;
+}
+
+function bytesOfPart({ customerId, feature, reported }: Opening | Closing): number {
+  const chars = (customerId?.length ?? 0) + (feature?.length ?? 0) +
+    (reported?.model?.length ?? 0) + (reported?.provider?.length ?? 0);
+  return BYTES_PER_CHAR * chars;
 }

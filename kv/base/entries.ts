@@ -206,6 +206,13 @@ export function packEntries(
   const sets: { key: Deno.KvKey; value: unknown }[] = [];
   const shared = new Set<RunId>();
   const groups = new Map<string, EntryToAdd[]>();
+  // Most entries of a commit share their order.
+  const texts = new Map<Deno.KvKey, string>();
+  const textOf = (order: Deno.KvKey) => {
+    let text = texts.get(order);
+    if (text === undefined) texts.set(order, text = `${order.join("\0")}\0`);
+    return text;
+  };
   const single = ({ order, at, run, value }: EntryToAdd) =>
     sets.push({ key: keys.entry(order, at, run), value });
   for (const entry of added) {
@@ -214,7 +221,7 @@ export function packEntries(
       single(entry);
       continue;
     }
-    const name = `${entry.order.join("\0")}\0${spanEnd(entry.at)}`;
+    const name = `${textOf(entry.order)}${spanEnd(entry.at)}`;
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [entry]);
     else group.push(entry);

@@ -29,11 +29,29 @@ export interface IndexEntry extends EntryToAdd {
   readonly isBrief: boolean;
 }
 
-/** Returns the entries of a run, one for each order. */
+/** Orders of a team, so that the runs of a commit share them. */
+export type Orders = Map<string, Deno.KvKey>;
+
+function orderOf(orders: Orders, team: TeamId, kind: RunIndexKind, name: string): Deno.KvKey {
+  const text = `${kind} ${name}`;
+  let order = orders.get(text);
+  if (order === undefined) {
+    order = keys.runsBy(team, kind, name);
+    orders.set(text, order);
+  }
+  return order;
+}
+
+/**
+ * Returns the entries of a run, one for each order.
+ *
+ * @param orders of the team; it adds those that are missing
+ */
 export function indexEntries(
   team: TeamId,
   run: RunId,
   summary: RunSummary | null,
+  orders: Orders = new Map(),
 ): readonly IndexEntry[] {
   if (summary === null) return [];
   const { contribution, listed, shown, times } = summary;
@@ -45,7 +63,7 @@ export function indexEntries(
   const add = (kind: RunIndexKind, name: string, value = all) => {
     // An open run soon gets another status; that entry is removed without reading a block.
     const isBrief = kind === "status" && name === "running";
-    const order = keys.runsBy(team, kind, name);
+    const order = orderOf(orders, team, kind, name);
     entries.push({ order, at, run, value, mayShare: isLive && !isBrief, isBrief });
   };
   if (contribution === null) {
@@ -72,8 +90,9 @@ export function indexChange(
   run: RunId,
   before: RunSummary | null,
   after: RunSummary | null,
+  orders: Orders,
 ): { readonly added: readonly EntryToAdd[]; readonly removed: readonly EntryToRemove[] } {
-  const now = indexEntries(team, run, after);
+  const now = indexEntries(team, run, after, orders);
   if (before === null) return { added: now, removed: [] };
   const { blocks = [] } = before;
   const old = byKey(indexEntries(team, run, before));

@@ -23,7 +23,7 @@ import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import { changeRemovedSums, removedRunSets } from "../spend/removed_sums.ts";
 import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
-import { indexChange } from "../run_list/run_index.ts";
+import { indexChange, type Orders } from "../run_list/run_index.ts";
 import { removeEntries } from "../entries.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../agents/agents.ts";
@@ -306,10 +306,11 @@ export class RunUpdater {
     const sharing = new Set<RunId>();
     const added: EntryToAdd[] = [];
     const removed: EntryToRemove[] = [...feed.removed];
+    const orders: Orders = new Map();
     for (const { run: { id }, before, after, rows } of changes) {
       const blocks = before?.blocks?.length ?? 0;
       if (feed.numbers.has(id) && blocks < BLOCKS_PER_RUN_MAX) sharing.add(id);
-      const index = indexChange(team, id, before, after);
+      const index = indexChange(team, id, before, after, orders);
       for (const entry of index.added) added.push(entry);
       for (const entry of rows.added ?? []) added.push(entry);
       for (const entry of [...index.removed, ...rows.removed ?? []]) removed.push(entry);
