@@ -240,6 +240,8 @@ export const keyParts = {
    * block, the last position it may hold.
    */
   position: (key: Deno.KvKey) => Number(key.at(-2)),
+  /** Lane of a row of marks. */
+  lane: (key: Deno.KvKey) => String(key[1]),
   /** Number of a block. */
   number: (key: Deno.KvKey) => Number(key.at(-1)),
   /** Time at which a stage is due, unix milliseconds. */

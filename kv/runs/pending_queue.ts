@@ -138,14 +138,28 @@ export class PendingQueue {
 
   async #settle(again: readonly PendingRun[]): Promise<void> {
     const failed = new Set(again.map(({ team, run }) => pendingName(team, run)));
+    const isIdle = this.#taken.length === 0;
     for (const waiting of this.#taken) this.#leave(waiting, failed.has(waiting.name));
     this.#taken = [];
+    // Otherwise the next update of runs deletes them.
+    if (!isIdle && this.#finished.length < DELETES_PER_COMMIT) return;
     while (this.#finished.length > 0) {
-      const rows = this.#finished.slice(0, DELETES_PER_COMMIT);
-      await this.#store.writer.commit({ deletes: rows.map(({ key }) => key) });
-      for (const { key } of rows) this.#held.delete(nameOf(key));
-      this.#finished = this.#finished.slice(rows.length);
+      const finished = this.finished(DELETES_PER_COMMIT);
+      await this.#store.writer.commit({ deletes: finished });
+      this.noteDeleted(finished);
     }
+  }
+
+  /** Returns the keys of rows whose runs are all finished. They are to be deleted. */
+  finished(max: number): Deno.KvKey[] {
+    return this.#finished.slice(0, max).map(({ key }) => key);
+  }
+
+  /** Notes that finished rows are deleted; two commits may have deleted the same. */
+  noteDeleted(deleted: readonly Deno.KvKey[]): void {
+    const names = new Set(deleted.map(nameOf));
+    for (const name of names) this.#held.delete(name);
+    this.#finished = this.#finished.filter(({ key }) => !names.has(nameOf(key)));
   }
 
   /** Removes a run from the queue. The rows of a failed run are kept and read again. */

@@ -4,7 +4,11 @@
  *
  * @module
  */
-import type { ProcessingStore, RunnableStage } from "../../domain/runs/processing.ts";
+import {
+  PENDING_LANES,
+  type ProcessingStore,
+  type RunnableStage,
+} from "../../domain/runs/processing.ts";
 import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import {
@@ -14,7 +18,7 @@ import {
 } from "../../domain/retention/retention.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { Backoff } from "../base/backoff.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
@@ -23,7 +27,7 @@ import { completeStage, costFailed, deadStages, DueStages, revive } from "../run
 import { isAlive, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
-import type { RunUpdater } from "./run_updater.ts";
+import type { DueDeletes, OnCommitted, RunUpdater } from "./run_updater.ts";
 
 /** Part of the roll-ups' memory share for the versions of runs. */
 const SEEN_PART = 0.25;
@@ -55,15 +59,27 @@ export function createProcessingStore(
     closed: new PendingQueue(store, "closed", backoff, isProjected),
     open: new PendingQueue(store, "open", backoff, isProjected),
   };
+  const marks: DueDeletes = {
+    keys: (max) => {
+      const closed = queues.closed.finished(max);
+      return [...closed, ...queues.open.finished(max - closed.length)];
+    },
+    deleted: (keys) => {
+      for (const lane of PENDING_LANES) {
+        queues[lane].noteDeleted(keys.filter((key) => keyParts.lane(key) === lane));
+      }
+    },
+  };
   const due = new DueStages(store, backoff);
   return {
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, ids) => {
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
       const plan = (run: SummarizedHead) => planProjection(run, stages, now());
-      return updater.project(team, ids, oldest, plan, (runs) => {
+      const done: OnCommitted = (runs) => {
         for (const { id, version } of runs) projected.set(pendingName(team, id), version);
-      });
+      };
+      return updater.project(team, ids, oldest, { plan, done, deletes: marks });
     },
     async projectFailed(run, error) {
       await costFailed(store, run, error, now());

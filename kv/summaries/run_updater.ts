@@ -43,6 +43,9 @@ const ROWS_PER_COMMIT_MAX = 500;
  */
 const RUNS_PER_COMMIT = { embedded: 98, remote: 40 } as const;
 
+/** Maximum keys that one commit deletes for others. */
+const DUE_DELETES_MAX = 100;
+
 /**
  * Maximum blocks that hold entries of one run: those of its opening, its close, and one more. A
  * run that changes more often gets rows of its own, so that few blocks are searched for an entry.
@@ -62,10 +65,19 @@ export type OnCommitted = (
   version: string,
 ) => void;
 
+/** Keys to delete with a commit that has room for them, because a commit costs more than they do. */
+export interface DueDeletes {
+  /** Returns at most `max` keys that are not deleted yet. */
+  readonly keys: (max: number) => readonly Deno.KvKey[];
+  /** Receives deleted keys. */
+  readonly deleted: (keys: readonly Deno.KvKey[]) => void;
+}
+
 /** Plans updates, and receives what was committed. */
 interface UpdateSteps {
   readonly plan: PlanUpdate;
   readonly done: OnCommitted;
+  readonly deletes?: DueDeletes;
 }
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
@@ -118,9 +130,9 @@ export class RunUpdater {
     team: TeamId,
     ids: readonly RunId[],
     oldestMark: string,
-    plan: PlanUpdate,
-    done: OnCommitted,
+    steps: Required<UpdateSteps>,
   ): Promise<void> {
+    const { done } = steps;
     const { heads } = this.#store;
     const recall = (ids: readonly RunId[]) =>
       recallHeads({ store: this.#store, team }, ids, oldestMark);
@@ -131,7 +143,7 @@ export class RunUpdater {
       }
       done(runs, summaries, version);
     };
-    return this.#change(team, ids, recall, { plan, done: settle });
+    return this.#change(team, ids, recall, { ...steps, done: settle });
   }
 
   #change(
@@ -243,8 +255,12 @@ export class RunUpdater {
         const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
         return between && await this.#commit(team, between, runs.slice(half), steps);
       }
-      const version = await this.#store.writer.commit(write);
+      const deletes = steps.deletes?.keys(DUE_DELETES_MAX) ?? [];
+      const complete = { ...write, deletes: [...write.deletes, ...deletes] };
+      const hasRoom = !this.#isTooLarge(sizeOf(complete));
+      const version = await this.#store.writer.commit(hasRoom ? complete : write);
       if (version === null) return null;
+      if (hasRoom) steps.deletes?.deleted(deletes);
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) {
         this.#runsPerCommit = Math.min(this.#runsPerCommitMax, this.#runsPerCommit * 2);
       }
@@ -263,7 +279,7 @@ export class RunUpdater {
     current: TeamRollups,
     changes: readonly RunUpdate[],
   ): Promise<{
-    readonly write: Write;
+    readonly write: Write & Required<Pick<Write, "deletes">>;
     readonly summaries: Summaries;
     readonly remember: (version: string) => TeamRollups;
   }> {
