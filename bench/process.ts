@@ -4,7 +4,13 @@ const live = new Set<Deno.ChildProcess>();
 
 /** Arguments of Deno for the service, with the memory options of `deno task start`. */
 export function denoArguments(...args: readonly string[]): string[] {
-  return ["run", "--frozen", "--no-prompt", "--v8-flags=--heap-growing-percent=60", ...args];
+  return [
+    "run",
+    "--frozen",
+    "--no-prompt",
+    "--v8-flags=--heap-growing-percent=60,--max-semi-space-size=32",
+    ...args,
+  ];
 }
 
 /** Starts a process; {@link endAll} ends it, however the benchmark ends. */

@@ -68,6 +68,7 @@ export class PendingQueue {
   readonly #store: Store;
   readonly #lane: PendingLane;
   readonly #isKnown: (name: string, version: string) => boolean;
+  readonly #deletesLater: boolean;
   readonly #backoff: Backoff;
   readonly #placesMax: number;
   readonly #waiting = new FairQueue<Waiting>();
@@ -92,17 +93,21 @@ export class PendingQueue {
    * Creates an empty queue.
    *
    * @param isKnown returns whether the worker has already read a run at this version or later
+   * @param deletesLater true if the caller deletes {@link PendingQueue.finished} rows while there is
+   * work; otherwise each acknowledgement does
    */
   constructor(
     store: Store,
     lane: PendingLane,
     backoff: Backoff,
     isKnown: (name: string, version: string) => boolean = () => false,
+    deletesLater: boolean = false,
   ) {
     this.#store = store;
     this.#lane = lane;
     this.#backoff = backoff;
     this.#isKnown = isKnown;
+    this.#deletesLater = deletesLater;
     this.#placesMax = Math.floor(store.memory.bytesMax("other") * PLACE.part / PLACE.bytes);
     store.memory.register("other", () => this.#allPlaces * PLACE.bytes);
   }
@@ -138,11 +143,11 @@ export class PendingQueue {
 
   async #settle(again: readonly PendingRun[]): Promise<void> {
     const failed = new Set(again.map(({ team, run }) => pendingName(team, run)));
-    const isIdle = this.#taken.length === 0;
+    // With work left, the next update of runs deletes the rows.
+    const isLater = this.#deletesLater && this.#taken.length > 0;
     for (const waiting of this.#taken) this.#leave(waiting, failed.has(waiting.name));
     this.#taken = [];
-    // Otherwise the next update of runs deletes them.
-    if (!isIdle && this.#finished.length < DELETES_PER_COMMIT) return;
+    if (isLater && this.#finished.length < DELETES_PER_COMMIT) return;
     while (this.#finished.length > 0) {
       const finished = this.finished(DELETES_PER_COMMIT);
       await this.#store.writer.commit({ deletes: finished });

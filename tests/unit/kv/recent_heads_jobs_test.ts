@@ -114,6 +114,8 @@ Deno.test("recent heads: a damaged run whose cost failed is read again", async (
   const batch = await pipeline.takePending("open", 10);
   await fail(() => pipeline.project(TEAM.id, [run(1)]));
   await batch.ack();
+  // Without further work, the consumed mark is deleted.
+  await (await pipeline.takePending("open", 10)).ack();
   await open(process.runs, 1);
   await process.work();
   // The stage that failed is due again, and reads.
