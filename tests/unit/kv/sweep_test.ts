@@ -3,6 +3,7 @@ import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
+import { decodeRollup } from "../../../kv/spend/rollups.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
@@ -129,9 +130,9 @@ Deno.test("sweep: events not aggregated before their run expired are still count
   const row = await temp.store.reader.get(
     keys.rollup(team.id, "customer", "2026-11-21", '["customer","acme"]'),
   );
-  const { measures } = JSON.parse(new TextDecoder().decode(row.value as Uint8Array));
+  const { measures } = decodeRollup("2026-11-21", row.value as Uint8Array);
   // 7 tokens in, one out.
-  assertEquals([measures.runs, measures.succeeded, measures.cost], [1, 1, "26"]);
+  assertEquals([measures.runs, measures.succeeded, measures.cost], [1, 1, 26n]);
 });
 
 Deno.test("sweep: expired events keep their price, the others are repriced", async () => {
