@@ -1,5 +1,5 @@
 /**
- * The backlog of a server by its API: the calls it has accepted, less those that its sums include.
+ * The backlog of a server by its API: the accepted calls minus the calls in its sums.
  * It does not depend on how the worker finds its work, so other checkouts have it too.
  */
 import { formatInstant } from "../domain/core/time.ts";

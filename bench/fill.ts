@@ -34,7 +34,7 @@ export async function fillLedger(file: string, count: number): Promise<void> {
   const startMs = Date.now();
   const fromMs = startMs - SPREAD_MS;
   let next = 0;
-  // The worker finishes each part, so that the progress is that of both.
+  // The worker finishes each part, so that the progress covers both.
   for (let end = 0; end < count;) {
     end = Math.min(count, end + RUNS_PER_PART);
     await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {

@@ -34,7 +34,7 @@ export interface EntryReading {
 
 /**
  * Reads the entries of an order, part by part in one direction. It keeps blocks in memory until all
- * their entries are behind it.
+ * their entries are read.
  *
  * An entry whose value changes may move from its block to a row of its own, never the other way. So
  * the reader reads the blocks of a range before the other rows of it: no entry is missed.

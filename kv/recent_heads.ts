@@ -28,7 +28,7 @@ import { pendingName } from "./writer/pending_mark.ts";
 /** Bytes of a head without its strings and models, with a typical summary; and of a model. */
 const HEAD_BYTES = 900, MODEL_BYTES = 300;
 
-/** Stands for a payload: only its presence matters to a summary. */
+/** Replaces a payload: only its presence matters to a summary. */
 const SOME_PAYLOAD = "null" as RawJson;
 
 /** Parts that one commit stored. */

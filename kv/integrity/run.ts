@@ -211,7 +211,7 @@ function misplacedEntries(
   { store, team, id, head, ledger, summary }: SummarizedHead,
   expectedSummary: RunSummary | null,
 ): Promise<Mismatch[]> {
-  const expected: ExpectedEntry[] = [...indexEntries(team, id, expectedSummary).values()];
+  const expected: ExpectedEntry[] = [...indexEntries(team, id, expectedSummary)];
   if (isStored(head)) {
     const { retentionClass, since } = expiryEntryOf(head.parts, ledger);
     const order = keys.expiryOrder(team, retentionClass);

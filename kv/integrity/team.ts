@@ -51,7 +51,7 @@ export class TeamSums {
     this.#note(mismatches);
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
-    for (const { order } of indexEntries(this.#team, id, summary).values()) {
+    for (const { order } of indexEntries(this.#team, id, summary)) {
       count(this.#indexed, keyParts.name(order));
     }
     const run = agentRunOf(id, summary);

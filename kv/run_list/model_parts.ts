@@ -13,7 +13,7 @@ import { listRows } from "../store.ts";
 /** Maximum number of providers searched; a query of a model with more should name one. */
 const NAMES_MAX = 20;
 
-/** Offset of the name in the key of a single entry; one more in that of a block. */
+/** Offset of the name in the key of a single entry; the key of a block has one part more. */
 const NAME_AT = 3;
 
 /** Sorts after every other character. */

@@ -45,7 +45,7 @@ function orderOf(orders: Orders, team: TeamId, kind: RunIndexKind, name: string)
 /**
  * Returns the entries of a run, one for each order.
  *
- * @param orders of the team; it adds those that are missing
+ * @param orders known orders of the team; missing ones are added
  */
 export function indexEntries(
   team: TeamId,

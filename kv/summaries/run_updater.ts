@@ -8,7 +8,9 @@
  *
  * @module
  */
+import { LRUCache } from "lru-cache";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { addCounts } from "../../domain/core/sums.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
@@ -42,6 +44,9 @@ const ROWS_PER_COMMIT_MAX = 500;
  * a back end with few checks has no heads in memory to check.
  */
 const RUNS_PER_COMMIT = { embedded: 98, remote: 40 } as const;
+
+/** Teams whose number of runs that fit is kept. */
+const TEAMS_MAX = 1_000;
 
 /** Maximum keys that one commit deletes for others. */
 const DUE_DELETES_MAX = 100;
@@ -88,15 +93,14 @@ export class RunUpdater {
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
   readonly #runsPerCommitMax: number;
-  /** Runs of the next commits: as many as fitted recently, because a commit is built to measure it. */
-  #runsPerCommit: number;
+  /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
+  readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
     this.#store = store;
     const isEmbedded = store.limits.checks > RUNS_PER_COMMIT.embedded;
     this.#runsPerCommitMax = RUNS_PER_COMMIT[isEmbedded ? "embedded" : "remote"];
-    this.#runsPerCommit = this.#runsPerCommitMax;
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
@@ -158,10 +162,10 @@ export class RunUpdater {
       // change the version, no other process has changed a summary.
       let rollups = await this.#rollups.of(team);
       let ahead: Promise<readonly SummarizedHead[]> | null = null;
-      let group = ids.slice(0, this.#runsPerCommit);
+      let group = ids.slice(0, this.#runsPerCommit(team));
       for (let at = group.length; group.length > 0; at += group.length) {
         const runs = await (ahead ?? read(group));
-        const next = ids.slice(at, at + this.#runsPerCommit);
+        const next = ids.slice(at, at + this.#runsPerCommit(team));
         // Reads the next runs while the previous ones are being committed.
         ahead = next.length === 0 ? null : read(next);
         // If this commit throws, the runs read ahead are not awaited.
@@ -251,19 +255,19 @@ export class RunUpdater {
       const size = sizeOf(write);
       if (changes.length > 1 && this.#isTooLarge(size)) {
         const half = runs.length >> 1;
-        this.#runsPerCommit = Math.max(1, half);
+        this.#runsThatFit.set(team, Math.max(1, half));
         const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
         return between && await this.#commit(team, between, runs.slice(half), steps);
       }
-      const deletes = steps.deletes?.keys(DUE_DELETES_MAX) ?? [];
-      const complete = { ...write, deletes: [...write.deletes, ...deletes] };
-      const hasRoom = !this.#isTooLarge(sizeOf(complete));
-      const version = await this.#store.writer.commit(hasRoom ? complete : write);
+      const due = steps.deletes?.keys(DUE_DELETES_MAX) ?? [];
+      const deletes = this.#isTooLarge(addCounts(size, sizeOf({ deletes: due }))) ? [] : due;
+      const version = await this.#store.writer.commit({
+        ...write,
+        deletes: [...write.deletes, ...deletes],
+      });
       if (version === null) return null;
-      if (hasRoom) steps.deletes?.deleted(deletes);
-      if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) {
-        this.#runsPerCommit = Math.min(this.#runsPerCommitMax, this.#runsPerCommit * 2);
-      }
+      steps.deletes?.deleted(deletes);
+      if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
       after = remember(version);
       this.notifier.notify(team, changes.map(({ run }) => run.id));
@@ -271,6 +275,17 @@ export class RunUpdater {
     }
     steps.done(runs, committed, stored);
     return after;
+  }
+
+  #runsPerCommit(team: TeamId): number {
+    return this.#runsThatFit.get(team) ?? this.#runsPerCommitMax;
+  }
+
+  /** Doubles the runs of a team's next commits. */
+  #fitMore(team: TeamId): void {
+    const runs = 2 * this.#runsPerCommit(team);
+    if (runs < this.#runsPerCommitMax) this.#runsThatFit.set(team, runs);
+    else this.#runsThatFit.delete(team);
   }
 
   /** Builds one write from many changes. */
@@ -334,8 +349,8 @@ export class RunUpdater {
     // The first number of the commit is unique, so it also identifies its blocks.
     const number = feed.lastChange > lastChange ? lastChange + 1 : null;
     const packed = packEntries([...feed.added, ...added], number, sharing);
-    const gone = await removeEntries(this.#store, removed);
-    const sets: KvSet[] = [...gone.sets, ...packed.sets];
+    const kept = await removeEntries(this.#store, removed);
+    const sets: KvSet[] = [...kept.sets, ...packed.sets];
     const summaries = new Map<RunId, RunSummary>();
     for (const { run: { id }, before, after } of changes) {
       const numbers = feed.numbers.get(id);
@@ -345,7 +360,7 @@ export class RunUpdater {
       summaries.set(id, stored);
       sets.push({ key: keys.summary(team, id), value: encodeSums(stored) });
     }
-    return { sets, deletes: gone.deletes, summaries };
+    return { sets, deletes: kept.deletes, summaries };
   }
 
   /** Returns whether a commit must be split. One run with the longest names always fits. */

@@ -120,7 +120,7 @@ export class World implements AsyncDisposable {
     await this.#start();
   }
 
-  /** Lets the worker do all pending work, also that of runs which it would retry after a pause. */
+  /** Lets the worker do all pending work, also for runs that it would retry after a pause. */
   async settle(): Promise<void> {
     const { worker, store } = this.#process;
     const { nowMs } = this;

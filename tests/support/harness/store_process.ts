@@ -132,6 +132,16 @@ export function costOf(...calls: number[]): number {
   return calls.reduce((sum, n) => sum + 3 * n + 5, 0);
 }
 
+/** A hook that waits at a gate before or after its commit. */
+export function held(gate: Gate, at: "before" | "after") {
+  return async (write: Write, commit: Commit): Promise<string | null> => {
+    if (at === "before") await gate.pass();
+    const version = await commit(write);
+    if (at === "after") await gate.pass();
+    return version;
+  };
+}
+
 /**
  * Lets the worker process everything, and does something else before or after its next summaries
  * are stored.
@@ -142,12 +152,7 @@ export async function throughGate(
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
   const gate = new Gate();
-  process.once(async (write, commit) => {
-    if (at === "before") await gate.pass();
-    const version = await commit(write);
-    if (at === "after") await gate.pass();
-    return version;
-  }, isProjection);
+  process.once(held(gate, at), isProjection);
   const working = process.work();
   await gate.reached();
   await meanwhile();

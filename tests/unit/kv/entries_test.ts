@@ -128,7 +128,7 @@ Deno.test("entries: any range is read in order, whichever rows hold its entries"
           const page = await listEntries(temp.store, ORDER, range, { limit, reverse });
           const expected = within(entries, range, reverse);
           assertEquals(plain(page.entries), plain(expected.slice(0, limit)));
-          // A reader that goes on reads the same, also when it skips entries.
+          // A reader that continues reads the same, also when it skips entries.
           const [from, end] = reverse ? [range.before, range.after] : [range.after, range.before];
           const reader = new EntryReader(temp.store, ORDER, { end, reverse });
           let position: Position | null = from;
@@ -195,7 +195,7 @@ Deno.test("entries: at least two entries of a span share a row, in one commit an
   assertThrows(() => pack(many), RangeError);
 });
 
-Deno.test("entries: removed entries are gone from whichever row held them, and no others", async () => {
+Deno.test("entries: removed entries are in no row any more, and no others", async () => {
   await fc.assert(
     fc.asyncProperty(
       anyCommits,
@@ -207,9 +207,9 @@ Deno.test("entries: removed entries are gone from whichever row held them, and n
         let left = within(commits.flat(), ALL_ENTRIES, false);
         for (const [seed, count] of [...removals, [0, Infinity] as const]) {
           const { entries } = await listEntries(store, ORDER, ALL_ENTRIES, { limit: 500 });
-          const gone = entries.filter((_, i) => (i * 7 + seed) % 3 > 0 || count === Infinity)
+          const chosen = entries.filter((_, i) => (i * 7 + seed) % 3 > 0 || count === Infinity)
             .slice(0, count);
-          const removed = gone.map((entry) => removalOf(ORDER, entry));
+          const removed = chosen.map((entry) => removalOf(ORDER, entry));
           // Numbers of other blocks, and entries that are not stored, change nothing.
           const more = removed.map((entry) => ({ ...entry, blocks: [...entry.blocks, 99] }));
           const absent = { order: ORDER, at: 9 * BLOCK_SPAN, run: more[0]?.run ?? "run" as RunId };
@@ -219,7 +219,7 @@ Deno.test("entries: removed entries are gone from whichever row held them, and n
             { ...absent, at: left[0]?.at ?? 0, run: "run_eu_ff" as RunId, blocks: [1, 2, 3] },
           ]);
           await store.writer.commit({ sets, deletes });
-          const names = new Set(gone.map(nameOf));
+          const names = new Set(chosen.map(nameOf));
           left = left.filter((entry) => !names.has(nameOf(entry)));
           const now = await listEntries(store, ORDER, ALL_ENTRIES, { limit: 500 });
           assertEquals(plain(now.entries), plain(left));

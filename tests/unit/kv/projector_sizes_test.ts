@@ -13,6 +13,7 @@ import {
   runsOf,
   TEAM,
 } from "../../support/builders/stored_runs.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A name of maximum length whose characters each take the most bytes. */
@@ -82,4 +83,27 @@ Deno.test("roll-ups: the runs of one team may need more rows than one commit hol
   const rows = await temp.keysBelow(["rollup", TEAM.id]);
   assert(rows.length > BACK_ENDS.embedded.mutations, `only ${rows.length} rows`);
   assertEquals(await assertSumsAddUp(store), count);
+});
+
+Deno.test("roll-ups: a team whose runs need many rows does not split the commits of another", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const pipeline = processingStoreOf(store);
+  const other: Team = { ...TEAM, id: "other" as Team["id"] };
+  const wide = Array.from({ length: 60 }, (_, n) => run(n));
+  const plain = Array.from({ length: 90 }, (_, n) => run(n));
+  for (let n = 0; n < wide.length; n++) {
+    await open(runs, n, { agent: `agent-${n}` });
+    const events = Array.from({ length: 10 }, (_, i) => aCall(i + 1, `model-${n}-${i}`));
+    await runs.append(TEAM, run(n), events, NOON);
+  }
+  await Promise.all(plain.map((_, n) => open(runs, n, {}, other)));
+  const commitsOf = async (team: Team, ids: typeof plain) => {
+    const { stored } = store.writer.metrics.commits;
+    await pipeline.project(team.id, ids);
+    return store.writer.metrics.commits.stored - stored;
+  };
+  assert(await commitsOf(TEAM, wide) > 1);
+  assertEquals(await commitsOf(other, plain), 1);
 });

@@ -13,7 +13,7 @@ import { startedJob } from "../../support/builders/jobs.ts";
 import { finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { append, beat, costOf, StoreProcess } from "../../support/harness/store_process.ts";
+import { append, beat, costOf, held, StoreProcess } from "../../support/harness/store_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
@@ -33,12 +33,7 @@ for (const at of ["before", "after"] as const) {
     await process.work();
     startedJob(await reprices.create(TEAM, SPEC, false, "key"));
     const gate = new Gate();
-    process.once(async (write, commit) => {
-      if (at === "before") await gate.pass();
-      const version = await commit(write);
-      if (at === "after") await gate.pass();
-      return version;
-    });
+    process.once(held(gate, at));
     const repricing = (async () => {
       while (await reprices.work());
     })();
