@@ -11,6 +11,12 @@ import { DatabaseSync } from "node:sqlite";
 /** Maximum bytes of a file that is fully checked at start; larger ones would delay it. */
 const QUICK_CHECK_BYTES_MAX = 268_435_456;
 
+/** Maximum milliseconds to wait for a lock of the file. */
+const LOCK_MS_MAX = 10_000;
+
+/** The store's index by expiry, and the rows that it needs: only those that expire. */
+const EXPIRY_INDEX = { name: "kv_expiration_ms_idx", rows: "expiration_ms >= 0" } as const;
+
 /**
  * Takes the exclusive lock next to the file: commits fail at random if two processes write to one
  * file. The lock is released when the process ends, however it ends.
@@ -118,6 +124,27 @@ function quickCheck(location: string, path: string): string {
     return oneLine(String(Object.values(row ?? {})[0]));
   } catch (error) {
     // A full or failing disk does not mean that the file is damaged.
+    throw refusal(location, error);
+  }
+}
+
+/**
+ * Removes rows that never expire from the store's index by expiry, which the runtime fills with all
+ * rows. The ledger has no row that expires, so each new key would change a second page of the file.
+ * The runtime's own queries use the smaller index as well: they ask for this condition.
+ *
+ * @param path an open store
+ */
+export function shrinkExpiryIndex(location: string, path: string): void {
+  const { name, rows } = EXPIRY_INDEX;
+  try {
+    using database = new DatabaseSync(path, { timeout: LOCK_MS_MAX });
+    const found = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name);
+    if (typeof found?.["sql"] !== "string" || found["sql"].endsWith(rows)) return;
+    database.exec(
+      `BEGIN; DROP INDEX ${name}; CREATE INDEX ${name} ON kv (expiration_ms) WHERE ${rows}; COMMIT`,
+    );
+  } catch (error) {
     throw refusal(location, error);
   }
 }

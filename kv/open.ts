@@ -13,7 +13,7 @@ import { WorkerSignal } from "./writer/signal.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store, type StoreDeps } from "./store.ts";
 import { otherFormat, refusal, StoreRefused } from "./refused.ts";
-import { inspect, lockLedger } from "./ledger_file.ts";
+import { inspect, lockLedger, shrinkExpiryIndex } from "./ledger_file.ts";
 
 /** A store that can be closed. */
 export interface OpenStore extends Store {
@@ -46,6 +46,7 @@ export async function openStore(
   const kv = opened.use(await openKv(location, path));
   const reader = opened.use(await openKv(location, path));
   await requireFormat(location, reader);
+  shrinkExpiryIndex(location, path);
   const files = { inPlace: watchFiles(location, path), fileBytes: () => fileBytesOf(path) };
   return openHandles({ kv, reader, limits, memory, ...files }, opened.move());
 }

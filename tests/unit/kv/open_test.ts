@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import { Memory } from "../../../domain/core/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore, openUnlocked } from "../../../kv/open.ts";
@@ -24,6 +31,35 @@ Deno.test("open: a missing folder is created, and data survives a restart", asyn
     const entry = await second.reader.get(KEY);
     await second.close();
     assertEquals([entry.value, entry.versionstamp], ["v", version]);
+  });
+});
+
+Deno.test("open: the index by expiry holds only rows that expire", async () => {
+  await withFolder(async (folder) => {
+    const [foreign, ours] = [`${folder}/foreign.kv`, `${folder}/ours.kv`];
+    {
+      using kv = await Deno.openKv(foreign);
+      await kv.set(["expires"], 1, { expireIn: 600_000 });
+      await kv.set(["forever"], 1);
+    }
+    for (const [path, rows] of [[foreign, 1], [ours, 0]] as const) {
+      // The second start finds the index as it should be.
+      for (let start = 1; start <= 2; start++) {
+        const store = await openStore(path, new Memory());
+        await store.writer.commit({ sets: [{ key: KEY, value: start }] });
+        await store.close();
+        using database = new DatabaseSync(path);
+        const index = "SELECT sql FROM sqlite_schema WHERE name = 'kv_expiration_ms_idx'";
+        assertMatch(String(database.prepare(index).get()?.["sql"]), /WHERE expiration_ms >= 0$/);
+        const all = "SELECT count(*) AS rows FROM kv INDEXED BY kv_expiration_ms_idx";
+        const expiring = database.prepare(`${all} WHERE expiration_ms >= 0`).get();
+        assertEquals(expiring?.["rows"], rows);
+      }
+    }
+    const store = await openStore(foreign, new Memory());
+    assertEquals((await store.reader.get(["expires"])).value, 1);
+    assertEquals((await store.reader.get(["forever"])).value, 1);
+    await store.close();
   });
 });
 
