@@ -8,7 +8,7 @@ export function denoArguments(...args: readonly string[]): string[] {
     "run",
     "--frozen",
     "--no-prompt",
-    "--v8-flags=--heap-growing-percent=60",
+    "--v8-flags=--heap-growing-percent=60,--max-semi-space-size=8",
     ...args,
   ];
 }
