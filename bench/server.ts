@@ -30,7 +30,7 @@ import {
 } from "./service.ts";
 
 /** Limits that allow one write for each commit. */
-const ALONE: BackEnd = { checks: 0, mutations: 0, bytes: 0, keyBytes: 0 };
+const ALONE: BackEnd = { checks: 0, mutations: 0, bytes: 0, keyBytes: 0, mayRepeat: false };
 
 /** Calls are priced even if nothing is stored: only storing is omitted. */
 const CARD = createRateCard([]);

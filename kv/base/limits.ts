@@ -29,17 +29,26 @@ export interface WriteSize {
   readonly keyBytes: number;
 }
 
-/** Maximum size of one atomic operation. */
-export type BackEnd = WriteSize;
+/** Maximum size of one atomic operation, and how its store answers. */
+export interface BackEnd extends WriteSize {
+  /** True if its client may send a commit twice; then each commit has a receipt. */
+  readonly mayRepeat: boolean;
+}
 
 /**
  * Back ends by name. The numbers are the limits of the runtime (`ext/kv`: 100 checks, 1,000
  * mutations, 819,200 bytes, 81,920 bytes of keys) and of self-hosted `denokv` (10 checks,
- * `proto/limits.rs`), less a margin for estimated sizes.
+ * `proto/limits.rs`), less a margin for estimated sizes, and less the check of a receipt.
  */
 export const BACK_ENDS = {
-  embedded: { checks: 100, mutations: 1_000, bytes: 780_000, keyBytes: 76_000 },
-  remote: { checks: 10, mutations: 1_000, bytes: 780_000, keyBytes: 76_000 },
+  embedded: {
+    checks: 100,
+    mutations: 1_000,
+    bytes: 780_000,
+    keyBytes: 76_000,
+    mayRepeat: false,
+  },
+  remote: { checks: 9, mutations: 999, bytes: 779_000, keyBytes: 75_000, mayRepeat: true },
 } as const satisfies Record<string, BackEnd>;
 
 /** Maximum concurrent commits: one is prepared while the other is being written to disk. */

@@ -29,6 +29,7 @@ import {
 } from "../base/limits.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { WriterMetrics } from "./metrics.ts";
+import { Receipts } from "./receipts.ts";
 import type { Write } from "./write.ts";
 
 /** A queued or in-flight write. */
@@ -83,10 +84,13 @@ export class GroupWriter {
   #inFlight = 0;
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
+  /** Null if the store never repeats a commit. */
+  readonly #receipts: Receipts | null;
   readonly metrics: WriterMetrics = new WriterMetrics();
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
+    this.#receipts = deps.limits.mayRepeat ? new Receipts(deps.kv) : null;
     this.#bytesMax = deps.memory.bytesMax("writes");
     deps.memory.register("writes", () => this.#queuedBytes);
   }
@@ -171,14 +175,13 @@ export class GroupWriter {
 
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
-      const result = await this.metrics.counted(
+      const version = await this.metrics.counted(
         group.members.length,
         () => this.#commitInPlace(group),
       );
-      if (result.ok && group.hasMarks) this.#deps.workerSignal.raise();
-      if (result.ok) {
-        for (const pending of group.members) this.#settle(pending, result.versionstamp);
-      } else await this.#sortOut(group.members);
+      if (version === null) return await this.#sortOut(group.members);
+      if (group.hasMarks) this.#deps.workerSignal.raise();
+      for (const pending of group.members) this.#settle(pending, version);
     } catch (error) {
       // The outcome is unknown for every write in the group.
       const message = error instanceof Error ? error.message : String(error);
@@ -191,11 +194,27 @@ export class GroupWriter {
    * Commits a group if the ledger's files are in place, and verifies that they still are. Without
    * its lock, another process may have the ledger, and expects to see all of its commits.
    */
-  async #commitInPlace(group: Group<Pending>) {
+  async #commitInPlace(group: Group<Pending>): Promise<string | null> {
     this.#requireFiles();
-    const result = await commitUnlocked(this.#deps.kv, group);
+    const version = await this.#commitUnlocked(group);
     this.#requireFiles();
-    return result;
+    return version;
+  }
+
+  /** Retries while another process holds the file lock: nothing was written by such a commit. */
+  async #commitUnlocked(group: Group<Pending>): Promise<string | null> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        const operation = group.build(this.#deps.kv);
+        if (this.#receipts !== null) return await this.#receipts.commit(operation);
+        const result = await operation.commit();
+        return result.ok ? result.versionstamp : null;
+      } catch (error) {
+        const locked = error instanceof Error && error.message.includes("database is locked");
+        if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
+        await sleep(LOCKED_RETRY.pauseMs);
+      }
+    }
   }
 
   #requireFiles(): void {
@@ -265,18 +284,5 @@ export class GroupWriter {
     if (this.#pendingWrites > 0) return;
     this.#idle?.resolve();
     this.#idle = null;
-  }
-}
-
-/** Retries while another process holds the file lock: nothing was written by such a commit. */
-async function commitUnlocked(kv: Deno.Kv, group: Group<Pending>) {
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await group.build(kv).commit();
-    } catch (error) {
-      const locked = error instanceof Error && error.message.includes("database is locked");
-      if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
-      await sleep(LOCKED_RETRY.pauseMs);
-    }
   }
 }

@@ -64,8 +64,10 @@ class Instances {
 
   /** The rows, by part of the API. */
   async rows(): Promise<Record<string, { units: number }>> {
-    const rows = await Array.fromAsync(this.#kv.list<{ units: number }>({ prefix: [] }));
-    for (const { key } of rows) assertEquals(key.slice(0, 2), ["rate_bucket", TEAM.id]);
+    const rows = await Array.fromAsync(
+      this.#kv.list<{ units: number }>({ prefix: ["rate_bucket"] }),
+    );
+    for (const { key } of rows) assertEquals(key[1], TEAM.id);
     return Object.fromEntries(rows.map(({ key, value }) => [String(key[2]), value]));
   }
 
