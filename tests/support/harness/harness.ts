@@ -24,6 +24,7 @@ import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
+import { asKvClient } from "./kv_client.ts";
 
 /** Noon of the tests' day. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -74,6 +75,16 @@ export interface HarnessOptions {
   readonly memory?: Memory;
   /** True to run as `deno task dev` does. */
   readonly dev?: boolean;
+  /** URL of a shared KV instead of a file. */
+  readonly kv?: string;
+}
+
+/** Shared KV on which all tests run instead of files; each test has a database of its own. */
+const TEST_KV = Deno.env.get("RUNLEDGER_TEST_KV");
+
+/** Returns the URL of a new database on {@link TEST_KV}; undefined without one. */
+function sharedKv(): string | undefined {
+  return TEST_KV === undefined ? undefined : `${TEST_KV}/db/${crypto.randomUUID()}`;
 }
 
 /** One running service. Always `await using`. */
@@ -85,6 +96,8 @@ export class Harness implements AsyncDisposable {
   /** Lines of the request log. */
   readonly log: string[] = [];
   readonly path: string;
+  /** The store: the path, or the URL of a shared KV. */
+  readonly #location: string;
   store!: OpenStore;
   team!: Team;
   #minutes = 0;
@@ -97,6 +110,7 @@ export class Harness implements AsyncDisposable {
   private constructor(folder: string, options: HarnessOptions) {
     this.#folder = folder;
     this.path = `${folder}/test.kv`;
+    this.#location = options.kv ?? sharedKv() ?? this.path;
     this.#options = options;
   }
 
@@ -132,7 +146,8 @@ export class Harness implements AsyncDisposable {
     const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
       this.#options;
     const { operatorKey = null } = this.#options;
-    this.store = await openStore(this.path, this.#options.memory ?? new Memory());
+    const memory = this.#options.memory ?? new Memory();
+    this.store = await asKvClient(() => openStore(this.#location, memory));
     const environment = this.#environment();
     this.#service = createService({
       timers: TIMERS,

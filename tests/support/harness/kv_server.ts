@@ -5,9 +5,7 @@
  */
 import { createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { openKv } from "@deno/kv";
-
-/** Token of clients, as the runtime sends it. */
-export const KV_TOKEN = "kvt_0123456789abcdef";
+import { KV_TOKEN } from "./kv_client.ts";
 
 /** What happens to the answer of a stored commit: sent, lost with its connection, or an error. */
 export type CommitAnswer = "sent" | "lost" | "unavailable";
@@ -193,12 +191,7 @@ async function watch(
   }
 }
 
-/** Opens a database as a client: the runtime takes the token from the environment. */
-export async function openRemote(url: string): Promise<Deno.Kv> {
-  Deno.env.set("DENO_KV_ACCESS_TOKEN", KV_TOKEN);
-  try {
-    return await Deno.openKv(url);
-  } finally {
-    Deno.env.delete("DENO_KV_ACCESS_TOKEN");
-  }
+if (import.meta.main) {
+  const server = await KvServer.start();
+  console.log(new URL(server.url()).origin);
 }
