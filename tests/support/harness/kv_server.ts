@@ -38,9 +38,6 @@ interface Engine {
 /** Milliseconds between two frames of a watch that show that it is alive. */
 const PING_MS = 5_000;
 
-/** Reset of a stream as an internal error. */
-const INTERNAL_ERROR = 2;
-
 /** A running server. Always `await using`. */
 export class KvServer implements AsyncDisposable {
   readonly knobs: KvServerKnobs = { delayMs: 0, answer: () => "sent" };
@@ -112,7 +109,7 @@ export class KvServer implements AsyncDisposable {
         const answer = await napi.atomicWrite(dbId, request, false);
         const fate = this.knobs.answer();
         if (fate !== "sent") this.counts.lost++;
-        if (fate === "lost") return stream.close(INTERNAL_ERROR);
+        if (fate === "lost") return stream.session?.destroy();
         if (fate === "unavailable") return respond(stream, 503, "try again");
         await this.#travel();
         return respond(stream, 200, answer);
