@@ -47,8 +47,8 @@ export class Receipts {
 class Receipt {
   readonly #kv: Deno.Kv;
   readonly #key: Deno.KvKey;
-  /** Its version; null if it is absent, undefined if a commit may have changed it. */
-  #version: string | null | undefined = null;
+  /** Its latest known version; null if it is absent. An older one only costs an attempt. */
+  #version: string | null = null;
 
   constructor(kv: Deno.Kv, key: Deno.KvKey) {
     this.#kv = kv;
@@ -56,13 +56,9 @@ class Receipt {
   }
 
   async commit(operation: Deno.AtomicOperation): Promise<string | null> {
-    const versionstamp = this.#version === undefined
-      ? (await this.#kv.get(this.#key)).versionstamp
-      : this.#version;
     const name = newRowName();
-    this.#version = undefined;
     const result = await operation
-      .check({ key: this.#key, versionstamp })
+      .check({ key: this.#key, versionstamp: this.#version })
       .set(this.#key, name, { expireIn: EXPIRE_MS })
       .commit();
     if (result.ok) return this.#version = result.versionstamp;
