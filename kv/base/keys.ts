@@ -33,6 +33,9 @@ export type JobType = "deletion" | "reprice";
 /** Version of the stored format; incremented when earlier versions could not read the rows. */
 export const LEDGER_FORMAT = 1;
 
+/** Format of a ledger whose import has not ended. */
+export const IMPORTING = "importing";
+
 /** First part of the keys of blocks. */
 export const BLOCK_FAMILY = "block";
 
