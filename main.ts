@@ -46,6 +46,7 @@ const service = createService({
   store,
   environment,
   region: config.region,
+  isShared: isShared(config.kv),
   dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,

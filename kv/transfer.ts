@@ -21,6 +21,9 @@ export class TransferFailed extends Error {
 /** Maximum rows and bytes of one commit of an import. */
 const COMMIT_MAX = { rows: 500, bytes: 500_000, keyBytes: 60_000 } as const;
 
+/** First parts of keys that belong to processes, not to the ledger. */
+const OF_PROCESSES = new Set<unknown>([keys.receipts()[0], keys.lease()[0]]);
+
 /** Names the number of rows in the last line. */
 const END = "rows";
 
@@ -33,8 +36,7 @@ export async function* exportLines(store: Store): AsyncGenerator<string> {
   const before = await receiptsOf(store);
   let rows = 0;
   for await (const row of eachRow(store, { prefix: [] })) {
-    // Receipts belong to processes.
-    if (row.key[0] === keys.receipts()[0]) continue;
+    if (OF_PROCESSES.has(row.key[0])) continue;
     rows++;
     yield rowText(row);
   }

@@ -217,6 +217,8 @@ export const keys = {
   rate: (team: TeamId, name: Uint8Array) => ["rate", team, name],
   /** A team's request-rate bucket, from which instances lease slices. */
   rateBucket: (team: TeamId, api: Api) => ["rate_bucket", team, api],
+  /** Set by each renewal of the lease on background work. */
+  lease: () => ["lease"],
   receipts: () => ["receipt"],
   /** Name of the latest commit with a process's receipt; see `receipts.ts`. */
   receipt: (process: string, number: number) => ["receipt", process, number],

@@ -3,11 +3,10 @@
  *
  * Each path `/db/NAME` is a database of its own, in memory.
  */
-import { createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { openKv } from "@deno/kv";
 import { KV_TOKEN } from "./kv_client.ts";
 
-/** What happens to the answer of a stored commit: sent, lost with its connection, or an error. */
+/** What happens to the answer of a stored commit: sent, broken off, or an error. */
 export type CommitAnswer = "sent" | "lost" | "unavailable";
 
 /** Behaviour of a server; the test may change it at any time. */
@@ -43,82 +42,70 @@ export class KvServer implements AsyncDisposable {
   readonly knobs: KvServerKnobs = { delayMs: 0, answer: () => "sent" };
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
-  readonly #server: Http2Server;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #engines = new Map<string, Promise<Engine>>();
-  readonly #streams = new Set<ServerHttp2Stream>();
+  /** Ends the open watches. */
+  readonly #closing = new AbortController();
 
-  private constructor(server: Http2Server) {
-    this.#server = server;
+  private constructor() {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      (request) => this.#answer(request).catch((error) => text(400, String(error))),
+    );
   }
 
   /** Starts a server on a free port. */
-  static async start(): Promise<KvServer> {
-    const http = createServer({ settings: { maxConcurrentStreams: 1_000 } });
-    const server = new KvServer(http);
-    http.on("stream", (stream, headers) => void server.#handle(stream, headers));
-    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", () => resolve()));
-    return server;
+  static start(): Promise<KvServer> {
+    return Promise.resolve(new KvServer());
   }
 
   /** Returns the URL of a database. */
   url(database = "test"): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === "string") throw new TypeError("Not listening");
-    return `http://127.0.0.1:${address.port}/db/${database}`;
+    return `http://127.0.0.1:${this.#server.addr.port}/db/${database}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const stream of this.#streams) stream.close();
-    await new Promise((resolve) => this.#server.close(resolve));
+    this.#closing.abort();
+    await this.#server.shutdown();
     for (const engine of this.#engines.values()) (await engine).close();
   }
 
-  async #handle(
-    stream: ServerHttp2Stream,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): Promise<void> {
-    this.#streams.add(stream);
-    stream.on("close", () => this.#streams.delete(stream));
-    stream.on("error", () => {});
-    try {
-      await this.#answer(stream, String(headers[":path"]), String(headers["authorization"]));
-    } catch (error) {
-      if (!stream.headersSent) respond(stream, 400, String(error));
+  async #answer(request: Request): Promise<Response> {
+    const body = await request.bytes();
+    const [, base, call] = /^(\/db\/[^/]+)(.*)$/.exec(new URL(request.url).pathname) ?? [];
+    if (base === undefined) return text(404, "no such database");
+    if (request.headers.get("authorization") !== `Bearer ${KV_TOKEN}`) {
+      return text(401, "invalid token");
     }
-  }
-
-  async #answer(stream: ServerHttp2Stream, path: string, authorization: string): Promise<void> {
-    const request = await bytesOf(stream);
-    const [, base, call] = /^(\/db\/[^/]+)(.*)$/.exec(path) ?? [];
-    if (base === undefined) return respond(stream, 404, "no such database");
-    if (authorization !== `Bearer ${KV_TOKEN}`) return respond(stream, 401, "invalid token");
     const { napi, dbId } = await this.#engineOf(base);
     await this.#travel();
     switch (call) {
       case "":
       case "/":
-        return respond(stream, 200, metadataOf(base), "application/json");
+        return Response.json(metadataOf(base));
       case "/v2/snapshot_read": {
         this.counts.reads++;
-        const answer = await napi.snapshotRead(dbId, request, false);
+        const answer = await napi.snapshotRead(dbId, body, false);
         await this.#travel();
-        return respond(stream, 200, answer);
+        return protobuf(answer);
       }
       case "/v2/atomic_write": {
         this.counts.commits++;
-        const answer = await napi.atomicWrite(dbId, request, false);
+        const answer = await napi.atomicWrite(dbId, body, false);
         const fate = this.knobs.answer();
         if (fate !== "sent") this.counts.lost++;
-        if (fate === "lost") return stream.session?.destroy();
-        if (fate === "unavailable") return respond(stream, 503, "try again");
+        if (fate === "lost") return protobuf(brokenOff());
+        if (fate === "unavailable") return text(503, "try again");
         await this.#travel();
-        return respond(stream, 200, answer);
+        return protobuf(answer);
       }
-      case "/v2/watch":
+      case "/v2/watch": {
         this.counts.watches++;
-        return await watch(stream, napi, dbId, request);
+        const id = await napi.startWatch(dbId, body, false);
+        return protobuf(watch(napi, dbId, id, this.#closing.signal));
+      }
       default:
-        return respond(stream, 404, "no such call");
+        return text(404, "no such call");
     }
   }
 
@@ -137,55 +124,61 @@ export class KvServer implements AsyncDisposable {
   }
 }
 
-function metadataOf(base: string): string {
-  return JSON.stringify({
+function metadataOf(base: string) {
+  return {
     version: 3,
     databaseId: "00000000-0000-0000-0000-000000000000",
     endpoints: [{ url: `${base}/v2`, consistency: "strong" }],
     token: KV_TOKEN,
     expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
-  });
+  };
 }
 
-async function bytesOf(stream: ServerHttp2Stream): Promise<Uint8Array> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  for await (const part of stream) parts.push(part);
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
+function text(status: number, body: string): Response {
+  return new Response(body, { status });
 }
 
-function respond(
-  stream: ServerHttp2Stream,
-  status: number,
-  body: string | Uint8Array,
-  type = "application/x-protobuf",
-): void {
-  if (stream.destroyed) return;
-  stream.respond({ ":status": status, "content-type": type });
-  stream.end(body);
+function protobuf(body: Uint8Array | ReadableStream<Uint8Array>): Response {
+  const headers = { "Content-Type": "application/x-protobuf" };
+  return new Response(body as BodyInit, { headers });
+}
+
+/** A body that ends with an error before its first byte. */
+function brokenOff(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: (controller) => controller.error(new Error("lost")) });
 }
 
 /** Sends each message of a watch with its length before it; a ping has no message. */
-async function watch(
-  stream: ServerHttp2Stream,
+function watch(
   napi: Engine["napi"],
   dbId: number,
-  request: Uint8Array,
-): Promise<void> {
-  const id = await napi.startWatch(dbId, request, false);
-  stream.respond({ ":status": 200, "content-type": "application/octet-stream" });
-  const ping = setInterval(() => stream.write(new Uint8Array(4)), PING_MS);
-  stream.on("close", () => {
-    clearInterval(ping);
-    napi.endWatch(dbId, id, false);
+  id: number,
+  closing: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const end = () => napi.endWatch(dbId, id, false);
+  let ping: ReturnType<typeof setInterval>;
+  return new ReadableStream({
+    start(controller) {
+      ping = setInterval(() => controller.enqueue(new Uint8Array(4)), PING_MS);
+      closing.addEventListener("abort", end);
+    },
+    async pull(controller) {
+      const message = await napi.dequeueNextWatchMessage(dbId, id, false).catch(() => undefined);
+      if (message === undefined) {
+        clearInterval(ping);
+        return controller.close();
+      }
+      const frame = new Uint8Array(4 + message.length);
+      new DataView(frame.buffer).setUint32(0, message.length, true);
+      frame.set(message, 4);
+      controller.enqueue(frame);
+    },
+    cancel() {
+      clearInterval(ping);
+      closing.removeEventListener("abort", end);
+      end();
+    },
   });
-  for (;;) {
-    const message = await napi.dequeueNextWatchMessage(dbId, id, false).catch(() => undefined);
-    if (message === undefined || stream.closed) return;
-    const frame = new Uint8Array(4 + message.length);
-    new DataView(frame.buffer).setUint32(0, message.length, true);
-    frame.set(message, 4);
-    stream.write(frame);
-  }
 }
 
 if (import.meta.main) {
