@@ -28,7 +28,13 @@ import { newTeamId } from "../base/names.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
-import { hashOf, insertCredential, newCredential, readTeam } from "./credential_rows.ts";
+import {
+  credentialWrite,
+  hashOf,
+  insertCredential,
+  newCredential,
+  readTeam,
+} from "./credential_rows.ts";
 
 /** The key that a team is created with. */
 const FIRST_KEY: CredentialSpec = {
@@ -159,10 +165,13 @@ export async function ensureFirstTeam(
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
-  if (await hasKey(store, team.id, options)) return { team, createdKey: null };
-  const created = newCredential(FIRST_KEY, options.region, environment, options.key);
-  await insertCredential(store, team.id, created, SETTINGS_ACTOR);
-  return { team, createdKey: created.secret };
+  // Instances that start together on one store may all add the key: only one commit succeeds.
+  return await untilCommitted("store the first team's key", async () => {
+    if (await hasKey(store, team.id, options)) return { team, createdKey: null };
+    const created = newCredential(FIRST_KEY, options.region, environment, options.key);
+    const committed = await store.writer.commit(credentialWrite(team.id, created, SETTINGS_ACTOR));
+    return committed === null ? LOST : { team, createdKey: created.secret };
+  });
 }
 
 /** Returns whether the given key is stored or, if none is given, whether the team has a key. */
