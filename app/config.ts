@@ -50,6 +50,9 @@ const settings = z.object({
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
+/** Variables with which the runtime listens on another address than `HOST`. */
+const ADDRESS_OVERRIDES = ["DENO_DEPLOY", "DENO_SERVE_ADDRESS"] as const;
+
 /** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
@@ -89,14 +92,15 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
  * @param args the command line: `--dev` or nothing
  */
 export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
-  const flags = parseFlags(args);
+  const override = ADDRESS_OVERRIDES.find((name) => env[name] !== undefined) ?? null;
+  const flags = parseFlags(args, override);
   const { values, invalid, problems } = parseSettings(env);
   const config = toConfig(values, flags.dev);
   const all = [
     ...flags.problems,
     ...problems,
     // With an invalid region, keys cannot be checked against it.
-    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
+    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config, override),
     ...unknownSettings(env),
   ];
   return all.length > 0 ? { ok: false, problems: all } : { ok: true, config };
@@ -160,14 +164,22 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
   };
 }
 
-function keyProblems({ key, operatorKey, region, refusedKey, host, dev }: Config): string[] {
+function keyProblems(
+  { key, operatorKey, region, refusedKey, host, dev }: Config,
+  override: string | null,
+): string[] {
   const problems: string[] = [];
+  const reason = override !== null
+    ? `${override} is set, which overrides HOST`
+    : dev
+    ? `HOST is ${host}`
+    : "--dev is not given";
   if (key !== null && !isTeamKey(key, region)) {
     problems.push(`RUNLEDGER_KEY must belong to region ${region}`);
   } else if (key !== null && key === refusedKey) {
     problems.push(
       "RUNLEDGER_KEY is the development key, which is public: set a key of your own. It works " +
-        `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
+        `only with --dev and HOST=127.0.0.1, and ${reason}`,
     );
   }
   if (operatorKey !== null && !isOperatorKey(operatorKey, region)) {
@@ -176,10 +188,18 @@ function keyProblems({ key, operatorKey, region, refusedKey, host, dev }: Config
   return problems;
 }
 
-function parseFlags(args: readonly string[]): { dev: boolean; problems: string[] } {
+/** Parses the command line; `--dev` is refused where a variable overrides the address. */
+function parseFlags(
+  args: readonly string[],
+  override: string | null,
+): { dev: boolean; problems: string[] } {
   try {
     const options = { dev: { type: "boolean", default: false } } as const;
-    return { dev: parseArgs({ args: [...args], options }).values.dev, problems: [] };
+    const { dev } = parseArgs({ args: [...args], options }).values;
+    if (!dev || override === null) return { dev, problems: [] };
+    const problem = "--dev accepts the development key, which is public. It works only with " +
+      `HOST=127.0.0.1, and ${override} is set, which overrides HOST: start without --dev`;
+    return { dev: false, problems: [problem] };
   } catch (error) {
     return { dev: false, problems: [error instanceof Error ? error.message : String(error)] };
   }

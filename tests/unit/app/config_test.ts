@@ -99,6 +99,31 @@ Deno.test("settings: the development key is accepted only with --dev on a loopba
   }
 });
 
+Deno.test("settings: --dev and the development key are refused where a variable overrides the address", () => {
+  const RUNLEDGER_KEY = developmentKey("eu");
+  const overrides = [
+    { DENO_SERVE_ADDRESS: "tcp:0.0.0.0:8000" },
+    { DENO_SERVE_ADDRESS: "tcp:127.0.0.1:8000" },
+    { DENO_DEPLOY: "1" },
+    { DENO_DEPLOY: "" },
+  ];
+  for (const override of overrides) {
+    const reason = `${Object.keys(override)[0]} is set`;
+    const ownKey = { ...override, RUNLEDGER_KEY: OWN_KEY };
+    assertEquals(config(ownKey).refusedKey, RUNLEDGER_KEY);
+    for (const env of [override, ownKey]) {
+      const [problem = "", ...more] = problems(env, "--dev");
+      assertEquals(more, []);
+      assertStringIncludes(problem, "--dev");
+      assertStringIncludes(problem, reason);
+    }
+    const [problem = "", ...more] = problems({ ...override, RUNLEDGER_KEY });
+    assertEquals(more, []);
+    assertStringIncludes(problem, "RUNLEDGER_KEY is the development key");
+    assertStringIncludes(problem, reason);
+  }
+});
+
 Deno.test("settings: --help lists every setting; no other argument prints the help", () => {
   const text = helpFor(["--dev", "--help"])?.join("\n") ?? "";
   for (const name of SETTING_NAMES) assertStringIncludes(text, `  ${name} `);
