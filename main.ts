@@ -5,7 +5,7 @@ import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import type { Environment } from "./domain/core/environment.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
-import { isShared, openStore } from "./kv/open.ts";
+import { isShared, openStore, withAccessToken } from "./kv/open.ts";
 import { StoreRefused } from "./kv/refused.ts";
 import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
@@ -32,7 +32,8 @@ const environment: Environment = {
 };
 
 const memory = new Memory(config.memoryMb);
-const store = await openStore(config.kv, memory).catch(refuseStore);
+const store = await withAccessToken(config.kvToken, () => openStore(config.kv, memory))
+  .catch(refuseStore);
 // A process with its own ledger keeps its rate buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store, TIMERS, performance.timeOrigin) : null;
 const log = new LineLog(Deno.stdout, memory.bytesMax("log"));

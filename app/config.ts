@@ -26,6 +26,9 @@ const KEY = "apk_<region>_<32 lowercase hex digits>";
 const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
+/** Describes the format only: the value is a secret. */
+const KV_TOKEN = "printable ASCII characters without spaces";
+
 const EMAIL = "an e-mail address";
 /** Describes the format only: the value may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
@@ -40,6 +43,7 @@ const settings = z.object({
   RUNLEDGER_REGION: z.enum(REGIONS, `one of ${REGIONS.join(", ")}`).default("eu"),
   RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !/^(?!https?:)\w{2,}:\/\//.test(text), KV)
     .default("./data/runledger.kv"),
+  RUNLEDGER_KV_TOKEN: z.string().regex(/^[\x21-\x7e]+$/, KV_TOKEN).optional(),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
   RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
@@ -62,6 +66,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   HOST: "address to listen on (default 127.0.0.1)",
   RUNLEDGER_REGION: `${REGIONS.join(" or ")}: region of credentials and ids (default eu)`,
   RUNLEDGER_KV: `ledger: ${KV} (default ./data/runledger.kv)`,
+  RUNLEDGER_KV_TOKEN: "access token of a shared KV (default: none)",
   RUNLEDGER_KEY: `first team's key, ${KEY} (default: a new one)`,
   RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
   RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
@@ -142,6 +147,8 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
     region,
     /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
     kv: values.RUNLEDGER_KV,
+    /** Access token of a shared KV, or null to leave it to the runtime's own variable. */
+    kvToken: values.RUNLEDGER_KV_TOKEN ?? null,
     /** First team's key, or null to generate one for an empty store. */
     key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
     /** The operator's key, or null for no operator. */
