@@ -57,6 +57,11 @@ const settings = z.object({
 /** Variables with which the runtime listens on another address than `HOST`. */
 const ADDRESS_OVERRIDES = ["DENO_DEPLOY", "DENO_SERVE_ADDRESS"] as const;
 
+/** Problem of a start without a key on a shared KV that has none. */
+export const KEY_REQUIRED =
+  `RUNLEDGER_KEY must be set to ${KEY}: the shared KV has no key yet, and none is generated there, ` +
+  "because it would be printed";
+
 /** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 

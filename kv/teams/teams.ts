@@ -145,6 +145,13 @@ interface FirstTeamOptions {
   readonly tier: Tier | null;
   /** Email address for notices; null or absent to leave it unchanged. */
   readonly ownerEmail?: string | null;
+  /** True on a shared store: no key is generated there. */
+  readonly isShared?: boolean;
+}
+
+/** A shared store has no key, and none is given. */
+export class KeyRequired extends Error {
+  override readonly name = "KeyRequired";
 }
 
 /**
@@ -154,7 +161,11 @@ interface FirstTeamOptions {
  * one. In an existing store, an unknown key is added to the team, which restores access for an
  * owner who lost every key. A revoked key stays revoked.
  *
+ * A generated key is printed, and others may collect what services on a shared store print. So on
+ * such a store the key must be given.
+ *
  * @returns the team, and its first key if this start created it
+ * @throws {KeyRequired} when the team of a shared store has no key; nothing is stored
  */
 export async function ensureFirstTeam(
   store: Store,
@@ -162,6 +173,9 @@ export async function ensureFirstTeam(
   options: FirstTeamOptions,
 ) {
   const id = await getValue<TeamId>(store, keys.firstTeam());
+  if (options.isShared && options.key === null) {
+    if (id === null || !await hasKey(store, id, options)) throw new KeyRequired();
+  }
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);

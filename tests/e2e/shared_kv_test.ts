@@ -1,10 +1,10 @@
 /** Tests the program and its tools on the URL of a shared KV. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { EmptyKv, KV_TOKEN } from "../support/fakes/empty_kv.ts";
 import { runToEnd } from "../support/harness/process.ts";
 import { runTaskWith } from "../support/harness/tools.ts";
 
-const EXIT_STORE = 3;
+const EXIT_SETTINGS = 2, EXIT_STORE = 3;
 
 /** Returns a URL whose port refuses connections. */
 function refusingUrl(): string {
@@ -50,4 +50,14 @@ Deno.test("shared KV: the service opens it with the token, and never shows the t
   // The store was opened; the first commit failed.
   assert(kv.requests.includes("/v2/atomic_write"), stderr);
   assert(!(stdout + stderr).includes(KV_TOKEN), stderr);
+});
+
+Deno.test("shared KV: a start without a key on an empty one ends with 2 and prints no key", async () => {
+  await using kv = await EmptyKv.start();
+  const settings = { RUNLEDGER_KV: kv.url(), RUNLEDGER_KV_TOKEN: KV_TOKEN };
+  const { code, stdout, stderr } = await runToEnd(settings);
+  assertEquals([code, stdout], [EXIT_SETTINGS, ""], stderr);
+  assertMatch(stderr, /^Cannot start with these settings:\n {2}RUNLEDGER_KEY must be [^\n]+\n$/);
+  assert(!/apk_[a-z]{2}_[0-9a-f]{32}/.test(stderr), stderr);
+  assert(!kv.requests.includes("/v2/atomic_write"), "something was stored");
 });

@@ -1,10 +1,11 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import {
   createCredentialStore,
   ensureFirstTeam,
   insertTeam,
+  KeyRequired,
 } from "../../../kv/teams/credentials.ts";
 import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
 import type { Write } from "../../../kv/writer/write.ts";
@@ -130,6 +131,22 @@ for (const isNew of [true, false]) {
     assertEquals((await listOf(credentials, team)).length, isNew ? 1 : 2);
   });
 }
+
+Deno.test("first team: on a shared store no key is generated: without one the start is refused", async () => {
+  await using temp = await TempStore.open();
+  const options = { region: "eu", tier: null, isShared: true } as const;
+  const again = async (key: string | null, refusedKey: string | null = null) =>
+    await ensureFirstTeam(await temp.reopen(), environment, { ...options, key, refusedKey });
+  await assertRejects(() => again(null), KeyRequired);
+  assertEquals(await temp.keysBelow([]), []);
+  const { team } = await again(OWN_KEY);
+  assertEquals(await again(null), { team, createdKey: null });
+  const rows = await temp.keysBelow([]);
+  await assertRejects(() => again(null, OWN_KEY), KeyRequired);
+  assertEquals(await temp.keysBelow([]), rows);
+  assertEquals((await again(OTHER_KEY, OWN_KEY)).team, team);
+  assertEquals(await again(null, OWN_KEY), { team, createdKey: null });
+});
 
 Deno.test("first team: its plan is business until a start sets another, which stays", async () => {
   await using temp = await TempStore.open();
