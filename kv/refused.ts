@@ -31,10 +31,14 @@ export class StoreInUse extends StoreRefused {
 }
 
 /** Creates the error for a failure reported by the runtime or the disk. */
-export function refusal(location: string, error: unknown): StoreRefused {
+export function refusal(
+  location: string,
+  error: unknown,
+  advice = "check its disk and RUNLEDGER_KV",
+): StoreRefused {
   const message = messageOf(error);
   if (/not a database|malformed/.test(message)) return damaged(location, message);
-  return new StoreRefused(`Cannot open ${location}: ${message}: check its disk and RUNLEDGER_KV`);
+  return new StoreRefused(`Cannot open ${location}: ${message}: ${advice}`);
 }
 
 /** Creates the error for a ledger of another format; null is a ledger without a format. */
