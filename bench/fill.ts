@@ -4,6 +4,7 @@
  */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
+import { isOfStore } from "../domain/core/errors.ts";
 import { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { type RunEvent, storedFacts } from "../domain/runs/event.ts";
@@ -99,6 +100,17 @@ function isOneIn(n: number, every: number, salt: number): boolean {
   return Math.imul(n + 1, 2_654_435_761) * salt >>> 0 < 2 ** 32 / every;
 }
 
+/** Repeats a call as clients do: the disk may stall for longer than the service waits. */
+async function repeated<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isOfStore(error)) throw error;
+    }
+  }
+}
+
 async function storeRun(runs: RunStore, team: Team, n: number, at: number): Promise<void> {
   const id = newId("run", at) as RunId;
   const status = statusOf(n);
@@ -112,16 +124,18 @@ async function storeRun(runs: RunStore, team: Team, n: number, at: number): Prom
   if (isOneIn(n, 2, 43)) {
     const word = HEARTBEAT_STATUSES.find((word) => STATUS_OF_HEARTBEAT[word] === status) ?? "ok";
     const cost = BigInt(Math.round(10 ** (8 + n * 7 % 5_000 / 1_000)));
-    await runs.heartbeat(team, { ...labels, status: word, reported: { cost } }, at);
+    await repeated(() => runs.heartbeat(team, { ...labels, status: word, reported: { cost } }, at));
     return;
   }
   const events = Array.from({ length: RUN_EVENTS }, (_, call) => modelCall(n, at + call));
   const isOrphan = isOneIn(n, 10_000, 13), isLate = isOneIn(n, 1_000, 41);
-  if (!isOrphan) await runs.open(team, labels, at);
-  if (!isLate) await runs.append(team, id, events, at + 1_000);
+  if (!isOrphan) await repeated(() => runs.open(team, labels, at));
+  if (!isLate) await repeated(() => runs.append(team, id, events, at + 1_000));
   const finishedAt = at + 5_000;
-  if (status !== null) await runs.finish(team, id, { status, finishedAt }, finishedAt);
-  if (isLate) await runs.append(team, id, events, at + 9_000);
+  if (status !== null) {
+    await repeated(() => runs.finish(team, id, { status, finishedAt }, finishedAt));
+  }
+  if (isLate) await repeated(() => runs.append(team, id, events, at + 9_000));
 }
 
 function statusOf(n: number): FinishStatus | null {

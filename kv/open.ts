@@ -45,7 +45,7 @@ export async function openStore(
   await inspect(location, path);
   const kv = opened.use(await openKv(location, path));
   const reader = opened.use(await openKv(location, path));
-  await requireFormat(location, reader);
+  await requireFormat(location, reader, opened);
   shrinkExpiryIndex(location, path);
   const files = { inPlace: watchFiles(location, path), fileBytes: () => fileBytesOf(path) };
   return openHandles({ kv, reader, limits, memory, ...files }, opened.move());
@@ -70,7 +70,7 @@ async function openSingleHandle(
 ): Promise<OpenStore> {
   using opened = new DisposableStack();
   const kv = opened.use(await openKv(location, location));
-  await requireFormat(location, kv);
+  await requireFormat(location, kv, opened);
   const files = { inPlace: () => true, fileBytes: () => null };
   return openHandles({ kv, reader: kv, limits, memory, ...files }, opened.move());
 }
@@ -168,12 +168,18 @@ async function openKv(location: string, path: string): Promise<Deno.Kv> {
 
 /**
  * Refuses a ledger of another format. This is the first read of the store: it hangs without an
- * error while another program holds the file's lock.
+ * error while another program holds the file's lock. Then `opened` is left open, because closing a
+ * handle waits for its reads.
  */
-async function requireFormat(location: string, kv: Deno.Kv): Promise<void> {
+async function requireFormat(
+  location: string,
+  kv: Deno.Kv,
+  opened: DisposableStack,
+): Promise<void> {
   using deadlines = new Deadlines(ANSWER_MS_MAX, TIMERS);
   const reading = kv.getMany<[number, string]>([keys.format(), keys.firstTeam()]);
   const [format, team] = await deadlines.within(reading, () => {
+    opened.move();
     const seconds = ANSWER_MS_MAX / 1_000;
     throw new Error(`no answer in ${seconds} s; another program may hold its lock`);
   }).catch((error) => {
