@@ -18,7 +18,7 @@ import {
   ensureFirstTeam,
   insertTeam,
 } from "../../../kv/teams/credentials.ts";
-import { type OpenStore, openStore } from "../../../kv/open.ts";
+import { isShared, type OpenStore, openStore } from "../../../kv/open.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
@@ -152,6 +152,7 @@ export class Harness implements AsyncDisposable {
     this.#service = createService({
       timers: TIMERS,
       store: this.store,
+      isShared: isShared(this.#location),
       environment,
       region,
       refusedSecret,
