@@ -33,6 +33,8 @@ export interface WriteSize {
 export interface BackEnd extends WriteSize {
   /** True if its client may send a commit twice; then each commit has a receipt. */
   readonly mayRepeat: boolean;
+  /** Maximum concurrent commits. */
+  readonly inFlightMax: number;
 }
 
 /**
@@ -47,12 +49,26 @@ export const BACK_ENDS = {
     bytes: 780_000,
     keyBytes: 76_000,
     mayRepeat: false,
+    inFlightMax: 2,
   },
-  remote: { checks: 9, mutations: 999, bytes: 779_000, keyBytes: 75_000, mayRepeat: true },
+  remote: {
+    checks: 9,
+    mutations: 999,
+    bytes: 779_000,
+    keyBytes: 75_000,
+    mayRepeat: true,
+    inFlightMax: 16,
+  },
 } as const satisfies Record<string, BackEnd>;
 
-/** Maximum concurrent commits: one is prepared while the other is being written to disk. */
-export const COMMITS_IN_FLIGHT_MAX = 2;
+/**
+ * Concurrent commits that begin at once: one is prepared while the other is being written to disk.
+ * More only help when a commit takes long, and near a store they would make groups small.
+ */
+export const COMMITS_AT_ONCE = 2;
+
+/** Part of a commit's usual time that a write waits for others before one more commit begins. */
+export const COMMIT_WAIT_PART = 1 / 2;
 
 /** Maximum queued writes, overall and per team; more are refused as `overloaded`. */
 export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000 } as const;
