@@ -60,8 +60,15 @@ function noEvents(): LiveLedger {
   return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers), row: [] };
 }
 
+/** Stores events, and drops what is in memory of a run that gets few more. */
+export interface Append {
+  readonly append: RunStore["append"];
+  /** Drops a closed run's ledger: late events read it again, and open runs have its memory. */
+  readonly drop: (team: Team, id: RunId) => void;
+}
+
 /** Creates the operation of {@link RunStore} that stores events. */
-export function createAppend(store: Store, cards: RateCards): RunStore["append"] {
+export function createAppend(store: Store, cards: RateCards): Append {
   const live = createByteCache<string, LiveLedger>({
     memory: store.memory,
     share: "ledgers",
@@ -104,11 +111,14 @@ export function createAppend(store: Store, cards: RateCards): RunStore["append"]
     });
   }
 
-  return (team, id, batch, receivedAt) => {
-    const name = pendingName(team.id, id);
-    const append = (part: readonly RunEvent[]) =>
-      store.runLocks.take(name, () => appendPart(team, id, part, receivedAt));
-    return fitsOneCommit(batch) ? append(batch) : appendParts(batch, append);
+  return {
+    append(team, id, batch, receivedAt) {
+      const name = pendingName(team.id, id);
+      const append = (part: readonly RunEvent[]) =>
+        store.runLocks.take(name, () => appendPart(team, id, part, receivedAt));
+      return fitsOneCommit(batch) ? append(batch) : appendParts(batch, append);
+    },
+    drop: (team, id) => void live.delete(pendingName(team.id, id)),
   };
 }
 

@@ -13,11 +13,17 @@ import { createRuns } from "./runs.ts";
 import type { Store } from "../store.ts";
 
 export function createRunStore(store: Store, cards: RateCards, known: KnownAgents): RunStore {
-  const append = createAppend(store, cards);
+  const { append, drop } = createAppend(store, cards);
+  const { finish, ...others } = createRuns(store, cards, known);
   return {
     // These have their own deadlines: the first attempt is one commit with the writer's deadline;
     // an attempt that reads first gets a further deadline of the same length.
-    ...createRuns(store, cards, known),
+    ...others,
+    async finish(team, id, ...args) {
+      const outcome = await finish(team, id, ...args);
+      drop(team, id);
+      return outcome;
+    },
     append: (...args) => inTime(append(...args), store.deadlines),
     read: ({ id: team }, id, ...page) =>
       store.reads.run(team, () => readRun({ store, team, id }, ...page)),

@@ -65,7 +65,6 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
     const id = runId(800_000 + team);
     await h.post("/v1/runs", { ...aRun(1), id }, { key });
     await h.post(`/v1/runs/${id}/events`, { events: [anEvent(800_000 + team)] }, { key });
-    await h.post(`/v1/runs/${id}/finish`, aFinish(), { key });
   },
   openings: async (h, key, team) => {
     await h.post("/v1/heartbeats", aHeartbeat(700_000 + team, { status: "start" }), { key });
@@ -118,4 +117,20 @@ Deno.test("every cache of the service stays within its memory share", async () =
     else assert(bytes > 0, `${share} is empty`);
     if (FILLED.includes(share)) assert(bytes > bytesMax / 4, `${share}: ${bytes} of ${bytesMax}`);
   }
+});
+
+Deno.test("a finished run leaves the cache of ledgers, and its late events are still stored once", async () => {
+  await using h = await Harness.open();
+  const ledgerBytes = () =>
+    h.store.memory.uses().find(({ share }) => share === "ledgers")?.bytes ?? NaN;
+  const path = `/v1/runs/${runId(1)}`;
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`${path}/events`, { events: [anEvent(1), anEvent(2)] });
+  assert(ledgerBytes() > 0);
+  await h.post(`${path}/finish`, aFinish());
+  assertEquals(ledgerBytes(), 0);
+  const late = await h.post(`${path}/events`, { events: [anEvent(2), anEvent(3)] });
+  assertEquals([late.status, late.json], [202, { accepted: 1, duplicates: 1 }]);
+  const { json } = await h.getSettled(path);
+  assertEquals([json.events.length, json.cost.state], [3, "final"]);
 });
