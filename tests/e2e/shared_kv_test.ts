@@ -90,7 +90,7 @@ Deno.test("shared KV: one instance does the background work; if it is killed, an
   // The holder finds the work of others.
   await beat(other, 2);
   await becomesFinal(other, 2, 2_000);
-  holder.signal("SIGKILL");
+  await holder.stop("SIGKILL");
   await beat(other, 3);
   await becomesFinal(other, 3, LEASE_MS_MAX);
 });

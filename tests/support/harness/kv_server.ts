@@ -183,5 +183,6 @@ function watch(
 
 if (import.meta.main) {
   const server = await KvServer.start();
+  // deno-lint-ignore no-console -- the address is the program's result
   console.log(new URL(server.url()).origin);
 }

@@ -25,12 +25,12 @@ Deno.test("commits in flight: on a slow store, the next one begins before the fi
   server.knobs.delayMs = 300;
   server.knobs.answer = () => (events.push("stored"), "sent");
   const commits: Promise<unknown>[] = [];
-  for (let n = 1; n <= 4; n++) {
+  for (let n = 1; n <= 3; n++) {
     commits.push(writer.commit(insert(n)).then(() => events.push("answered")));
     await turn();
   }
   await Promise.all(commits);
-  assertEquals(events.slice(0, 4), ["stored", "stored", "stored", "stored"]);
+  assertEquals(events.slice(0, 3), ["stored", "stored", "stored"]);
 });
 
 Deno.test("commits in flight: a slow store gets at most 16, and writes that wait share one", async () => {
