@@ -172,7 +172,7 @@ export function createService(options: ServiceOptions) {
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
       await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
-      await lease?.stop();
+      await Promise.all([lease?.stop(), updater.notifier.stop()]);
       bodyDeadlines[Symbol.dispose]();
     },
   };

@@ -15,6 +15,8 @@ export interface KvServerKnobs {
   delayMs: number;
   /** Decides about the answer of each commit. */
   answer: () => CommitAnswer;
+  /** True to refuse new watches. */
+  refusesWatches: boolean;
 }
 
 /** The engine behind an open database; the package keeps it in fields of its handle. */
@@ -37,15 +39,21 @@ interface Engine {
 /** Milliseconds between two frames of a watch that show that it is alive. */
 const PING_MS = 5_000;
 
+/** Maximum milliseconds until an expected number of watches is open. */
+const WATCHES_MS_MAX = 10_000;
+
 /** A running server. Always `await using`. */
 export class KvServer implements AsyncDisposable {
-  readonly knobs: KvServerKnobs = { delayMs: 0, answer: () => "sent" };
+  readonly knobs: KvServerKnobs = {
+    delayMs: 0,
+    answer: () => "sent",
+    refusesWatches: false,
+  };
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #engines = new Map<string, Promise<Engine>>();
-  /** Ends the open watches. */
-  readonly #closing = new AbortController();
+  readonly watches = new Watches();
 
   private constructor() {
     this.#server = Deno.serve(
@@ -65,7 +73,7 @@ export class KvServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort();
+    this.watches.end();
     await this.#server.shutdown();
     for (const engine of this.#engines.values()) (await engine).close();
   }
@@ -101,8 +109,9 @@ export class KvServer implements AsyncDisposable {
       }
       case "/v2/watch": {
         this.counts.watches++;
+        if (this.knobs.refusesWatches) return text(400, "no watches");
         const id = await napi.startWatch(dbId, body, false);
-        return protobuf(watch(napi, dbId, id, this.#closing.signal));
+        return protobuf(watch(napi, dbId, id, this.watches));
       }
       default:
         return text(404, "no such call");
@@ -148,41 +157,81 @@ function brokenOff(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: (controller) => controller.error(new Error("lost")) });
 }
 
+/** Ends an open watch, with an error if there is one. */
+type EndWatch = (error?: Error) => void;
+
+/** Open watches of a server. */
+class Watches {
+  readonly #open = new Set<EndWatch>();
+  #changed = Promise.withResolvers<void>();
+
+  add(end: EndWatch): void {
+    this.#open.add(end);
+    this.#change();
+  }
+
+  delete(end: EndWatch): void {
+    this.#open.delete(end);
+    this.#change();
+  }
+
+  /** Ends all, as a lost connection does if there is an error. */
+  end(error?: Error): void {
+    for (const end of this.#open) end(error);
+  }
+
+  /** Waits until a number of watches is open; fails if that takes too long. */
+  async until(count: number): Promise<void> {
+    const { promise: isLate, reject } = Promise.withResolvers<never>();
+    const late = () => reject(new Error(`${this.#open.size} instead of ${count} watches are open`));
+    const timer = setTimeout(late, WATCHES_MS_MAX);
+    try {
+      while (this.#open.size !== count) await Promise.race([this.#changed.promise, isLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #change(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
 /** Sends each message of a watch with its length before it; a ping has no message. */
 function watch(
   napi: Engine["napi"],
   dbId: number,
   id: number,
-  closing: AbortSignal,
+  watches: Watches,
 ): ReadableStream<Uint8Array> {
-  const end = () => napi.endWatch(dbId, id, false);
   let ping: ReturnType<typeof setInterval>;
+  let end: EndWatch;
   return new ReadableStream({
     start(controller) {
       ping = setInterval(() => controller.enqueue(new Uint8Array(4)), PING_MS);
-      closing.addEventListener("abort", end);
+      end = (error) => {
+        clearInterval(ping);
+        watches.delete(end);
+        napi.endWatch(dbId, id, false);
+        if (error !== undefined) controller.error(error);
+      };
+      watches.add(end);
     },
     async pull(controller) {
       const message = await napi.dequeueNextWatchMessage(dbId, id, false).catch(() => undefined);
-      if (message === undefined) {
-        clearInterval(ping);
-        return controller.close();
-      }
+      if (message === undefined) return controller.close();
       const frame = new Uint8Array(4 + message.length);
       new DataView(frame.buffer).setUint32(0, message.length, true);
       frame.set(message, 4);
       controller.enqueue(frame);
     },
-    cancel() {
-      clearInterval(ping);
-      closing.removeEventListener("abort", end);
-      end();
-    },
+    cancel: () => end(),
   });
 }
 
 if (import.meta.main) {
   const server = await KvServer.start();
-  // deno-lint-ignore no-console -- the address is the program's result
+  // deno-lint-ignore no-console -- prints its address for the tests
   console.log(new URL(server.url()).origin);
 }
