@@ -1,13 +1,13 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
-import { helpFor, parseConfig } from "./app/config.ts";
+import { helpFor, KEY_REQUIRED, parseConfig } from "./app/config.ts";
 import { isOfStore, StorageUnavailable } from "./domain/core/errors.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import type { Environment } from "./domain/core/environment.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
-import { isShared, openStore } from "./kv/open.ts";
+import { isShared, openStore, withAccessToken } from "./kv/open.ts";
 import { StoreRefused } from "./kv/refused.ts";
-import { ensureFirstTeam } from "./kv/teams/credentials.ts";
+import { ensureFirstTeam, KeyRequired } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
 import { createMailer } from "./outbound/mail.ts";
@@ -23,16 +23,15 @@ if (help !== null) {
   Deno.exit(0);
 }
 const parsed = parseConfig(Deno.env.toObject(), Deno.args);
-const config = parsed.ok
-  ? parsed.config
-  : await fatal(EXIT.settings, ["Cannot start with these settings:", ...parsed.problems]);
+const config = parsed.ok ? parsed.config : await refuseSettings(parsed.problems);
 const environment: Environment = {
   now: () => Date.now(),
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 
 const memory = new Memory(config.memoryMb);
-const store = await openStore(config.kv, memory).catch(refuseStore);
+const store = await withAccessToken(config.kvToken, () => openStore(config.kv, memory))
+  .catch(refuseStore);
 // A process with its own ledger keeps its rate buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store, TIMERS, performance.timeOrigin) : null;
 const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
@@ -46,6 +45,7 @@ const service = createService({
   store,
   environment,
   region: config.region,
+  isShared: isShared(config.kv),
   dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,
@@ -56,8 +56,8 @@ const service = createService({
   log: log.write,
   draining: () => shutdown.begun(),
 });
-const first = await ensureFirstTeam(store, environment, config)
-  .catch(refuseStore);
+const firstTeam = { ...config, isShared: isShared(config.kv) };
+const first = await ensureFirstTeam(store, environment, firstTeam).catch(refuseStore);
 service.start();
 const server = await listen();
 // The worker also polls once a minute, in case a signal was lost.
@@ -77,8 +77,14 @@ globalThis.addEventListener("error", (event) => {
 });
 announce(server.url, config, first.createdKey, signInLink);
 
-/** Exits with one line that says why the store cannot be opened. */
+/** Exits with a list of what is wrong with the settings. */
+function refuseSettings(problems: readonly string[]): Promise<never> {
+  return fatal(EXIT.settings, ["Cannot start with these settings:", ...problems]);
+}
+
+/** Exits with the reason why the store cannot be used. */
 function refuseStore(error: unknown): Promise<never> {
+  if (error instanceof KeyRequired) return refuseSettings([KEY_REQUIRED]);
   if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
   if (!(error instanceof StorageUnavailable)) throw error;
   return fatal(EXIT.store, [`${error.message}: check the disk of ${config.kv}`]);

@@ -5,10 +5,13 @@ import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
+import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
+import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createLeaseStore } from "../kv/lease.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
@@ -43,6 +46,8 @@ export interface ServiceOptions
   readonly store: Store;
   /** Monotonic clock and timers. */
   readonly timers: Timers;
+  /** True if other instances may use the store; then one of them does the background work. */
+  readonly isShared?: boolean;
   /** True under `deno task dev`. */
   readonly dev?: boolean;
   /** Secret that is refused even if it is stored. */
@@ -61,6 +66,9 @@ export interface ServiceOptions
   readonly parts?: Partial<AppDeps>;
 }
 
+/** Milliseconds between the worker's looks for work that other instances leave. */
+const LOOK_MS = 500;
+
 /** A service without a listener. */
 export type Service = ReturnType<typeof createService>;
 
@@ -74,7 +82,11 @@ export function createService(options: ServiceOptions) {
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
-  const notices = new NoticeJob({ store: createNoticeStore(store), mailer, now, log });
+  const lease = options.isShared
+    ? new Lease({ store: createLeaseStore(store), timers, now, log })
+    : null;
+  const turn = lease ?? ALWAYS;
+  const notices = new NoticeJob({ store: createNoticeStore(store), mailer, turn, now, log });
   const stages: readonly RunnableStage[] = [];
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
@@ -83,6 +95,8 @@ export function createService(options: ServiceOptions) {
     stages,
     jobs: [reprices, deletions],
     onUpdated: (team) => notices.updated(team),
+    lookMs: lease === null ? null : LOOK_MS,
+    turn,
     ...(failurePauseMs === undefined ? {} : { failurePauseMs }),
     now,
     log,
@@ -92,6 +106,7 @@ export function createService(options: ServiceOptions) {
     now,
     processMs: timers.now,
     calls: () => store.workerSignal.raised,
+    turn,
     log,
     quiet: options.dev ?? false,
   });
@@ -146,6 +161,7 @@ export function createService(options: ServiceOptions) {
      */
     start() {
       store.workerSignal.listen(() => worker.wake());
+      lease?.start();
       worker.start();
       notices.start();
     },
@@ -156,6 +172,7 @@ export function createService(options: ServiceOptions) {
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
       await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
+      await Promise.all([lease?.stop(), updater.notifier.stop()]);
       bodyDeadlines[Symbol.dispose]();
     },
   };

@@ -26,6 +26,9 @@ const KEY = "apk_<region>_<32 lowercase hex digits>";
 const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
+/** Describes the format only: the value is a secret. */
+const KV_TOKEN = "printable ASCII characters without spaces";
+
 const EMAIL = "an e-mail address";
 /** Describes the format only: the value may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
@@ -40,6 +43,7 @@ const settings = z.object({
   RUNLEDGER_REGION: z.enum(REGIONS, `one of ${REGIONS.join(", ")}`).default("eu"),
   RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !/^(?!https?:)\w{2,}:\/\//.test(text), KV)
     .default("./data/runledger.kv"),
+  RUNLEDGER_KV_TOKEN: z.string().regex(/^[\x21-\x7e]+$/, KV_TOKEN).optional(),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
   RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
@@ -50,6 +54,14 @@ const settings = z.object({
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
+/** Variables with which the runtime listens on another address than `HOST`. */
+const ADDRESS_OVERRIDES = ["DENO_DEPLOY", "DENO_SERVE_ADDRESS"] as const;
+
+/** Problem of a start without a key on a shared KV that has none. */
+export const KEY_REQUIRED =
+  `RUNLEDGER_KEY must be set to ${KEY}: the shared KV has no key yet, and none is generated there, ` +
+  "because it would be printed";
+
 /** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
@@ -59,6 +71,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   HOST: "address to listen on (default 127.0.0.1)",
   RUNLEDGER_REGION: `${REGIONS.join(" or ")}: region of credentials and ids (default eu)`,
   RUNLEDGER_KV: `ledger: ${KV} (default ./data/runledger.kv)`,
+  RUNLEDGER_KV_TOKEN: "access token of a shared KV (default: none)",
   RUNLEDGER_KEY: `first team's key, ${KEY} (default: a new one)`,
   RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
   RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
@@ -89,14 +102,15 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
  * @param args the command line: `--dev` or nothing
  */
 export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
-  const flags = parseFlags(args);
+  const override = ADDRESS_OVERRIDES.find((name) => env[name] !== undefined) ?? null;
+  const flags = parseFlags(args, override);
   const { values, invalid, problems } = parseSettings(env);
   const config = toConfig(values, flags.dev);
   const all = [
     ...flags.problems,
     ...problems,
     // With an invalid region, keys cannot be checked against it.
-    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
+    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config, override),
     ...unknownSettings(env),
   ];
   return all.length > 0 ? { ok: false, problems: all } : { ok: true, config };
@@ -138,6 +152,8 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
     region,
     /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
     kv: values.RUNLEDGER_KV,
+    /** Access token of a shared KV, or null to leave it to the runtime's own variable. */
+    kvToken: values.RUNLEDGER_KV_TOKEN ?? null,
     /** First team's key, or null to generate one for an empty store. */
     key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
     /** The operator's key, or null for no operator. */
@@ -160,14 +176,22 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
   };
 }
 
-function keyProblems({ key, operatorKey, region, refusedKey, host, dev }: Config): string[] {
+function keyProblems(
+  { key, operatorKey, region, refusedKey, host, dev }: Config,
+  override: string | null,
+): string[] {
   const problems: string[] = [];
+  const reason = override !== null
+    ? `${override} is set, which overrides HOST`
+    : dev
+    ? `HOST is ${host}`
+    : "--dev is not given";
   if (key !== null && !isTeamKey(key, region)) {
     problems.push(`RUNLEDGER_KEY must belong to region ${region}`);
   } else if (key !== null && key === refusedKey) {
     problems.push(
       "RUNLEDGER_KEY is the development key, which is public: set a key of your own. It works " +
-        `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
+        `only with --dev and HOST=127.0.0.1, and ${reason}`,
     );
   }
   if (operatorKey !== null && !isOperatorKey(operatorKey, region)) {
@@ -176,10 +200,18 @@ function keyProblems({ key, operatorKey, region, refusedKey, host, dev }: Config
   return problems;
 }
 
-function parseFlags(args: readonly string[]): { dev: boolean; problems: string[] } {
+/** Parses the command line; `--dev` is refused where a variable overrides the address. */
+function parseFlags(
+  args: readonly string[],
+  override: string | null,
+): { dev: boolean; problems: string[] } {
   try {
     const options = { dev: { type: "boolean", default: false } } as const;
-    return { dev: parseArgs({ args: [...args], options }).values.dev, problems: [] };
+    const { dev } = parseArgs({ args: [...args], options }).values;
+    if (!dev || override === null) return { dev, problems: [] };
+    const problem = "--dev accepts the development key, which is public. It works only with " +
+      `HOST=127.0.0.1, and ${override} is set, which overrides HOST: start without --dev`;
+    return { dev: false, problems: [problem] };
   } catch (error) {
     return { dev: false, problems: [error instanceof Error ? error.message : String(error)] };
   }

@@ -30,7 +30,14 @@ import {
 } from "./service.ts";
 
 /** Limits that allow one write for each commit. */
-const ALONE: BackEnd = { checks: 0, mutations: 0, bytes: 0, keyBytes: 0 };
+const ALONE: BackEnd = {
+  checks: 0,
+  mutations: 0,
+  bytes: 0,
+  keyBytes: 0,
+  mayRepeat: false,
+  inFlightMax: 2,
+};
 
 /** Calls are priced even if nothing is stored: only storing is omitted. */
 const CARD = createRateCard([]);

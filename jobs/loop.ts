@@ -55,12 +55,24 @@ export class Waker {
   }
 }
 
+/** Decides whether this instance does the background work. */
+export interface Turn {
+  /** True while it does. */
+  readonly isHeld: boolean;
+  /** Sets a callback for each time that it begins. */
+  onBegin(begun: () => void): void;
+}
+
+/** The turn of an instance that has its store alone. */
+export const ALWAYS: Turn = { isHeld: true, onBegin: () => {} };
+
 /** Repeats a step until stopped. */
 export class Loop {
   /** Wakes the loop when there may be work, and when it stops. */
   readonly waker: Waker = new Waker();
   readonly #step: () => Promise<void>;
   readonly #failed: (error: unknown) => number;
+  readonly #turn: Turn;
   /** Ends a rest early when the loop stops. */
   readonly #endOfRest = new Waker();
   #running: Promise<void> | null = null;
@@ -71,10 +83,17 @@ export class Loop {
    *
    * @param step runs one step and waits, if necessary, until the next one is due
    * @param failed handles the error of a step; returns the milliseconds to wait before the next one
+   * @param turn no step begins while it is not held
    */
-  constructor(step: () => Promise<void>, failed: (error: unknown) => number) {
+  constructor(
+    step: () => Promise<void>,
+    failed: (error: unknown) => number,
+    turn: Turn = ALWAYS,
+  ) {
     this.#step = step;
     this.#failed = failed;
+    this.#turn = turn;
+    turn.onBegin(() => this.waker.wake());
   }
 
   /** True once `stop` was called. */
@@ -107,6 +126,10 @@ export class Loop {
 
   async #run(): Promise<void> {
     while (!this.#isStopped) {
+      if (!this.#turn.isHeld) {
+        await this.waker.wait(null);
+        continue;
+      }
       try {
         await this.#step();
       } catch (error) {
@@ -133,6 +156,8 @@ export interface JobDeps {
   readonly now: () => number;
   /** Writes a log line about a failure or progress. */
   readonly log: (line: string) => void;
+  /** The turn of this instance; always when absent. */
+  readonly turn?: Turn;
 }
 
 /** Returns the log line of a job; an error is logged with its stack. */

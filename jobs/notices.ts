@@ -62,7 +62,7 @@ export class NoticeJob {
       if (!(error instanceof StorageUnavailable)) this.#log({}, error);
       return PAUSE_MS;
     };
-    this.#loop = new Loop(() => this.#step(failed), failed);
+    this.#loop = new Loop(() => this.#step(failed), failed, deps.turn);
   }
 
   start(): void {

@@ -107,7 +107,7 @@ export class SweepJob {
         this.#log("The sweep failed and resumes later", error);
       }
       return FAILURE_PAUSE_MS;
-    });
+    }, deps.turn);
   }
 
   /** Starts the job, with the current night if it is not swept yet. */

@@ -35,6 +35,8 @@ export interface WorkerDeps extends JobDeps {
   readonly onUpdated?: (team: TeamId) => void;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
+  /** Milliseconds between looks for other instances' work; null or absent if there are none. */
+  readonly lookMs?: number | null;
 }
 
 /**
@@ -88,7 +90,7 @@ export class Worker {
     this.#loop = new Loop(() => this.#step(), (error) => {
       this.#logFailure("The worker failed and resumes after a pause", error);
       return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
-    });
+    }, deps.turn);
   }
 
   /** Starts the worker, including work left by an earlier process. */
@@ -128,7 +130,10 @@ export class Worker {
     if (waker.isAwake) return waker.reset();
     this.#asleep?.resolve();
     this.#asleep = null;
-    await this.#loop.wait(dueMs === null ? null : Math.max(0, dueMs - this.#deps.now()));
+    const { lookMs = null, now } = this.#deps;
+    const untilDueMs = dueMs === null ? Infinity : Math.max(0, dueMs - now());
+    const waitMs = Math.min(untilDueMs, lookMs ?? Infinity);
+    await this.#loop.wait(waitMs === Infinity ? null : waitMs);
   }
 
   /** Does some work; returns false if there is none. */

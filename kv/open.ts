@@ -116,6 +116,28 @@ export function isShared(location: string): boolean {
   return /^https?:\/\//.test(location);
 }
 
+/** Variable in which the runtime looks for the access token when it opens a URL. */
+const TOKEN_VARIABLE = "DENO_KV_ACCESS_TOKEN";
+
+/**
+ * Opens a store with an access token. The token is in the environment only meanwhile; hosting
+ * platforms reserve the runtime's variable, so users set one of the service's own.
+ *
+ * @param token null to leave the environment as it is
+ */
+export async function withAccessToken<T>(
+  token: string | null,
+  open: () => Promise<T>,
+): Promise<T> {
+  if (token === null) return await open();
+  Deno.env.set(TOKEN_VARIABLE, token);
+  try {
+    return await open();
+  } finally {
+    Deno.env.delete(TOKEN_VARIABLE);
+  }
+}
+
 /** Builds a store over handles; closing it closes `opened`. */
 function openHandles(
   handles: Omit<StoreDeps, "deadlines" | "workerSignal">,
@@ -133,11 +155,14 @@ function openHandles(
   };
 }
 
+/** What to check when a shared KV cannot be opened. */
+const URL_ADVICE = "check RUNLEDGER_KV and RUNLEDGER_KV_TOKEN";
+
 async function openKv(location: string, path: string): Promise<Deno.Kv> {
   try {
     return await Deno.openKv(path);
   } catch (error) {
-    throw refusal(location, error);
+    throw refusal(location, error, isShared(location) ? URL_ADVICE : undefined);
   }
 }
 

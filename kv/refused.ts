@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { LEDGER_FORMAT } from "./base/keys.ts";
+import { IMPORTING, LEDGER_FORMAT } from "./base/keys.ts";
 
 /** The store cannot be used; the message says why and what to do, in one line. */
 export class StoreRefused extends Error {
@@ -31,14 +31,23 @@ export class StoreInUse extends StoreRefused {
 }
 
 /** Creates the error for a failure reported by the runtime or the disk. */
-export function refusal(location: string, error: unknown): StoreRefused {
+export function refusal(
+  location: string,
+  error: unknown,
+  advice = "check its disk and RUNLEDGER_KV",
+): StoreRefused {
   const message = messageOf(error);
   if (/not a database|malformed/.test(message)) return damaged(location, message);
-  return new StoreRefused(`Cannot open ${location}: ${message}: check its disk and RUNLEDGER_KV`);
+  return new StoreRefused(`Cannot open ${location}: ${message}: ${advice}`);
 }
 
 /** Creates the error for a ledger of another format; null is a ledger without a format. */
 export function otherFormat(location: string, format: unknown): StoreRefused {
+  if (format === IMPORTING) {
+    return new StoreRefused(
+      `${location} is a part of a ledger, because its import did not end: import into a new one`,
+    );
+  }
   const found = format === null ? "no format" : `format ${format}`;
   return new StoreRefused(
     `${location} has ${found}, but this version reads only format ${LEDGER_FORMAT}: ` +

@@ -11,7 +11,7 @@ import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
 import type { fileBytesOf } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
-import { BACK_ENDS, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
+import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { Reads } from "./base/reads.ts";
@@ -49,8 +49,8 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
     writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
     reads: new Reads(deadlines),
-    // Only a file is locked by its process; its back end allows many checks.
-    heads: new RecentHeads(deps.memory, deps.limits.checks >= BACK_ENDS.embedded.checks),
+    // Only a file is locked by its process; a shared store may repeat commits.
+    heads: new RecentHeads(deps.memory, !deps.limits.mayRepeat),
   };
 }
 

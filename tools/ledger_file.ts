@@ -1,7 +1,7 @@
 /** Opens the ledger that a tool works on, which a running service may have open. */
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { type OpenStore, openUnlocked } from "../kv/open.ts";
+import { type OpenStore, openUnlocked, withAccessToken } from "../kv/open.ts";
 import { StoreRefused } from "../kv/refused.ts";
 import { ToolFailure, UsageError } from "./command.ts";
 
@@ -31,9 +31,9 @@ export async function withLedger<T>(
   work: (store: OpenStore, location: string) => Promise<T>,
   open: (location: string) => Promise<OpenStore> = openUnlocked,
 ): Promise<T> {
-  const location = locationOf(named);
+  const { kv: location, kvToken } = settingsOf(named, Deno.env.get("RUNLEDGER_KV_TOKEN"));
   try {
-    const store = await open(location);
+    const store = await withAccessToken(kvToken, () => open(location));
     try {
       return await work(store, location);
     } finally {
@@ -50,8 +50,12 @@ export async function withLedger<T>(
 
 /** Returns the ledger named on the command line, otherwise the service's setting. */
 export function locationOf(named: string | undefined): string {
-  const location = named ?? Deno.env.get("RUNLEDGER_KV");
-  const parsed = parseConfig(location === undefined ? {} : { RUNLEDGER_KV: location }, []);
+  return settingsOf(named).kv;
+}
+
+function settingsOf(named: string | undefined, token = "") {
+  const location = named ?? Deno.env.get("RUNLEDGER_KV") ?? "";
+  const parsed = parseConfig({ RUNLEDGER_KV: location, RUNLEDGER_KV_TOKEN: token }, []);
   if (!parsed.ok) throw new UsageError(parsed.problems.join("; "));
-  return parsed.config.kv;
+  return parsed.config;
 }

@@ -68,3 +68,13 @@ export function tooManyNames(model: string): Problem {
     field: "provider",
   };
 }
+
+/** Changes the lease on background work. A version stands for one renewal; null is a free lease. */
+export interface LeaseStore {
+  /** Returns the current version. */
+  version(): Promise<string | null>;
+  /** Renews or takes the lease of a version; returns the new version, or null if it has changed. */
+  take(version: string | null): Promise<string | null>;
+  /** Frees the lease of a version, if it is still current. */
+  release(version: string): Promise<void>;
+}

@@ -57,6 +57,21 @@ export class TokenBucket {
     return true;
   }
 
+  /**
+   * Takes one token for a request, possibly later.
+   *
+   * @param decide called with true if the request has its token; its result is returned
+   */
+  request<T>(nowMs: number, decide: (hasToken: boolean) => T): T | Promise<T> {
+    return decide(this.take(nowMs));
+  }
+
+  /** Returns the whole tokens left at a time. */
+  protected tokensAt(nowMs: number): number {
+    this.#refill(nowMs);
+    return Math.max(0, Math.floor(this.#units / UNITS_PER_TOKEN));
+  }
+
   /** Debits the cost of a request beyond its first token; the level may fall below 0. */
   debit(tokens: number, nowMs: number): void {
     this.#refill(nowMs);

@@ -2,14 +2,18 @@
  * Token bucket of a team that uses several instances of the service, as seen by one instance.
  *
  * The tokens are stored in one row. Each instance may spend one slice of tokens ahead of the store,
- * without reading it. A lease in the background settles those tokens with the row. In addition,
- * each instance keeps a local bucket as an estimate of the row: full at first, refilled at the
- * team's rate, and lowered to the level of the row after each lease.
+ * without reading it. A lease in the background settles those tokens with the row. Requests beyond
+ * the slice wait for the lease, which pays for them too: a burst passes with two or three leases.
+ * In addition, each instance keeps a local bucket as an estimate of the row: full at first, refilled
+ * at the team's rate, and lowered to the level of the row after each lease. A request that finds no
+ * token there is refused and does not wait.
  *
  * **Guarantee.** Over any 10 s the instances spend at most `burst + sustained × 10` tokens and one
  * slice per instance: the row leases no more than its level and refill, and an instance never owes
  * more than a slice. The following can add to that:
  *
+ * - Tokens of waiting requests are paid before the requests are admitted: at most the refill of that
+ *   time adds to a window that starts meanwhile.
  * - Instance clocks that differ by `d` seconds add at most `sustained × d`. Row time never moves
  *   back: an instance that is behind adopts it and refills nothing. Row time never passes the
  *   fastest clock, so in 10 s it advances by at most `10 + d`. A clock that is ahead contributes
@@ -17,18 +21,15 @@
  * - A bucket that an instance evicted or lost in a restart starts with a new slice.
  * - The cost of requests beyond their token is debited afterwards, so it may exceed the slice. The
  *   instance spends nothing more until the row has covered it.
- * - While the store takes longer than {@link LATE_MS} or fails, each instance uses its local bucket
- *   only: a store in trouble must not refuse a team that stays within its rate.
+ * - While the store takes longer than {@link LeaseSource.lateMs} or fails, each instance uses its
+ *   local bucket only: a store in trouble must not refuse a team that stays within its rate.
  *
  * @module
  */
 import { type Rate, TokenBucket, UNITS_PER_TOKEN } from "../core/token_bucket.ts";
 
-/**
- * Milliseconds after which a lease counts as late and the store as slow. A slice and the lease before
- * it last that long for a team at its full rate.
- */
-export const LATE_MS = 150;
+/** Maximum requests that wait for leases: of one bucket, and of all buckets of an instance. */
+export const WAITING_MAX = { bucket: 400, all: 500 } as const;
 
 /** Milliseconds that an instance uses its local bucket only, after the store was slow or failed. */
 export const LOCAL_ONLY_MS = 5_000;
@@ -79,9 +80,30 @@ export interface Lease {
   readonly readMs: number;
 }
 
+/** Leases the slices of an instance's buckets. */
+export interface LeaseSource {
+  /** Called when it is time to {@link SharedBucket.begin} a lease; must not wait for the store. */
+  want(bucket: SharedBucket): void;
+  /** Milliseconds after which an attempt to lease is late. */
+  readonly lateMs: number;
+  /**
+   * Admits a request to those that wait.
+   *
+   * @param expire called once when it has waited too long
+   * @returns a function that ends the wait; null if too many requests wait
+   */
+  wait(expire: (nowMs: number) => void): (() => void) | null;
+}
+
+/** A request that waits for a lease. */
+interface Waiting {
+  /** Ends the wait with or without a token. */
+  readonly end: (hasToken: boolean) => void;
+}
+
 /** Bucket of one team in one instance. */
 export class SharedBucket extends TokenBucket {
-  readonly #wantLease: (bucket: SharedBucket) => void;
+  readonly #source: LeaseSource;
   /** Row time minus the time of this instance, in microseconds. Never decreases. */
   #aheadUs: number;
   #sliceUnits: number;
@@ -89,7 +111,9 @@ export class SharedBucket extends TokenBucket {
   #owedUnits = 0;
   /** Row time that may be clock skew, in microseconds; 0 after the first lease. */
   #doubtUs = CLOCKS_APART_MS * 1_000;
-  /** Start of the lease in progress; null for none. */
+  /** Requests that wait for a lease, in the order of their arrival. */
+  readonly #waiting = new Set<Waiting>();
+  /** Start of the current attempt of the lease in progress; null for none. */
   #beganMs: number | null = null;
   /** True if the last request was refused because of the slice, not the rate. */
   #heldUp = false;
@@ -101,24 +125,17 @@ export class SharedBucket extends TokenBucket {
    *
    * @param nowMs milliseconds of a monotonic clock, here and in all methods
    * @param epochMs unix milliseconds at which that clock was 0
-   * @param wantLease called when it is time to {@link begin} a lease; must not wait for the store
    */
-  constructor(
-    rate: Rate,
-    nowMs: number,
-    epochMs: number,
-    wantLease: (bucket: SharedBucket) => void,
-  ) {
+  constructor(rate: Rate, nowMs: number, epochMs: number, source: LeaseSource) {
     super(rate, nowMs);
-    this.#wantLease = wantLease;
+    this.#source = source;
     this.#aheadUs = Math.round(epochMs * 1_000);
     this.#sliceUnits = sliceOf(rate) * UNITS_PER_TOKEN;
   }
 
   /** Takes one token of the slice and of the estimate; returns false if either has none. */
   override take(nowMs: number): boolean {
-    const behind = this.#owedUnits + UNITS_PER_TOKEN > this.#sliceUnits;
-    this.#heldUp = behind && !this.#isAlone(nowMs);
+    this.#heldUp = this.#isHeldUp(nowMs);
     const taken = this.#heldUp ? this.refuse(nowMs) : super.take(nowMs);
     // Units spent beyond the slice while the store is slow are never settled: that would refuse later
     // calls. A debt from debits beyond the slice stays, because the row has yet to cover it.
@@ -126,6 +143,28 @@ export class SharedBucket extends TokenBucket {
     if (taken) this.#owedUnits = Math.max(this.#owedUnits, owedUnits);
     this.#leaseWhenDue(nowMs);
     return taken;
+  }
+
+  /** Takes a token now, or waits for one of the next lease if the slice alone has none. */
+  override request<T>(nowMs: number, decide: (hasToken: boolean) => T): T | Promise<T> {
+    if (this.#isHeldUp(nowMs)) this.#leaseWhenDue(nowMs);
+    // A lease that is late ends the wait of all requests, in their order.
+    else this.#admitWaiting(nowMs);
+    const mayWait = this.#isHeldUp(nowMs) && this.#willLease(nowMs) &&
+      this.#waiting.size < Math.min(this.tokensAt(nowMs), WAITING_MAX.bucket);
+    if (!mayWait) return decide(this.take(nowMs));
+    const { promise, resolve } = Promise.withResolvers<T>();
+    const waiting: Waiting = {
+      end: (hasToken) => {
+        this.#waiting.delete(waiting);
+        leave?.();
+        resolve(decide(hasToken));
+      },
+    };
+    const leave = this.#source.wait((nowMs) => waiting.end(this.take(nowMs)));
+    if (leave === null) return decide(this.take(nowMs));
+    this.#waiting.add(waiting);
+    return promise;
   }
 
   /** Debits the cost of a request beyond its token; the row is debited with the next lease. */
@@ -162,8 +201,18 @@ export class SharedBucket extends TokenBucket {
   /** Starts a lease; returns false if one is in progress or nothing is owed. {@link settle} or {@link fail} ends it. */
   begin(nowMs: number): boolean {
     if (this.#beganMs !== null || this.#owedUnits === 0) return false;
-    this.#beganMs = nowMs;
+    this.attempt(nowMs);
     return true;
+  }
+
+  /** Starts an attempt of the lease in progress: a conflict with another instance is not lateness. */
+  attempt(nowMs: number): void {
+    this.#beganMs = nowMs;
+  }
+
+  /** Admits waiting requests if the lease in progress is late. */
+  noticeLate(nowMs: number): void {
+    if (!this.#isHeldUp(nowMs)) this.#admitWaiting(nowMs);
   }
 
   /** Computes the lease from the row as read; `null` means no row, which counts as full. */
@@ -174,20 +223,25 @@ export class SharedBucket extends TokenBucket {
     const atUs = nowUs + this.#aheadUs;
     const passedUs = row === null ? Infinity : Math.max(0, atUs - row.atUs - this.#doubtUs);
     const available = Math.min((row?.units ?? 0) + passedUs * sustained, burst * UNITS_PER_TOKEN);
-    const units = Math.min(available, this.#owedUnits);
-    const whole = units === this.#owedUnits;
+    const wantedUnits = this.#owedUnits + this.#waiting.size * UNITS_PER_TOKEN;
+    const units = Math.min(available, wantedUnits);
+    const whole = units === wantedUnits;
     return { row: { units: available - units, atUs }, units, whole, readMs: nowMs };
   }
 
   /** Ends a lease that was stored. */
   settle({ row, units, whole, readMs }: Lease, nowMs: number): void {
     this.#doubtUs = 0;
-    this.#owedUnits = Math.max(0, this.#owedUnits - units);
+    // Below 0 are the tokens of waiting requests.
+    this.#owedUnits -= units;
     const since = (nowMs - readMs) * 1_000 * this.rate.sustained;
     this.lowerTo(row.units + since - this.#owedUnits, nowMs);
     this.#aloneUntilMs = this.#isLate(nowMs) ? nowMs + LOCAL_ONLY_MS : -Infinity;
     if (!whole) this.#restUntilMs = nowMs + this.restMs;
     this.#beganMs = null;
+    this.#admitWaiting(nowMs);
+    // Tokens of requests that gave up are lost: they would add to a later window.
+    this.#owedUnits = Math.max(0, this.#owedUnits);
     this.#leaseWhenDue(nowMs);
   }
 
@@ -196,6 +250,26 @@ export class SharedBucket extends TokenBucket {
     this.#aloneUntilMs = nowMs + LOCAL_ONLY_MS;
     this.#restUntilMs = nowMs + FAILED_REST_MS;
     this.#beganMs = null;
+    this.#admitWaiting(nowMs);
+  }
+
+  /** Takes tokens for waiting requests, in their order, until the slice is used up again. */
+  #admitWaiting(nowMs: number): void {
+    for (const waiting of this.#waiting) {
+      const waitsOn = this.#isHeldUp(nowMs) && this.#willLease(nowMs) && this.tokensAt(nowMs) >= 1;
+      if (waitsOn) return;
+      waiting.end(this.take(nowMs));
+    }
+  }
+
+  /** Returns whether the slice is used up, and counts. */
+  #isHeldUp(nowMs: number): boolean {
+    return this.#owedUnits + UNITS_PER_TOKEN > this.#sliceUnits && !this.#isAlone(nowMs);
+  }
+
+  /** Returns whether a lease is in progress, or starts after a rest. */
+  #willLease(nowMs: number): boolean {
+    return this.#beganMs !== null || nowMs < this.#restUntilMs;
   }
 
   /** Returns whether this instance uses its local bucket only. */
@@ -204,12 +278,13 @@ export class SharedBucket extends TokenBucket {
   }
 
   #isLate(nowMs: number): boolean {
-    return this.#beganMs !== null && nowMs - this.#beganMs > LATE_MS;
+    return this.#beganMs !== null && nowMs - this.#beganMs > this.#source.lateMs;
   }
 
   #leaseWhenDue(nowMs: number): void {
     if (this.#beganMs !== null || nowMs < this.#restUntilMs) return;
-    const due = LEASE_PART * this.rate.burst * UNITS_PER_TOKEN;
-    if (this.#owedUnits >= due) this.#wantLease(this);
+    const dueUnits = LEASE_PART * this.rate.burst * UNITS_PER_TOKEN;
+    const usedUp = this.#owedUnits + UNITS_PER_TOKEN > this.#sliceUnits;
+    if (usedUp || this.#owedUnits >= dueUnits) this.#source.want(this);
   }
 }

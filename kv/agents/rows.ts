@@ -87,7 +87,8 @@ export function useAgent(team: Team, rows: AgentRows, agent: StoredAgent): Write
   if (refusal !== null) return refusal;
   const [used, archivedAgent, count, archive] = entries;
   const sets = [{ key: used.key, value: agent }, { key: count.key, value: counts.used + 1 }];
-  if (archived === null) return { checks: [used, count], sets };
+  // Every write that adds or removes an agent changes the count: its check covers the agent's row.
+  if (archived === null) return { checks: [count], sets };
   return {
     checks: entries,
     sets: [...sets, { key: archive.key, value: counts.archived - 1 }],

@@ -33,6 +33,9 @@ export type JobType = "deletion" | "reprice";
 /** Version of the stored format; incremented when earlier versions could not read the rows. */
 export const LEDGER_FORMAT = 1;
 
+/** Format of a ledger whose import has not ended. */
+export const IMPORTING = "importing";
+
 /** First part of the keys of blocks. */
 export const BLOCK_FAMILY = "block";
 
@@ -214,6 +217,11 @@ export const keys = {
   rate: (team: TeamId, name: Uint8Array) => ["rate", team, name],
   /** A team's request-rate bucket, from which instances lease slices. */
   rateBucket: (team: TeamId, api: Api) => ["rate_bucket", team, api],
+  /** Set by each renewal of the lease on background work. */
+  lease: () => ["lease"],
+  receipts: () => ["receipt"],
+  /** Name of the latest commit with a process's receipt; see `receipts.ts`. */
+  receipt: (process: string, number: number) => ["receipt", process, number],
   runs: () => ["run"],
   pendingMarks: () => ["dirty"],
   rollupVersions: () => ["rollup_version"],

@@ -29,21 +29,46 @@ export interface WriteSize {
   readonly keyBytes: number;
 }
 
-/** Maximum size of one atomic operation. */
-export type BackEnd = WriteSize;
+/** Maximum size of one atomic operation, and how its store answers. */
+export interface BackEnd extends WriteSize {
+  /** True if its client may send a commit twice; then each commit has a receipt. */
+  readonly mayRepeat: boolean;
+  /** Maximum concurrent commits. */
+  readonly inFlightMax: number;
+}
 
 /**
  * Back ends by name. The numbers are the limits of the runtime (`ext/kv`: 100 checks, 1,000
  * mutations, 819,200 bytes, 81,920 bytes of keys) and of self-hosted `denokv` (10 checks,
- * `proto/limits.rs`), less a margin for estimated sizes.
+ * `proto/limits.rs`), less a margin for estimated sizes, and less the check of a receipt.
  */
 export const BACK_ENDS = {
-  embedded: { checks: 100, mutations: 1_000, bytes: 780_000, keyBytes: 76_000 },
-  remote: { checks: 10, mutations: 1_000, bytes: 780_000, keyBytes: 76_000 },
+  embedded: {
+    checks: 100,
+    mutations: 1_000,
+    bytes: 780_000,
+    keyBytes: 76_000,
+    mayRepeat: false,
+    inFlightMax: 2,
+  },
+  remote: {
+    checks: 9,
+    mutations: 999,
+    bytes: 779_000,
+    keyBytes: 75_000,
+    mayRepeat: true,
+    inFlightMax: 16,
+  },
 } as const satisfies Record<string, BackEnd>;
 
-/** Maximum concurrent commits: one is prepared while the other is being written to disk. */
-export const COMMITS_IN_FLIGHT_MAX = 2;
+/**
+ * Concurrent commits that begin at once: one is prepared while the other is being written to disk.
+ * More only help when a commit takes long, and near a store they would make groups small.
+ */
+export const COMMITS_AT_ONCE = 2;
+
+/** Part of a commit's usual time that a write waits for others before one more commit begins. */
+export const COMMIT_WAIT_PART = 1 / 2;
 
 /** Maximum queued writes, overall and per team; more are refused as `overloaded`. */
 export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000 } as const;

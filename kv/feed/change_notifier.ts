@@ -1,8 +1,9 @@
 /**
- * Wakes the watchers of a team's or a run's changes.
+ * Notifies the watchers of a team's or a run's changes.
  *
- * A commit of this process notifies immediately. Commits of other processes are found once a second
- * by the versions of the watched rows: a team's roll-ups, or a run's summary and its stages.
+ * A commit of this process notifies immediately. Commits of other instances on a shared KV change
+ * the version of the team's roll-ups, which is watched. Polling finds what a watch does not show:
+ * stages of runs, which change no roll-up, and teams whose watch is not open.
  *
  * @module
  */
@@ -11,11 +12,15 @@ import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { getAll, type Store } from "../store.ts";
+import { VersionWatches } from "./version_watches.ts";
 
 /** Interval of polling for commits of other processes, milliseconds. */
 const POLL_MS = 1_000;
 
-/** Watched rows of one team or run, and their versions at the last poll; null before the first. */
+/** Polls until one that also reads teams with an open watch, because a watch can fail silently. */
+const POLLS_PER_CHECK = 10;
+
+/** Watched rows, and their versions at the last read; null before the first. */
 class WatchedRows {
   readonly watchers = new Set<Watcher>();
   readonly keys: readonly Deno.KvKey[];
@@ -30,7 +35,7 @@ class WatchedRows {
   }
 
   /**
-   * Notifies for a new version and at the first poll: the rows may have changed since they
+   * Notifies for a new version and at the first read: the rows may have changed since they
    * subscribed.
    */
   note(entries: readonly Deno.KvEntryMaybe<unknown>[]): void {
@@ -41,16 +46,82 @@ class WatchedRows {
   }
 }
 
+/** A team with watchers of it or of its runs. */
+class WatchedTeam {
+  readonly id: TeamId;
+  readonly watchers = new Set<Watcher>();
+  readonly runs = new Map<RunId, WatchedRows>();
+  /** True to read its runs once more after the present read. */
+  mustReadRuns = false;
+  isReadingRuns = false;
+  /** Version up to which its watchers are notified; null before the first. */
+  #version: string | null = null;
+
+  constructor(id: TeamId) {
+    this.id = id;
+  }
+
+  get isWatched(): boolean {
+    return this.watchers.size > 0 || this.runs.size > 0;
+  }
+
+  /** True once a version is noted. */
+  get isNoted(): boolean {
+    return this.#version !== null;
+  }
+
+  /** Returns the watched rows of a run. */
+  rowsOf(run: RunId): WatchedRows {
+    const rows = this.runs.get(run) ??
+      new WatchedRows([keys.summary(this.id, run), keys.processing(this.id, run)]);
+    this.runs.set(run, rows);
+    return rows;
+  }
+
+  notify(): void {
+    for (const watcher of this.watchers) watcher.notify();
+  }
+
+  /** Notes a commit of this process; if others committed before it, their version is still new. */
+  noteCommit({ before, after }: VersionChange): void {
+    if (this.#version === (before ?? "")) this.#version = after;
+  }
+
+  /** Notifies for a later version, and for the first one; returns whether it did. */
+  note(versionstamp: string | null): boolean {
+    const version = versionstamp ?? "";
+    // Versions sort as text. A watch shows commits of this process later than they are noted.
+    if (this.#version !== null && version <= this.#version) return false;
+    this.#version = version;
+    this.notify();
+    return true;
+  }
+}
+
+/** Versions of a team's roll-ups before and after a commit. */
+export interface VersionChange {
+  /** Null before the first. */
+  readonly before: string | null;
+  readonly after: string;
+}
+
 /** Notifies watchers of changes. */
 export class ChangeNotifier {
   readonly #store: Store;
-  /** Rows with watchers, by team or run. */
-  readonly #rows = new Map<string, WatchedRows>();
+  readonly #teams = new Map<TeamId, WatchedTeam>();
+  /** Null on a file: only its process commits to it. */
+  readonly #versions: VersionWatches | null;
   #timer: ReturnType<typeof setInterval> | null = null;
+  #polls = 0;
   #isPolling = false;
+  readonly #reads = new Set<Promise<void>>();
+  #isStopped = false;
 
   constructor(store: Store) {
     this.#store = store;
+    this.#versions = store.limits.mayRepeat
+      ? new VersionWatches(store.reader, (team, version) => this.#noteVersion(team, version))
+      : null;
   }
 
   /**
@@ -58,32 +129,64 @@ export class ChangeNotifier {
    * of a run with each change, and its stages with each step after its close.
    */
   watch(team: TeamId, run?: RunId): ChangeWatch {
-    const watched = run === undefined
-      ? [keys.rollupVersion(team)]
-      : [keys.summary(team, run), keys.processing(team, run)];
-    const name = nameOf(team, run);
-    const rows = this.#rows.get(name) ?? new WatchedRows(watched);
-    this.#rows.set(name, rows);
+    const watched = this.#teams.get(team) ?? new WatchedTeam(team);
+    this.#teams.set(team, watched);
+    const { watchers } = run === undefined ? watched : watched.rowsOf(run);
     const watcher = new Watcher(() => {
-      const isLast = rows.watchers.delete(watcher) && rows.watchers.size === 0;
-      if (isLast) this.#rows.delete(name);
+      if (!watchers.delete(watcher)) return;
+      if (run !== undefined && watchers.size === 0) watched.runs.delete(run);
+      if (!watched.isWatched && this.#teams.delete(team)) this.#versions?.release(team);
       this.#setTimer();
     });
-    rows.watchers.add(watcher);
+    watchers.add(watcher);
+    this.#versions?.use(team);
     this.#setTimer();
     return watcher;
   }
 
-  /** Notifies the watchers of a team and of these runs. */
-  notify(team: TeamId, runs: readonly RunId[]): void {
-    if (this.#rows.size === 0) return;
-    this.#rows.get(nameOf(team))?.notify();
-    for (const run of runs) this.#rows.get(nameOf(team, run))?.notify();
+  /**
+   * Notifies the watchers of a team and of these runs.
+   *
+   * @param change versions before and after the commit that changed the runs; absent if it did not
+   * change the roll-ups
+   */
+  notify(team: TeamId, runs: readonly RunId[], change?: VersionChange): void {
+    const watched = this.#teams.get(team);
+    if (watched === undefined) return;
+    if (change !== undefined) watched.noteCommit(change);
+    watched.notify();
+    for (const run of runs) watched.runs.get(run)?.notify();
   }
 
-  /** Polls only while there are watchers. */
+  /** Ends watches, polls and reads. Call it before the store closes. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#setTimer();
+    await Promise.all([this.#versions?.stop(), ...this.#reads]);
+  }
+
+  /** Notes a version that the watch of a team shows. */
+  #noteVersion(team: TeamId, version: string | null): void {
+    const watched = this.#teams.get(team);
+    if (watched?.note(version)) void this.#readRuns(watched);
+  }
+
+  /** Reads the watched runs of a team, and once more if the team changes meanwhile. */
+  async #readRuns(team: WatchedTeam): Promise<void> {
+    team.mustReadRuns = true;
+    if (team.isReadingRuns) return;
+    team.isReadingRuns = true;
+    while (team.mustReadRuns && team.runs.size > 0 && !this.#isStopped) {
+      team.mustReadRuns = false;
+      await this.#read([], [...team.runs.values()]);
+    }
+    team.isReadingRuns = false;
+  }
+
+  /** Polls only while there are watchers or watches. */
   #setTimer(): void {
-    if (this.#rows.size > 0) {
+    const isNeeded = this.#teams.size > 0 || (this.#versions?.size ?? 0) > 0;
+    if (isNeeded && !this.#isStopped) {
       // The timer serves all watchers and outlives the request that starts it.
       this.#timer ??= outsideScope(() => setInterval(() => void this.#poll(), POLL_MS));
     } else if (this.#timer !== null) {
@@ -95,21 +198,39 @@ export class ChangeNotifier {
   async #poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
+    const isCheck = ++this.#polls % POLLS_PER_CHECK === 0;
+    if (isCheck) this.#versions?.renew();
+    this.#setTimer();
+    const teams = [...this.#teams.values()];
+    const polled = teams.filter(({ id }) => isCheck || !this.#versions?.isLive(id));
+    await this.#read(polled, teams.flatMap(({ runs }) => [...runs.values()]));
+    this.#isPolling = false;
+  }
+
+  /** Reads versions and rows, and notifies of those that changed; {@link stop} waits for it. */
+  async #read(teams: readonly WatchedTeam[], runs: readonly WatchedRows[]): Promise<void> {
+    const read = this.#compare(teams, runs);
+    this.#reads.add(read);
+    await read;
+    this.#reads.delete(read);
+  }
+
+  async #compare(teams: readonly WatchedTeam[], runs: readonly WatchedRows[]): Promise<void> {
+    const teamKeys = teams.map(({ id }) => keys.rollupVersion(id));
+    const runKeys = runs.flatMap((rows) => rows.keys);
     try {
-      const watched = [...this.#rows.values()];
-      const entries = await getAll(this.#store, watched.flatMap((rows) => rows.keys));
-      let at = 0;
-      for (const rows of watched) rows.note(entries.slice(at, at += rows.keys.length));
+      const entries = await getAll(this.#store, [...teamKeys, ...runKeys]);
+      for (const [i, team] of teams.entries()) {
+        const { isNoted } = team;
+        const isNew = team.note(entries[i]?.versionstamp ?? null);
+        if (isNew && isNoted) this.#versions?.doubt(team.id);
+      }
+      let at = teams.length;
+      for (const rows of runs) rows.note(entries.slice(at, at += rows.keys.length));
     } catch {
       // A failure is reported to the next reader; the next poll tries again.
-    } finally {
-      this.#isPolling = false;
     }
   }
-}
-
-function nameOf(team: TeamId, run?: RunId): string {
-  return run === undefined ? team : `${team} ${run}`;
 }
 
 /** One subscription: a notification between two waits is kept for the next wait. */

@@ -74,7 +74,10 @@ async function readEntries(
   return entries;
 }
 
-/** Reads changes from the summaries of their runs, which hold all that a change shows. */
+/**
+ * Reads changes from the summaries of their runs, which hold all that a change shows. The parts of a
+ * run may be newer: their state has a later number, and must not be shown under an earlier one.
+ */
 async function readChanges(
   at: TeamAt,
   entries: readonly StoredEntry[],

@@ -19,53 +19,17 @@ import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { Opening, RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
-import { readParts } from "./heads.ts";
 import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { OpenHeartbeats } from "./open_heartbeats.ts";
 import { RecentIds } from "./recent_ids.ts";
-import {
-  type BlobWrite,
-  blobWrite,
-  chunkKeys,
-  getMany,
-  stage,
-  type Store,
-  unstage,
-} from "../store.ts";
-import { type AgentRows, agentRows, keysOfAgent, useAgent } from "../agents/rows.ts";
-import type { KnownAgents, KnownTeam } from "../agents/known_agents.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
-import { tombstoneOf } from "./tombstone.ts";
+import { type BlobWrite, blobWrite, chunkKeys, stage, type Store, unstage } from "../store.ts";
+import type { KnownAgents } from "../agents/known_agents.ts";
+import { AgentGroup, joinWrites, NewAgentCalls } from "./new_agents.ts";
+import { readSnapshot, readWithAgent, type StoredParts } from "./snapshot.ts";
 import type { Write } from "../writer/write.ts";
-
-/**
- * Requests that may wait for a new agent: after a start, all requests of a team wait until the
- * first of them has completed.
- */
-const NEW_AGENT_WAITS = { name: 1_024, all: 4_096 } as const;
-
-/** Stored state of a run. */
-interface Snapshot {
-  readonly parts: RunParts;
-  /** The rows of the parts. */
-  readonly rows: StoredParts;
-  readonly agent: AgentSnapshot | null;
-}
-
-/** Rows of the parts of a run. */
-interface StoredParts {
-  readonly opening: Deno.KvEntryMaybe<unknown>;
-  readonly closing: Deno.KvEntryMaybe<unknown>;
-}
-
-/** State of an agent, and the team state it was read under. */
-interface AgentSnapshot {
-  readonly rows: AgentRows;
-  readonly known: KnownTeam | null;
-}
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
 
@@ -77,6 +41,11 @@ interface Call {
   /** Agent in the request; null for a finish. */
   readonly agent: string | null;
   readonly decide: (parts: RunParts) => Decision;
+}
+
+/** A write request whose agent may be new. */
+interface NewAgentCall extends Call {
+  readonly agent: string;
 }
 
 /** Creates the operations of {@link RunStore} that open and close runs. */
@@ -118,12 +87,15 @@ class RunWriter {
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
   readonly #openHeartbeats: OpenHeartbeats;
-  readonly #teamLocks: KeyedMutex;
+  readonly #newAgents: NewAgentCalls<NewAgentCall, CappedOutcome>;
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
-    this.#teamLocks = new KeyedMutex(store.deadlines, NEW_AGENT_WAITS);
+    this.#newAgents = new NewAgentCalls(store, {
+      isKnown: ({ team, agent }) => known.has(team.id, agent),
+      write: (calls) => this.#writeTogether(calls),
+    });
     this.#openHeartbeats = new OpenHeartbeats(store.memory);
     const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
     [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
@@ -136,8 +108,9 @@ class RunWriter {
    */
   write(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
     const { team, agent } = call;
-    const isKnown = agent === null || this.#known.hasOrRecheck(team.id, agent);
-    if (!isKnown) return inTime(this.#writeWithNewAgent(call), this.#store.deadlines);
+    if (agent !== null && !this.#known.hasOrRecheck(team.id, agent)) {
+      return inTime(this.#writeWithNewAgent({ ...call, agent }), this.#store.deadlines);
+    }
     const decision = call.decide(assumed);
     const { opening, closing, outcome } = decision;
     // An assumption may only lead to a commit, because its checks prove it. A replay needs a read.
@@ -168,44 +141,26 @@ class RunWriter {
 
   /** Writes a request after reading the stored state, for the few that need it. */
   #writeStored(call: Call): Promise<CappedOutcome> {
-    return inTime(this.#writeReading(call, null), this.#store.deadlines);
+    return inTime(this.#writeReading(call), this.#store.deadlines);
   }
 
-  /**
-   * New agents hold the lock of their team: each of them writes the count of agents. A request
-   * whose agent is known once it has the lock continues without it, concurrently with all others.
-   */
-  async #writeWithNewAgent(call: Call): Promise<CappedOutcome> {
-    const { team, agent } = call;
-    const outcome = await this.#teamLocks.take(
-      team.id,
-      () =>
-        agent !== null && this.#known.has(team.id, agent)
-          ? Promise.resolve(null)
-          : this.#writeReading(call, agent),
-    );
-    return outcome ?? await this.write(call);
+  /** Writes a call together with others that wait; one whose agent is known by then needs no turn. */
+  async #writeWithNewAgent(call: NewAgentCall): Promise<CappedOutcome> {
+    return await this.#newAgents.run(call) ?? await this.write(call);
   }
 
-  /** Reads, decides and commits until there is no conflict; adds `newAgent` if it is set. */
-  #writeReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
-    const { team, receivedAt } = call;
+  /** Reads, decides and commits until there is no conflict. */
+  #writeReading(call: Call): Promise<CappedOutcome> {
+    const { team, id } = call;
     return untilCommitted("write a run", async () => {
-      const snapshot = await this.#read(team, call.id, newAgent);
+      const snapshot = await readSnapshot(this.#store, team, id);
       if (snapshot === null) return DELETED;
-      const { parts, agent, rows } = snapshot;
-      const decision = call.decide(parts);
-      // A replay or a conflict takes precedence over the agent limit.
+      const decision = call.decide(snapshot.parts);
       if (!decision.opening && !decision.closing) return decision.outcome;
-      const added = agent === null || newAgent === null || agent.rows.used !== null
-        ? {}
-        : useAgent(team, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
-      if ("code" in added) return { kind: "refused", problem: added };
-      const { write, staged } = partsWrite(call, decision, rows);
+      const { write, staged } = partsWrite(call, decision, snapshot.rows);
       await stage(this.#store, team.id, staged);
-      if (await this.#commit(call, decision, merge(write, added)) !== null) {
+      if (await this.#commit(call, decision, write) !== null) {
         this.#remember(call, decision);
-        if (newAgent !== null && agent !== null) this.#known.add(team.id, newAgent, agent.known);
         return decision.outcome;
       }
       await unstage(this.#store, team.id, staged);
@@ -213,21 +168,44 @@ class RunWriter {
     });
   }
 
-  /** Reads the state that a request depends on; null if the run is deleted. */
-  async #read(team: Team, id: RunId, agent: string | null): Promise<Snapshot | null> {
-    const readAtMs = this.#known.now();
-    const partKeys = [keys.opening(team.id, id), keys.closing(team.id, id)];
-    const keysToRead = agent === null ? partKeys : [...partKeys, ...keysOfAgent(team.id, agent)];
-    const [opening, closing, ...entries] = await getMany(this.#store, keysToRead);
-    if (opening === undefined || closing === undefined) throw new TypeError("Rows are missing");
-    if (tombstoneOf([opening.value, closing.value]) !== null) return null;
-    const at = { store: this.#store, team: team.id, id };
-    const stored = { opening, closing };
-    const read = await readParts(at, opening.value, closing.value);
-    if (agent === null) return { parts: read, rows: stored, agent: null };
-    const rows = agentRows(entries);
-    const known = this.#known.noteVersion(team.id, rows.archiveVersion, readAtMs);
-    return { parts: read, rows: stored, agent: { rows, known } };
+  /**
+   * Like {@link #writeReading} for calls of one team whose agents may be new: as many as fit in one
+   * commit, at least the first one.
+   */
+  #writeTogether(calls: readonly NewAgentCall[]): Promise<Map<NewAgentCall, CappedOutcome>> {
+    return untilCommitted("write a run", async () => {
+      const reads = calls.map((call) => readWithAgent(this.#store, this.#known, call));
+      const snapshots = await Promise.all(reads);
+      const group = new AgentGroup<NewAgentCall>(this.#store.limits);
+      const outcomes = new Map<NewAgentCall, CappedOutcome>();
+      for (const [i, call] of calls.entries()) {
+        const snapshot = snapshots[i] ?? null;
+        const outcome = snapshot === null ? DELETED : addTo(group, call, snapshot);
+        if (outcome !== null) outcomes.set(call, outcome);
+      }
+      if (!group.isConsistent) return LOST;
+      const isStored = group.members.length === 0 || await this.#commitGroup(group) !== null;
+      if (!isStored) return LOST;
+      for (const { call, decision, known } of group.members) {
+        this.#remember(call, decision);
+        this.#known.add(call.team.id, call.agent, known);
+        outcomes.set(call, decision.outcome);
+      }
+      return outcomes;
+    });
+  }
+
+  async #commitGroup({ members, write, staged }: AgentGroup<NewAgentCall>): Promise<string | null> {
+    const team = members[0]!.call.team.id;
+    await stage(this.#store, team, staged);
+    const { heads, writer } = this.#store;
+    const commit = members.reduceRight(
+      (inner, { call, decision }) => () => heads.noting(team, call.id, decision, inner),
+      () => writer.commit(write),
+    );
+    const version = await commit();
+    if (version === null) await unstage(this.#store, team, staged);
+    return version;
   }
 
   /** Caches a write. The cache never answers a request; it only selects the first attempt. */
@@ -283,12 +261,22 @@ function partsWrite(
   return { write: { team: team.id, checks, sums, sets, deletes, pending }, staged };
 }
 
-function merge(a: Write, b: Write): Write {
-  return {
-    ...a,
-    checks: [...a.checks ?? [], ...b.checks ?? []],
-    sums: [...a.sums ?? [], ...b.sums ?? []],
-    sets: [...b.sets ?? [], ...a.sets ?? []],
-    deletes: [...a.deletes ?? [], ...b.deletes ?? []],
-  };
+/**
+ * Adds a call to a group if it fits; returns its outcome if it needs no commit.
+ *
+ * @returns null if the outcome depends on a commit
+ */
+function addTo(
+  group: AgentGroup<NewAgentCall>,
+  call: NewAgentCall,
+  { parts, rows, agent }: NonNullable<Awaited<ReturnType<typeof readWithAgent>>>,
+): CappedOutcome | null {
+  const decision = call.decide(parts);
+  // A replay or a conflict takes precedence over the agent limit.
+  if (!decision.opening && !decision.closing) return decision.outcome;
+  const used = group.use(call.team, agent.rows, call.receivedAt);
+  if ("code" in used) return { kind: "refused", problem: used };
+  const { write, staged } = partsWrite(call, decision, rows);
+  group.add(call, decision, agent, { write: joinWrites(used, write), staged });
+  return null;
 }

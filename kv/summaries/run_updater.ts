@@ -270,7 +270,8 @@ export class RunUpdater {
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
       after = remember(version);
-      this.notifier.notify(team, changes.map(({ run }) => run.id));
+      const versions = { before: rollups.version, after: version };
+      this.notifier.notify(team, changes.map(({ run }) => run.id), versions);
       committed = summaries;
     }
     steps.done(runs, committed, stored);

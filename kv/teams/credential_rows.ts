@@ -46,7 +46,7 @@ export function newCredential(
   return { record: { id, name, grant, createdAt, revokedAt: null }, secret };
 }
 
-/** Returns the write of a new credential; it conflicts if the secret is already stored. */
+/** Returns the rows of a new credential; they conflict if the secret is already stored. */
 export function insertion(
   team: TeamId,
   { record, secret }: NewCredential,
@@ -68,12 +68,21 @@ export async function insertCredential(
   by: string,
   rows: readonly KvSet[] = [],
 ): Promise<void> {
+  if (await store.writer.commit(credentialWrite(team, created, by, rows)) !== null) return;
+  throw new StorageUnavailable("Cannot store a key that already exists");
+}
+
+/** Returns the write of a new credential; it conflicts if the secret is already stored. */
+export function credentialWrite(
+  team: TeamId,
+  created: NewCredential,
+  by: string,
+  rows: readonly KvSet[] = [],
+): Write {
   const { record } = created;
   const { checks, sets } = insertion(team, created);
   const logged = credentialAudit("credential.created", team, record, by, record.createdAt);
-  const write = { team, checks, sets: [...rows, ...sets, ...logged] };
-  if (await store.writer.commit(write) !== null) return;
-  throw new StorageUnavailable("Cannot store a key that already exists");
+  return { team, checks, sets: [...rows, ...sets, ...logged] };
 }
 
 /** Returns the rows of the audit log for a change of a credential. */

@@ -31,7 +31,7 @@ import {
 import { LastUses, type Use } from "./last_uses.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
-export { ensureFirstTeam, insertTeam, setTeamRate } from "./teams.ts";
+export { ensureFirstTeam, insertTeam, KeyRequired, setTeamRate } from "./teams.ts";
 
 /**
  * Cache lifetime of a credential: half of the time in which another process must notice a change.

@@ -6,20 +6,30 @@
  */
 import type { Timers } from "../../domain/core/deadlines.ts";
 import type { Api, NewBucket } from "../../domain/teams/rate_limit.ts";
-import { type BucketRow, type Lease, SharedBucket } from "../../domain/teams/shared_bucket.ts";
+import {
+  type BucketRow,
+  type Lease,
+  type LeaseSource,
+  SharedBucket,
+  WAITING_MAX,
+} from "../../domain/teams/shared_bucket.ts";
+import { LeaseTime } from "../../domain/teams/lease_time.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
 import { GroupWriter, type Writer } from "../writer/writer.ts";
 
-/** Leases of one instance, at most one in flight per bucket; requests never wait for a lease. */
+/** Leases of one instance, at most one in flight per bucket. */
 export class RateSlices {
   readonly #store: Store;
   readonly #writer: Writer;
   readonly #timers: Timers;
   readonly #epochMs: number;
   readonly #leases = new Set<Promise<void>>();
+  readonly #leaseTime = new LeaseTime();
+  /** Number of requests that wait for leases. */
+  #waiting = 0;
   /** Buckets with a scheduled lease, and the function that cancels it. */
   readonly #rests = new Map<SharedBucket, () => void>();
   #stopped = false;
@@ -42,7 +52,15 @@ export class RateSlices {
   bucketsFor(api: Api): NewBucket {
     return (team, rate, nowMs) => {
       const key = keys.rateBucket(team, api);
-      return new SharedBucket(rate, nowMs, this.#epochMs, (bucket) => this.#begin(key, bucket));
+      const leaseTime = this.#leaseTime;
+      const source: LeaseSource = {
+        want: (bucket) => this.#begin(key, bucket),
+        get lateMs() {
+          return leaseTime.lateMs;
+        },
+        wait: (expire) => this.#wait(expire),
+      };
+      return new SharedBucket(rate, nowMs, this.#epochMs, source);
     };
   }
 
@@ -78,16 +96,42 @@ export class RateSlices {
 
   /** Leases with one read and one commit, and retries on a conflict. */
   #takeFromRow(key: Deno.KvKey, bucket: SharedBucket): Promise<Lease> {
-    const { deadlines } = this.#store;
     return untilCommitted("lease a slice", async () => {
-      const entry = await inTime(getEntry(this.#store, key), deadlines);
-      const lease = bucket.lease(entry.value as BucketRow | null, this.#timers.now());
-      const committed = await this.#writer.commit({
-        checks: [entry],
-        sets: [{ key, value: lease.row }],
+      const beganMs = this.#timers.now();
+      bucket.attempt(beganMs);
+      const cancel = this.#timers.after(this.#leaseTime.lateMs + 1, () => {
+        bucket.noticeLate(this.#timers.now());
       });
-      return committed === null ? LOST : lease;
+      try {
+        const lease = await this.#attempt(key, bucket);
+        if (lease !== LOST) this.#leaseTime.observe(this.#timers.now() - beganMs);
+        return lease;
+      } finally {
+        cancel();
+      }
     });
+  }
+
+  async #attempt(key: Deno.KvKey, bucket: SharedBucket): Promise<Lease | typeof LOST> {
+    const entry = await inTime(getEntry(this.#store, key), this.#store.deadlines);
+    const lease = bucket.lease(entry.value as BucketRow | null, this.#timers.now());
+    const committed = await this.#writer.commit({
+      checks: [entry],
+      sets: [{ key, value: lease.row }],
+    });
+    return committed === null ? LOST : lease;
+  }
+
+  /** Lets a request wait for a lease as long as for the store. */
+  #wait(expire: (nowMs: number) => void): (() => void) | null {
+    if (this.#waiting >= WAITING_MAX.all) return null;
+    this.#waiting++;
+    const { deadlines } = this.#store;
+    const wait = deadlines.watch(() => expire(this.#timers.now()));
+    return () => {
+      this.#waiting--;
+      deadlines.done(wait);
+    };
   }
 
   /** Schedules a lease of the rest for when the row has refilled, even without requests. */

@@ -28,7 +28,13 @@ import { newTeamId } from "../base/names.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
-import { hashOf, insertCredential, newCredential, readTeam } from "./credential_rows.ts";
+import {
+  credentialWrite,
+  hashOf,
+  insertCredential,
+  newCredential,
+  readTeam,
+} from "./credential_rows.ts";
 
 /** The key that a team is created with. */
 const FIRST_KEY: CredentialSpec = {
@@ -139,6 +145,13 @@ interface FirstTeamOptions {
   readonly tier: Tier | null;
   /** Email address for notices; null or absent to leave it unchanged. */
   readonly ownerEmail?: string | null;
+  /** True on a shared store: no key is generated there. */
+  readonly isShared?: boolean;
+}
+
+/** A shared store has no key, and none is given. */
+export class KeyRequired extends Error {
+  override readonly name = "KeyRequired";
 }
 
 /**
@@ -148,7 +161,11 @@ interface FirstTeamOptions {
  * one. In an existing store, an unknown key is added to the team, which restores access for an
  * owner who lost every key. A revoked key stays revoked.
  *
+ * A generated key is printed, and others may collect what services on a shared store print. So on
+ * such a store the key must be given.
+ *
  * @returns the team, and its first key if this start created it
+ * @throws {KeyRequired} when the team of a shared store has no key; nothing is stored
  */
 export async function ensureFirstTeam(
   store: Store,
@@ -156,13 +173,19 @@ export async function ensureFirstTeam(
   options: FirstTeamOptions,
 ) {
   const id = await getValue<TeamId>(store, keys.firstTeam());
+  if (options.isShared && options.key === null) {
+    if (id === null || !await hasKey(store, id, options)) throw new KeyRequired();
+  }
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
-  if (await hasKey(store, team.id, options)) return { team, createdKey: null };
-  const created = newCredential(FIRST_KEY, options.region, environment, options.key);
-  await insertCredential(store, team.id, created, SETTINGS_ACTOR);
-  return { team, createdKey: created.secret };
+  // Instances that start together on one store may all add the key: only one commit succeeds.
+  return await untilCommitted("store the first team's key", async () => {
+    if (await hasKey(store, team.id, options)) return { team, createdKey: null };
+    const created = newCredential(FIRST_KEY, options.region, environment, options.key);
+    const committed = await store.writer.commit(credentialWrite(team.id, created, SETTINGS_ACTOR));
+    return committed === null ? LOST : { team, createdKey: created.secret };
+  });
 }
 
 /** Returns whether the given key is stored or, if none is given, whether the team has a key. */

@@ -21,17 +21,18 @@ export class WriterMetrics {
    * Runs a commit and counts it before the outcome is returned.
    *
    * @param writes number of writes in the commit
+   * @param commit returns the new version, or null on a conflict
    */
-  async counted<Result extends { readonly ok: boolean }>(
+  async counted(
     writes: number,
-    commit: () => Promise<Result>,
-  ): Promise<Result> {
+    commit: () => Promise<string | null>,
+  ): Promise<string | null> {
     const startMs = performance.now();
     let end: keyof typeof this.commits = "failed";
     try {
-      const result = await commit();
-      end = result.ok ? "stored" : "lost";
-      return result;
+      const version = await commit();
+      end = version === null ? "lost" : "stored";
+      return version;
     } finally {
       this.commits[end]++;
       this.writes.observe(writes);

@@ -5,6 +5,8 @@
  * writer merges the writes that queue up during a commit into the next one. They share the cost of
  * a sync, and each caller still gets its response only after its data is on disk. No write waits
  * for others: one that arrives while fewer than two commits are in flight is committed immediately.
+ * On a store whose commits take long, more of them run: one more begins when it is full, or when its
+ * oldest write has waited for half of a commit's usual time.
  *
  * No other module calls `atomic()`.
  *
@@ -20,7 +22,8 @@ import { Group, keyText, sizeOf } from "./group.ts";
 import {
   type BackEnd,
   COMMIT_ATTEMPTS_MAX,
-  COMMITS_IN_FLIGHT_MAX,
+  COMMIT_WAIT_PART,
+  COMMITS_AT_ONCE,
   GET_MANY_KEYS_MAX,
   LOCKED_RETRY,
   QUEUE,
@@ -29,6 +32,7 @@ import {
 } from "../base/limits.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { WriterMetrics } from "./metrics.ts";
+import { Receipts } from "./receipts.ts";
 import type { Write } from "./write.ts";
 
 /** A queued or in-flight write. */
@@ -66,6 +70,9 @@ export interface WriterDeps {
   readonly memory: Memory;
 }
 
+/** Part of the latest commit in the usual time of one. */
+const NEW_TIME_PART = 1 / 8;
+
 /** Commits writes. */
 export type Writer = Pick<GroupWriter, keyof GroupWriter>;
 
@@ -82,11 +89,19 @@ export class GroupWriter {
   #pendingWrites = 0;
   #inFlight = 0;
   #cutting = false;
+  /** Time since which the oldest queued write waits, at least. */
+  #oldestMs = 0;
+  /** Usual milliseconds of a commit. */
+  #commitMs = 0;
+  #wait: ReturnType<typeof setTimeout> | undefined;
   #idle: PromiseWithResolvers<void> | null = null;
+  /** Null if the store never repeats a commit. */
+  readonly #receipts: Receipts | null;
   readonly metrics: WriterMetrics = new WriterMetrics();
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
+    this.#receipts = deps.limits.mayRepeat ? new Receipts(deps.kv) : null;
     this.#bytesMax = deps.memory.bytesMax("writes");
     deps.memory.register("writes", () => this.#queuedBytes);
   }
@@ -143,13 +158,14 @@ export class GroupWriter {
       if (holder !== undefined) return void holder.waiters.push(pending);
     }
     for (const key of pending.keys) this.#holders.set(key, pending);
+    if (this.#queue.size === 0) this.#oldestMs = performance.now();
     this.#queue.push(pending.write.team ?? "", pending);
     this.#scheduleCut();
   }
 
   /** Schedules a commit after all writes of this turn of the event loop are queued. */
   #scheduleCut(): void {
-    if (this.#cutting || this.#inFlight >= COMMITS_IN_FLIGHT_MAX) return;
+    if (this.#cutting || this.#inFlight >= this.#deps.limits.inFlightMax) return;
     this.#cutting = true;
     queueMicrotask(() => {
       this.#cutting = false;
@@ -158,27 +174,43 @@ export class GroupWriter {
   }
 
   #cut(): void {
-    while (this.#inFlight < COMMITS_IN_FLIGHT_MAX && this.#queue.size > 0) {
-      const group = new Group<Pending>(this.#deps.limits);
+    const { limits } = this.#deps;
+    while (this.#queue.size > 0 && this.#inFlight < limits.inFlightMax && !this.#mustWait()) {
+      const group = new Group<Pending>(limits);
       this.#queue.take((pending) => group.add(pending));
+      const startMs = this.#oldestMs = performance.now();
       this.#inFlight++;
       this.#commitGroup(group).finally(() => {
         this.#inFlight--;
+        this.#commitMs += (performance.now() - startMs - this.#commitMs) * NEW_TIME_PART;
         this.#cut();
       });
     }
   }
 
+  /** Returns whether the next commit is to wait for more writes; then it begins later. */
+  #mustWait(): boolean {
+    // Most writes have one check.
+    const isFull = this.#queue.size >= this.#deps.limits.checks;
+    if (this.#inFlight < COMMITS_AT_ONCE || isFull) return false;
+    const leftMs = this.#oldestMs + this.#commitMs * COMMIT_WAIT_PART - performance.now();
+    if (leftMs <= 0) return false;
+    this.#wait ??= setTimeout(() => {
+      this.#wait = undefined;
+      this.#cut();
+    }, leftMs);
+    return true;
+  }
+
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
-      const result = await this.metrics.counted(
+      const version = await this.metrics.counted(
         group.members.length,
         () => this.#commitInPlace(group),
       );
-      if (result.ok && group.hasMarks) this.#deps.workerSignal.raise();
-      if (result.ok) {
-        for (const pending of group.members) this.#settle(pending, result.versionstamp);
-      } else await this.#sortOut(group.members);
+      if (version === null) return await this.#sortOut(group.members);
+      if (group.hasMarks) this.#deps.workerSignal.raise();
+      for (const pending of group.members) this.#settle(pending, version);
     } catch (error) {
       // The outcome is unknown for every write in the group.
       const message = error instanceof Error ? error.message : String(error);
@@ -191,11 +223,27 @@ export class GroupWriter {
    * Commits a group if the ledger's files are in place, and verifies that they still are. Without
    * its lock, another process may have the ledger, and expects to see all of its commits.
    */
-  async #commitInPlace(group: Group<Pending>) {
+  async #commitInPlace(group: Group<Pending>): Promise<string | null> {
     this.#requireFiles();
-    const result = await commitUnlocked(this.#deps.kv, group);
+    const version = await this.#commitUnlocked(group);
     this.#requireFiles();
-    return result;
+    return version;
+  }
+
+  /** Retries while another process holds the file lock: nothing was written by such a commit. */
+  async #commitUnlocked(group: Group<Pending>): Promise<string | null> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        const operation = group.build(this.#deps.kv);
+        if (this.#receipts !== null) return await this.#receipts.commit(operation);
+        const result = await operation.commit();
+        return result.ok ? result.versionstamp : null;
+      } catch (error) {
+        const locked = error instanceof Error && error.message.includes("database is locked");
+        if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
+        await sleep(LOCKED_RETRY.pauseMs);
+      }
+    }
   }
 
   #requireFiles(): void {
@@ -263,20 +311,9 @@ export class GroupWriter {
     if (teamBytes > 0) this.#teamBytes.set(team, teamBytes);
     else this.#teamBytes.delete(team);
     if (this.#pendingWrites > 0) return;
+    clearTimeout(this.#wait);
+    this.#wait = undefined;
     this.#idle?.resolve();
     this.#idle = null;
-  }
-}
-
-/** Retries while another process holds the file lock: nothing was written by such a commit. */
-async function commitUnlocked(kv: Deno.Kv, group: Group<Pending>) {
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await group.build(kv).commit();
-    } catch (error) {
-      const locked = error instanceof Error && error.message.includes("database is locked");
-      if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
-      await sleep(LOCKED_RETRY.pauseMs);
-    }
   }
 }

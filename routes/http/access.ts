@@ -9,6 +9,7 @@ import {
 } from "../../domain/teams/credentials.ts";
 import type { Guard, RequestContext } from "./context.ts";
 import { fail } from "./answer.ts";
+import { runGuards } from "./guards.ts";
 import { ERRORS } from "../../domain/core/errors.ts";
 
 /** A team key or a ping token that may send runs. */
@@ -47,20 +48,19 @@ export type Authenticate = (
 export function authorize(
   access: Requirement,
   authenticate: Authenticate,
-  limits: readonly ((c: RequestContext) => Response | null)[],
+  limits: readonly Guard[],
 ): Guard {
-  function admit(c: RequestContext, principal: Principal | null | Response): Response | null {
+  function admit(
+    c: RequestContext,
+    principal: Principal | null | Response,
+  ): Response | null | Promise<Response | null> {
     if (principal === null) return fail(c, INVALID_CREDENTIAL);
     if (principal instanceof Response) return principal;
     c.set("principal", principal);
     const refusal = refusalOf(principal, access);
     if (refusal !== null && ERRORS[refusal.code].status === 401) return fail(c, refusal);
-    for (const limit of limits) {
-      const refused = limit(c);
-      if (refused !== null) return refused;
-    }
     const problem = suspensionOf(principal) ?? refusal;
-    return problem === null ? null : fail(c, problem);
+    return runGuards(c, [...limits, () => problem === null ? null : fail(c, problem)]);
   }
 
   return (c) => {

@@ -11,6 +11,7 @@ import type { CountRequest } from "../../domain/metrics/requests.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { fail, OVERLOADED } from "./answer.ts";
+import { runGuards } from "./guards.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import type { Admission } from "./admission.ts";
 import { PacedResponses } from "./paced_streams.ts";
@@ -103,21 +104,6 @@ export function createDispatch(
 function teamOf(c: RequestContext): TeamId | undefined {
   const principal: Principal | undefined = c.get("principal");
   return principal?.team.id;
-}
-
-/** Runs the guards in order, starting at index `start`; the first refusal is the response. */
-function runGuards(
-  c: RequestContext,
-  guards: readonly Guard[],
-  start = 0,
-): Response | null | Promise<Response | null> {
-  for (let next = start; next < guards.length; next++) {
-    const verdict = guards[next]?.(c) ?? null;
-    if (verdict === null) continue;
-    if (!(verdict instanceof Promise)) return verdict;
-    return verdict.then((refusal) => refusal ?? runGuards(c, guards, next + 1));
-  }
-  return null;
 }
 
 /** Answers for a handler that threw, and logs the error: 503 for the store, 500 for anything else. */

@@ -4,13 +4,11 @@ import { type Api, tokensOf } from "../../domain/teams/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/core/token_bucket.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { fail } from "./answer.ts";
-import type { AppDeps, Handle, RequestContext } from "./context.ts";
-
-/** Lets a request through with `null`, or refuses it. */
-type LimitGuard = (c: RequestContext) => Response | null;
+import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
 
 /**
- * Lets a request through if its team's bucket has a token; without a limit no headers are set.
+ * Lets a request through if its team's bucket has a token; without a limit no headers are set. A
+ * request may wait for a bucket that is shared with other instances.
  *
  * @param reserve falls back to a small bucket reserved for dashboard pages
  */
@@ -18,7 +16,7 @@ export function limitRate(
   { limits }: Pick<AppDeps, "limits">,
   api: Api,
   { reserve = false }: { readonly reserve?: boolean } = {},
-): LimitGuard {
+): Guard {
   // Each rate's policy is formatted once: millions of responses carry the same text.
   const policies = new WeakMap<Rate, string>();
 
@@ -28,21 +26,23 @@ export function limitRate(
     return policy;
   }
 
-  return (c) => {
-    const nowMs = limits.now();
-    const { team } = c.get("principal");
-    let bucket = limits[api].bucketOf(team, nowMs);
-    if (bucket === null) return null;
-    let hasToken = bucket.take(nowMs);
-    if (!hasToken && reserve) {
-      const spare = limits.dashboard.bucketOf(team, nowMs);
-      hasToken = spare?.take(nowMs) ?? false;
-      if (hasToken && spare !== null) bucket = spare;
-    }
+  /** Reports the bucket's state, and refuses a request without a token. */
+  function decide(c: RequestContext, bucket: TokenBucket, hasToken: boolean): Response | null {
     c.set("bucket", bucket);
     c.set("ratePolicy", policyOf(bucket.rate));
     c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.retryAfterSeconds}`);
     return hasToken ? null : refuseRate(c, bucket);
+  }
+
+  return (c) => {
+    const nowMs = limits.now();
+    const { team } = c.get("principal");
+    const bucket = limits[api].bucketOf(team, nowMs);
+    if (bucket === null) return null;
+    return bucket.request(nowMs, (hasToken) => {
+      const spare = hasToken || !reserve ? null : limits.dashboard.bucketOf(team, nowMs);
+      return spare?.take(nowMs) ? decide(c, spare, true) : decide(c, bucket, hasToken);
+    });
   };
 }
 
@@ -93,7 +93,7 @@ async function debited<T>(
 }
 
 /** Refuses a request while its team's byte bucket is in debt. */
-export function limitBytes({ limits }: Pick<AppDeps, "limits">): LimitGuard {
+export function limitBytes({ limits }: Pick<AppDeps, "limits">): Guard {
   return (c) => {
     const nowMs = limits.now();
     const bucket = limits.bytes.bucketOf(c.get("principal").team, nowMs);

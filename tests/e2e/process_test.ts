@@ -44,6 +44,8 @@ Deno.test("settings: the development key is refused where others could use it", 
       runToEnd({ HOST: "::", RUNLEDGER_KV }, "--dev"),
       // A proxy on this machine exposes the loopback address to everyone.
       runToEnd({ RUNLEDGER_KV, RUNLEDGER_KEY: DEV_KEY }),
+      // The runtime listens on this address instead of HOST.
+      runToEnd({ RUNLEDGER_KV, DENO_SERVE_ADDRESS: "tcp:0.0.0.0:0" }, "--dev"),
     ];
     for (const ended of await Promise.all(endings)) {
       assertEquals(ended.code, EXIT_SETTINGS);

@@ -1,13 +1,33 @@
 /** Rate headers when several instances share a team's bucket (decisions 36, 37). */
 import { Memory } from "../../domain/core/memory.ts";
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { openStore } from "../../kv/open.ts";
 import { RateSlices } from "../../kv/teams/rate_slices.ts";
 import { FakeTimers } from "../support/fakes/fake_timers.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import { KvServer } from "../support/harness/kv_server.ts";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
+
+/** A free team's service on a shared KV with a round trip, on the real clock. */
+async function openRemote(delayMs: number) {
+  const server = await KvServer.start();
+  const h = await Harness.open({
+    tier: "free",
+    kv: server.url(),
+    rateClock: () => performance.now(),
+  });
+  server.knobs.delayMs = delayMs;
+  return {
+    h,
+    async [Symbol.asyncDispose]() {
+      server.knobs.delayMs = 0;
+      await h[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
 
 /** A service of a free team, and another instance that shares its buckets. */
 async function open() {
@@ -49,7 +69,7 @@ Deno.test("shared: the header fields report this instance's state, and a refusal
   };
   const policy = '"ingest";q=200;w=2';
   await t.askThere(180);
-  // Nothing is leased yet, and no request waits for it.
+  // Nothing is leased yet, and the slice needs no lease.
   assertEquals((await sendRequest()).rate, [policy, '"ingest";r=199;t=1']);
   for (let n = 0; n < 9; n++) assertEquals((await sendRequest()).status, 200);
   assertEquals((await sendRequest()).rate, [policy, '"ingest";r=9;t=1']);
@@ -60,6 +80,35 @@ Deno.test("shared: the header fields report this instance's state, and a refusal
   t.timers.advance(1_000);
   assertEquals((await sendRequest()).status, 200);
 });
+
+for (const delayMs of [0, 90]) {
+  const over = `over ${delayMs} ms`;
+
+  Deno.test(`shared KV: a burst passes as on a file, ${over}`, async () => {
+    await using t = await openRemote(delayMs);
+    const startedMs = performance.now();
+    // Malformed requests spend a token and nothing else.
+    const answers = await Promise.all(
+      Array.from({ length: 320 }, () => t.h.post("/v1/heartbeats", "{")),
+    );
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const admitted = answers.filter(({ status }) => status === 400).length;
+    assert(admitted >= 200 && admitted <= 200 + 100 * seconds, `${admitted} in ${seconds} s`);
+    assertEquals(answers.filter(({ status }) => status === 429).length, 320 - admitted);
+  });
+
+  Deno.test(`shared KV: first calls of a fresh team are not refused, ${over}`, async () => {
+    await using t = await openRemote(delayMs);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => [
+        t.h.post("/v1/heartbeats", { agent: `agent-${n}` }),
+        t.h.post("/v1/heartbeats", { agent: `agent-${n}` }),
+        t.h.post("/v1/heartbeats", { agent: `agent-${n}` }),
+      ]).flat(),
+    );
+    assertEquals(answers.filter(({ status }) => status === 429).length, 0);
+  });
+}
 
 Deno.test("one process on a file keeps its buckets in memory", async () => {
   await withFolder(async (folder) => {

@@ -2,7 +2,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
-import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";
@@ -13,16 +12,15 @@ import { get, RawSocket } from "../support/harness/raw_socket.ts";
 /** A service whose rate limit has its own clock, with access to its buckets. */
 async function open(tier: Tier = "free") {
   const clock = { ms: 0 };
-  const limits = createRequestLimits(() => clock.ms);
-  const h = await Harness.open({ tier, deps: { limits } });
+  const h = await Harness.open({ tier, rateClock: () => clock.ms });
   const bucket = (team: Team = h.team, api: "ingest" | "control" = "ingest"): TokenBucket => {
-    const result = limits[api].bucketOf(team, clock.ms);
+    const result = h.limits[api].bucketOf(team, clock.ms);
     if (result === null) throw new Error(`${team.tier} has no bucket`);
     return result;
   };
   /** Takes tokens as requests do; one request over a socket takes a thousand times as long. */
-  const take = (count: number, from: TokenBucket = bucket()) => {
-    for (let n = 0; n < count; n++) from.take(clock.ms);
+  const take = async (count: number, from: TokenBucket = bucket()) => {
+    await Promise.all(Array.from({ length: count }, () => from.request(clock.ms, () => {})));
   };
   return { h, clock, bucket, take, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
 }
@@ -69,10 +67,10 @@ Deno.test("decision 36: the control API has its own bucket, twice as large and a
     { name: "control", q: 400, w: 2 },
     remaining,
   ]]);
-  t.take(200);
+  await t.take(200);
   assertEquals((await sendRequest(t.h)).status, 429);
   assertEquals((await t.h.get("/v1/keys")).status, 200);
-  t.take(400, t.bucket(t.h.team, "control"));
+  await t.take(400, t.bucket(t.h.team, "control"));
   t.clock.ms = 10;
   assertEquals((await sendRequest(t.h)).status, 200);
   assertEquals([(await t.h.get("/v1/keys")).status, (await t.h.get("/v1/spend")).status], [
@@ -124,7 +122,7 @@ Deno.test("decision 36: a batch is one token whatever its size, and all keys sha
 
 Deno.test("section 2: credential before rate, rate before scope and body", async () => {
   await using t = await open();
-  t.take(200);
+  await t.take(200);
   const reader = await t.h.addKey({ kind: "api_key", scopes: ["read"] });
   const refusals = [
     await t.h.post("/v1/runs", "{", { key: null }),
@@ -140,7 +138,7 @@ Deno.test("section 2: credential before rate, rate before scope and body", async
 
 Deno.test("section 2: 429 does not wait for the body, stores nothing and counts nothing", async () => {
   await using t = await open();
-  t.take(200);
+  await t.take(200);
   const before = await t.h.dump();
   using socket = await RawSocket.open(t.h.url);
   const key = `Authorization: Bearer ${t.h.key}`;
@@ -153,7 +151,7 @@ Deno.test("section 2: 429 does not wait for the body, stores nothing and counts 
 
 Deno.test("decision 37: after a spike 429 has a Retry-After, after which there is a token", async () => {
   await using t = await open();
-  t.take(200);
+  await t.take(200);
   const refused = await sendRequest(t.h);
   const remaining = { name: "ingest", r: 0, t: 1 };
   assertEquals([refused.status, wait(refused)], [429, "1"]);
@@ -167,15 +165,15 @@ Deno.test("decision 37: after a spike 429 has a Retry-After, after which there i
 
 Deno.test("decision 37: a client over its limit for ten seconds gets no Retry-After until it slows down", async () => {
   await using t = await open();
-  for (; t.clock.ms < 10_000; t.clock.ms += 100) t.take(11);
-  t.take(200);
+  for (; t.clock.ms < 10_000; t.clock.ms += 100) await t.take(11);
+  await t.take(200);
   const constant = await sendRequest(t.h);
   assertEquals([constant.status, wait(constant)], [429, null]);
   assertMatch(constant.text, /100 requests\/s with bursts of 200.* slow down.* 1 s/);
   // It still gets the rate, and the structured field has the wait as well.
   assertEquals(rateHeaders(constant)?.[1], { name: "ingest", r: 0, t: 1 });
   t.clock.ms += 10_000;
-  t.take(200);
+  await t.take(200);
   const spike = await sendRequest(t.h);
   assertEquals([spike.status, wait(spike)], [429, "1"]);
   assertMatch(spike.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
@@ -199,7 +197,7 @@ Deno.test("decision 37: with a slow refill Retry-After is the real wait, the sam
 Deno.test("decision 36: one team's flood does not affect another", async () => {
   await using t = await open();
   const other = await t.h.addTeam("free");
-  t.take(100_000);
+  await t.take(100_000);
   assertEquals((await sendRequest(t.h)).status, 429);
   const answer = await sendRequest(t.h, other.key);
   assertEquals([answer.status, rateHeaders(answer)?.[1]], [200, { name: "ingest", r: 199, t: 1 }]);
@@ -224,7 +222,7 @@ Deno.test("decision 36: Enterprise has no rate headers and is never refused, unl
 
 Deno.test("decision 37: a refused ping is one line of text, also for HEAD", async () => {
   await using t = await open();
-  t.take(200);
+  await t.take(200);
   const refused = await sendRequest(t.h);
   assertMatch(
     refused.text,
@@ -239,8 +237,7 @@ Deno.test("decision 37: a refused ping is one line of text, also for HEAD", asyn
 });
 
 Deno.test("decision 36: on the real clock a free team gets exactly its burst and its refill", async () => {
-  const limits = createRequestLimits(() => performance.now());
-  await using h = await Harness.open({ tier: "free", deps: { limits } });
+  await using h = await Harness.open({ tier: "free", rateClock: () => performance.now() });
   const startedMs = performance.now();
   const answers = await Promise.all(Array.from({ length: 400 }, () => sendRequest(h)));
   const seconds = (performance.now() - startedMs) / 1_000;

@@ -64,7 +64,7 @@ async function signInWith(
   const principal = await atFixedTime(Promise.resolve(lookup));
   if (principal === null) return fail(c, INVALID_CREDENTIAL);
   c.set("principal", principal);
-  const limited = limitRate(deps, "control", { reserve: true })(c);
+  const limited = await limitRate(deps, "control", { reserve: true })(c);
   if (limited !== null) return limited;
   const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
   if (refused !== null) return fail(c, refused);

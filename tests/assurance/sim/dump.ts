@@ -24,6 +24,7 @@ const OTHER_FAMILIES = new Set([
   "block",
   "agent_activity",
   "audit_log",
+  "receipt",
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */

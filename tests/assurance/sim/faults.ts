@@ -1,6 +1,6 @@
 /** Injects one fault at a chosen commit of a world. */
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
-import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
+import { BACK_ENDS, LOCKED_RETRY } from "../../../kv/base/limits.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { World, type WorldOptions } from "./world.ts";
 
@@ -12,6 +12,7 @@ export const KINDS = [
   "throw",
   "commit then throw",
   "lost",
+  "repeat",
   "stall",
   "stall then throw",
   "full",
@@ -23,6 +24,8 @@ export type Kind = typeof KINDS[number];
 /** Decides what happens to each commit. */
 export interface Plan {
   next(): Fault;
+  /** True if the store may repeat commits, as a shared KV does. */
+  readonly mayRepeat: boolean;
 }
 
 /** One kind of fault at one commit. */
@@ -32,6 +35,10 @@ export class OneFault implements Plan {
   #isUnderWay = false;
 
   constructor(readonly kind: Kind | "none", readonly at: number) {}
+
+  get mayRepeat(): boolean {
+    return this.kind === "repeat";
+  }
 
   /** Starts counting with the next commit. */
   start(): void {
@@ -71,6 +78,7 @@ export async function openFaulty(plan: Plan, options: WorldOptions): Promise<Wor
     }
   };
   const wrap = (kv: Deno.Kv) => faultKv(kv, next, stalled);
-  const world: World = await World.open({ ...options, wrap });
+  const backEnd = BACK_ENDS[plan.mayRepeat ? "remote" : "embedded"];
+  const world: World = await World.open({ ...options, backEnd, wrap });
   return world;
 }

@@ -65,7 +65,10 @@ async function playOne(
   using _ = hurriedTimers();
   try {
     let commits = -Infinity;
-    const plan = { next: () => faults[commits++] ?? "none" };
+    const plan = {
+      next: () => faults[commits++] ?? "none",
+      mayRepeat: faults.includes("repeat"),
+    };
     await using world = await openFaulty(plan, { tier });
     await world.putRates();
     if (tier === "free") await fill(play, world);

@@ -12,7 +12,7 @@ import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { Worker } from "../../../jobs/worker.ts";
-import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
@@ -27,6 +27,8 @@ const CREDENTIALS = { region: "eu", refusedSecret: null } as const;
 
 export interface WorldOptions {
   readonly tier: State["tier"];
+  /** Limits of its store; those of a file when absent. */
+  readonly backEnd?: BackEnd;
   /** Wraps the handle that the service writes through. */
   readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
   readonly mailer?: Mailer;
@@ -161,7 +163,7 @@ export class World implements AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    const { tier, wrap = (kv) => kv, mailer = null } = this.#options;
+    const { tier, backEnd = BACK_ENDS.embedded, wrap = (kv) => kv, mailer = null } = this.#options;
     const environment: Environment = {
       now: () => this.nowMs,
       random: (bytes) => this.#random.bytes(bytes),
@@ -169,7 +171,7 @@ export class World implements AsyncDisposable {
     const path = `${this.#folder}/world.kv`;
     const [kv, reader] = [await Deno.openKv(path), await Deno.openKv(path)];
     const deadlines = new Deadlines(STORAGE_DEADLINE_MS, this.timers);
-    const store = storeOver(wrap(kv), reader, BACK_ENDS.embedded, deadlines);
+    const store = storeOver(wrap(kv), reader, backEnd, deadlines);
     let minutes = 0;
     const service = createService({
       store,

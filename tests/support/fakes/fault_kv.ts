@@ -6,6 +6,7 @@ export const FAULTS = [
   "throw",
   "commit then throw",
   "lost",
+  "repeat",
   "locked",
   "full",
   "slow",
@@ -60,6 +61,10 @@ async function commit(
       // As if another process had caused a conflict between a read and this commit, without
       // changing a key.
       return { ok: false };
+    case "repeat":
+      // The client of a shared KV sends a commit again whose answer is lost.
+      await operation.commit();
+      return await operation.commit();
     case "slow":
       await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
       return await operation.commit();

@@ -3,7 +3,10 @@ import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { type BucketRow, type Lease, SharedBucket } from "../../../domain/teams/shared_bucket.ts";
 
 /** Maximum milliseconds of a lease before `hurry` completes it: the store is never slow here. */
-const LEASE_MS_MAX = 100;
+export const LEASE_MS_MAX = 100;
+
+/** Milliseconds after which a lease is late. */
+export const LATE_MS = 150;
 
 /** Shared state of the instances: the stored row, the true time, and the admitted requests. */
 export interface World {
@@ -14,13 +17,15 @@ export interface World {
   version: number;
   /** Each admitted request, in order. */
   readonly admitted: { readonly atMs: number; readonly by: SharedInstance }[];
+  /** Number of requests that were refused, possibly after a wait. */
+  refused: number;
   /** Number of conflicts. */
   lost: number;
 }
 
 /** Creates a world without requests. */
 export function newWorld(rate: Rate): World {
-  return { rate, nowMs: 5_000, row: null, version: 0, admitted: [], lost: 0 };
+  return { rate, nowMs: 5_000, row: null, version: 0, admitted: [], refused: 0, lost: 0 };
 }
 
 /** One instance: its bucket, and a lease that advances only by `step`. */
@@ -38,8 +43,8 @@ export class SharedInstance {
     this.#world = world;
     // The origin of its own clock is unrelated to the date.
     this.#baseMs = baseMs;
-    const wantLease = () => this.#begin();
-    this.bucket = new SharedBucket(world.rate, this.#nowMs, aheadMs - baseMs, wantLease);
+    const source = { want: () => this.#begin(), lateMs: LATE_MS, wait: () => () => {} };
+    this.bucket = new SharedBucket(world.rate, this.#nowMs, aheadMs - baseMs, source);
   }
 
   get #nowMs(): number {
@@ -59,6 +64,16 @@ export class SharedInstance {
       admitted++;
     }
     return admitted;
+  }
+
+  /** Sends `count` requests together, which may wait for a lease. */
+  request(count: number): void {
+    for (let n = 0; n < count; n++) {
+      void this.bucket.request(this.#nowMs, (hasToken) => {
+        if (hasToken) this.#world.admitted.push({ atMs: this.#world.nowMs, by: this });
+        else this.#world.refused++;
+      });
+    }
   }
 
   #begin(): void {
@@ -101,6 +116,11 @@ export class SharedInstance {
       this.#begin();
     }
     while (this.#begunMs !== null && this.#world.nowMs - this.#begunMs >= LEASE_MS_MAX) this.step();
+  }
+
+  /** Makes the instance notice a late lease. */
+  notice(): void {
+    this.bucket.noticeLate(this.#nowMs);
   }
 
   /** Makes the store fail. */

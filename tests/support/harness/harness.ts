@@ -6,7 +6,7 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Memory } from "../../../domain/core/memory.ts";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits, type RequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Region } from "../../../domain/core/ids.ts";
 import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
@@ -18,12 +18,14 @@ import {
   ensureFirstTeam,
   insertTeam,
 } from "../../../kv/teams/credentials.ts";
-import { type OpenStore, openStore } from "../../../kv/open.ts";
+import { isShared, type OpenStore, openStore } from "../../../kv/open.ts";
+import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
+import { asKvClient } from "./kv_client.ts";
 
 /** Noon of the tests' day. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -74,6 +76,21 @@ export interface HarnessOptions {
   readonly memory?: Memory;
   /** True to run as `deno task dev` does. */
   readonly dev?: boolean;
+  /**
+   * Clock of the rate limits, in milliseconds; without one they are never reached. With one, the
+   * service leases its buckets on a shared KV.
+   */
+  readonly rateClock?: () => number;
+  /** URL of a shared KV instead of a file. */
+  readonly kv?: string;
+}
+
+/** Shared KV on which all tests run instead of files; each test has a database of its own. */
+const TEST_KV = Deno.env.get("RUNLEDGER_TEST_KV");
+
+/** Returns the URL of a new database on {@link TEST_KV}; undefined without one. */
+function sharedKv(): string | undefined {
+  return TEST_KV === undefined ? undefined : `${TEST_KV}/db/${crypto.randomUUID()}`;
 }
 
 /** One running service. Always `await using`. */
@@ -85,9 +102,14 @@ export class Harness implements AsyncDisposable {
   /** Lines of the request log. */
   readonly log: string[] = [];
   readonly path: string;
+  /** The store: the path, or the URL of a shared KV. */
+  readonly #location: string;
   store!: OpenStore;
   team!: Team;
+  limits!: RequestLimits;
   #minutes = 0;
+  /** Null with buckets of its own. */
+  #slices: RateSlices | null = null;
   #server!: RunningServer;
   #service!: Service;
   #client = Deno.createHttpClient({});
@@ -97,6 +119,7 @@ export class Harness implements AsyncDisposable {
   private constructor(folder: string, options: HarnessOptions) {
     this.#folder = folder;
     this.path = `${folder}/test.kv`;
+    this.#location = options.kv ?? sharedKv() ?? this.path;
     this.#options = options;
   }
 
@@ -131,19 +154,25 @@ export class Harness implements AsyncDisposable {
   async #start(): Promise<void> {
     const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
       this.#options;
-    const { operatorKey = null } = this.#options;
-    this.store = await openStore(this.path, this.#options.memory ?? new Memory());
+    // A minute passes before each request, so that only tests of the limits reach them.
+    const { operatorKey = null, rateClock = () => 60_000 * this.#minutes++ } = this.#options;
+    const memory = this.#options.memory ?? new Memory();
+    this.store = await asKvClient(() => openStore(this.#location, memory));
+    if (this.#options.rateClock !== undefined && isShared(this.#location)) {
+      this.#slices = new RateSlices(this.store, { ...TIMERS, now: rateClock }, NOON);
+    }
+    this.limits = createRequestLimits(rateClock, (api) => this.#slices?.bucketsFor(api), memory);
     const environment = this.#environment();
     this.#service = createService({
       timers: TIMERS,
       store: this.store,
+      isShared: isShared(this.#location),
       environment,
       region,
       refusedSecret,
       operatorKey,
       dev: this.#options.dev ?? false,
-      // A minute passes before each request, so that only tests of the limits reach them.
-      limits: createRequestLimits(() => 60_000 * this.#minutes++, undefined, this.store.memory),
+      limits: this.limits,
       mailer,
       log: (line) => void this.log.push(line),
       draining: () => this.draining,
@@ -170,6 +199,7 @@ export class Harness implements AsyncDisposable {
     this.#service.leave();
     await this.#server.drain();
     await this.#service.stop();
+    await this.#slices?.stop();
     await this.store.close();
   }
 

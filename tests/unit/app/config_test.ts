@@ -22,6 +22,7 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     port: 8000,
     region: "eu",
     kv: "./data/runledger.kv",
+    kvToken: null,
     key: null,
     tier: null,
     ownerEmail: null,
@@ -39,6 +40,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     HOST: "::",
     RUNLEDGER_REGION: "us",
     RUNLEDGER_KV: "https://kv.example/db",
+    RUNLEDGER_KV_TOKEN: "ddo_x+/=",
     RUNLEDGER_KEY: OWN_KEY.replace("eu", "us"),
     RUNLEDGER_OPERATOR_KEY: `opk_us_${"0f".repeat(16)}`,
     RUNLEDGER_TIER: "free",
@@ -52,6 +54,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     port: 0,
     region: "us",
     kv: "https://kv.example/db",
+    kvToken: "ddo_x+/=",
     key: OWN_KEY.replace("eu", "us"),
     tier: "free",
     ownerEmail: "owner@example.org",
@@ -99,6 +102,31 @@ Deno.test("settings: the development key is accepted only with --dev on a loopba
   }
 });
 
+Deno.test("settings: --dev and the development key are refused where a variable overrides the address", () => {
+  const RUNLEDGER_KEY = developmentKey("eu");
+  const overrides = [
+    { DENO_SERVE_ADDRESS: "tcp:0.0.0.0:8000" },
+    { DENO_SERVE_ADDRESS: "tcp:127.0.0.1:8000" },
+    { DENO_DEPLOY: "1" },
+    { DENO_DEPLOY: "" },
+  ];
+  for (const override of overrides) {
+    const reason = `${Object.keys(override)[0]} is set`;
+    const ownKey = { ...override, RUNLEDGER_KEY: OWN_KEY };
+    assertEquals(config(ownKey).refusedKey, RUNLEDGER_KEY);
+    for (const env of [override, ownKey]) {
+      const [problem = "", ...more] = problems(env, "--dev");
+      assertEquals(more, []);
+      assertStringIncludes(problem, "--dev");
+      assertStringIncludes(problem, reason);
+    }
+    const [problem = "", ...more] = problems({ ...override, RUNLEDGER_KEY });
+    assertEquals(more, []);
+    assertStringIncludes(problem, "RUNLEDGER_KEY is the development key");
+    assertStringIncludes(problem, reason);
+  }
+});
+
 Deno.test("settings: --help lists every setting; no other argument prints the help", () => {
   const text = helpFor(["--dev", "--help"])?.join("\n") ?? "";
   for (const name of SETTING_NAMES) assertStringIncludes(text, `  ${name} `);
@@ -111,6 +139,7 @@ const WRONG: Record<string, readonly string[]> = {
   HOST: ["http://x", "a b", "x/y", "[::1]"],
   RUNLEDGER_REGION: ["fr", "EU", "eu "],
   RUNLEDGER_KV: ["ftp://x/y", "postgres://x"],
+  RUNLEDGER_KV_TOKEN: ["a b", "a\n", "é"],
   RUNLEDGER_KEY: ["x", OWN_KEY.slice(1), `${OWN_KEY}0`, OWN_KEY.toUpperCase()],
   RUNLEDGER_OPERATOR_KEY: ["x", OWN_KEY, `opk_eu_${"0F".repeat(16)}`, `opk_eu_${"0".repeat(31)}`],
   RUNLEDGER_OWNER_EMAIL: [
@@ -186,6 +215,12 @@ Deno.test("settings: no problem repeats the secret key", () => {
   assert(!reported.includes("5ec5"));
   const foreign = secret.slice(0, -1).replace("eu", "us");
   assert(!problems({ RUNLEDGER_KEY: foreign }).join().includes("5ec5"));
+});
+
+Deno.test("settings: no problem repeats the access token", () => {
+  const reported = problems({ RUNLEDGER_KV_TOKEN: "5ec5ec 5ec5ec" });
+  assertEquals(reported.length, 1);
+  assert(!reported.join().includes("5ec5"), reported.join());
 });
 
 Deno.test("settings: no problem repeats the mail server URL, which contains a password", () => {

@@ -1,5 +1,5 @@
 /** The change feed misses nothing and repeats nothing, whatever is written meanwhile. */
-import { processingOf, storeOver } from "../../support/harness/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -10,7 +10,6 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../../../kv/entries.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { type Store } from "../../../kv/store.ts";
 import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
@@ -247,37 +246,4 @@ Deno.test("feed: a position that it has not reached is distinguished from its en
   await processAll(store);
   assertEquals((await changes.page(TEAM.id, 1, 10))?.changes, []);
   assertEquals(await changes.page(TEAM.id, 2, 10), null);
-});
-
-Deno.test("notifier: a commit of this process notifies its team and its runs, and no other", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const commits = new RunUpdater(store);
-  const over = new AbortController();
-  using team = commits.notifier.watch(TEAM.id);
-  using one = commits.notifier.watch(TEAM.id, run(1));
-  using other = commits.notifier.watch(TEAM.id, run(2));
-  await open(runsOf(store), 1);
-  await processingOf(store, () => NOON, [], commits).project(TEAM.id, [run(1)]);
-  // The notification arrived before any wait.
-  await Promise.all([team.next(over.signal), one.next(over.signal)]);
-  const rung = other.next(over.signal).then(() => over.signal.aborted);
-  over.abort();
-  assert(await rung);
-});
-
-Deno.test("notifier: a commit of another process notifies within about a second", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const { notifier } = new RunUpdater(store);
-  const never = new AbortController().signal;
-  await open(runsOf(store), 1);
-  using team = notifier.watch(TEAM.id);
-  using one = notifier.watch(TEAM.id, run(1));
-  // The first check notifies: something may have changed before it.
-  await Promise.all([one.next(never), team.next(never)]);
-  // Waiters for a run's end also see its stages change.
-  await finish(runsOf(store), 1);
-  await processingStoreOf(store).project(TEAM.id, [run(1)]);
-  await Promise.all([one.next(never), team.next(never)]);
 });

@@ -1,12 +1,14 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import {
   createCredentialStore,
   ensureFirstTeam,
   insertTeam,
+  KeyRequired,
 } from "../../../kv/teams/credentials.ts";
-import type { OpenStore } from "../../../kv/open.ts";
+import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
+import type { Write } from "../../../kv/writer/write.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
@@ -91,6 +93,59 @@ Deno.test("first team: a team whose keys are all revoked gets no new key minted"
   const [record] = await listOf(credentials, team);
   await credentials.revoke(team, record?.id ?? "", "test");
   assertEquals((await start(await temp.reopen(), null)).createdKey, null);
+});
+
+/** Opens stores on one file that commit in step: each waits until all have a write to commit. */
+async function openInStep(path: string, count: number): Promise<readonly OpenStore[]> {
+  const waiting: (() => void)[] = [];
+  const stores = await Promise.all(Array.from({ length: count }, () => openUnlocked(path)));
+  return stores.map((store) => {
+    const commit = async (write: Write) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      if (waiting.length === count) waiting.splice(0).forEach((begin) => begin());
+      await promise;
+      return await store.writer.commit(write);
+    };
+    const writer = new Proxy(store.writer, {
+      get: (target, name) => name === "commit" ? commit : Reflect.get(target, name, target),
+    });
+    return { ...store, writer };
+  });
+}
+
+for (const isNew of [true, false]) {
+  const ledger = isNew ? "an empty ledger" : "a ledger with another key";
+  Deno.test(`first team: of three starts at once with one key on ${ledger}, none fails`, async () => {
+    await using temp = await TempStore.open();
+    if (!isNew) await start(temp.store, OTHER_KEY);
+    const stores = await openInStep(temp.path, 3);
+    const started = await Promise.all(stores.map((store) => start(store, OWN_KEY)));
+    await Promise.all(stores.map((store) => store.close()));
+    const [first] = started;
+    for (const { team } of started) assertEquals(team, first?.team);
+    assertEquals(started.filter(({ createdKey }) => createdKey !== null).length, 1);
+    assertEquals((await temp.keysBelow(["team"])).length, 1);
+    const { credentials, team, createdKey } = await start(temp.store, OWN_KEY);
+    assertEquals([team, createdKey], [first?.team, null]);
+    assertEquals((await listOf(credentials, team)).length, isNew ? 1 : 2);
+  });
+}
+
+Deno.test("first team: on a shared store no key is generated: without one the start is refused", async () => {
+  await using temp = await TempStore.open();
+  const options = { region: "eu", tier: null, isShared: true } as const;
+  const again = async (key: string | null, refusedKey: string | null = null) =>
+    await ensureFirstTeam(await temp.reopen(), environment, { ...options, key, refusedKey });
+  await assertRejects(() => again(null), KeyRequired);
+  assertEquals(await temp.keysBelow([]), []);
+  const { team } = await again(OWN_KEY);
+  assertEquals(await again(null), { team, createdKey: null });
+  const rows = await temp.keysBelow([]);
+  await assertRejects(() => again(null, OWN_KEY), KeyRequired);
+  assertEquals(await temp.keysBelow([]), rows);
+  assertEquals((await again(OTHER_KEY, OWN_KEY)).team, team);
+  assertEquals(await again(null, OWN_KEY), { team, createdKey: null });
 });
 
 Deno.test("first team: its plan is business until a start sets another, which stays", async () => {

@@ -1,81 +1,8 @@
 /** Rate limit buckets shared through a real KV, on a test clock. */
-import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { TeamId } from "../../../domain/core/ids.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
-import { type Api, createRequestLimits } from "../../../domain/teams/rate_limit.ts";
-import { LATE_MS } from "../../../domain/teams/shared_bucket.ts";
-import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { isShared } from "../../../kv/open.ts";
-import { RateSlices } from "../../../kv/teams/rate_slices.ts";
-import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
-import { NOON } from "../../support/harness/harness.ts";
-
-/** 100 requests a second with a burst of 200: a slice is 20. */
-const TEAM: Team = { id: "01J00000000000000000000000" as TeamId, name: "t", tier: "free" };
-
-/** Some instances over one store. */
-class Instances {
-  readonly timers = new FakeTimers();
-  readonly slices: RateSlices[];
-  team = TEAM;
-  readonly #limits;
-  readonly #kv: Deno.Kv;
-  readonly #deadlines = new Deadlines(2_000, this.timers);
-
-  private constructor(real: Deno.Kv, kv: Deno.Kv, count: number) {
-    this.#kv = real;
-    const store = storeOver(kv, kv, BACK_ENDS.remote, this.#deadlines);
-    this.slices = Array.from({ length: count }, () => new RateSlices(store, this.timers, NOON));
-    this.#limits = this.slices.map((slices) =>
-      createRequestLimits(this.timers.now, (api) => slices.bucketsFor(api))
-    );
-  }
-
-  static async open(count: number, wrap = (kv: Deno.Kv) => kv): Promise<Instances> {
-    const kv = await Deno.openKv(":memory:");
-    return new Instances(kv, wrap(kv), count);
-  }
-
-  /** Sends concurrent requests to an instance; returns how many it admitted. */
-  ask(instance: number, count: number, api: Api = "ingest"): number {
-    const nowMs = this.timers.now();
-    const bucket = this.#limits[instance]?.[api].bucketOf(this.team, nowMs);
-    return Array.from({ length: count }, () => bucket?.take(nowMs)).filter(Boolean).length;
-  }
-
-  /** Overloads every instance for a duration. */
-  async flood(forMs: number): Promise<void> {
-    for (let ms = 0; ms < forMs; ms += 10, this.timers.advance(10)) {
-      for (const n of this.slices.keys()) {
-        await this.idle();
-        this.ask(n, 50);
-      }
-    }
-    await this.idle();
-  }
-
-  /** Waits for the leases in flight. */
-  async idle(): Promise<void> {
-    await Promise.all(this.slices.map((slices) => slices.idle()));
-  }
-
-  /** The rows, by part of the API. */
-  async rows(): Promise<Record<string, { units: number }>> {
-    const rows = await Array.fromAsync(this.#kv.list<{ units: number }>({ prefix: [] }));
-    for (const { key } of rows) assertEquals(key.slice(0, 2), ["rate_bucket", TEAM.id]);
-    return Object.fromEntries(rows.map(({ key, value }) => [String(key[2]), value]));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const slices of this.slices) await slices.stop();
-    this.#deadlines[Symbol.dispose]();
-    this.#kv.close();
-    assertEquals(this.timers.set.length, 0, "a timer is left");
-  }
-}
+import { Instances, TEAM } from "../../support/fakes/rate_instances.ts";
 
 Deno.test("decision 36: instances on one store share a team's bucket", async () => {
   for (const count of [1, 2, 4]) {
@@ -180,7 +107,7 @@ Deno.test("while the store fails an instance uses its own bucket, and shares aga
   assert(admitted >= 950 && admitted <= 1_000 + 2 * 20, `${admitted}`);
 });
 
-Deno.test("while the store hangs no request waits, and none is refused for long", async () => {
+Deno.test("while the store hangs, no request is refused for long", async () => {
   const hang = Promise.withResolvers<never>();
   await using t = await Instances.open(1, (kv) => {
     const getMany = () => hang.promise;
@@ -189,7 +116,8 @@ Deno.test("while the store hangs no request waits, and none is refused for long"
     });
   });
   assertEquals(t.ask(0, 500), 20);
-  t.timers.advance(LATE_MS + 1);
+  // The first lease has no time to be compared with.
+  t.timers.advance(1_001);
   assert(t.ask(0, 500) > 180);
   // Given up after the store's deadline; the next attempt backs off.
   t.timers.advance(2_000);
@@ -227,4 +155,64 @@ Deno.test("a stopped instance takes no further lease", async () => {
 Deno.test("only a store with a URL is shared with other instances", () => {
   assertEquals(["./data/a.kv", ":memory:", "/http/a.kv"].map(isShared), [false, false, false]);
   assertEquals(["https://kv.example/x", "http://127.0.0.1:4512"].map(isShared), [true, true]);
+});
+
+for (const count of [1, 3]) {
+  Deno.test(`decision 36: over 90 ms ${count} instances share a bucket, and a burst passes`, async () => {
+    const { t, distance } = await Instances.openDistant(count, 90);
+    await using _ = t;
+    for (let n = 0; n < count; n++) t.request(n, Math.ceil(320 / count));
+    await distance.pass(1_500);
+    const burst = t.decided.admitted;
+    assert(burst >= 200 && burst <= 200 + 20 * count, `${burst} of the burst`);
+    for (let ms = 1_500; ms < 10_000; ms += 20) {
+      for (let n = 0; n < count; n++) t.request(n, 5);
+      await distance.pass(20);
+    }
+    const { admitted } = t.decided;
+    assert(admitted >= 0.95 * 1_200 && admitted <= 1.1 * 1_200, `${admitted}`);
+    await distance.pass(5_000);
+    assertEquals(
+      t.decided.admitted + t.decided.refused,
+      count * (Math.ceil(320 / count) + 425 * 5),
+    );
+  });
+}
+
+Deno.test("while the store hangs, waiting requests use the instance's own bucket", async () => {
+  const hang = Promise.withResolvers<never>();
+  await using t = await Instances.open(1, (kv) => {
+    const getMany = () => hang.promise;
+    return new Proxy(kv, {
+      get: (target, name) => name === "getMany" ? getMany : Reflect.get(target, name).bind(target),
+    });
+  });
+  t.request(0, 320);
+  assertEquals(t.decided, { admitted: 20, refused: 120 });
+  t.timers.advance(1_001);
+  assertEquals(t.decided, { admitted: 200, refused: 120 });
+  t.timers.advance(2_000);
+  await t.idle();
+});
+
+Deno.test("a request whose lease conflicts again and again is refused after the store's deadline", async () => {
+  let conflicts = true;
+  const { t, distance } = await Instances.openDistant(1, 90, (kv) => {
+    const getMany = async (keys: [Deno.KvKey]) => {
+      const entries = await kv.getMany(keys);
+      if (conflicts) await kv.set(keys[0], { units: 200_000_000, atUs: 0 });
+      return entries;
+    };
+    return new Proxy(kv, {
+      get: (target, name) => name === "getMany" ? getMany : Reflect.get(target, name).bind(target),
+    });
+  });
+  await using _ = t;
+  t.request(0, 100);
+  await distance.pass(1_900);
+  assertEquals(t.decided, { admitted: 20, refused: 0 });
+  await distance.pass(200);
+  assertEquals(t.decided, { admitted: 20, refused: 80 });
+  conflicts = false;
+  await distance.pass(5_000);
 });

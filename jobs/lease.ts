@@ -1,0 +1,104 @@
+/**
+ * The lease of a shared store: the one instance that holds it does the background work.
+ *
+ * It only saves work. Every commit checks what it changes, so two holders for a moment do no harm.
+ * No clocks are compared: an instance takes the lease when it has not seen a renewal for the lease's
+ * length, by its own monotonic clock.
+ *
+ * @module
+ */
+import type { Timers } from "../domain/core/deadlines.ts";
+import { StorageUnavailable } from "../domain/core/errors.ts";
+import type { LeaseStore } from "../domain/core/jobs.ts";
+import { type JobDeps, jobLine, Loop, type Turn } from "./loop.ts";
+
+/** Milliseconds that a lease lasts, between renewals, and between looks of other instances. */
+const LEASE = { ms: 10_000, renewMs: 4_000, lookMs: 2_000 } as const;
+
+/** Milliseconds to wait after a store failure. */
+const FAILURE_PAUSE_MS = 1_000;
+
+export interface LeaseDeps extends Omit<JobDeps, "turn"> {
+  readonly store: LeaseStore;
+  readonly timers: Pick<Timers, "now">;
+  /** Replaces the lengths, for tests. */
+  readonly lengths?: Readonly<Record<keyof typeof LEASE, number>>;
+}
+
+/** Holds the lease, or waits for it. Stop it after the jobs that it allows. */
+export class Lease implements Turn {
+  readonly #deps: LeaseDeps;
+  readonly #lengths: Readonly<Record<keyof typeof LEASE, number>>;
+  readonly #loop: Loop;
+  readonly #listeners: (() => void)[] = [];
+  /** Version of the own lease; null without one. */
+  #own: string | null = null;
+  #heldUntilMs = -Infinity;
+  /** Another instance's version, and the time at which it was first seen. */
+  #other: { readonly version: string | null; readonly sinceMs: number } | null = null;
+
+  /** Creates a lease; `start` tries to take it. */
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps;
+    this.#lengths = deps.lengths ?? LEASE;
+    this.#loop = new Loop(() => this.#step(), (error) => {
+      if (!(error instanceof StorageUnavailable)) {
+        deps.log(jobLine(deps.now(), { lease: "The lease cannot be renewed" }, error));
+      }
+      return FAILURE_PAUSE_MS;
+    });
+  }
+
+  get isHeld(): boolean {
+    return this.#deps.timers.now() < this.#heldUntilMs;
+  }
+
+  onBegin(begun: () => void): void {
+    this.#listeners.push(begun);
+  }
+
+  start(): void {
+    void this.#loop.start();
+  }
+
+  /** Stops, and frees the lease for another instance. */
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    this.#heldUntilMs = -Infinity;
+    if (this.#own === null) return;
+    try {
+      await this.#deps.store.release(this.#own);
+    } catch (error) {
+      // It ends by itself.
+      if (!(error instanceof StorageUnavailable)) throw error;
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { store, timers } = this.#deps;
+    const startMs = timers.now();
+    if (this.#own === null && !await this.#isFree()) {
+      return await this.#loop.wait(this.#lengths.lookMs);
+    }
+    const wasHeld = this.isHeld;
+    this.#own = await store.take(this.#own ?? this.#other?.version ?? null);
+    this.#other = null;
+    if (this.#own === null) {
+      this.#heldUntilMs = -Infinity;
+      return await this.#loop.wait(this.#lengths.lookMs);
+    }
+    this.#heldUntilMs = startMs + this.#lengths.ms;
+    if (!wasHeld) this.#listeners.forEach((begun) => begun());
+    await this.#loop.wait(this.#lengths.renewMs);
+  }
+
+  /** Returns whether nobody holds the lease, or its holder has not renewed it in time. */
+  async #isFree(): Promise<boolean> {
+    const version = await this.#deps.store.version();
+    const nowMs = this.#deps.timers.now();
+    if (this.#other === null || this.#other.version !== version) {
+      this.#other = { version, sinceMs: nowMs };
+    }
+    return version === null || nowMs - this.#other.sinceMs >= this.#lengths.ms;
+  }
+}

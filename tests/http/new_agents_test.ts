@@ -1,0 +1,87 @@
+/** First calls of many new agents at once, on a shared KV (decision 39). */
+import { assertEquals } from "@std/assert";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
+import { aHeartbeat, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { KvServer } from "../support/harness/kv_server.ts";
+
+/** Sends the first heartbeats of agents concurrently. */
+function callAll(h: Harness, agents: readonly string[]): Promise<Answer[]> {
+  return Promise.all(agents.map((agent) => h.post("/v1/heartbeats", { agent })));
+}
+
+function names(count: number, prefix = "agent"): string[] {
+  return Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
+}
+
+function countOf(answers: readonly Answer[], status: number): number {
+  return answers.filter((answer) => answer.status === status).length;
+}
+
+async function storedAgents(h: Harness): Promise<number> {
+  return (await Array.fromAsync(h.store.reader.list({ prefix: ["agent", h.team.id] }))).length;
+}
+
+async function assertExact(h: Harness): Promise<void> {
+  await h.worker.idle();
+  const { differences } = await verifyStore(h.store);
+  assertEquals(differences, []);
+}
+
+Deno.test("shared KV: first calls of new agents share commits, so that all are in time over 90 ms", async () => {
+  await using server = await KvServer.start();
+  await using h = await Harness.open({ kv: server.url(), tier: "team" });
+  server.knobs.delayMs = 90;
+  // One after the other they would take 2.7 s, and the store's deadline is 2 s.
+  const answers = await callAll(h, names(15));
+  server.knobs.delayMs = 0;
+  assertEquals(countOf(answers, 202), 15);
+  assertEquals([await storedAgents(h), await h.usage()], [15, 15]);
+  await assertExact(h);
+});
+
+Deno.test("shared KV: two instances never exceed the cap on agents together", async () => {
+  await using server = await KvServer.start();
+  await using one = await Harness.open({ kv: server.url(), tier: "free" });
+  await using other = await Harness.open({ kv: server.url(), tier: "free" });
+  const answers = (await Promise.all([
+    callAll(one, names(8, "one")),
+    callAll(other, names(8, "other")),
+  ])).flat();
+  assertEquals([countOf(answers, 202), countOf(answers, 403)], [10, 6]);
+  assertEquals([await storedAgents(one), await one.usage()], [10, 10]);
+  await assertExact(one);
+});
+
+Deno.test("shared KV: two instances count an agent once that both see first", async () => {
+  await using server = await KvServer.start();
+  await using one = await Harness.open({ kv: server.url(), tier: "free" });
+  await using other = await Harness.open({ kv: server.url(), tier: "free" });
+  const answers = (await Promise.all([callAll(one, names(10)), callAll(other, names(10))])).flat();
+  assertEquals(countOf(answers, 202), 20);
+  const count = await one.store.reader.get(["agent_count", one.team.id]);
+  assertEquals([count.value, await storedAgents(one)], [10, 10]);
+  await assertExact(one);
+});
+
+Deno.test("calls of one agent or run that wait together are each decided once", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const calls = [
+    aHeartbeat(1),
+    aHeartbeat(1),
+    aHeartbeat(2),
+    // The same run of another agent: whichever comes second is a conflict.
+    aHeartbeat(2, { agent: "other" }),
+    aHeartbeat(3),
+    ...names(5).map((agent, n) => aHeartbeat(10 + n, { agent })),
+  ];
+  const answers = await Promise.all(calls.map((call) => h.post("/v1/heartbeats", call)));
+  const statuses = answers.map(({ status }) => status);
+  assertEquals(statuses.slice(0, 2).sort(), [200, 202]);
+  assertEquals(statuses.slice(2, 4).sort(), [202, 409]);
+  assertEquals(statuses.slice(4), Array(6).fill(202));
+  const { agent } = (await h.getSettled(`/v1/runs/${runId(2)}`)).json;
+  assertEquals(agent, statuses[2] === 202 ? "nightly" : "other");
+  assertEquals([await storedAgents(h), await h.usage()], [agent === "other" ? 7 : 6, 8]);
+  await assertExact(h);
+});

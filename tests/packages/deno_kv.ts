@@ -1,0 +1,1 @@
+export { openKv } from "npm:@deno/kv@0.14.0";

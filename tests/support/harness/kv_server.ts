@@ -1,0 +1,237 @@
+/**
+ * A shared KV: a KV Connect server over the engine of `denokv`, which can lose answers and be slow.
+ *
+ * Each path `/db/NAME` is a database of its own, in memory.
+ */
+import { openKv } from "@deno/kv";
+import { KV_TOKEN } from "./kv_client.ts";
+
+/** What happens to the answer of a stored commit: sent, broken off, or an error. */
+export type CommitAnswer = "sent" | "lost" | "unavailable";
+
+/** Behaviour of a server; the test may change it at any time. */
+export interface KvServerKnobs {
+  /** Round trip, milliseconds. */
+  delayMs: number;
+  /** Decides about the answer of each commit. */
+  answer: () => CommitAnswer;
+  /** True to refuse new watches. */
+  refusesWatches: boolean;
+}
+
+/** The engine behind an open database; the package keeps it in fields of its handle. */
+interface Engine {
+  readonly napi: {
+    snapshotRead(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
+    atomicWrite(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
+    startWatch(db: number, request: Uint8Array, debug: boolean): Promise<number>;
+    dequeueNextWatchMessage(
+      db: number,
+      id: number,
+      debug: boolean,
+    ): Promise<Uint8Array | undefined>;
+    endWatch(db: number, id: number, debug: boolean): void;
+  };
+  readonly dbId: number;
+  close(): void;
+}
+
+/** Milliseconds between two frames of a watch that show that it is alive. */
+const PING_MS = 5_000;
+
+/** Maximum milliseconds until an expected number of watches is open. */
+const WATCHES_MS_MAX = 10_000;
+
+/** A running server. Always `await using`. */
+export class KvServer implements AsyncDisposable {
+  readonly knobs: KvServerKnobs = {
+    delayMs: 0,
+    answer: () => "sent",
+    refusesWatches: false,
+  };
+  /** Requests so far. */
+  readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #engines = new Map<string, Promise<Engine>>();
+  readonly watches = new Watches();
+
+  private constructor() {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      (request) => this.#answer(request).catch((error) => text(400, String(error))),
+    );
+  }
+
+  /** Starts a server on a free port. */
+  static start(): Promise<KvServer> {
+    return Promise.resolve(new KvServer());
+  }
+
+  /** Returns the URL of a database. */
+  url(database = "test"): string {
+    return `http://127.0.0.1:${this.#server.addr.port}/db/${database}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.watches.end();
+    await this.#server.shutdown();
+    for (const engine of this.#engines.values()) (await engine).close();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const body = await request.bytes();
+    const [, base, call] = /^(\/db\/[^/]+)(.*)$/.exec(new URL(request.url).pathname) ?? [];
+    if (base === undefined) return text(404, "no such database");
+    if (request.headers.get("authorization") !== `Bearer ${KV_TOKEN}`) {
+      return text(401, "invalid token");
+    }
+    const { napi, dbId } = await this.#engineOf(base);
+    await this.#travel();
+    switch (call) {
+      case "":
+      case "/":
+        return Response.json(metadataOf(base));
+      case "/v2/snapshot_read": {
+        this.counts.reads++;
+        const answer = await napi.snapshotRead(dbId, body, false);
+        await this.#travel();
+        return protobuf(answer);
+      }
+      case "/v2/atomic_write": {
+        this.counts.commits++;
+        const answer = await napi.atomicWrite(dbId, body, false);
+        const fate = this.knobs.answer();
+        if (fate !== "sent") this.counts.lost++;
+        if (fate === "lost") return protobuf(brokenOff());
+        if (fate === "unavailable") return text(503, "try again");
+        await this.#travel();
+        return protobuf(answer);
+      }
+      case "/v2/watch": {
+        this.counts.watches++;
+        if (this.knobs.refusesWatches) return text(400, "no watches");
+        const id = await napi.startWatch(dbId, body, false);
+        return protobuf(watch(napi, dbId, id, this.watches));
+      }
+      default:
+        return text(404, "no such call");
+    }
+  }
+
+  #engineOf(base: string): Promise<Engine> {
+    const open = async () =>
+      await openKv(":memory:", { implementation: "sqlite" }) as unknown as Engine;
+    let engine = this.#engines.get(base);
+    if (engine === undefined) this.#engines.set(base, engine = open());
+    return engine;
+  }
+
+  /** Takes half of a round trip. */
+  async #travel(): Promise<void> {
+    const { delayMs } = this.knobs;
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs / 2));
+  }
+}
+
+function metadataOf(base: string) {
+  return {
+    version: 3,
+    databaseId: "00000000-0000-0000-0000-000000000000",
+    endpoints: [{ url: `${base}/v2`, consistency: "strong" }],
+    token: KV_TOKEN,
+    expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+  };
+}
+
+function text(status: number, body: string): Response {
+  return new Response(body, { status });
+}
+
+function protobuf(body: Uint8Array | ReadableStream<Uint8Array>): Response {
+  const headers = { "Content-Type": "application/x-protobuf" };
+  return new Response(body as BodyInit, { headers });
+}
+
+/** A body that ends with an error before its first byte. */
+function brokenOff(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: (controller) => controller.error(new Error("lost")) });
+}
+
+/** Ends an open watch, with an error if there is one. */
+type EndWatch = (error?: Error) => void;
+
+/** Open watches of a server. */
+class Watches {
+  readonly #open = new Set<EndWatch>();
+  #changed = Promise.withResolvers<void>();
+
+  add(end: EndWatch): void {
+    this.#open.add(end);
+    this.#change();
+  }
+
+  delete(end: EndWatch): void {
+    this.#open.delete(end);
+    this.#change();
+  }
+
+  /** Ends all, as a lost connection does if there is an error. */
+  end(error?: Error): void {
+    for (const end of this.#open) end(error);
+  }
+
+  /** Waits until a number of watches is open; fails if that takes too long. */
+  async until(count: number): Promise<void> {
+    const { promise: isLate, reject } = Promise.withResolvers<never>();
+    const late = () => reject(new Error(`${this.#open.size} instead of ${count} watches are open`));
+    const timer = setTimeout(late, WATCHES_MS_MAX);
+    try {
+      while (this.#open.size !== count) await Promise.race([this.#changed.promise, isLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #change(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+/** Sends each message of a watch with its length before it; a ping has no message. */
+function watch(
+  napi: Engine["napi"],
+  dbId: number,
+  id: number,
+  watches: Watches,
+): ReadableStream<Uint8Array> {
+  let ping: ReturnType<typeof setInterval>;
+  let end: EndWatch;
+  return new ReadableStream({
+    start(controller) {
+      ping = setInterval(() => controller.enqueue(new Uint8Array(4)), PING_MS);
+      end = (error) => {
+        clearInterval(ping);
+        watches.delete(end);
+        napi.endWatch(dbId, id, false);
+        if (error !== undefined) controller.error(error);
+      };
+      watches.add(end);
+    },
+    async pull(controller) {
+      const message = await napi.dequeueNextWatchMessage(dbId, id, false).catch(() => undefined);
+      if (message === undefined) return controller.close();
+      const frame = new Uint8Array(4 + message.length);
+      new DataView(frame.buffer).setUint32(0, message.length, true);
+      frame.set(message, 4);
+      controller.enqueue(frame);
+    },
+    cancel: () => end(),
+  });
+}
+
+if (import.meta.main) {
+  const server = await KvServer.start();
+  // deno-lint-ignore no-console -- prints its address for the tests
+  console.log(new URL(server.url()).origin);
+}

@@ -1,0 +1,75 @@
+/** The lease on background work: one holder at a time, replaced when it ends or is killed. */
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { LeaseStore } from "../../../domain/core/jobs.ts";
+import { Lease } from "../../../jobs/lease.ts";
+import { Loop } from "../../../jobs/loop.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { createLeaseStore } from "../../../kv/lease.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+
+const LENGTHS = { ms: 300, renewMs: 60, lookMs: 20 };
+
+/** An instance, and the next time that its turn begins. */
+class Instance {
+  readonly lease: Lease;
+  #begun = Promise.withResolvers<void>();
+
+  constructor(store: LeaseStore) {
+    const log = (line: string) => assertEquals(line, "no line");
+    this.lease = new Lease({ store, timers: TIMERS, lengths: LENGTHS, now: () => Date.now(), log });
+    this.lease.onBegin(() => this.#begun.resolve());
+    this.lease.start();
+  }
+
+  async begins(): Promise<void> {
+    await this.#begun.promise;
+    this.#begun = Promise.withResolvers();
+  }
+}
+
+Deno.test("lease: one of several instances holds it; when it stops, another takes it at once", async () => {
+  await using temp = await TempStore.open();
+  const instances = [1, 2, 3].map(() => new Instance(createLeaseStore(temp.store)));
+  const first = await Promise.race(instances.map(async (one) => (await one.begins(), one)));
+  assertEquals(instances.filter(({ lease }) => lease.isHeld), [first]);
+  const others = instances.filter((one) => one !== first);
+  const startMs = performance.now();
+  await first.lease.stop();
+  assert(!first.lease.isHeld);
+  await Promise.race(others.map((one) => one.begins()));
+  assert(performance.now() - startMs < LENGTHS.ms, "it waited for the end of a free lease");
+  for (const { lease } of others) await lease.stop();
+});
+
+Deno.test("lease: a holder that cannot renew stops in time, and another takes over after that", async () => {
+  await using temp = await TempStore.open();
+  const store = createLeaseStore(temp.store);
+  let isCut = false;
+  const fail = () => Promise.reject(new StorageUnavailable("cut off"));
+  const cut = new Instance({
+    version: () => isCut ? fail() : store.version(),
+    take: (version) => isCut ? fail() : store.take(version),
+    release: (version) => isCut ? fail() : store.release(version),
+  });
+  await cut.begins();
+  const other = new Instance(store);
+  // Its loop runs steps only while it holds the lease.
+  let steps = 0;
+  const loop = new Loop(async () => {
+    assert(other.lease.isHeld && !cut.lease.isHeld, "two instances work");
+    steps++;
+    await loop.wait(10);
+  }, (error) => {
+    throw error;
+  }, other.lease);
+  void loop.start();
+  isCut = true;
+  await other.begins();
+  await loop.wait(30);
+  await loop.stop();
+  assert(steps > 0, "the loop did not begin");
+  await cut.lease.stop();
+  await other.lease.stop();
+  assertEquals(await store.version(), null);
+});

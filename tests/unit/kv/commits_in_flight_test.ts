@@ -1,0 +1,75 @@
+/** Concurrent commits: two on a file, more on a store whose commits take long. */
+import { assert, assertEquals } from "@std/assert";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { faultKv } from "../../support/fakes/fault_kv.ts";
+import { openRemote } from "../../support/harness/kv_client.ts";
+import { KvServer } from "../../support/harness/kv_server.ts";
+import { writerOver } from "../../support/harness/stores.ts";
+
+function insert(n: number) {
+  const key = ["item", n];
+  return { checks: [{ key, versionstamp: null }], sets: [{ key, value: n }] };
+}
+
+/** Lets the event loop send what was committed so far. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+Deno.test("commits in flight: on a slow store, the next one begins before the first ones end", async () => {
+  await using server = await KvServer.start();
+  using kv = await openRemote(server.url());
+  const writer = writerOver(kv, kv, BACK_ENDS.remote);
+  await writer.commit(insert(0));
+  const events: string[] = [];
+  server.knobs.delayMs = 300;
+  server.knobs.answer = () => (events.push("stored"), "sent");
+  const commits: Promise<unknown>[] = [];
+  for (let n = 1; n <= 3; n++) {
+    commits.push(writer.commit(insert(n)).then(() => events.push("answered")));
+    await turn();
+  }
+  await Promise.all(commits);
+  assertEquals(events.slice(0, 3), ["stored", "stored", "stored"]);
+});
+
+Deno.test("commits in flight: a slow store gets at most 16, and writes that wait share one", async () => {
+  await using server = await KvServer.start();
+  using kv = await openRemote(server.url());
+  const writer = writerOver(kv, kv, BACK_ENDS.remote);
+  server.knobs.delayMs = 60;
+  let [inFlight, most] = [0, 0];
+  server.knobs.answer = () => (inFlight--, "sent");
+  const { commit } = kv.atomic().constructor.prototype as Deno.AtomicOperation;
+  Deno.AtomicOperation.prototype.commit = function () {
+    most = Math.max(most, ++inFlight);
+    return commit.call(this);
+  };
+  try {
+    await Promise.all(Array.from({ length: 400 }, (_, n) => writer.commit(insert(n))));
+  } finally {
+    Deno.AtomicOperation.prototype.commit = commit;
+  }
+  assert(most > 2 && most <= BACK_ENDS.remote.inFlightMax, `${most} commits at once`);
+  assert(server.counts.commits < 100, `${server.counts.commits} commits`);
+});
+
+Deno.test("commits in flight: a file gets at most two", async () => {
+  using kv = await Deno.openKv(":memory:");
+  let [started, most, ended] = [0, 0, 0];
+  const gate = Promise.withResolvers<void>();
+  const stalled = faultKv(
+    kv,
+    () => (most = Math.max(most, ++started - ended), "stall"),
+    () => gate.promise,
+  );
+  const writer = writerOver(stalled, kv);
+  const commits = [];
+  for (let n = 0; n < 5; n++) {
+    commits.push(writer.commit(insert(n)).then(() => ended++));
+    await turn();
+  }
+  gate.resolve();
+  await Promise.all(commits);
+  assertEquals(most, 2);
+});
