@@ -66,10 +66,7 @@ export interface RunSummary {
   readonly changes?: ChangeNumbers;
   /** When the cost last became final, unix milliseconds; absent while the run is open. */
   readonly finalAt?: number;
-  /**
-   * Its entry in the expiry index when it was summarized; absent before it is stored. The sweep
-   * may have moved it since.
-   */
+  /** Its entry in the expiry index; absent before it is stored. The sweep changes both. */
   readonly expiry?: { readonly retentionClass: string; readonly since: number };
   /**
    * Numbers of the blocks that hold entries of the run; absent for none. Set by the commit that

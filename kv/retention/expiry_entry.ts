@@ -4,6 +4,7 @@
  * @module
  */
 import { type ExpiryEntry, expiryEntryOf } from "../../domain/retention/retention.ts";
+import { encodeSums } from "../base/codec_sums.ts";
 import { keys } from "../base/keys.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import type { RunRows } from "../runs/run_update.ts";
@@ -17,7 +18,7 @@ import type { RunRows } from "../runs/run_update.ts";
 export function moveExpiryEntry(
   { team, id, head, ledger, summary }: SummarizedHead,
   entry: ExpiryEntry | null,
-): Required<Pick<RunRows, "added" | "removed">> {
+): Required<Pick<RunRows, "added" | "removed" | "sets">> {
   const placeOf = ({ retentionClass, since }: ExpiryEntry) => ({
     order: keys.expiryOrder(team, retentionClass),
     at: since,
@@ -27,5 +28,10 @@ export function moveExpiryEntry(
   return {
     removed: [{ ...stored, blocks: summary?.blocks ?? [] }],
     added: entry === null ? [] : [{ ...placeOf(entry), value: true, mayShare: false }],
+    // The worker adds the next entry only if the summary has another one. This is no change of the
+    // run, so the feed does not show it.
+    sets: entry === null || summary === null
+      ? []
+      : [{ key: keys.summary(team, id), value: encodeSums({ ...summary, expiry: entry }) }],
   };
 }

@@ -52,6 +52,7 @@ export async function removePayload(
   };
   const chunks = await batchChunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
+  const moved = moveExpiryEntry(run, expiryEntryOf(parts, ledger));
   return {
     change: {
       run,
@@ -69,9 +70,11 @@ export async function removePayload(
           ...old === null
             ? []
             : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
+          ...moved.sets,
         ],
         deletes: [...old?.deletes ?? [], ...chunks],
-        ...moveExpiryEntry(run, expiryEntryOf(parts, ledger)),
+        added: moved.added,
+        removed: moved.removed,
       },
     },
     events: old?.events ?? 0,

@@ -76,7 +76,7 @@ async function changeOf(
 /** Leaves a run unchanged, except for its expiry entry. */
 function unchanged(
   run: SummarizedHead,
-  entries: Pick<RunRows, "added" | "removed">,
+  entries: Partial<Pick<RunRows, "added" | "removed" | "sets">>,
 ): ExpiryPlan {
   const { summary } = run;
   const rows = { sets: [], deletes: [], ...entries };

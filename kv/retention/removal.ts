@@ -83,7 +83,7 @@ async function removeRun(
         keys.deadStage(team, id),
         ...isPurged ? [] : rows,
       ],
-      ...moveExpiryEntry(run, null),
+      removed: moveExpiryEntry(run, null).removed,
     },
   };
   return { change, events };

@@ -108,6 +108,15 @@ const scripts = fc.tuple(
   sweep,
 ).map(([steps, last]) => [...steps, last]);
 
+/** A heartbeat's opening loses its payload, and is replaced by one with a payload of its age. */
+const OPENED_AFTER_SWEEP: Step[] = [
+  { afterMs: 0, n: 3, kind: "beat", ends: false, payload: true },
+  { afterMs: 0, n: 0, kind: "sweep", part: 0, offsetMs: 1 },
+  { afterMs: 0, n: 3, kind: "open", payload: true, customer: "acme" },
+  { afterMs: 0, n: 0, kind: "batch", events: [1], large: false },
+  { afterMs: 0, n: 0, kind: "sweep", part: 0, offsetMs: -1 },
+];
+
 /** A team that runs a script, with the expected state. */
 class Life {
   readonly model: TeamModel;
@@ -255,6 +264,6 @@ Deno.test("sweep: exactly the expired data is removed and all metrics still add 
         } else await Promise.all(lives.map((life) => life.take(step)));
       }
     }),
-    { numRuns: 12 },
+    { numRuns: 12, examples: [[OPENED_AFTER_SWEEP]] },
   );
 });
