@@ -92,7 +92,7 @@ export class Lease implements Turn {
     await this.#loop.wait(this.#lengths.renewMs);
   }
 
-  /** Returns whether nobody holds the lease, or its holder has not renewed it in time. */
+  /** Returns whether the lease has no holder, or one that has not renewed it in time. */
   async #isFree(): Promise<boolean> {
     const version = await this.#deps.store.version();
     const nowMs = this.#deps.timers.now();

@@ -14,7 +14,7 @@ const QUICK_CHECK_BYTES_MAX = 268_435_456;
 /** Maximum milliseconds to wait for a lock of the file. */
 const LOCK_MS_MAX = 10_000;
 
-/** The store's index by expiry, and the rows that it needs: only those that expire. */
+/** The store's index by expiry, and the condition of the rows that it needs: they expire. */
 const EXPIRY_INDEX = { name: "kv_expiration_ms_idx", rows: "expiration_ms >= 0" } as const;
 
 /**

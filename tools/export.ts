@@ -55,6 +55,10 @@ async function writeLines(
     });
     await ReadableStream.from(lines).pipeThrough(ended).pipeThrough(new TextEncoderStream())
       .pipeThrough(new CompressionStream("gzip")).pipeTo(output.writable);
+    {
+      using written = await Deno.open(partial, { write: true });
+      await written.sync();
+    }
     await Deno.rename(partial, file);
   } catch (error) {
     await Deno.remove(partial).catch(() => {});

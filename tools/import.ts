@@ -13,6 +13,9 @@ const HELP = [
   "Exit codes: 0 imported, 1 not imported, 2 invalid command line, 3 ledger in use.",
 ];
 
+/** Maximum characters of a line: far more than a row of the store has as text. */
+const LINE_CHARS_MAX = 1_000_000;
+
 /** Runs the command; returns its exit code. */
 export function runImport(args: readonly string[], io: Io): Promise<number> {
   const config = { args: [...args], options: LEDGER_OPTIONS, allowPositionals: true as const };
@@ -40,12 +43,17 @@ async function* linesOf(text: ReadableStream<string>, file: string): AsyncGenera
     for await (const part of text) {
       const lines = (rest + part).split("\n");
       rest = lines.pop() ?? "";
+      if (rest.length > LINE_CHARS_MAX) throw damaged(file);
       yield* lines;
     }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new ToolFailure(`${file} is damaged or no export: export again`);
+    throw damaged(file);
   }
+}
+
+function damaged(file: string): ToolFailure {
+  return new ToolFailure(`${file} is damaged or no export: export again`);
 }
 
 if (import.meta.main) Deno.exit(await runImport(Deno.args, processIo()));

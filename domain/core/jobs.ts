@@ -69,7 +69,7 @@ export function tooManyNames(model: string): Problem {
   };
 }
 
-/** Changes the lease on background work. A version stands for one renewal; null is a free lease. */
+/** Changes the lease on background work. Each renewal has a version of its own; null is a free lease. */
 export interface LeaseStore {
   /** Returns the current version. */
   version(): Promise<string | null>;

@@ -87,7 +87,7 @@ export interface LeaseSource {
   /** Milliseconds after which an attempt to lease is late. */
   readonly lateMs: number;
   /**
-   * Admits a request to those that wait.
+   * Adds a request to the waiting ones.
    *
    * @param expire called once when it has waited too long
    * @returns a function that ends the wait; null if too many requests wait

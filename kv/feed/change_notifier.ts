@@ -207,7 +207,7 @@ export class ChangeNotifier {
     this.#isPolling = false;
   }
 
-  /** Reads versions and rows, and notifies of those that changed; {@link stop} waits for it. */
+  /** Reads versions and rows, and notifies of changed ones; {@link stop} waits for it. */
   async #read(teams: readonly WatchedTeam[], runs: readonly WatchedRows[]): Promise<void> {
     const read = this.#compare(teams, runs);
     this.#reads.add(read);

@@ -62,7 +62,7 @@ export class VersionWatches {
     if (watch !== undefined) watch.isLive = false;
   }
 
-  /** Opens failed watches again, and ends those that no team uses. */
+  /** Opens failed watches again, and ends unused ones. */
   renew(): void {
     for (const watch of this.#watches) {
       if (watch.isUsed) watch.start();
@@ -124,7 +124,7 @@ class Watch {
     return this.#teams.has(team);
   }
 
-  /** Uses a team; a new one gets a free place, or that of an unused team. */
+  /** Uses a team; a new one gets a free place, or the place of an unused team. */
   use(team: TeamId): void {
     const isNew = !this.#teams.has(team);
     const [unused] = this.#unused();

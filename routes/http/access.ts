@@ -60,7 +60,9 @@ export function authorize(
     const refusal = refusalOf(principal, access);
     if (refusal !== null && ERRORS[refusal.code].status === 401) return fail(c, refusal);
     const problem = suspensionOf(principal) ?? refusal;
-    return runGuards(c, [...limits, () => problem === null ? null : fail(c, problem)]);
+    // Almost every request: no list is built for it.
+    if (problem === null) return runGuards(c, limits);
+    return runGuards(c, [...limits, () => fail(c, problem)]);
   }
 
   return (c) => {

@@ -91,6 +91,16 @@ Deno.test("import: refuses a store that is not empty, an export that was cut off
   await assertRejects(() => importLines(from.store, asyncOf(lines)), TransferFailed, "not empty");
 });
 
+Deno.test("import: a file without lines does not fill the memory", () =>
+  withFolder(async (folder) => {
+    const text = new Blob(["x".repeat(5_000_000)]).stream();
+    const file = `${folder}/export`;
+    await Deno.writeFile(file, text.pipeThrough(new CompressionStream("gzip")));
+    const io = new Recorder();
+    assertEquals(await runImport([file, `--kv=${folder}/to.kv`], io), 1);
+    assertStringIncludes(io.failures.join(), "is damaged or no export");
+  }));
+
 Deno.test("export: fails if a shared KV changes meanwhile", async () => {
   await using server = await KvServer.start();
   const store = await asKvClient(() => openStore(server.url(), new Memory()));
