@@ -1,5 +1,6 @@
 /** The composition root: builds the application and its background jobs over an open store. */
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
+import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
@@ -69,6 +70,9 @@ export interface ServiceOptions
 /** Milliseconds between the worker's looks for work that other instances leave. */
 const LOOK_MS = 500;
 
+/** Milliseconds within which the lease of a killed instance is free, and taken. */
+const LEASE_COMES_MS = 15_000;
+
 /** A service without a listener. */
 export type Service = ReturnType<typeof createService>;
 
@@ -113,6 +117,7 @@ export function createService(options: ServiceOptions) {
   const changes = createChangeStore(store, updater.notifier);
   const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, now, log });
   const leaving = new AbortController();
+  const stopping = Promise.withResolvers<void>();
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
   const app = createApp({
     region,
@@ -148,6 +153,12 @@ export function createService(options: ServiceOptions) {
     log,
     ...options.parts,
   });
+  /** Resolves once the jobs have nothing left to do, if they are this instance's. */
+  const finishJobs = async () => {
+    if (lease !== null && !await lease.begins(LEASE_COMES_MS)) return;
+    await worker.idle(true);
+    await Promise.all([notices.idle(), sweep.idle()]);
+  };
   return {
     app,
     credentials,
@@ -165,17 +176,40 @@ export function createService(options: ServiceOptions) {
       worker.start();
       notices.start();
     },
+    /**
+     * Resolves when this instance has nothing left to do, or when another one holds the lease, but
+     * after `ms` milliseconds at the latest. It keeps alive an instance that its platform stops
+     * between calls.
+     */
+    async work(ms: number) {
+      const late = Promise.withResolvers<void>();
+      const cancel = timers.after(ms, late.resolve);
+      const written = [orLater(credentials.writeUses()), orLater(refusals.flush())];
+      const finished = Promise.all([finishJobs(), ...written]);
+      await Promise.race([finished, late.promise, stopping.promise]);
+      cancel();
+    },
     /** Answers long polls and ends live streams, so the server can drain. */
     leave() {
       leaving.abort();
     },
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
+      stopping.resolve();
       await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
       await Promise.all([lease?.stop(), updater.notifier.stop()]);
       bodyDeadlines[Symbol.dispose]();
     },
   };
+}
+
+/** Ignores a store failure: a later write includes the data. */
+async function orLater(written: Promise<void>): Promise<void> {
+  try {
+    await written;
+  } catch (error) {
+    if (!isOfStore(error)) throw error;
+  }
 }
 
 /** Counts requests and collects all other metrics. */
