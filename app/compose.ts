@@ -28,6 +28,7 @@ import { createLineageStore } from "../kv/runs/lineage.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
 import { readScopes } from "../kv/base/read_scope.ts";
+import type { StoreRefused } from "../kv/refused.ts";
 import { isReady, type Store } from "../kv/store.ts";
 import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
@@ -63,6 +64,11 @@ export interface ServiceOptions
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
+  /**
+   * Called once when a newer version has changed the format of a shared store. From then on each
+   * call is refused, and no job works: the process should drain and end.
+   */
+  readonly onOtherFormat?: (error: StoreRefused) => void;
   /** Replaces dependencies, for fault injection in tests and for benchmark baselines. */
   readonly parts?: Partial<AppDeps>;
 }
@@ -87,7 +93,7 @@ export function createService(options: ServiceOptions) {
   const updater = new RunUpdater(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
-    ? new Lease({ store: createLeaseStore(store), timers, now, log })
+    ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
   const turn = lease ?? ALWAYS;
   const notices = new NoticeJob({ store: createNoticeStore(store), mailer, turn, now, log });
@@ -118,6 +124,8 @@ export function createService(options: ServiceOptions) {
   const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, now, log });
   const leaving = new AbortController();
   const stopping = Promise.withResolvers<void>();
+  let stopped: Promise<void> | null = null;
+  let isRefused = false;
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
   const app = createApp({
     region,
@@ -146,7 +154,7 @@ export function createService(options: ServiceOptions) {
     bodyDeadlines,
     metrics: metricsOf(options),
     ready: () => isReady(store),
-    draining: options.draining,
+    draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
     reading: readScopes,
     memory: store.memory,
@@ -195,12 +203,26 @@ export function createService(options: ServiceOptions) {
     },
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
-      stopping.resolve();
-      await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
-      await Promise.all([lease?.stop(), updater.notifier.stop()]);
+      await Promise.all([stopJobs(), live.stop()]);
+      await updater.notifier.stop();
       bodyDeadlines[Symbol.dispose]();
     },
   };
+
+  function stopJobs(): Promise<void> {
+    stopping.resolve();
+    return stopped ??= Promise.all([worker.stop(), notices.stop(), sweep.stop()])
+      .then(() => lease?.stop());
+  }
+
+  /** Refuses calls and stops the jobs: what they write could damage a ledger of another format. */
+  function refuseCalls(error: StoreRefused): void {
+    if (isRefused) return;
+    isRefused = true;
+    // A failure of the stop is reported by `stop`.
+    stopJobs().catch(() => {});
+    options.onOtherFormat?.(error);
+  }
 }
 
 /** Ignores a store failure: a later write includes the data. */
