@@ -50,6 +50,8 @@ export interface ServiceOptions
   readonly timers: Timers;
   /** True if other instances may use the store; then one of them does the background work. */
   readonly isShared?: boolean;
+  /** Maximum milliseconds that a response may send nothing; no limit when absent. */
+  readonly silentMsMax?: number;
   /** True under `deno task dev`. */
   readonly dev?: boolean;
   /** Secret that is refused even if it is stored. */
@@ -158,6 +160,7 @@ export function createService(options: ServiceOptions) {
     shuttingDown: leaving.signal,
     reading: readScopes,
     memory: store.memory,
+    silentMsMax: options.silentMsMax ?? Infinity,
     log,
     ...options.parts,
   });

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
 import { FLUSH_MS_MAX } from "./request_log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
@@ -18,10 +17,12 @@ const SAME_SIGNAL_MS = 500;
  * Runs `drain` at the first SIGINT or SIGTERM. The process then ends once it is idle, or after the
  * limit; a later signal ends it immediately.
  *
+ * @param drainMs maximum milliseconds until the process ends
  * @param exit flushes the last messages and ends the process with a code
  * @returns whether the first signal has arrived
  */
 export function stopOnSignals(
+  drainMs: number,
   drain: () => Promise<void>,
   exit: (code: number) => unknown,
 ) {
@@ -35,7 +36,7 @@ export function stopOnSignals(
     sinceMs = performance.now();
     // Unreferenced: without stuck clients the process ends as soon as it is idle, which `--watch`
     // needs.
-    Deno.unrefTimer(setTimeout(exit, DRAIN_MS_MAX - FLUSH_MS_MAX, 0));
+    Deno.unrefTimer(setTimeout(exit, drainMs - FLUSH_MS_MAX, 0));
     await drain();
     for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
   }
