@@ -1,7 +1,6 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
 import { setFlagsFromString } from "node:v8";
 import { helpFor } from "./app/config.ts";
-import { isOfStore } from "./domain/core/errors.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
@@ -13,8 +12,19 @@ import { ProcessMetrics } from "./app/process_metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
 import { createService, type Service } from "./app/compose.ts";
 import { stopOnSignals } from "./app/shutdown.ts";
-import { announce, EXIT, fatal, flushConsole, reportUnhandled, showHelp } from "./app/console.ts";
+import {
+  announce,
+  EXIT,
+  fatal,
+  flushConsole,
+  reportUnhandled,
+  say,
+  showHelp,
+} from "./app/console.ts";
 import { ensureFirstKey, ENVIRONMENT, openLedger, readConfig } from "./app/start.ts";
+
+/** Milliseconds of one run of the background work: it ends before the next one begins. */
+const WORK_MS_MAX = 50_000;
 
 const help = helpFor(Deno.args);
 if (help !== null) {
@@ -54,6 +64,7 @@ const service = createService({
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,
+  onOtherFormat: end,
   draining: () => shutdown.begun(),
 });
 const createdKey = await ensureFirstKey(config, store);
@@ -74,9 +85,16 @@ started.resolve(service);
 
 /** Does the work that is due; a platform may stop the instance when this resolves. */
 async function work(): Promise<void> {
-  const { worker } = await started.promise;
-  worker.wake();
-  await Promise.all([writeUses(), writeRefusals()]);
+  const service = await started.promise;
+  await service.work(WORK_MS_MAX);
+}
+
+/** Ends the process, because a newer version has changed the format of the ledger. */
+async function end({ message }: Error): Promise<void> {
+  say(message);
+  // The lease may be read before the process serves.
+  await started.promise;
+  await shutdown.stop(EXIT.store);
 }
 
 function listen(): RunningServer | Promise<never> {
@@ -99,30 +117,10 @@ async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
   processMetrics.stop();
-  const uses = orLater(service.credentials.writeUses(true));
-  await Promise.all([service.stop(), slices?.stop(), uses, writeRefusals()]);
+  await Promise.all([service.stop(), slices?.stop(), service.writeCounts(true)]);
   await store.close();
   // A write blocked on its reader would keep the process alive.
-  if (!await flushLogs()) Deno.exit(0);
-}
-
-/** Stores the last use of credentials. */
-function writeUses(): Promise<void> {
-  return orLater(service.credentials.writeUses());
-}
-
-/** Stores the refused calls. */
-function writeRefusals(): Promise<void> {
-  return orLater(service.refusals.flush());
-}
-
-/** Ignores a store failure: the next write, a minute later, includes this data. */
-async function orLater(written: Promise<void>): Promise<void> {
-  try {
-    await written;
-  } catch (error) {
-    if (!isOfStore(error)) throw error;
-  }
+  if (!await flushLogs()) Deno.exit();
 }
 
 /** Flushes the log as far as possible, and ends the process. */
