@@ -12,7 +12,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { CopyJob, CopyMessage } from "./copy_worker.ts";
 import { LEDGER_FORMAT } from "./base/keys.ts";
 import { createPrivate, isThere, restoringOf } from "./base/files.ts";
-import { isFile, requireLedger } from "./open.ts";
+import { parseLocation } from "./location.ts";
+import { requireLedger } from "./open.ts";
 import { messageOf, otherFormat, StoreRefused } from "./refused.ts";
 import { lockLedger } from "./ledger_file.ts";
 
@@ -48,7 +49,7 @@ export async function backUp(
   target: string,
   watch: CopyWatch = {},
 ): Promise<number> {
-  if (!isFile(location)) throw notAFile(location);
+  if (parseLocation(location).kind !== "file") throw notAFile(location);
   await requireLedger(location);
   // Reserve the name first, so that one of two concurrent backups to one name is refused.
   await create(target);
@@ -80,7 +81,7 @@ export async function restore(
   stamp: string,
   watch: CopyWatch = {},
 ) {
-  if (!isFile(location)) throw notAFile(location);
+  if (parseLocation(location).kind !== "file") throw notAFile(location);
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);

@@ -17,6 +17,8 @@ export interface KvServerKnobs {
   answer: () => CommitAnswer;
   /** True to refuse new watches. */
   refusesWatches: boolean;
+  /** Requests that get no answer: none, all after a client has opened the database, or all. */
+  hangs: "none" | "calls" | "all";
 }
 
 /** The engine behind an open database; the package keeps it in fields of its handle. */
@@ -48,12 +50,15 @@ export class KvServer implements AsyncDisposable {
     delayMs: 0,
     answer: () => "sent",
     refusesWatches: false,
+    hangs: "none",
   };
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #engines = new Map<string, Promise<Engine>>();
   readonly watches = new Watches();
+  /** Resolves when requests without an answer end. */
+  readonly #end = Promise.withResolvers<void>();
 
   private constructor() {
     this.#server = Deno.serve(
@@ -73,6 +78,7 @@ export class KvServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.resolve();
     this.watches.end();
     await this.#server.shutdown();
     for (const engine of this.#engines.values()) (await engine).close();
@@ -87,6 +93,9 @@ export class KvServer implements AsyncDisposable {
     }
     const { napi, dbId } = await this.#engineOf(base);
     await this.#travel();
+    const isCall = call !== "" && call !== "/";
+    const { hangs } = this.knobs;
+    if (hangs === "all" || hangs === "calls" && isCall) await this.#end.promise;
     switch (call) {
       case "":
       case "/":
