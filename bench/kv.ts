@@ -37,15 +37,9 @@ export async function startKv(program: string | null, file: string): Promise<KvP
 }
 
 function spawnDenokv(program: string, file: string): Deno.ChildProcess {
-  const args = [
-    "--sqlite-path",
-    file,
-    "serve",
-    "--addr",
-    `127.0.0.1:${freePort()}`,
-    "--num-workers",
-    "4",
-  ];
+  const address = `127.0.0.1:${freePort()}`;
+  // The options of docs/OPERATIONS.md.
+  const args = ["--sqlite-path", file, "serve", "--addr", address, "--num-workers", "4"];
   const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };
   return spawn(program, args, { env, stdout: "null" });
 }
