@@ -1,4 +1,4 @@
-/** Sends requests to several instances as a proxy does, and waits where docs/API.md says so. */
+/** Sends requests to several instances, as a proxy does. */
 import { Random } from "../../../tools/random.ts";
 import type { Instance } from "./instance.ts";
 
@@ -7,9 +7,6 @@ const NOTICED_MS = 10_000;
 
 /** Calls that change credentials, teams, rate cards or agents, which instances cache. */
 const CHANGES = /^(?!GET |HEAD )\w+ \/(v1|dashboard)\/(keys|teams|rate-card|agents)\b/;
-
-/** Reads of refusals, which each instance writes once a minute. */
-const REFUSALS = /^\w+ \/(v1|dashboard)\/refusals\b/;
 
 /** Draws the instance of each request; the same in each run of a test file. */
 const random = new Random(Deno.env.get("RUNLEDGER_TEST_SEED") ?? "instances");
@@ -26,14 +23,9 @@ export class Route {
   }
 
   /** Sends a request to a random instance, or within the cache time of a change to its instance. */
-  async fetch(request: Request, info: Deno.ServeHandlerInfo): Promise<Response> {
+  fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response> {
     const call = `${request.method} ${request.url.replace(/^\w+:\/\/[^/]*/, "")}`;
-    const instance = this.#instanceFor(call);
-    if (REFUSALS.test(call)) {
-      // Otherwise it shows those of the answering instance, and of others once they are written.
-      await Promise.all(this.#instances.map(({ service }) => service.refusals.flush()));
-    }
-    return await instance.service.app.fetch(request, info);
+    return this.#instanceFor(call).service.app.fetch(request, info);
   }
 
   #instanceFor(call: string): Instance {
