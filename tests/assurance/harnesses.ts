@@ -10,6 +10,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 20_000 },
     load: () => import("./sim/main.ts"),
   },
+  "sim-shared": {
+    summary: "the same over three instances on one store, which repeats commits",
+    takes: "10 minutes",
+    count: { of: "sequences", usual: 2_000 },
+    load: () => import("./sim/shared.ts"),
+  },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",
