@@ -1,5 +1,4 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
-import { setFlagsFromString } from "node:v8";
 import { helpFor } from "./app/config.ts";
 import { isOfStore } from "./domain/core/errors.ts";
 import { Memory } from "./domain/core/memory.ts";
@@ -23,7 +22,6 @@ if (help !== null) {
 }
 const config = await readConfig();
 const { platform } = config;
-platform.v8Flags.forEach(setFlagsFromString);
 // A platform reads the crons before the first request, and starts an instance for each run.
 const clock = new AbortController();
 const started = Promise.withResolvers<Service>();
@@ -56,7 +54,9 @@ const service = createService({
   log: log.write,
   draining: () => shutdown.begun(),
 });
-const createdKey = await ensureFirstKey(config, store);
+const first = ensureFirstKey(config, store);
+// A platform has run tools/predeploy.ts before: the first request need not wait for the same reads.
+const createdKey = platform.isHosted ? null : await first;
 service.start();
 const server = await listen();
 service.sweep.start();

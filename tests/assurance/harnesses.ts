@@ -64,6 +64,12 @@ export const HARNESSES = {
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
   },
+  versions: {
+    summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",
+    takes: "30 seconds",
+    count: null,
+    load: () => import("./versions/main.ts"),
+  },
 } satisfies Readonly<Record<string, Harness>>;
 
 /** Returns true if there is a harness of this name. */
