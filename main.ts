@@ -12,8 +12,19 @@ import { ProcessMetrics } from "./app/process_metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
 import { createService, type Service } from "./app/compose.ts";
 import { stopOnSignals } from "./app/shutdown.ts";
-import { announce, EXIT, fatal, flushConsole, reportUnhandled, showHelp } from "./app/console.ts";
+import {
+  announce,
+  EXIT,
+  fatal,
+  flushConsole,
+  reportUnhandled,
+  say,
+  showHelp,
+} from "./app/console.ts";
 import { ensureFirstKey, ENVIRONMENT, openLedger, readConfig } from "./app/start.ts";
+
+/** Maximum milliseconds of one cron run, which ends before the next one. */
+const WORK_MS_MAX = 50_000;
 
 const help = helpFor(Deno.args);
 if (help !== null) {
@@ -37,6 +48,7 @@ const processMetrics = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: ENVIRONMENT.random(16).toHex(), secret: config.key }
   : null;
+let isOwnFormat = true;
 const service = createService({
   timers: TIMERS,
   store,
@@ -53,10 +65,13 @@ const service = createService({
   processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,
   draining: () => shutdown.begun(),
+  onOtherFormat: (error) => {
+    say(error.message);
+    isOwnFormat = false;
+    void shutdown.begin(EXIT.store);
+  },
 });
-const first = ensureFirstKey(config, store);
-// A platform has run tools/predeploy.ts before: the first request need not wait for the same reads.
-const createdKey = platform.isHosted ? null : await first;
+const createdKey = await ensureFirstKey(config, store);
 service.start();
 const server = await listen();
 service.sweep.start();
@@ -74,9 +89,8 @@ started.resolve(service);
 
 /** Does the work that is due; a platform may stop the instance when this resolves. */
 async function work(): Promise<void> {
-  const { worker } = await started.promise;
-  worker.wake();
-  await Promise.all([writeUses(), writeRefusals()]);
+  const service = await started.promise;
+  await service.work(WORK_MS_MAX);
 }
 
 function listen(): RunningServer | Promise<never> {
@@ -99,24 +113,17 @@ async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
   processMetrics.stop();
-  const uses = orLater(service.credentials.writeUses(true));
-  await Promise.all([service.stop(), slices?.stop(), uses, writeRefusals()]);
+  // A ledger of another format stays as it is.
+  const written = isOwnFormat
+    ? [orLater(service.credentials.writeUses(true)), orLater(service.refusals.flush())]
+    : [];
+  await Promise.all([service.stop(), slices?.stop(), ...written]);
   await store.close();
   // A write blocked on its reader would keep the process alive.
-  if (!await flushLogs()) Deno.exit(0);
+  if (!await flushLogs()) Deno.exit();
 }
 
-/** Stores the last use of credentials. */
-function writeUses(): Promise<void> {
-  return orLater(service.credentials.writeUses());
-}
-
-/** Stores the refused calls. */
-function writeRefusals(): Promise<void> {
-  return orLater(service.refusals.flush());
-}
-
-/** Ignores a store failure: the next write, a minute later, includes this data. */
+/** Ignores a store failure: nothing that was acknowledged is lost. */
 async function orLater(written: Promise<void>): Promise<void> {
   try {
     await written;

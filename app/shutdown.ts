@@ -14,12 +14,12 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Runs `drain` at the first SIGINT or SIGTERM. The process then ends once it is idle, or after the
- * limit; a later signal ends it immediately.
+ * Runs `drain` at the first SIGINT or SIGTERM, or when asked to. The process then ends once it is
+ * idle, or after the limit; a later signal ends it immediately.
  *
  * @param drainMs maximum milliseconds until the process ends
  * @param exit flushes the last messages and ends the process with a code
- * @returns whether the first signal has arrived
+ * @returns whether the shutdown has begun, and a function that begins it and sets the exit code
  */
 export function stopOnSignals(
   drainMs: number,
@@ -28,19 +28,22 @@ export function stopOnSignals(
 ) {
   let sinceMs: number | null = null;
 
-  async function stop(): Promise<void> {
-    if (sinceMs !== null) {
-      if (performance.now() - sinceMs > SAME_SIGNAL_MS) exit(1);
-      return;
-    }
+  async function begin(code: number): Promise<void> {
+    if (sinceMs !== null) return;
     sinceMs = performance.now();
+    Deno.exitCode = code;
     // Unreferenced: without stuck clients the process ends as soon as it is idle, which `--watch`
     // needs.
-    Deno.unrefTimer(setTimeout(exit, drainMs - FLUSH_MS_MAX, 0));
+    Deno.unrefTimer(setTimeout(exit, drainMs - FLUSH_MS_MAX, code));
     await drain();
     for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
   }
 
+  async function stop(): Promise<void> {
+    if (sinceMs === null) return await begin(0);
+    if (performance.now() - sinceMs > SAME_SIGNAL_MS) exit(1);
+  }
+
   for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
-  return { begun: () => sinceMs !== null };
+  return { begun: () => sinceMs !== null, begin };
 }
