@@ -53,8 +53,8 @@ export const HARNESSES = {
     load: () => import("./campaign/main.ts"),
   },
   overload: {
-    summary: "ten times the sustainable load: memory, refusals and recovery time",
-    takes: "90 seconds",
+    summary: "ten times the sustainable load, parts file and deploy: memory, refusals, recovery",
+    takes: "3 minutes",
     count: { of: "seconds of load", usual: 60 },
     load: () => import("./overload/main.ts"),
   },
