@@ -115,6 +115,11 @@ export class SweepJob {
     void this.#loop.start();
   }
 
+  /** Resolves once the current night is swept, if its sweep was due. */
+  idle(): Promise<void> {
+    return this.#loop.idle();
+  }
+
   /** Finishes the current step and stops. */
   stop(): Promise<void> {
     return this.#loop.stop();
@@ -237,7 +242,7 @@ export class SweepJob {
     let [startMs, before] = [processMs(), calls()];
     for await (const step of steps) {
       yield step;
-      if (calls() !== before) await this.#loop.wait(REST * (processMs() - startMs));
+      if (calls() !== before) await this.#loop.rest(REST * (processMs() - startMs));
       if (this.#loop.isStopped) return;
       [startMs, before] = [processMs(), calls()];
     }

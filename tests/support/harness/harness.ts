@@ -18,7 +18,8 @@ import {
   ensureFirstTeam,
   insertTeam,
 } from "../../../kv/teams/credentials.ts";
-import { isShared, type OpenStore, openStore } from "../../../kv/open.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
+import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
@@ -158,7 +159,7 @@ export class Harness implements AsyncDisposable {
     const { operatorKey = null, rateClock = () => 60_000 * this.#minutes++ } = this.#options;
     const memory = this.#options.memory ?? new Memory();
     this.store = await asKvClient(() => openStore(this.#location, memory));
-    if (this.#options.rateClock !== undefined && isShared(this.#location)) {
+    if (this.#options.rateClock !== undefined && isShared(parseLocation(this.#location))) {
       this.#slices = new RateSlices(this.store, { ...TIMERS, now: rateClock }, NOON);
     }
     this.limits = createRequestLimits(rateClock, (api) => this.#slices?.bucketsFor(api), memory);
@@ -166,7 +167,7 @@ export class Harness implements AsyncDisposable {
     this.#service = createService({
       timers: TIMERS,
       store: this.store,
-      isShared: isShared(this.#location),
+      isShared: isShared(parseLocation(this.#location)),
       environment,
       region,
       refusedSecret,

@@ -18,6 +18,8 @@ export interface KvServerKnobs {
   answer: () => CommitAnswer;
   /** True to refuse new watches. */
   refusesWatches: boolean;
+  /** Requests that get no answer: none, all after a client has opened the database, or all. */
+  hangs: "none" | "calls" | "all";
 }
 
 /** Options of a server. */
@@ -57,6 +59,7 @@ export class KvServer implements AsyncDisposable {
     delayMs: 0,
     answer: () => "sent",
     refusesWatches: false,
+    hangs: "none",
   };
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
@@ -64,6 +67,8 @@ export class KvServer implements AsyncDisposable {
   readonly #engines = new Map<string, Promise<Engine>>();
   readonly watches = new Watches();
   readonly #folder: string | null;
+  /** Resolves when requests without an answer end. */
+  readonly #end = Promise.withResolvers<void>();
 
   private constructor({ folder, port = 0 }: KvServerOptions) {
     this.#folder = folder ?? null;
@@ -84,6 +89,7 @@ export class KvServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.resolve();
     this.watches.end();
     await this.#server.shutdown();
     for (const engine of this.#engines.values()) (await engine).close();
@@ -98,6 +104,9 @@ export class KvServer implements AsyncDisposable {
     }
     const { napi, dbId } = await this.#engineOf(base);
     await this.#travel();
+    const isCall = call !== "" && call !== "/";
+    const { hangs } = this.knobs;
+    if (hangs === "all" || hangs === "calls" && isCall) await this.#end.promise;
     switch (call) {
       case "":
       case "/":
