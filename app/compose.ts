@@ -98,7 +98,14 @@ export function createService(options: ServiceOptions) {
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
   const turn = lease ?? ALWAYS;
-  const notices = new NoticeJob({ store: createNoticeStore(store), mailer, turn, now, log });
+  const notices = new NoticeJob({
+    store: createNoticeStore(store),
+    mailer,
+    isShared: options.isShared ?? false,
+    turn,
+    now,
+    log,
+  });
   const stages: readonly RunnableStage[] = [];
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);

@@ -46,6 +46,12 @@ export const HARNESSES = {
     count: { of: "kills", usual: 100 },
     load: () => import("./shared/main.ts"),
   },
+  deploy: {
+    summary: "instances that a platform starts, stops and kills, on the KV that it attaches",
+    takes: "10 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./deploy/main.ts"),
+  },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",
     takes: "3 minutes",
