@@ -75,6 +75,11 @@ export class NoticeJob {
     this.#loop.waker.wake();
   }
 
+  /** Resolves once the teams marked so far are checked, and each due notice was tried. */
+  idle(): Promise<void> {
+    return this.#loop.idle();
+  }
+
   /** Finishes the work in progress, within a short limit, and stops. */
   async stop(): Promise<void> {
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
@@ -100,7 +105,7 @@ export class NoticeJob {
 
   async #step(failed: (error: unknown) => void): Promise<void> {
     await this.round().catch(failed);
-    await this.#loop.rest(PAUSE_MS);
+    if (!this.#loop.isAwaited) await this.#loop.rest(PAUSE_MS);
     await this.#loop.wait(CLOCK_MS);
   }
 

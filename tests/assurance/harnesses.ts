@@ -40,6 +40,12 @@ export const HARNESSES = {
     count: { of: "kills", usual: 200 },
     load: () => import("./crash/main.ts"),
   },
+  shared: {
+    summary: "three instances over one KV that loses answers, while they and the KV are killed",
+    takes: "45 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./shared/main.ts"),
+  },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",
     takes: "3 minutes",

@@ -1,6 +1,7 @@
 /** Tests the program and its tools on the URL of a shared KV. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { KV_TOKEN } from "../support/harness/kv_client.ts";
+import { keys, LEDGER_FORMAT } from "../../kv/base/keys.ts";
+import { KV_TOKEN, openRemote } from "../support/harness/kv_client.ts";
 import { KvServer } from "../support/harness/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../support/harness/process.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
@@ -115,4 +116,15 @@ Deno.test("shared KV: a start without a key on an empty one ends with 2 and prin
   assertMatch(stderr, /^Cannot start with these settings:\n {2}RUNLEDGER_KEY must be [^\n]+\n$/);
   assert(!/apk_[a-z]{2}_[0-9a-f]{32}/.test(stderr), stderr);
   assertEquals(kv.counts.commits, 0);
+});
+
+Deno.test("shared KV: a running service ends when a newer version changes the format", async () => {
+  await using kv = await KvServer.start();
+  await using service = await Process.start(settingsOf(kv));
+  await beat(service, 1);
+  using newer = await openRemote(kv.url());
+  await newer.set(keys.format(), LEDGER_FORMAT + 1);
+  const { code, stderr } = await service.ended();
+  assertEquals(code, EXIT_STORE, stderr);
+  assertStringIncludes(stderr, `has format ${LEDGER_FORMAT + 1}`);
 });

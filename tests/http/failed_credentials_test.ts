@@ -4,6 +4,8 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import type { RequestContext } from "../../routes/http/context.ts";
+import { clientOf } from "../../routes/http/credential.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { ReadsOf } from "../support/oracles/reads.ts";
@@ -167,4 +169,16 @@ ofInstance("a new or rotated key of one team leaves other teams' keys in the cac
   assertEquals(reads.count, before);
   assertEquals(await askWith(h, created.secret), 401);
   assertEquals(await askWith(h, rotated.json.secret), 404);
+});
+
+Deno.test("credentials: without a network address, unknown secrets queue by their last digits", () => {
+  const remotes: Deno.Addr[] = [
+    { transport: "tcp", hostname: "192.0.2.7", port: 1 },
+    { transport: "unix", path: "/run/serve.sock" },
+  ];
+  const [network, digits] = remotes.map((remoteAddr) => {
+    const c = { env: { remoteAddr } } as RequestContext;
+    return new Set(["a0", "a0", "b1"].map((end) => clientOf(c, `apk_eu_${"0".repeat(30)}${end}`)));
+  });
+  assertEquals([network?.size, digits?.size], [1, 2]);
 });

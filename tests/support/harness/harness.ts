@@ -12,7 +12,8 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
-import { isShared, type OpenStore } from "../../../kv/open.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
+import type { OpenStore } from "../../../kv/open.ts";
 import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance } from "./instance.ts";
 import { Route } from "./route.ts";
@@ -165,7 +166,7 @@ export class Harness implements AsyncDisposable {
   get #isAlone(): boolean {
     const { kv, memory, rateClock } = this.#options;
     const isOwn = kv !== undefined || memory !== undefined || rateClock !== undefined;
-    return isOwn || !isShared(this.#location);
+    return isOwn || !isShared(parseLocation(this.#location));
   }
 
   /** Stops the service, runs `meanwhile`, and restarts it on the same file. */

@@ -8,7 +8,8 @@ import { createRequestLimits, type RequestLimits } from "../../../domain/teams/r
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
-import { isShared, type OpenStore, openStore } from "../../../kv/open.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
+import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
@@ -68,7 +69,7 @@ export class Instance {
     const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
     const { refusedSecret = null, operatorKey = null, dev = false } = options;
     const store = await asKvClient(() => openStore(location, memory));
-    const slices = rateClock !== undefined && isShared(location)
+    const slices = rateClock !== undefined && isShared(parseLocation(location))
       ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
       : null;
     let minutes = 0;
@@ -81,7 +82,7 @@ export class Instance {
     const service = createService({
       timers: TIMERS,
       store,
-      isShared: isShared(location),
+      isShared: isShared(parseLocation(location)),
       environment,
       region,
       refusedSecret,
