@@ -28,6 +28,12 @@ export const HARNESSES = {
     count: { of: "requests", usual: 1_000_000 },
     load: () => import("./fuzz/main.ts"),
   },
+  "shared-suite": {
+    summary: "the tests over HTTP on a shared KV, served by one instance and by three",
+    takes: "20 minutes",
+    count: null,
+    load: () => import("./shared_suite/main.ts"),
+  },
   chaos: {
     summary: "full disks, locks, lost files, odd clocks, broken clients",
     takes: "7 minutes",
