@@ -1,6 +1,5 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
 import { helpFor } from "./app/config.ts";
-import { isOfStore } from "./domain/core/errors.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
@@ -23,7 +22,7 @@ import {
 } from "./app/console.ts";
 import { ensureFirstKey, ENVIRONMENT, openLedger, readConfig } from "./app/start.ts";
 
-/** Maximum milliseconds of one cron run, which ends before the next one. */
+/** Milliseconds of one run of the background work: it ends before the next one begins. */
 const WORK_MS_MAX = 50_000;
 
 const help = helpFor(Deno.args);
@@ -48,7 +47,6 @@ const processMetrics = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: ENVIRONMENT.random(16).toHex(), secret: config.key }
   : null;
-let isOwnFormat = true;
 const service = createService({
   timers: TIMERS,
   store,
@@ -64,12 +62,8 @@ const service = createService({
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,
+  onOtherFormat: end,
   draining: () => shutdown.begun(),
-  onOtherFormat: (error) => {
-    say(error.message);
-    isOwnFormat = false;
-    void shutdown.begin(EXIT.store);
-  },
 });
 const createdKey = await ensureFirstKey(config, store);
 service.start();
@@ -93,6 +87,14 @@ async function work(): Promise<void> {
   await service.work(WORK_MS_MAX);
 }
 
+/** Ends the process, because a newer version has changed the format of the ledger. */
+async function end({ message }: Error): Promise<void> {
+  say(message);
+  // The lease may be read before the process serves.
+  await started.promise;
+  await shutdown.stop(EXIT.store);
+}
+
 function listen(): RunningServer | Promise<never> {
   const { host, port, overriddenBy } = config;
   const { drainMs } = platform;
@@ -113,23 +115,10 @@ async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
   processMetrics.stop();
-  // A ledger of another format stays as it is.
-  const written = isOwnFormat
-    ? [orLater(service.credentials.writeUses(true)), orLater(service.refusals.flush())]
-    : [];
-  await Promise.all([service.stop(), slices?.stop(), ...written]);
+  await Promise.all([service.stop(), slices?.stop(), service.writeCounts(true)]);
   await store.close();
   // A write blocked on its reader would keep the process alive.
   if (!await flushLogs()) Deno.exit();
-}
-
-/** Ignores a store failure: nothing that was acknowledged is lost. */
-async function orLater(written: Promise<void>): Promise<void> {
-  try {
-    await written;
-  } catch (error) {
-    if (!isOfStore(error)) throw error;
-  }
 }
 
 /** Flushes the log as far as possible, and ends the process. */

@@ -195,11 +195,11 @@ export function createService(options: ServiceOptions) {
     async work(ms: number) {
       const late = Promise.withResolvers<void>();
       const cancel = timers.after(ms, late.resolve);
-      const written = [orLater(credentials.writeUses()), orLater(refusals.flush())];
-      const finished = Promise.all([finishJobs(), ...written]);
+      const finished = Promise.all([finishJobs(), writeCounts()]);
       await Promise.race([finished, late.promise, stopping.promise]);
       cancel();
     },
+    writeCounts,
     /** Answers long polls and ends live streams, so the server can drain. */
     leave() {
       leaving.abort();
@@ -211,6 +211,17 @@ export function createService(options: ServiceOptions) {
       bodyDeadlines[Symbol.dispose]();
     },
   };
+
+  /**
+   * Stores the last uses of credentials and the refused calls, unless the store fails: then a later
+   * call stores them. A ledger of another format stays as it is.
+   *
+   * @param isLast true to store also uses that are not due yet
+   */
+  async function writeCounts(isLast = false): Promise<void> {
+    if (isRefused) return;
+    await Promise.all([orLater(credentials.writeUses(isLast)), orLater(refusals.flush())]);
+  }
 
   function stopJobs(): Promise<void> {
     stopping.resolve();

@@ -14,12 +14,12 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Runs `drain` at the first SIGINT or SIGTERM, or when asked to. The process then ends once it is
- * idle, or after the limit; a later signal ends it immediately.
+ * Runs `drain` at the first SIGINT or SIGTERM. The process then ends once it is idle, or after the
+ * limit; a later signal ends it immediately.
  *
  * @param drainMs maximum milliseconds until the process ends
  * @param exit flushes the last messages and ends the process with a code
- * @returns whether the shutdown has begun, and a function that begins it and sets the exit code
+ * @returns whether the process is stopping, and a function that stops it with a code
  */
 export function stopOnSignals(
   drainMs: number,
@@ -28,7 +28,12 @@ export function stopOnSignals(
 ) {
   let sinceMs: number | null = null;
 
-  async function begin(code: number): Promise<void> {
+  function receive(): void {
+    if (sinceMs === null) void stop(0);
+    else if (performance.now() - sinceMs > SAME_SIGNAL_MS) exit(1);
+  }
+
+  async function stop(code: number): Promise<void> {
     if (sinceMs !== null) return;
     sinceMs = performance.now();
     Deno.exitCode = code;
@@ -36,14 +41,9 @@ export function stopOnSignals(
     // needs.
     Deno.unrefTimer(setTimeout(exit, drainMs - FLUSH_MS_MAX, code));
     await drain();
-    for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
+    for (const signal of SIGNALS) Deno.removeSignalListener(signal, receive);
   }
 
-  async function stop(): Promise<void> {
-    if (sinceMs === null) return await begin(0);
-    if (performance.now() - sinceMs > SAME_SIGNAL_MS) exit(1);
-  }
-
-  for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
-  return { begun: () => sinceMs !== null, begin };
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, receive);
+  return { begun: () => sinceMs !== null, stop };
 }
