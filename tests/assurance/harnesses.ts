@@ -10,6 +10,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 20_000 },
     load: () => import("./sim/main.ts"),
   },
+  "sim-shared": {
+    summary: "the same over three instances on one store, which repeats commits",
+    takes: "10 minutes",
+    count: { of: "sequences", usual: 2_000 },
+    load: () => import("./sim/shared.ts"),
+  },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",
@@ -33,6 +39,12 @@ export const HARNESSES = {
     takes: "10 minutes",
     count: { of: "kills", usual: 200 },
     load: () => import("./crash/main.ts"),
+  },
+  shared: {
+    summary: "three instances over one KV that loses answers, while they and the KV are killed",
+    takes: "45 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./shared/main.ts"),
   },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",

@@ -66,7 +66,7 @@ export class RetentionHarness {
   async sweep(dryRun = false, attemptsMax = 1): Promise<SweepCounts> {
     let counts = EMPTY_SWEEP;
     if (!dryRun) await this.sweeps.resume();
-    for await (const team of this.sweeps.teams()) {
+    for await (const team of this.sweeps.teams(null)) {
       for (const retentionClass of RETENTION_CLASSES) {
         let from: object | null = null;
         do {
