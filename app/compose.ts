@@ -226,6 +226,8 @@ export function createService(options: ServiceOptions) {
    * @param isLast true to store also uses that are not due yet
    */
   async function writeCounts(isLast = false): Promise<void> {
+    // A ledger of another format stays as it is.
+    if (isRefused) return;
     await Promise.all([orLater(credentials.writeUses(isLast)), orLater(refusals.flush())]);
   }
 

@@ -10,6 +10,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 20_000 },
     load: () => import("./sim/main.ts"),
   },
+  "sim-shared": {
+    summary: "the same over three instances on one store, which repeats commits",
+    takes: "10 minutes",
+    count: { of: "sequences", usual: 2_000 },
+    load: () => import("./sim/shared.ts"),
+  },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",
@@ -40,6 +46,12 @@ export const HARNESSES = {
     count: { of: "kills", usual: 100 },
     load: () => import("./deploy/main.ts"),
   },
+  shared: {
+    summary: "three instances over one KV that loses answers, while they and the KV are killed",
+    takes: "45 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./shared/main.ts"),
+  },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",
     takes: "3 minutes",
@@ -59,8 +71,8 @@ export const HARNESSES = {
     load: () => import("./campaign/main.ts"),
   },
   overload: {
-    summary: "ten times the sustainable load: memory, refusals and recovery time",
-    takes: "90 seconds",
+    summary: "ten times the sustainable load, parts file and deploy: memory, refusals, recovery",
+    takes: "3 minutes",
     count: { of: "seconds of load", usual: 60 },
     load: () => import("./overload/main.ts"),
   },
@@ -69,6 +81,12 @@ export const HARNESSES = {
     takes: "40 seconds",
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
+  },
+  versions: {
+    summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",
+    takes: "30 seconds",
+    count: null,
+    load: () => import("./versions/main.ts"),
   },
 } satisfies Readonly<Record<string, Harness>>;
 

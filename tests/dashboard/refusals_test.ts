@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { aRun } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const PAGE = "/dashboard/refusals";
 const HOUR_MS = 3_600_000;
@@ -51,7 +52,7 @@ Deno.test("R13: the page covers a day or a week, and says if nothing was rejecte
   assertEquals((await reader.get(`${PAGE}?hours=0`)).status, 400);
 });
 
-Deno.test("R13: a banner links to the page for 24 hours, also before the first run", async () => {
+ofInstance("R13: a banner links to the page for 24 hours, also before the first run", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   const reader = await signedIn(h);

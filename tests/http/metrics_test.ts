@@ -5,6 +5,7 @@ import { Harness, KEY } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { Scrape } from "../support/oracles/prometheus.ts";
 import { RawSocket } from "../support/harness/raw_socket.ts";
+import { ofFile } from "../support/harness/test_kv.ts";
 
 const TOTAL = "runledger_http_requests_total";
 
@@ -123,6 +124,13 @@ Deno.test("metrics: the operator sees all requests, the store and the worker", a
   assertEquals(scraped.value("runledger_writer_writes_waiting"), 0);
   // This request is the one in progress.
   assertEquals(scraped.value("runledger_http_requests_in_flight"), 1);
+});
+
+ofFile("metrics: the operator sees the sizes of the ledger's files", async () => {
+  await using h = await openWithOperator();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const scraped = await scrape(h, OPERATOR_KEY);
   const bytes = await Deno.stat(h.path);
   assertEquals(scraped.value("runledger_kv_file_bytes"), bytes.size);
   assert((scraped.value("runledger_kv_wal_bytes") ?? 0) > 0);
