@@ -221,7 +221,7 @@ export function createService(options: ServiceOptions) {
 
   /**
    * Stores the last uses of credentials and the refused calls, unless the store fails: then a later
-   * call stores them.
+   * call stores them. A ledger of another format stays as it is.
    *
    * @param isLast true to store also uses that are not due yet
    */

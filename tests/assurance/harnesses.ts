@@ -28,6 +28,12 @@ export const HARNESSES = {
     count: { of: "requests", usual: 1_000_000 },
     load: () => import("./fuzz/main.ts"),
   },
+  "shared-suite": {
+    summary: "the tests over HTTP on a shared KV, served by one instance and by three",
+    takes: "20 minutes",
+    count: null,
+    load: () => import("./shared_suite/main.ts"),
+  },
   chaos: {
     summary: "full disks, locks, lost files, odd clocks, broken clients",
     takes: "7 minutes",
@@ -40,17 +46,17 @@ export const HARNESSES = {
     count: { of: "kills", usual: 200 },
     load: () => import("./crash/main.ts"),
   },
-  deploy: {
-    summary: "instances that a platform starts, stops and kills, on the KV that it attaches",
-    takes: "10 minutes",
-    count: { of: "kills", usual: 100 },
-    load: () => import("./deploy/main.ts"),
-  },
   shared: {
     summary: "three instances over one KV that loses answers, while they and the KV are killed",
     takes: "45 minutes",
     count: { of: "kills", usual: 100 },
     load: () => import("./shared/main.ts"),
+  },
+  deploy: {
+    summary: "instances that a platform starts, stops and kills, on the KV that it attaches",
+    takes: "10 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./deploy/main.ts"),
   },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",
