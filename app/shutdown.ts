@@ -14,8 +14,8 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Runs `drain` at the first SIGINT or SIGTERM, or when asked to. The process then ends once it is
- * idle, or after the limit; a later signal ends it immediately.
+ * Runs `drain` at the first SIGINT or SIGTERM. The process then ends once it is idle, or after the
+ * limit; a later signal ends it immediately.
  *
  * @param drainMs maximum milliseconds until the process ends
  * @param exit flushes the last messages and ends the process with a code
