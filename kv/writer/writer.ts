@@ -95,7 +95,6 @@ export class GroupWriter {
   #cutting = false;
   /** Time since which the oldest queued write waits, at least. */
   #oldestMs = 0;
-  /** Usual milliseconds of a commit. */
   #commitMs = 0;
   #wait: ReturnType<typeof setTimeout> | undefined;
   #idle: PromiseWithResolvers<void> | null = null;
@@ -144,6 +143,11 @@ export class GroupWriter {
   /** Number of queued and in-flight writes. */
   get pendingWrites(): number {
     return this.#pendingWrites;
+  }
+
+  /** Usual milliseconds of a commit. */
+  get commitMs(): number {
+    return this.#commitMs;
   }
 
   /** Resolves once no write is queued or in flight. */

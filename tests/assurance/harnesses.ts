@@ -28,6 +28,12 @@ export const HARNESSES = {
     count: { of: "requests", usual: 1_000_000 },
     load: () => import("./fuzz/main.ts"),
   },
+  "shared-suite": {
+    summary: "the tests over HTTP on a shared KV, served by one instance and by three",
+    takes: "20 minutes",
+    count: null,
+    load: () => import("./shared_suite/main.ts"),
+  },
   chaos: {
     summary: "full disks, locks, lost files, odd clocks, broken clients",
     takes: "7 minutes",
@@ -45,6 +51,12 @@ export const HARNESSES = {
     takes: "45 minutes",
     count: { of: "kills", usual: 100 },
     load: () => import("./shared/main.ts"),
+  },
+  deploy: {
+    summary: "instances that a platform starts, stops and kills, on the KV that it attaches",
+    takes: "10 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./deploy/main.ts"),
   },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",

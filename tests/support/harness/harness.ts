@@ -17,7 +17,7 @@ import type { OpenStore } from "../../../kv/open.ts";
 import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance } from "./instance.ts";
 import { Route } from "./route.ts";
-import { INSTANCES, newDatabase } from "./test_kv.ts";
+import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
 
 export type { HarnessOptions };
 
@@ -69,22 +69,27 @@ export class Harness implements AsyncDisposable {
   /** The store: the path, or the URL of a shared KV. */
   readonly #location: string;
   readonly #folder: string;
+  /** Database of the shared KV; null with a file, or with the test's own. */
+  readonly #database: Database | null;
   readonly #options: HarnessOptions;
   /** The first one does the background work. */
   #instances!: readonly Instance[];
   #server!: RunningServer;
   #client = Deno.createHttpClient({});
 
-  private constructor(folder: string, options: HarnessOptions) {
+  private constructor(folder: string, options: HarnessOptions, database: Database | null) {
     this.#folder = folder;
     this.path = `${folder}/test.kv`;
-    this.#location = options.kv ?? newDatabase() ?? this.path;
+    this.#database = database;
+    this.#location = options.kv ?? database?.url ?? this.path;
     this.#options = options;
   }
 
   /** Starts a service on an empty file. */
   static async open(options: HarnessOptions = {}): Promise<Harness> {
-    const harness = new Harness(await Deno.makeTempDir({ prefix: "runledger-" }), options);
+    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    const database = options.kv === undefined ? await openDatabase(folder) : null;
+    const harness = new Harness(folder, options, database);
     await harness.#start();
     return harness;
   }
@@ -189,6 +194,7 @@ export class Harness implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stop();
     this.#client.close();
+    await this.#database?.[Symbol.asyncDispose]();
     await Deno.remove(this.#folder, { recursive: true });
   }
 
