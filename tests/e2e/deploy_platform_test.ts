@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { KEY } from "../support/harness/harness.ts";
-import { Instance } from "../support/harness/instance.ts";
+import { BareInstance } from "../support/harness/bare_instance.ts";
 import { KV_TOKEN } from "../support/harness/kv_client.ts";
 import { KvServer } from "../support/harness/kv_server.ts";
 import { Platform } from "../support/harness/platform.ts";
@@ -29,7 +29,7 @@ function assertKeptSecrets({ output }: Platform): void {
 
 Deno.test("platform: a cron drains what was left while no worker ran; its instance writes no file and ends in time", async () => {
   await using kv = await KvServer.start();
-  await using front = await Instance.start(kv.url(), { isIdle: true });
+  await using front = await BareInstance.start(kv.url(), { isIdle: true });
   const numbers = Array.from({ length: 80 }, (_, n) => n);
   await Promise.all(numbers.map((n) => front.call("POST", "/v1/heartbeats", aHeartbeat(n))));
   const states = async () => {
