@@ -18,6 +18,7 @@ import { sizeOf } from "../writer/group.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
+import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
@@ -44,6 +45,9 @@ const ROWS_PER_COMMIT_MAX = 500;
  * store with fewer checks has no heads in memory to check.
  */
 const RUNS_PER_COMMIT_MAX = 98;
+
+/** Checks of a commit that removes a run: three of its rows, and the version of the roll-ups. */
+const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 
 /** Teams whose number of runs that fit is kept. */
 const TEAMS_MAX = 1_000;
@@ -185,16 +189,19 @@ export class RunUpdater {
   /**
    * Changes runs as `change` does, for plans that remove events. It locks the runs against new
    * events in this process: each event changes the ledger, and removal from a busy run would never
-   * win the conflict.
+   * win the conflict. Only the runs of one commit are locked at a time, because their calls wait.
    */
-  remove(
+  async remove(
     team: TeamId,
     ids: readonly RunId[],
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    const names = ids.map((id) => pendingName(team, id));
-    return this.#store.runLocks.takeAll(names, () => this.change(team, ids, plan, done));
+    const runs = (this.#store.limits.checks - REMOVAL_CHECKS.team) / REMOVAL_CHECKS.run;
+    for (const group of groupsOf(ids, Math.floor(runs))) {
+      const names = group.map((id) => pendingName(team, id));
+      await this.#store.runLocks.takeAll(names, () => this.change(team, group, plan, done));
+    }
   }
 
   /**

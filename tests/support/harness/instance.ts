@@ -1,90 +1,107 @@
-/** One of several instances of the service on a shared KV, without a listener. */
-import type { Timers } from "../../../domain/core/deadlines.ts";
+/** One instance of the service over a store: its handles, its caches and its jobs. */
+import type { Environment } from "../../../domain/core/environment.ts";
+import type { Region } from "../../../domain/core/ids.ts";
+import type { Mailer } from "../../../domain/core/mail.ts";
 import { Memory } from "../../../domain/core/memory.ts";
+import type { Tier } from "../../../domain/teams/plans.ts";
+import { createRequestLimits, type RequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
-import { createService, type Service, type ServiceOptions } from "../../../app/compose.ts";
+import { createService, type Service } from "../../../app/compose.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
-import { KEY } from "./harness.ts";
+import { RateSlices } from "../../../kv/teams/rate_slices.ts";
+import type { AppDeps } from "../../../routes/http/context.ts";
 import { asKvClient } from "./kv_client.ts";
 
-/** Options of an instance. */
-export interface InstanceOptions extends Partial<ServiceOptions> {
-  /** True for an instance that does no background work. */
-  readonly isIdle?: boolean;
+/** Options of a harness. */
+export interface HarnessOptions {
+  readonly tier?: Tier;
+  readonly region?: Region;
+  /** Replaces dependencies of the routes, for faults. */
+  readonly deps?: Partial<AppDeps>;
+  /** Sends quota notices. */
+  readonly mailer?: Mailer;
+  /** A secret that must not work. */
+  readonly refusedSecret?: string;
+  /** The operator's key. */
+  readonly operatorKey?: string;
+  /** Byte limits of caches and queues. */
+  readonly memory?: Memory;
+  /** True to run as `deno task dev` does. */
+  readonly dev?: boolean;
+  /**
+   * Clock of the rate limits, in milliseconds; without one they are never reached. With one, the
+   * service leases its buckets on a shared KV.
+   */
+  readonly rateClock?: () => number;
+  /** URL of a shared KV of the test's own, for a single instance. */
+  readonly kv?: string;
 }
 
-/** A running instance. Always `await using`. */
-export class Instance implements AsyncDisposable {
+/** Options of an instance. */
+export interface InstanceOptions extends HarnessOptions {
+  /** A path, or the URL of a shared KV. */
+  readonly location: string;
+  readonly environment: Environment;
+  /** The first team's key. */
+  readonly key: string;
+  /** Unix milliseconds of the start. */
+  readonly startMs: number;
+  readonly log: (line: string) => void;
+  readonly draining: () => boolean;
+}
+
+/** A running instance; stop it with {@link Instance.stop}. */
+export class Instance {
   private constructor(
     readonly store: OpenStore,
     readonly service: Service,
+    readonly limits: RequestLimits,
     readonly team: Team,
-    readonly log: readonly string[],
+    /** Null with buckets of its own. */
+    private readonly slices: RateSlices | null,
   ) {}
 
-  /** Starts an instance on the URL of a shared KV. */
-  static async start(url: string, options: InstanceOptions = {}): Promise<Instance> {
-    const { isIdle = false, ...rest } = options;
-    const memory = new Memory();
-    const store = await asKvClient(() => openStore(url, memory));
-    const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
-    const environment = { now: () => Date.now(), random };
-    const log: string[] = [];
-    // A minute passes before each request, so that no limit is reached.
+  static async start(options: InstanceOptions): Promise<Instance> {
+    const { location, environment, key, rateClock, memory = new Memory() } = options;
+    const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
+    const { refusedSecret = null, operatorKey = null, dev = false } = options;
+    const store = await asKvClient(() => openStore(location, memory));
+    const slices = rateClock !== undefined && isShared(parseLocation(location))
+      ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
+      : null;
     let minutes = 0;
+    const limits = createRequestLimits(
+      // A minute passes before each request, so that only tests of the limits reach them.
+      rateClock ?? (() => 60_000 * minutes++),
+      (api) => slices?.bucketsFor(api),
+      memory,
+    );
     const service = createService({
       timers: TIMERS,
       store,
-      isShared: true,
+      isShared: isShared(parseLocation(location)),
       environment,
-      region: "eu",
-      refusedSecret: null,
-      limits: createRequestLimits(() => 60_000 * minutes++, () => undefined, memory),
-      mailer: null,
-      draining: () => false,
-      log: (line) => void log.push(line),
-      ...rest,
+      region,
+      refusedSecret,
+      operatorKey,
+      dev,
+      limits,
+      mailer,
+      log,
+      draining,
+      parts: deps,
     });
-    const settings = { region: "eu", key: KEY, tier: "free" } as const;
-    const { team } = await ensureFirstTeam(store, environment, settings);
-    if (!isIdle) {
-      service.start();
-      service.sweep.start();
-    }
-    return new Instance(store, service, team, log);
+    const { team } = await ensureFirstTeam(store, environment, { region, key, tier });
+    service.start();
+    return new Instance(store, service, limits, team, slices);
   }
 
-  /** Sends a request; a body is sent as JSON. */
-  async request(method: string, path: string, body?: unknown): Promise<Response> {
-    const init = { method, headers: { Authorization: `Bearer ${KEY}`, Host: "test" } };
-    return await this.service.app.fetch(
-      new Request(`http://test${path}`, {
-        ...init,
-        ...body === undefined ? {} : { body: JSON.stringify(body) },
-      }),
-    );
-  }
-
-  /** Sends a request that must succeed; returns the parsed answer. */
-  // deno-lint-ignore no-explicit-any -- answers of any shape
-  async call(method: string, path: string, body?: unknown): Promise<any> {
-    const response = await this.request(method, path, body);
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.service.leave();
+  async stop(): Promise<void> {
     await this.service.stop();
+    await this.slices?.stop();
     await this.store.close();
   }
-}
-
-/** Timers that wait for a part of the time. */
-export function hurried(part: number): Timers {
-  return { now: TIMERS.now, after: (ms, callback) => TIMERS.after(ms / part, callback) };
 }

@@ -105,7 +105,9 @@ export class RetentionHarness {
 
   /** Reprices a team's calls of the model "known", and aggregates them. */
   async reprice(team: Team, card: RateCard): Promise<void> {
-    const reprices = createRepriceStore(this.store, { card: () => card }, { now: this.now });
+    const reprices = createRepriceStore(this.store, { current: () => Promise.resolve(card) }, {
+      now: this.now,
+    });
     await reprices.create(
       team,
       { model: "known", provider: null, from: null, to: null },

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
-import { Instance } from "../../support/harness/instance.ts";
+import { BareInstance } from "../../support/harness/bare_instance.ts";
 import { openRemote } from "../../support/harness/kv_client.ts";
 import { KvServer } from "../../support/harness/kv_server.ts";
 
@@ -18,7 +18,7 @@ Deno.test("format: each running instance refuses calls and stops its jobs when a
       count++;
       refused.resolve(error);
     };
-    const instance = await Instance.start(kv.url(), { onOtherFormat });
+    const instance = await BareInstance.start(kv.url(), { onOtherFormat });
     return { instance, refused: refused.promise, count: () => count };
   };
   const holder = await start();
