@@ -1,5 +1,4 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
-import { setFlagsFromString } from "node:v8";
 import { helpFor } from "./app/config.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
@@ -33,7 +32,6 @@ if (help !== null) {
 }
 const config = await readConfig();
 const { platform } = config;
-platform.v8Flags.forEach(setFlagsFromString);
 // A platform reads the crons before the first request, and starts an instance for each run.
 const clock = new AbortController();
 const started = Promise.withResolvers<Service>();

@@ -98,7 +98,14 @@ export function createService(options: ServiceOptions) {
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
   const turn = lease ?? ALWAYS;
-  const notices = new NoticeJob({ store: createNoticeStore(store), mailer, turn, now, log });
+  const notices = new NoticeJob({
+    store: createNoticeStore(store),
+    mailer,
+    isShared: options.isShared ?? false,
+    turn,
+    now,
+    log,
+  });
   const stages: readonly RunnableStage[] = [];
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
@@ -214,11 +221,13 @@ export function createService(options: ServiceOptions) {
 
   /**
    * Stores the last uses of credentials and the refused calls, unless the store fails: then a later
-   * call stores them.
+   * call stores them. A ledger of another format stays as it is.
    *
    * @param isLast true to store also uses that are not due yet
    */
   async function writeCounts(isLast = false): Promise<void> {
+    // A ledger of another format stays as it is.
+    if (isRefused) return;
     await Promise.all([orLater(credentials.writeUses(isLast)), orLater(refusals.flush())]);
   }
 

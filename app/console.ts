@@ -67,8 +67,10 @@ export function announce(
   signInLink: { readonly code: string } | null,
 ): void {
   stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
-  const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
-  stderr.write(`Dashboard: ${url}/dashboard${path}`);
+  if (overriddenBy === null) {
+    const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
+    stderr.write(`Dashboard: ${url}/dashboard${path}`);
+  }
   if (kv.kind === "platform" && region === "eu") stderr.write(DATA_IN_US);
   if (overriddenBy === null && !isLoopback(host)) {
     stderr.write(

@@ -17,8 +17,6 @@ export interface Platform {
   readonly drainMs: number;
   /** Maximum milliseconds that a response may send nothing; the platform may stop the instance then. */
   readonly silentMsMax: number;
-  /** Options of V8 that the command line does not set. */
-  readonly v8Flags: readonly string[];
   /** Destination of the request log. */
   readonly log: Sink;
   /** Destination of messages about the process. */
@@ -30,8 +28,6 @@ const MACHINE: Platform = {
   memoryMb: MEMORY_MB.default,
   drainMs: DRAIN_MS_MAX,
   silentMsMax: Infinity,
-  // The tasks set them.
-  v8Flags: [],
   log: Deno.stdout,
   messages: Deno.stderr,
 };
@@ -45,7 +41,6 @@ const DEPLOY: Platform = {
   memoryMb: 400,
   drainMs: 4_000,
   silentMsMax: 4_000,
-  v8Flags: ["--heap-growing-percent=60"],
   // deno-lint-ignore no-console -- the platform collects nothing else
   log: consoleSink(console.log),
   // deno-lint-ignore no-console -- the platform collects nothing else

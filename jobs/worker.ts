@@ -46,10 +46,11 @@ export interface WorkerDeps extends JobDeps {
 const RUNS_PER_TURN = { closed: 196, open: 98, min: 20 } as const;
 
 /**
- * Milliseconds after which a turn was too long. The next one takes half as many runs, because newly
- * pending runs wait for its end.
+ * Milliseconds, or usual times of a commit, after which a turn was too long. The next one takes half
+ * as many runs, because newly pending runs wait for its end. Far from the store most of a turn is
+ * round trips, which fewer runs do not shorten.
  */
-const TURN_MS = 200;
+const TURN_MAX = { ms: 200, commits: 6 } as const;
 
 /** Turns of closed runs before open runs get one. */
 const CLOSED_TURNS_MAX = 4;
@@ -169,8 +170,9 @@ export class Worker {
 
   #fitRunsMax(lane: PendingLane, tookMs: number): void {
     const runsMax = this.#runsMax[lane];
-    if (tookMs > TURN_MS) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
-    else if (tookMs < TURN_MS / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
+    const maxMs = Math.max(TURN_MAX.ms, TURN_MAX.commits * this.#deps.store.commitMs());
+    if (tookMs > maxMs) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
+    else if (tookMs < maxMs / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
   }
 
   /**

@@ -8,6 +8,7 @@
  */
 import type { LeaseStore } from "../domain/core/jobs.ts";
 import { keys, LEDGER_FORMAT } from "./base/keys.ts";
+import { newRowName } from "./base/names.ts";
 import { otherFormat, type StoreRefused } from "./refused.ts";
 import { getMany, type Store } from "./store.ts";
 
@@ -24,22 +25,27 @@ export function createLeaseStore(
   onOtherFormat: (error: StoreRefused) => void,
 ): LeaseStore {
   const key = keys.lease();
+  // A lease of this name belongs to this instance, even if the answer of its commit was lost.
+  const name = newRowName();
   const checked = (versionstamp: string | null) => [{ key, versionstamp }];
 
-  /** Returns the version of the lease; null if it is free, or not for this instance. */
-  async function version(): Promise<string | null> {
+  async function read() {
     const [lease, format] = await getMany(store, [key, keys.format()]);
     const found = format?.value ?? LEDGER_FORMAT;
     if (found !== LEDGER_FORMAT) onOtherFormat(otherFormat("The ledger", found, ADVICE));
-    return lease?.versionstamp ?? null;
+    return { version: lease?.versionstamp ?? null, isOwn: lease?.value === name };
   }
 
   return {
-    version,
+    async version() {
+      const { version, isOwn } = await read();
+      return isOwn ? null : version;
+    },
     async take(held) {
       // The holder reads nothing else.
-      if (await version() !== held) return null;
-      return await store.writer.commit({ checks: checked(held), sets: [{ key, value: true }] });
+      const { version, isOwn } = await read();
+      if (!isOwn && version !== held) return null;
+      return await store.writer.commit({ checks: checked(version), sets: [{ key, value: name }] });
     },
     release: async (held) => {
       await store.writer.commit({ checks: checked(held), deletes: [key] });

@@ -41,10 +41,10 @@ import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
 const ROWS_PER_COMMIT_MAX = 500;
 
 /**
- * Maximum runs of one commit. Each may add a check of its summary to the check of the version, and
- * a back end with few checks has no heads in memory to check.
+ * Maximum runs of one commit. Each may add a check of its summary to the check of the version; a
+ * store with fewer checks has no heads in memory to check.
  */
-const RUNS_PER_COMMIT = { embedded: 98, remote: 40 } as const;
+const RUNS_PER_COMMIT_MAX = 98;
 
 /** Checks of a commit that removes a run: three of its rows, and the version of the roll-ups. */
 const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
@@ -96,15 +96,12 @@ export class RunUpdater {
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
-  readonly #runsPerCommitMax: number;
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
   readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
     this.#store = store;
-    const isEmbedded = store.limits.checks > RUNS_PER_COMMIT.embedded;
-    this.#runsPerCommitMax = RUNS_PER_COMMIT[isEmbedded ? "embedded" : "remote"];
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
@@ -286,13 +283,13 @@ export class RunUpdater {
   }
 
   #runsPerCommit(team: TeamId): number {
-    return this.#runsThatFit.get(team) ?? this.#runsPerCommitMax;
+    return this.#runsThatFit.get(team) ?? RUNS_PER_COMMIT_MAX;
   }
 
   /** Doubles the runs of a team's next commits. */
   #fitMore(team: TeamId): void {
     const runs = 2 * this.#runsPerCommit(team);
-    if (runs < this.#runsPerCommitMax) this.#runsThatFit.set(team, runs);
+    if (runs < RUNS_PER_COMMIT_MAX) this.#runsThatFit.set(team, runs);
     else this.#runsThatFit.delete(team);
   }
 

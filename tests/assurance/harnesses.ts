@@ -52,6 +52,12 @@ export const HARNESSES = {
     count: { of: "kills", usual: 100 },
     load: () => import("./shared/main.ts"),
   },
+  deploy: {
+    summary: "instances that a platform starts, stops and kills, on the KV that it attaches",
+    takes: "10 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./deploy/main.ts"),
+  },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",
     takes: "3 minutes",
@@ -71,8 +77,8 @@ export const HARNESSES = {
     load: () => import("./campaign/main.ts"),
   },
   overload: {
-    summary: "ten times the sustainable load: memory, refusals and recovery time",
-    takes: "90 seconds",
+    summary: "ten times the sustainable load, parts file and deploy: memory, refusals, recovery",
+    takes: "3 minutes",
     count: { of: "seconds of load", usual: 60 },
     load: () => import("./overload/main.ts"),
   },
@@ -81,6 +87,12 @@ export const HARNESSES = {
     takes: "40 seconds",
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
+  },
+  versions: {
+    summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",
+    takes: "30 seconds",
+    count: null,
+    load: () => import("./versions/main.ts"),
   },
 } satisfies Readonly<Record<string, Harness>>;
 

@@ -46,7 +46,7 @@ Deno.test("Deno Deploy: the attached KV is the ledger, and no log line has a sec
   assert(kv.counts.commits > 0);
   const { code, stdout, stderr } = await service.stop("SIGINT");
   assertEquals(code, 0);
-  assertMatch(stderr, /^Runledger listens on http:\S+, region us, ledger the attached KV$/m);
+  assertMatch(stderr, /^Runledger listens on http:\S+, region us, ledger the attached KV\n$/);
   const lines = stdout.trimEnd().split("\n");
   assertEquals(lines.map((line) => JSON.parse(line).status), [200, 401, 401]);
   for (const secret of [KEY, KV_TOKEN, developmentKey("us")]) {
@@ -77,6 +77,16 @@ Deno.test("Deno Deploy: without an attached KV it does not start, and says what 
   }
 });
 
+Deno.test("Deno Deploy: while the KV answers no commit it does not start, and names the KV, not a disk", async () => {
+  await using kv = await KvServer.start();
+  kv.knobs.answer = () => "unavailable";
+  const { code, stdout, stderr } = await runToEnd(appWith(kv));
+  assertEquals([code, stdout], [EXIT_STORE, ""], stderr);
+  // The runtime prints each failed call before.
+  const [last = ""] = stderr.trimEnd().split("\n").slice(-1);
+  assertMatch(last, /^Cannot use the attached KV: .+: check the KV database of this app /);
+});
+
 Deno.test("Deno Deploy: a ledger that an instance would lose and a missing region are both refused", async () => {
   const { code, stderr } = await runToEnd({ ...PLATFORM, RUNLEDGER_KV: "./data/runledger.kv" });
   assertEquals(code, EXIT_SETTINGS);
@@ -96,11 +106,14 @@ Deno.test("Deno Deploy: a KV of one's own works with its token, whatever the pla
 
 Deno.test("Deno Deploy: an instance ends before the platform kills it, also while the KV hangs", async () => {
   await using kv = await KvServer.start();
-  await using service = await Process.start(appWith(kv));
+  const region = { RUNLEDGER_REGION: "eu", RUNLEDGER_KEY: KEY.replace("us", "eu") };
+  await using service = await Process.start({ ...appWith(kv), ...region });
+  const answered = get(`${service.url}/v1/ping?agent=hello`, region.RUNLEDGER_KEY);
+  assertEquals(await answered, 200);
   kv.knobs.hangs = "calls";
-  const request = get(`${service.url}/v1/ping?agent=hello`, KEY);
-  assertEquals(await request, 503);
-  const { code, ms } = await service.stop("SIGINT");
+  assertEquals(await get(`${service.url}/v1/ping?agent=new`, region.RUNLEDGER_KEY), 503);
+  const { code, ms, stderr } = await service.stop("SIGINT");
   assertEquals(code, 0);
   assert(ms < KILLED_MS - 500, `${ms} ms`);
+  assertStringIncludes(stderr, "stores its data in the United States, also for region eu");
 });

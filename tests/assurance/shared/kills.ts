@@ -2,8 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Random } from "../../../tools/random.ts";
 import { Load } from "../../support/harness/load.ts";
-import { DAYS, totalsOf } from "../../support/builders/scripts.ts";
+import { costOfOthers, DAYS, totalsOf } from "../../support/builders/scripts.ts";
 import { addTotals, assertTotals, assertUsage, noTotals } from "../../support/oracles/totals.ts";
+import { NewPrice } from "../crash/new_price.ts";
 import { type Cluster, type Faults, type Instance, NO_FAULTS } from "./cluster.ts";
 
 /** Run numbers reserved for each load. */
@@ -24,11 +25,17 @@ const ATTEMPTS_MAX = 50;
 /** Maximum milliseconds without a holder of the lease. */
 const REPLACED_MS_MAX = 15_000;
 
-/** What a round kills. */
-type Victim = "holder" | "any" | "kv";
+/** What a round kills; `cut` takes the KV from the lease's holder for a while, and kills nothing. */
+type Victim = "holder" | "any" | "kv" | "cut";
 
 /** Victims, weighted by repetition. */
-const VICTIMS: readonly [Victim, ...Victim[]] = ["holder", "holder", "any", "kv"];
+const VICTIMS: readonly [Victim, ...Victim[]] = ["holder", "holder", "any", "kv", "cut"];
+
+/** Maximum milliseconds of a cut: more than the lease lasts. */
+const CUT_MS_MAX = 13_000;
+
+/** Part of the rounds in which a model gets a price and its calls are repriced. */
+const REPRICED = 0.2;
 
 /** Rounds on one cluster. */
 export class Kills {
@@ -41,9 +48,14 @@ export class Kills {
     holders: 0,
     instances: 0,
     kv: 0,
+    cuts: 0,
+    prices: 0,
     settleMs: [] as number[],
     replacedMs: [] as number[],
   };
+  /** Calls of the model without a price, and their cost once it has one. */
+  #unpriced = { calls: 0, cost: 0 };
+  #price = new NewPrice("model-0");
   readonly #cluster: Cluster;
   readonly #random: Random;
   readonly #settled: { readonly first: number; readonly model: string; readonly runs: number }[] =
@@ -60,13 +72,14 @@ export class Kills {
     callsMax: number = CALLS_MAX,
   ): Promise<void> {
     const { access } = this.#cluster;
-    const load = new Load(RUNS_PER_LOAD * this.#settled.length);
+    const load = new Load(RUNS_PER_LOAD * this.#settled.length, this.#price.model);
     this.#cluster.faults = FAULTS;
     const stop = new AbortController();
     const running = load.run(access, { until: stop.signal, several: true });
     // Throws the error of a failed client at once.
     const reached = (count: number) => Promise.race([load.reached(count), running]);
     await reached(this.#random.int(1, callsMax));
+    const repricing = this.#random.chance(REPRICED) ? this.#price.ask(access) : null;
     const { replaced } = await this.#kill(victim);
     await reached(load.acknowledged + this.#random.int(1, callsMax));
     stop.abort();
@@ -74,7 +87,7 @@ export class Kills {
     this.metrics.acknowledged += load.acknowledged;
     this.metrics.refused += load.refused;
     this.metrics.resent += await load.resend(access, ATTEMPTS_MAX);
-    await replaced;
+    await Promise.all([replaced, repricing]);
     await this.#check(load);
   }
 
@@ -91,6 +104,10 @@ export class Kills {
       return { replaced: Promise.resolve() };
     }
     const { holder } = cluster;
+    if (victim === "cut" && holder !== null) {
+      this.metrics.cuts++;
+      return { replaced: this.#cut(holder) };
+    }
     const any = this.#random.pick([...cluster.instances] as [Instance, ...Instance[]]);
     const killed = victim === "holder" ? holder ?? any : any;
     const wasHolder = killed === holder;
@@ -103,6 +120,13 @@ export class Kills {
     replaced.catch(() => {});
     await killed.start();
     return { replaced };
+  }
+
+  async #cut({ proxy }: Instance): Promise<void> {
+    const ms = this.#random.int(0, CUT_MS_MAX);
+    proxy.knobs.isCut = true;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    proxy.knobs.isCut = false;
   }
 
   async #replaced(startedMs: number): Promise<void> {
@@ -122,12 +146,29 @@ export class Kills {
     this.#cluster.faults = NO_FAULTS;
     const { stored, acknowledged, sent } = await load.verify(access);
     assertEquals([stored, acknowledged], [sent, sent]);
-    for (const script of load.scripts) addTotals(this.totals, totalsOf(script));
+    for (const script of load.scripts) {
+      const totals = totalsOf(script);
+      addTotals(this.totals, totals);
+      this.#unpriced.calls += totals.unpriced;
+      this.#unpriced.cost += costOfOthers(script);
+    }
+    await this.#settlePrice();
     const { first, model, scripts } = load;
     this.#settled.push({ first, model, runs: scripts.length });
     await assertUsage(access, this.totals.counted);
     await assertTotals(access, DAYS, this.totals);
     this.#cluster.assertNoDefects();
+  }
+
+  /** Waits until the model's calls have their price if it was asked for; the next is for another. */
+  async #settlePrice(): Promise<void> {
+    await this.#price.settle(this.#cluster.access);
+    if (this.#price.state !== "done") return;
+    this.metrics.prices++;
+    this.totals.cost += this.#unpriced.cost;
+    this.totals.unpriced -= this.#unpriced.calls;
+    this.#unpriced = { calls: 0, cost: 0 };
+    this.#price = new NewPrice(`model-${this.metrics.prices}`);
   }
 
   /** Recomputes all sums from the runs: none may differ. */

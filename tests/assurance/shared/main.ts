@@ -47,11 +47,11 @@ async function kills(cluster: Cluster, { count, seed }: AssuranceOptions, io: Io
   }
   await kills.audit();
   await kills.verifyAll();
-  const { acknowledged, refused, resent, holders, instances, kv, settleMs, replacedMs } =
-    kills.metrics;
+  const { acknowledged, refused, resent, settleMs, replacedMs, ...done } = kills.metrics;
   return [
-    `${count} x kill -9: ${holders} holders of the lease, ${instances} other instances, ` +
-    `${kv} x the KV server`,
+    `${count} rounds: kill -9 of ${done.holders} holders of the lease, ${done.instances} other ` +
+    `instances and ${done.kv} x of the KV server; ${done.cuts} holders without the KV for a ` +
+    `while; ${done.prices} prices`,
     `${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, 0 first calls answered as ` +
     `repeated; ${number(refused)} refused, ${number(resent)} sent again`,
     `usage, spend and verification are exact: ${JSON.stringify(kills.totals)}`,

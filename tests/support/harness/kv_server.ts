@@ -66,9 +66,9 @@ export class KvServer implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #engines = new Map<string, Promise<Engine>>();
   readonly watches = new Watches();
+  readonly #folder: string | null;
   /** Resolves when requests without an answer end. */
   readonly #end = Promise.withResolvers<void>();
-  readonly #folder: string | null;
 
   private constructor({ folder, port = 0 }: KvServerOptions) {
     this.#folder = folder ?? null;

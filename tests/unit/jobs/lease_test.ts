@@ -59,7 +59,7 @@ Deno.test("lease: a holder that cannot renew stops in time, and another takes ov
     release: (version) => isCut ? fail() : store.release(version),
   });
   await cut.begins();
-  const other = new Instance(store);
+  const other = new Instance(leaseOf(temp));
   // Its loop runs steps only while it holds the lease.
   let steps = 0;
   const loop = new Loop(async () => {
@@ -78,4 +78,16 @@ Deno.test("lease: a holder that cannot renew stops in time, and another takes ov
   await cut.lease.stop();
   await other.lease.stop();
   assertEquals(await store.version(), null);
+});
+
+Deno.test("lease: a lease that was stored without an answer belongs to its instance at once", async () => {
+  await using temp = await TempStore.open();
+  const mine = leaseOf(temp);
+  // Its answer is lost.
+  const lost = await mine.take(null);
+  assertEquals(await mine.version(), null);
+  const version = await mine.take(null);
+  assert(version !== null && version !== lost);
+  const other = leaseOf(temp);
+  assertEquals([await other.version(), await other.take(null)], [version, null]);
 });
