@@ -48,7 +48,7 @@ export class Commits {
   }
 
   /** Retries while another process holds the file lock: nothing was written by such a commit. */
-  async #commitUnlocked(group: Group<Pending>): Promise<string | null> {
+  async #commitUnlocked(group: Operation): Promise<string | null> {
     for (let attempt = 1;; attempt++) {
       try {
         const operation = group.build(this.#deps.kv);
