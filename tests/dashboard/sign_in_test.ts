@@ -363,7 +363,7 @@ Deno.test("assets are immutable, under names with a hash of their content", asyn
     const zipped = await h.get(path, { key: null, headers: { "Accept-Encoding": "gzip" } });
     assertEquals(zipped.text, (await h.get(path, { key: null })).text);
   }
-  const unknown = await h.get("/dashboard/assets/0123-pico.css", { key: null });
+  const unknown = await h.get("/dashboard/assets/0123-dashboard.css", { key: null });
   assertEquals(unknown.status, 404);
 });
 

@@ -2,9 +2,14 @@
  * Static files that pages load: styles, scripts, icon. File names contain a hash of the content, so
  * files never change.
  */
-import pico from "@picocss/pico/css/pico.min.css" with { type: "text" };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
+import base from "../assets/style/base.css" with { type: "text" };
+import controls from "../assets/style/controls.css" with { type: "text" };
+import frame from "../assets/style/frame.css" with { type: "text" };
+import lists from "../assets/style/lists.css" with { type: "text" };
+import surfaces from "../assets/style/surfaces.css" with { type: "text" };
+import tokens from "../assets/style/tokens.css" with { type: "text" };
 import admin from "../assets/style/admin.css" with { type: "text" };
 import folding from "../assets/style/folding.css" with { type: "text" };
 import layout from "../assets/style/layout.css" with { type: "text" };
@@ -24,10 +29,24 @@ const CSS = "text/css; charset=UTF-8";
 const JAVASCRIPT = "text/javascript; charset=UTF-8";
 
 /** Style sheets, in cascade order. */
-const STYLES = [layout, status, overview, runs, run, admin, spend, folding];
+const STYLES = [
+  tokens,
+  base,
+  frame,
+  controls,
+  surfaces,
+  lists,
+  layout,
+  status,
+  overview,
+  runs,
+  run,
+  admin,
+  spend,
+  folding,
+];
 
 const FILES = ([
-  ["pico.css", pico, CSS],
   ["dashboard.css", STYLES.join("\n"), CSS],
   ["htmx.js", htmx, JAVASCRIPT],
   ["dashboard.js", script, JAVASCRIPT],

@@ -32,7 +32,6 @@ export function Layout({ c, view }: { readonly c: RequestContext; readonly view:
         {/* Column widths depend on all rows, so rendering waits for the complete table. */}
         <link rel="expect" href="#end" {...BLOCKING} />
         <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
-        <link rel="stylesheet" href={assetPath("pico.css")} />
         <link rel="stylesheet" href={assetPath("dashboard.css")} />
         <script src={assetPath("htmx.js")} defer />
         <script src={assetPath("dashboard.js")} defer />
