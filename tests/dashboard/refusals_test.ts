@@ -32,8 +32,11 @@ Deno.test("R13: the page shows reasons by frequency and the latest calls with th
     `invalid_field started_at ${aRun(1).agent} agentping-node/2.0 1`,
   ]);
   assertEquals(latest.length, 3);
-  assertMatch(latest[0] ?? "", /^just now POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/);
-  assertMatch(latest[2] ?? "", /^3 h ago POST \/v1\/runs invalid_field .*started_at/);
+  assertMatch(
+    latest[0] ?? "",
+    /^today 12:00 POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/,
+  );
+  assertMatch(latest[2] ?? "", /^today 09:00 POST \/v1\/runs invalid_field .*started_at/);
   assert(!text.includes("<b>soon"), "markup from a client is escaped");
 });
 
