@@ -7,7 +7,7 @@ import { authorize, teamKeyOrOperator } from "../http/access.ts";
 import { requireHost, requireSameOrigin } from "../http/target.ts";
 import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
-import { networkOfRequest, sessionAuth, tokenOf } from "../http/credential.ts";
+import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, PLAN_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
@@ -48,7 +48,7 @@ export function createDashboard(deps: HandlerDeps) {
   const recognize: Guard = async (c) => {
     const token = c.req.path.startsWith(DASHBOARD_PATH) ? tokenOf(c) : null;
     if (token === null) return null;
-    const principal = await deps.sessions.find(token, () => networkOfRequest(c));
+    const principal = await deps.sessions.find(token, () => clientOf(c, token));
     if (principal !== null && suspensionOf(principal) === null) c.set("principal", principal);
     return null;
   };

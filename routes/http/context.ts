@@ -139,6 +139,8 @@ export interface AppDeps {
   readonly reading: ReadScopes;
   /** Memory limits of bodies and responses. */
   readonly memory: Memory;
+  /** Maximum milliseconds that a response may send nothing; Infinity for no limit. */
+  readonly silentMsMax: number;
   /** Writes one line to the request log. */
   readonly log: (line: string) => void;
 }

@@ -6,6 +6,7 @@ import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts
 import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** Returns the text of a run's row. */
 function rowOf(html: string, n: number): string {
@@ -139,18 +140,21 @@ Deno.test("runs: exports equal the API's with the filters of the page, and requi
   assertMatch(textOf(refused.text), /Parameter "status" must be one of/);
 });
 
-Deno.test("runs: exports of pages and of the API share a team's limit of concurrent exports", async () => {
-  await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
-  const reader = await signedIn(h);
-  const open: Response[] = [];
-  for (const [path, headers] of half(h, reader).flatMap((way) => [way, way])) {
-    open.push(await fetch(h.url + path, { headers }));
-  }
-  assertEquals(open.map(({ status }) => status), [200, 200, 200, 200]);
-  assertEquals((await reader.get(`${RUNS}.csv`)).status, 503);
-  assertEquals((await h.get("/v1/runs.csv")).status, 503);
-  for (const { body } of open) await body?.cancel();
-});
+ofInstance(
+  "runs: exports of pages and of the API share a team's limit of concurrent exports",
+  async () => {
+    await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
+    const reader = await signedIn(h);
+    const open: Response[] = [];
+    for (const [path, headers] of half(h, reader).flatMap((way) => [way, way])) {
+      open.push(await fetch(h.url + path, { headers }));
+    }
+    assertEquals(open.map(({ status }) => status), [200, 200, 200, 200]);
+    assertEquals((await reader.get(`${RUNS}.csv`)).status, 503);
+    assertEquals((await h.get("/v1/runs.csv")).status, 503);
+    for (const { body } of open) await body?.cancel();
+  },
+);
 
 /** Returns the two paths of an export, with their credentials. */
 function half(h: Harness, { cookie }: Reader): [string, Record<string, string>][] {

@@ -2,7 +2,7 @@
 import { developmentKey, type Principal } from "../../../domain/teams/credentials.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
-import { networkOfRequest } from "../../http/credential.ts";
+import { clientOf } from "../../http/credential.ts";
 import { KEYS_PATH } from "../layout/paths.ts";
 import { Copyable } from "./elements.tsx";
 import { originOf } from "./origin.ts";
@@ -24,7 +24,7 @@ export async function commandTarget(
   const target = { origin: originOf(c), key: null, mayCreateKeys: mayAdmin(principal) };
   if (!dev) return target;
   const key = developmentKey(region);
-  const owner: Principal | null = await credentials.find(key, () => networkOfRequest(c));
+  const owner: Principal | null = await credentials.find(key, () => clientOf(c, key));
   return owner?.team.id === principal.team.id ? { ...target, key } : target;
 }
 

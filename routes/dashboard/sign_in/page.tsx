@@ -9,7 +9,7 @@ import {
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { atFixedTime, cookieOf, networkOfRequest, tokenOf } from "../../http/credential.ts";
+import { atFixedTime, clientOf, cookieOf, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, ownPage, SIGN_IN } from "../layout/paths.ts";
@@ -58,7 +58,7 @@ async function signInWith(
 ): Promise<Response> {
   showFormOnProblem(c, (problem) => viewOf(next, problem));
   if (!secret.ok) return fail(c, secret.problem);
-  const lookup = deps.credentials.find(secret.value, () => networkOfRequest(c));
+  const lookup = deps.credentials.find(secret.value, () => clientOf(c, secret.value));
   const principal = await atFixedTime(Promise.resolve(lookup));
   if (principal === null) return fail(c, INVALID_CREDENTIAL);
   c.set("principal", principal);

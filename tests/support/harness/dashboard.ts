@@ -9,7 +9,8 @@ import type { Answer, Harness } from "./harness.ts";
 /** Returns the dashboard's routes. Building them calls none of the handlers' dependencies. */
 export function dashboardRoutes(): readonly Route[] {
   const shuttingDown = new AbortController().signal;
-  const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
+  const limits = { memory: new Memory(), silentMsMax: Infinity };
+  const deps = { ...limits, shuttingDown, draining: () => false } as Partial<AppDeps>;
   const admission = new Admission(deps as AppDeps);
   return createDashboard({ ...deps, admission } as HandlerDeps).routes;
 }
