@@ -1,51 +1,59 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
-import { helpFor, KEY_REQUIRED, parseConfig } from "./app/config.ts";
-import { isOfStore, StorageUnavailable } from "./domain/core/errors.ts";
+import { helpFor } from "./app/config.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
-import type { Environment } from "./domain/core/environment.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
-import { isShared, openStore, withAccessToken } from "./kv/open.ts";
-import { StoreRefused } from "./kv/refused.ts";
-import { ensureFirstTeam, KeyRequired } from "./kv/teams/credentials.ts";
+import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
 import { createMailer } from "./outbound/mail.ts";
 import { ProcessMetrics } from "./app/process_metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
-import { createService } from "./app/compose.ts";
+import { createService, type Service } from "./app/compose.ts";
 import { stopOnSignals } from "./app/shutdown.ts";
-import { announce, EXIT, fatal, flushConsole, reportUnhandled, showHelp } from "./app/console.ts";
+import {
+  announce,
+  EXIT,
+  fatal,
+  flushConsole,
+  reportUnhandled,
+  say,
+  showHelp,
+} from "./app/console.ts";
+import { ensureFirstKey, ENVIRONMENT, openLedger, readConfig } from "./app/start.ts";
+
+/** Milliseconds of one run of the background work: it ends before the next one begins. */
+const WORK_MS_MAX = 50_000;
 
 const help = helpFor(Deno.args);
 if (help !== null) {
   showHelp(help);
   Deno.exit(0);
 }
-const parsed = parseConfig(Deno.env.toObject(), Deno.args);
-const config = parsed.ok ? parsed.config : await refuseSettings(parsed.problems);
-const environment: Environment = {
-  now: () => Date.now(),
-  random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
-};
+const config = await readConfig();
+const { platform } = config;
+// A platform reads the crons before the first request, and starts an instance for each run.
+const clock = new AbortController();
+const started = Promise.withResolvers<Service>();
+Deno.cron("background work", "* * * * *", { signal: clock.signal }, work);
 
 const memory = new Memory(config.memoryMb);
-const store = await withAccessToken(config.kvToken, () => openStore(config.kv, memory))
-  .catch(refuseStore);
+const store = await openLedger(config, memory);
 // A process with its own ledger keeps its rate buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store, TIMERS, performance.timeOrigin) : null;
-const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
+const log = new LineLog(platform.log, memory.bytesMax("log"));
 memory.register("log", () => log.bytes);
 const processMetrics = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
-  ? { code: environment.random(16).toHex(), secret: config.key }
+  ? { code: ENVIRONMENT.random(16).toHex(), secret: config.key }
   : null;
 const service = createService({
   timers: TIMERS,
   store,
-  environment,
+  environment: ENVIRONMENT,
   region: config.region,
   isShared: isShared(config.kv),
+  silentMsMax: platform.silentMsMax,
   dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,
@@ -54,19 +62,14 @@ const service = createService({
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,
+  onOtherFormat: end,
   draining: () => shutdown.begun(),
 });
-const firstTeam = { ...config, isShared: isShared(config.kv) };
-const first = await ensureFirstTeam(store, environment, firstTeam).catch(refuseStore);
+const createdKey = await ensureFirstKey(config, store);
 service.start();
 const server = await listen();
-// The worker also polls once a minute, in case a signal was lost.
-const clock = new AbortController();
-Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
-Deno.cron("write down last uses", "* * * * *", { signal: clock.signal }, writeUses);
-Deno.cron("write down refusals", "* * * * *", { signal: clock.signal }, writeRefusals);
 service.sweep.start();
-const shutdown = stopOnSignals(drain, exit);
+const shutdown = stopOnSignals(platform.drainMs, drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   reportUnhandled("rejection", event.reason);
@@ -75,25 +78,29 @@ globalThis.addEventListener("error", (event) => {
   event.preventDefault();
   reportUnhandled("error", event.error);
 });
-announce(server.url, config, first.createdKey, signInLink);
+announce(server.url, config, createdKey, signInLink);
+started.resolve(service);
 
-/** Exits with a list of what is wrong with the settings. */
-function refuseSettings(problems: readonly string[]): Promise<never> {
-  return fatal(EXIT.settings, ["Cannot start with these settings:", ...problems]);
+/** Does the work that is due; a platform may stop the instance when this resolves. */
+async function work(): Promise<void> {
+  const service = await started.promise;
+  await service.work(WORK_MS_MAX);
 }
 
-/** Exits with the reason why the store cannot be used. */
-function refuseStore(error: unknown): Promise<never> {
-  if (error instanceof KeyRequired) return refuseSettings([KEY_REQUIRED]);
-  if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
-  if (!(error instanceof StorageUnavailable)) throw error;
-  return fatal(EXIT.store, [`${error.message}: check the disk of ${config.kv}`]);
+/** Ends the process, because a newer version has changed the format of the ledger. */
+async function end({ message }: Error): Promise<void> {
+  say(message);
+  // The lease may be read before the process serves.
+  await started.promise;
+  await shutdown.stop(EXIT.store);
 }
 
 function listen(): RunningServer | Promise<never> {
-  const { host, port } = config;
+  const { host, port, overriddenBy } = config;
+  const { drainMs } = platform;
   try {
-    return serve(service.app.fetch, host, port, { memory });
+    const isAddressOverridden = overriddenBy !== null;
+    return serve(service.app.fetch, host, port, { memory, isAddressOverridden, drainMs });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return fatal(EXIT.settings, [
@@ -108,30 +115,10 @@ async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
   processMetrics.stop();
-  const uses = orLater(service.credentials.writeUses(true));
-  await Promise.all([service.stop(), slices?.stop(), uses, writeRefusals()]);
+  await Promise.all([service.stop(), slices?.stop(), service.writeCounts(true)]);
   await store.close();
   // A write blocked on its reader would keep the process alive.
-  if (!await flushLogs()) Deno.exit(0);
-}
-
-/** Stores the last use of credentials. */
-function writeUses(): Promise<void> {
-  return orLater(service.credentials.writeUses());
-}
-
-/** Stores the refused calls. */
-function writeRefusals(): Promise<void> {
-  return orLater(service.refusals.flush());
-}
-
-/** Ignores a store failure: the next write, a minute later, includes this data. */
-async function orLater(written: Promise<void>): Promise<void> {
-  try {
-    await written;
-  } catch (error) {
-    if (!isOfStore(error)) throw error;
-  }
+  if (!await flushLogs()) Deno.exit();
 }
 
 /** Flushes the log as far as possible, and ends the process. */

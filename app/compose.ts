@@ -1,5 +1,6 @@
 /** The composition root: builds the application and its background jobs over an open store. */
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
+import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
@@ -27,6 +28,7 @@ import { createLineageStore } from "../kv/runs/lineage.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
 import { readScopes } from "../kv/base/read_scope.ts";
+import type { StoreRefused } from "../kv/refused.ts";
 import { isReady, type Store } from "../kv/store.ts";
 import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
@@ -48,6 +50,8 @@ export interface ServiceOptions
   readonly timers: Timers;
   /** True if other instances may use the store; then one of them does the background work. */
   readonly isShared?: boolean;
+  /** Maximum milliseconds that a response may send nothing; no limit when absent. */
+  readonly silentMsMax?: number;
   /** True under `deno task dev`. */
   readonly dev?: boolean;
   /** Secret that is refused even if it is stored. */
@@ -62,12 +66,20 @@ export interface ServiceOptions
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
+  /**
+   * Called once when a newer version has changed the format of a shared store. From then on each
+   * call is refused, and no job works: the process should drain and end.
+   */
+  readonly onOtherFormat?: (error: StoreRefused) => void;
   /** Replaces dependencies, for fault injection in tests and for benchmark baselines. */
   readonly parts?: Partial<AppDeps>;
 }
 
 /** Milliseconds between the worker's looks for work that other instances leave. */
 const LOOK_MS = 500;
+
+/** Milliseconds within which the lease of a killed instance is free, and taken. */
+const LEASE_COMES_MS = 15_000;
 
 /** A service without a listener. */
 export type Service = ReturnType<typeof createService>;
@@ -83,10 +95,17 @@ export function createService(options: ServiceOptions) {
   const updater = new RunUpdater(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
-    ? new Lease({ store: createLeaseStore(store), timers, now, log })
+    ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
   const turn = lease ?? ALWAYS;
-  const notices = new NoticeJob({ store: createNoticeStore(store), mailer, turn, now, log });
+  const notices = new NoticeJob({
+    store: createNoticeStore(store),
+    mailer,
+    isShared: options.isShared ?? false,
+    turn,
+    now,
+    log,
+  });
   const stages: readonly RunnableStage[] = [];
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
@@ -113,10 +132,14 @@ export function createService(options: ServiceOptions) {
   const changes = createChangeStore(store, updater.notifier);
   const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, now, log });
   const leaving = new AbortController();
+  const stopping = Promise.withResolvers<void>();
+  let stopped: Promise<void> | null = null;
+  let isRefused = false;
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
   const app = createApp({
     region,
     dev: options.dev ?? false,
+    hasOperator: operatorKey !== null,
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
     lineage: createLineageStore(store),
@@ -141,13 +164,20 @@ export function createService(options: ServiceOptions) {
     bodyDeadlines,
     metrics: metricsOf(options),
     ready: () => isReady(store),
-    draining: options.draining,
+    draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
     reading: readScopes,
     memory: store.memory,
+    silentMsMax: options.silentMsMax ?? Infinity,
     log,
     ...options.parts,
   });
+  /** Resolves once the jobs have nothing left to do, if they are this instance's. */
+  const finishJobs = async () => {
+    if (lease !== null && !await lease.begins(LEASE_COMES_MS)) return;
+    await worker.idle(true);
+    await Promise.all([notices.idle(), sweep.idle()]);
+  };
   return {
     app,
     credentials,
@@ -165,17 +195,66 @@ export function createService(options: ServiceOptions) {
       worker.start();
       notices.start();
     },
+    /**
+     * Resolves when this instance has nothing left to do, or when another one holds the lease, but
+     * after `ms` milliseconds at the latest. It keeps alive an instance that its platform stops
+     * between calls.
+     */
+    async work(ms: number) {
+      const late = Promise.withResolvers<void>();
+      const cancel = timers.after(ms, late.resolve);
+      const finished = Promise.all([finishJobs(), writeCounts()]);
+      await Promise.race([finished, late.promise, stopping.promise]);
+      cancel();
+    },
+    writeCounts,
     /** Answers long polls and ends live streams, so the server can drain. */
     leave() {
       leaving.abort();
     },
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
-      await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
-      await Promise.all([lease?.stop(), updater.notifier.stop()]);
+      await Promise.all([stopJobs(), live.stop()]);
+      await updater.notifier.stop();
       bodyDeadlines[Symbol.dispose]();
     },
   };
+
+  /**
+   * Stores the last uses of credentials and the refused calls, unless the store fails: then a later
+   * call stores them. A ledger of another format stays as it is.
+   *
+   * @param isLast true to store also uses that are not due yet
+   */
+  async function writeCounts(isLast = false): Promise<void> {
+    // A ledger of another format stays as it is.
+    if (isRefused) return;
+    await Promise.all([orLater(credentials.writeUses(isLast)), orLater(refusals.flush())]);
+  }
+
+  function stopJobs(): Promise<void> {
+    stopping.resolve();
+    return stopped ??= Promise.all([worker.stop(), notices.stop(), sweep.stop()])
+      .then(() => lease?.stop());
+  }
+
+  /** Refuses calls and stops the jobs: what they write could damage a ledger of another format. */
+  function refuseCalls(error: StoreRefused): void {
+    if (isRefused) return;
+    isRefused = true;
+    // A failure of the stop is reported by `stop`.
+    stopJobs().catch(() => {});
+    options.onOtherFormat?.(error);
+  }
+}
+
+/** Ignores a store failure: a later write includes the data. */
+async function orLater(written: Promise<void>): Promise<void> {
+  try {
+    await written;
+  } catch (error) {
+    if (!isOfStore(error)) throw error;
+  }
 }
 
 /** Counts requests and collects all other metrics. */

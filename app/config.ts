@@ -10,7 +10,9 @@ import { isLoopback } from "../domain/core/loopback.ts";
 import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
+import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
 import { parseMailServer } from "../outbound/mail.ts";
+import { type Platform, platformOf } from "./platform.ts";
 
 /** Configuration of the process. */
 export type Config = ReturnType<typeof toConfig>;
@@ -20,11 +22,16 @@ type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 
+const REGION = `one of ${REGIONS.join(", ")}`;
 const PORT = "a port from 0 to 65535";
 /** Describes the format only: the value is a secret. */
 const KEY = "apk_<region>_<32 lowercase hex digits>";
 const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
-const KV = "a path, :memory: or an http(s) URL";
+const KV = "a path, :memory: or an http(s) URL without user and password";
+const KV_URL = "an http(s) URL without user and password";
+/** A URL with a password would be printed; other schemes are mistakes. */
+const WRONG_KV = /^(?!https?:)\w{2,}:\/\/|^https?:\/\/[^/]*@/;
+const KV_DEFAULT = "./data/runledger.kv";
 
 /** Describes the format only: the value is a secret. */
 const KV_TOKEN = "printable ASCII characters without spaces";
@@ -40,17 +47,15 @@ const settings = z.object({
     .refine((port) => port <= 65_535, PORT).default(8000),
   HOST: z.string().regex(/^[A-Za-z0-9.:_-]+$/, "a host name or an IP address")
     .default("127.0.0.1"),
-  RUNLEDGER_REGION: z.enum(REGIONS, `one of ${REGIONS.join(", ")}`).default("eu"),
-  RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !/^(?!https?:)\w{2,}:\/\//.test(text), KV)
-    .default("./data/runledger.kv"),
+  RUNLEDGER_REGION: z.enum(REGIONS, REGION).optional(),
+  RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !WRONG_KV.test(text), KV).optional(),
   RUNLEDGER_KV_TOKEN: z.string().regex(/^[\x21-\x7e]+$/, KV_TOKEN).optional(),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
   RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
   RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
-    .refine((mb) => mb >= MEMORY_MB.min && mb <= MEMORY_MB.max, MEMORY)
-    .default(MEMORY_MB.default),
+    .refine((mb) => mb >= MEMORY_MB.min && mb <= MEMORY_MB.max, MEMORY).optional(),
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
@@ -70,7 +75,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   PORT: "port to listen on, 0 for a free one (default 8000)",
   HOST: "address to listen on (default 127.0.0.1)",
   RUNLEDGER_REGION: `${REGIONS.join(" or ")}: region of credentials and ids (default eu)`,
-  RUNLEDGER_KV: `ledger: ${KV} (default ./data/runledger.kv)`,
+  RUNLEDGER_KV: `ledger: a path, :memory: or an http(s) URL (default ${KV_DEFAULT})`,
   RUNLEDGER_KV_TOKEN: "access token of a shared KV (default: none)",
   RUNLEDGER_KEY: `first team's key, ${KEY} (default: a new one)`,
   RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
@@ -102,18 +107,24 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
  * @param args the command line: `--dev` or nothing
  */
 export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
-  const override = ADDRESS_OVERRIDES.find((name) => env[name] !== undefined) ?? null;
-  const flags = parseFlags(args, override);
+  const overriddenBy = ADDRESS_OVERRIDES.find((name) => env[name] !== undefined) ?? null;
+  const flags = parseFlags(args, overriddenBy);
   const { values, invalid, problems } = parseSettings(env);
-  const config = toConfig(values, flags.dev);
+  const config = toConfig(values, flags.dev, overriddenBy, env);
+  const hosted = config.platform.isHosted ? hostedProblems(values, invalid) : [];
   const all = [
     ...flags.problems,
     ...problems,
-    // With an invalid region, keys cannot be checked against it.
-    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config, override),
+    ...hosted,
+    // Without a valid region, keys cannot be checked against it.
+    ...[...problems, ...hosted].some(isAboutRegion) ? [] : keyProblems(config),
     ...unknownSettings(env),
   ];
   return all.length > 0 ? { ok: false, problems: all } : { ok: true, config };
+}
+
+function isAboutRegion(problem: string): boolean {
+  return problem.startsWith("RUNLEDGER_REGION ");
 }
 
 /**
@@ -136,6 +147,24 @@ function parseSettings(env: Record<string, string>) {
   };
 }
 
+/** Reports what a hosting platform needs in addition: it has no lasting disk and no default region. */
+function hostedProblems(
+  { RUNLEDGER_KV, RUNLEDGER_REGION }: z.infer<typeof settings>,
+  invalid: ReadonlySet<string>,
+): string[] {
+  const problems: string[] = [];
+  if (RUNLEDGER_REGION === undefined && !invalid.has("RUNLEDGER_REGION")) {
+    problems.push(`RUNLEDGER_REGION must be set to ${REGION}: Deno Deploy has no default`);
+  }
+  if (RUNLEDGER_KV !== undefined && !isShared(parseLocation(RUNLEDGER_KV))) {
+    problems.push(
+      `RUNLEDGER_KV must be ${KV_URL}, or unset for the attached KV: ` +
+        "an instance on Deno Deploy loses its disk and memory when it stops",
+    );
+  }
+  return problems;
+}
+
 /** Reports unknown settings: a misspelled one would silently take its default. */
 function unknownSettings(env: Record<string, string>): string[] {
   return Object.keys(env)
@@ -143,15 +172,26 @@ function unknownSettings(env: Record<string, string>): string[] {
     .map((name) => `${name} is not a setting: the settings are ${SETTING_NAMES.join(", ")}`);
 }
 
-function toConfig(values: z.infer<typeof settings>, dev: boolean) {
-  const region = values.RUNLEDGER_REGION;
+function toConfig(
+  values: z.infer<typeof settings>,
+  dev: boolean,
+  overriddenBy: string | null,
+  env: Record<string, string>,
+) {
+  const platform = platformOf(env);
+  const region = values.RUNLEDGER_REGION ?? "eu";
   const shared = developmentKey(region);
   return {
     host: values.HOST,
     port: values.PORT,
+    /** Variable by which the runtime listens on another address; null for none. */
+    overriddenBy,
+    platform,
     region,
-    /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
-    kv: values.RUNLEDGER_KV,
+    /** Location of the ledger. */
+    kv: kvOf(values.RUNLEDGER_KV, platform),
+    /** True if the platform attached a KV, which is never a file. */
+    hasAttachedKv: /^https?:\/\//.test(env["DENO_KV_DEFAULT_PATH"] ?? ""),
     /** Access token of a shared KV, or null to leave it to the runtime's own variable. */
     kvToken: values.RUNLEDGER_KV_TOKEN ?? null,
     /** First team's key, or null to generate one for an empty store. */
@@ -165,7 +205,7 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
     /** URL of the mail server, with its password; null for none. */
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     /** Target resident size of the process, in megabytes. */
-    memoryMb: values.RUNLEDGER_MEMORY_MB,
+    memoryMb: values.RUNLEDGER_MEMORY_MB ?? platform.memoryMb,
     /** True under `deno task dev`. */
     dev,
     /**
@@ -176,13 +216,17 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean) {
   };
 }
 
+function kvOf(text: string | undefined, { isHosted }: Platform): KvLocation {
+  if (text === undefined && isHosted) return { kind: "platform" };
+  return parseLocation(text ?? KV_DEFAULT);
+}
+
 function keyProblems(
-  { key, operatorKey, region, refusedKey, host, dev }: Config,
-  override: string | null,
+  { key, operatorKey, region, refusedKey, host, dev, overriddenBy }: Config,
 ): string[] {
   const problems: string[] = [];
-  const reason = override !== null
-    ? `${override} is set, which overrides HOST`
+  const reason = overriddenBy !== null
+    ? `${overriddenBy} is set, which overrides HOST`
     : dev
     ? `HOST is ${host}`
     : "--dev is not given";
@@ -203,14 +247,14 @@ function keyProblems(
 /** Parses the command line; `--dev` is refused where a variable overrides the address. */
 function parseFlags(
   args: readonly string[],
-  override: string | null,
+  overriddenBy: string | null,
 ): { dev: boolean; problems: string[] } {
   try {
     const options = { dev: { type: "boolean", default: false } } as const;
     const { dev } = parseArgs({ args: [...args], options }).values;
-    if (!dev || override === null) return { dev, problems: [] };
+    if (!dev || overriddenBy === null) return { dev, problems: [] };
     const problem = "--dev accepts the development key, which is public. It works only with " +
-      `HOST=127.0.0.1, and ${override} is set, which overrides HOST: start without --dev`;
+      `HOST=127.0.0.1, and ${overriddenBy} is set, which overrides HOST: start without --dev`;
     return { dev: false, problems: [problem] };
   } catch (error) {
     return { dev: false, problems: [error instanceof Error ? error.message : String(error)] };

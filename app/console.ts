@@ -1,14 +1,16 @@
 /**
- * Messages on standard error, for the person who started the process.
+ * Messages for the person who started the process, on standard error.
  *
- * Like the request log, these never wait for their reader. They do not use the console: it does
- * wait, and it also copies messages to a log collector, where keys do not belong.
+ * Like the request log, these never wait for their reader. On a machine they do not use the console:
+ * it does wait, and it also copies messages to a log collector, where keys do not belong.
  *
  * @module
  */
 import type { Config } from "./config.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
+import { nameOf } from "../kv/location.ts";
+import { platformOf } from "./platform.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 
 /** Exit codes before the process serves; listed in `docs/OPERATIONS.md`. */
@@ -16,14 +18,24 @@ export const EXIT = { settings: 2, store: 3 } as const;
 
 const TLS_HELP = "docs/OPERATIONS.md#tls";
 
+/** The attached KV has one location for all regions. */
+const DATA_IN_US =
+  "The attached KV of Deno Deploy stores its data in the United States, also for " +
+  "region eu: to keep it in the EU, set RUNLEDGER_KV to a KV of your own there";
+
 /** Maximum bytes queued for standard error. */
 const BYTES_MAX = 262_144;
 
-const stderr = new LineLog(Deno.stderr, BYTES_MAX);
+const stderr = new LineLog(platformOf(Deno.env.toObject()).messages, BYTES_MAX);
 
 /** Writes the help to standard output. */
 export function showHelp(lines: readonly string[]): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${lines.join("\n")}\n`));
+}
+
+/** Writes a message. */
+export function say(message: string): void {
+  stderr.write(message);
 }
 
 /** Waits until all messages are written, for at most `msMax`; returns whether they are. */
@@ -50,14 +62,17 @@ export async function fatal(
  */
 export function announce(
   url: string,
-  { host, region, kv, key, dev }: Config,
+  { host, overriddenBy, region, kv, key, dev }: Config,
   createdKey: string | null,
   signInLink: { readonly code: string } | null,
 ): void {
-  stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
-  const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
-  stderr.write(`Dashboard: ${url}/dashboard${path}`);
-  if (!isLoopback(host)) {
+  stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
+  if (overriddenBy === null) {
+    const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
+    stderr.write(`Dashboard: ${url}/dashboard${path}`);
+  }
+  if (kv.kind === "platform" && region === "eu") stderr.write(DATA_IN_US);
+  if (overriddenBy === null && !isLoopback(host)) {
     stderr.write(
       `HOST=${host}: other machines reach this port without TLS, and keys travel in plain text.\n` +
         `  Set HOST=127.0.0.1 and put a TLS proxy in front: ${TLS_HELP}`,

@@ -25,7 +25,7 @@ const BYTES_PER_CHAR_MAX = 3;
 const LINE_END = 10;
 
 /** Destination of lines. */
-type Sink = Pick<typeof Deno.stdout, "write">;
+export type Sink = Pick<typeof Deno.stdout, "write">;
 
 /** A line log on an output stream of the process. */
 export class LineLog {

@@ -20,11 +20,22 @@ interface Cohort {
   readonly done: PromiseWithResolvers<void>;
 }
 
+/** A listening server. */
+interface Listening {
+  readonly addr: Deno.Addr;
+  /** Stops accepting connections; resolves when all responses are sent. */
+  readonly close: () => Promise<void>;
+}
+
 interface ServeOptions {
   /** Memory target above which long responses are ended; without it they never are. */
   readonly memory?: Memory;
   /** Idle limits of connections. */
   readonly limits?: ConnectionLimits;
+  /** True if the runtime replaces the address; it does so only for its own server. */
+  readonly isAddressOverridden?: boolean;
+  /** Maximum milliseconds of a drain, with the time to close the store. */
+  readonly drainMs?: number;
 }
 
 export function serve(
@@ -33,6 +44,7 @@ export function serve(
   port: number,
   options: ServeOptions = {},
 ) {
+  const { drainMs = DRAIN_MS_MAX } = options;
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
   const listening = listen(hostname, port, options, async (request, info, connection) => {
     const mine = cohort;
@@ -48,8 +60,6 @@ export function serve(
       if (--mine.count === 0 && mine !== cohort) mine.done.resolve();
     }
   });
-  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-
   /** The runtime's shutdown aborts request bodies that are still arriving, so it comes last. */
   async function finish(): Promise<void> {
     const before = cohort;
@@ -59,13 +69,13 @@ export function serve(
   }
 
   return {
-    /** URL the server listens on. */
-    url: `http://${host}:${listening.port}`,
+    /** URL or other address that the server listens on. */
+    url: urlOf(listening.addr, options.isAddressOverridden ? null : hostname),
     /** Stops accepting requests and waits for those in progress, at most the drain time. */
     async drain() {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       // A stuck client must not use up the time the store needs to close within the same limit.
-      const timer = setTimeout(resolve, DRAIN_MS_MAX - STORE_CLOSE_MS);
+      const timer = setTimeout(resolve, drainMs - STORE_CLOSE_MS);
       await Promise.race([finish(), late]);
       clearTimeout(timer);
     },
@@ -73,26 +83,40 @@ export function serve(
 }
 
 /**
- * Starts listening; `close` stops accepting connections, and resolves when all responses are sent.
- * If the runtime cannot serve connections separately, no single connection is closed.
+ * Starts listening. No single connection is closed if the runtime cannot serve them separately, or
+ * chooses the address.
  */
 function listen(
   hostname: string,
   port: number,
-  { memory, limits }: ServeOptions,
+  { memory, limits, isAddressOverridden = false }: ServeOptions,
   answer: ServeRequest,
-) {
+): Listening {
   const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
-  if (!Connections.isPossible) {
+  if (isAddressOverridden || !Connections.isPossible) {
     const server = Deno.serve(
       { ...address, onListen() {}, onError },
       (request, info) => answer(request, info, null),
     );
-    return { port: server.addr.port, close: () => server.shutdown() };
+    return { addr: server.addr, close: () => server.shutdown() };
   }
   const listener = Deno.listen(address);
   const connections = new Connections(listener, answer, onError, memory, limits);
-  return { port: listener.addr.port, close: () => connections.close() };
+  return { addr: listener.addr, close: () => connections.close() };
+}
+
+/** Returns the address as a URL; a socket without a port has none, and is named instead. */
+function urlOf(addr: Deno.Addr, hostname: string | null): string {
+  switch (addr.transport) {
+    case "tcp": {
+      const host = hostname ?? addr.hostname;
+      return `http://${host.includes(":") ? `[${host}]` : host}:${addr.port}`;
+    }
+    case "unix":
+      return `unix:${addr.path}`;
+    default:
+      return addr.transport;
+  }
 }
 
 function onError(error: unknown): Response {

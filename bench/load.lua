@@ -1,11 +1,15 @@
 -- Script for wrk: repeats one call with a new id each time, or the three calls of complete runs.
 --
--- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS]
+-- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS] [HOST:PORT ...]
+--
+-- With addresses, each thread sends to its own; there are as many threads.
 local ffi = require("ffi")
 ffi.cdef [[
   typedef struct { long sec; long usec; } timeval;
   int gettimeofday(timeval *now, void *zone);
   int getpid();
+  void *malloc(size_t size);
+  typedef struct { volatile double opened, batched; char ids[65536][33]; } runs;
 ]]
 local clock = ffi.new("timeval")
 local format, random, concat = string.format, math.random, table.concat
@@ -74,23 +78,50 @@ end
 
 -- A complete run is an opening, a batch of 10 events and a finish. Each turn opens a run, sends the
 -- events of the run opened 100 turns earlier, and finishes the run opened 200 turns earlier. So a
--- run's calls use several connections, and the service has answered one before the next is sent.
-local EVENTS_LATER, FINISH_LATER, IDS = 100, 200, 256
+-- run's calls use several connections, and the service has answered one before the next is sent. Of
+-- several threads, the next one sends the events of a run, and the one after it the finish: a run's
+-- calls go to different services, as behind a load balancer. Threads share the ids in memory.
+local LATER, IDS = 100, 65536
 local OPEN, EVENTS, FINISH = 1, 2, 3
-local ids, turn, step = {}, 0, FINISH
+local step, finished = FINISH, 0
+local to_open, to_batch, to_finish
+
+local THREADS_MAX = 16
+local shared
+local threads = 0
+function setup(thread)
+  if shared == nil then
+    shared = ffi.cast("runs *", ffi.C.malloc(THREADS_MAX * ffi.sizeof("runs")))
+    for n = 0, THREADS_MAX - 1 do shared[n].opened, shared[n].batched = 0, 0 end
+  end
+  thread:set("number", threads)
+  thread:set("address", tonumber(ffi.cast("intptr_t", shared)))
+  threads = threads + 1
+end
+
+local function share_runs(count)
+  local all = ffi.cast("runs *", ffi.cast("intptr_t", address))
+  to_open, to_batch, to_finish = all[number], all[(number + 1) % count], all[(number + 2) % count]
+end
 
 function calls.run(ms)
   step = step % FINISH + 1
-  if step == EVENTS and turn <= EVENTS_LATER then step = FINISH end
-  if step == FINISH and turn <= FINISH_LATER then step = OPEN end
-  if step == EVENTS then return batch(ids[(turn - EVENTS_LATER) % IDS], ms, 10) end
+  if step == EVENTS and to_batch.opened - to_batch.batched <= LATER then step = FINISH end
+  if step == FINISH and to_finish.batched - finished <= LATER then step = OPEN end
+  if step == EVENTS then
+    local id = ffi.string(to_batch.ids[to_batch.batched % IDS])
+    to_batch.batched = to_batch.batched + 1
+    return batch(id, ms, 10)
+  end
   if step == FINISH then
-    return "POST", format("/v1/runs/run_eu_%s/finish", ids[(turn - FINISH_LATER) % IDS]),
+    local id = ffi.string(to_finish.ids[finished % IDS])
+    finished = finished + 1
+    return "POST", format("/v1/runs/run_eu_%s/finish", id),
       format('{"status":"success","finished_at":"%s","output":{"answer":42}}', instant(ms))
   end
-  turn = turn + 1
   local id = hex(ms)
-  ids[turn % IDS] = id
+  ffi.copy(to_open.ids[to_open.opened % IDS], id)
+  to_open.opened = to_open.opened + 1
   return "POST", "/v1/runs", format(
     '{"id":"run_eu_%s","agent":"researcher","started_at":"%s","customer_id":"acme"}',
     id, instant(ms))
@@ -109,7 +140,12 @@ function init(args)
   teams = tonumber(args[2] or "1")
   retries = tonumber(args[3] or "0")
   local pause = tonumber(args[4] or "0")
-  math.randomseed(now_ms() + ffi.C.getpid())
+  math.randomseed(now_ms() + ffi.C.getpid() + 1000003 * number)
+  share_runs(math.max(1, #args - 4))
+  if args[5 + number] ~= nil then
+    local host, port = args[5 + number]:match("^(.+):(%d+)$")
+    wrk.thread.addr = wrk.lookup(host, port)[1]
+  end
   for team = 1, teams do
     headers[team] = { ["Authorization"] = format("Bearer apk_eu_%032x", team) }
   end

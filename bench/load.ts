@@ -115,14 +115,19 @@ export function rateRatios(ours: readonly WrkResult[], theirs: readonly WrkResul
   return ratios(rates(ours), rates(theirs));
 }
 
-/** Runs wrk against an address. */
-export async function wrk(url: string, load: Load): Promise<WrkResult> {
+/** Runs wrk against an address, or against several with a part of the connections each. */
+export async function wrk(
+  url: string,
+  load: Load,
+  others: readonly string[] = [],
+): Promise<WrkResult> {
   const { call, connections, seconds, teams = 1, retriesPercent = 0, pauseMs = 0 } = load;
+  const hosts = others.length === 0 ? [] : [url, ...others].map((url) => new URL(url).host);
   const { stderr } = await run(
     "wrk",
-    ...["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"],
+    ...[`-t${1 + others.length}`, `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"],
     ...["-s", new URL("./load.lua", import.meta.url).pathname, url, "--"],
-    ...[call, String(teams), String(retriesPercent), String(pauseMs)],
+    ...[call, String(teams), String(retriesPercent), String(pauseMs), ...hosts],
   );
   return parseWrk(new TextDecoder().decode(stderr));
 }

@@ -9,6 +9,10 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
     summary: "runs, heartbeats and pings until their backlog is empty: sustained [CHECKOUT]",
     load: async () => (await import("./sustained.ts")).bench,
   },
+  shared: {
+    summary: "services over a shared KV next to a file: shared [CHECKOUT], --connections=64",
+    load: async () => (await import("./shared.ts")).bench,
+  },
   steady: {
     summary: "latencies and backlog at half of the sustained rate, --seconds=600",
     load: async () => (await import("./steady.ts")).benchSteady,
@@ -36,11 +40,12 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
 };
 
 const HELP = [
-  "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE] [--quick]",
+  "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE]",
+  "                [--connections=N] [--only=PART,…] [--quick]",
   ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
   "Without a name: sustained, about 9 minutes; with a checkout about 12.",
-  "  --quick               sustained in one short round, about a minute",
-  "  --only=PART,…         parts of sustained: rates, writes, grouping",
+  "  --quick               sustained or shared in one short round, about a minute",
+  "  --only=PART,…         parts of sustained: rates, writes, grouping; setups of shared",
   "  --rounds, --seconds   number and length of the measurements",
   "  --file=FILE           ledger that this checkout fills once and keeps, for memory, volume,",
   "                        runs and pages",
@@ -62,6 +67,7 @@ export function parseBench(
       rounds: { type: "string" },
       seconds: { type: "string" },
       runs: { type: "string" },
+      connections: { type: "string" },
       file: { type: "string" },
       only: { type: "string", default: "" },
       quick: { type: "boolean", default: false },
@@ -80,6 +86,7 @@ export function parseBench(
     rounds: countOf("rounds", values.rounds),
     seconds: countOf("seconds", values.seconds),
     runs: countOf("runs", values.runs),
+    connections: countOf("connections", values.connections),
     file: values.file,
     only: values.only.split(",").filter((part) => part !== ""),
     quick: values.quick,

@@ -24,6 +24,7 @@ export interface BenchOptions {
   readonly seconds?: number | undefined;
   /** Runs stored before. */
   readonly runs?: number | undefined;
+  readonly connections?: number | undefined;
   /** Ledger that is filled once and kept. */
   readonly file?: string | undefined;
   /** Selected parts of the benchmark; all when empty. */
@@ -57,7 +58,7 @@ export function atLeast(name: string, limit: number, ratios: readonly number[]):
 export function atMost(name: string, limit: number, value: number | null): Bar {
   return {
     name,
-    bar: `≤ ${number(limit)}`,
+    bar: `≤ ${number(limit, Number.isInteger(limit) ? 0 : 1)}`,
     measured: value === null ? "not measured" : number(value, limit < 100 ? 1 : 0),
     met: value === null ? null : value <= limit,
   };

@@ -86,7 +86,7 @@ function countMutations(): () => number {
 const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
 const mutations = kind === "counted" ? countMutations() : null;
-const store = await openStore(file, new Memory(), kind === "alone" ? ALONE : undefined);
+const store = await openStore(file, new Memory(), kind === "alone" ? { limits: ALONE } : {});
 await createTeams(store, Number(teams));
 const runs = kind === "nothing" ? keepNothing : runStoreOf(store);
 const service = createBenchService(store, {

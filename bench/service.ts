@@ -46,7 +46,7 @@ export function createBenchService(
 /** Metric of the kind `counted`: mutations of its commits so far. */
 export const MUTATIONS_METRIC = "bench_mutations_total";
 
-/** The operator's key of the kind `counted`. */
+/** The operator's key of services and of the kind `counted`. */
 export const OPERATOR_KEY = `opk_${REGION}_${hexOf(1)}`;
 
 /** Returns the key of team number `n`. */

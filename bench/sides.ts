@@ -1,5 +1,6 @@
 /** Servers under load, each in a separate process. */
-import { hasWorker, keyOf, type SideKind } from "./service.ts";
+import { hasWorker, keyOf, OPERATOR_KEY, type SideKind } from "./service.ts";
+import { KV_TOKEN } from "../tests/support/harness/kv_client.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
 
 const HERE = new URL("..", import.meta.url).pathname;
@@ -12,6 +13,8 @@ export interface Side extends AsyncDisposable {
   readonly hasWorker: boolean;
   readonly url: string;
   readonly pid: number;
+  /** Further services over the same store. */
+  readonly others: readonly Side[];
   /** Calls for which the server is warmed up. */
   readonly warm: Set<string>;
 }
@@ -30,7 +33,8 @@ export async function startSide(
   const script = new URL("./server.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
   const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
-  return await listening(kind, hasWorker(kind), spawn(command, args, { stdout: "null" }));
+  const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };
+  return await listening(kind, hasWorker(kind), spawn(command, args, { stdout: "null", env }));
 }
 
 /** Starts the service of this checkout over a file. */
@@ -38,14 +42,37 @@ export function startThisCheckout(file: string): Promise<Side> {
   return startCheckout(HERE, file);
 }
 
-/** Starts the service of a checkout over a file. */
-export async function startCheckout(cwd: string, file: string): Promise<Side> {
+/** Returns all services over a side's store. */
+export function servicesOf(side: Side): readonly Side[] {
+  return [side, ...side.others];
+}
+
+/** Starts several services of a checkout over one store. */
+export async function startServices(
+  store: string,
+  count: number,
+  cwd = HERE,
+): Promise<Side> {
+  await using stack = new AsyncDisposableStack();
+  const services: Side[] = [];
+  // The first one creates the team.
+  while (services.length < count) services.push(stack.use(await startCheckout(cwd, store)));
+  const [first, ...others] = services;
+  if (first === undefined) throw new Error("No service was started");
+  const owned = stack.move();
+  return { ...first, others, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Starts the service of a checkout over a file or a shared KV. */
+export async function startCheckout(cwd: string, store: string): Promise<Side> {
   const env = {
     PORT: "0",
-    RUNLEDGER_KV: file,
+    RUNLEDGER_KV: store,
     RUNLEDGER_KEY: keyOf(1),
+    RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY,
     RUNLEDGER_TIER: "enterprise",
     NO_COLOR: "1",
+    DENO_KV_ACCESS_TOKEN: KV_TOKEN,
   };
   const args = denoArguments("-N", "-E", "-R", "-W", "main.ts");
   return await listening(cwd, true, spawn(Deno.execPath(), args, { cwd, env, stdout: "null" }));
@@ -67,6 +94,7 @@ async function listening(
     hasWorker,
     url,
     pid: child.pid,
+    others: [],
     warm: new Set(),
     async [Symbol.asyncDispose]() {
       await end(child);

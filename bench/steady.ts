@@ -15,7 +15,7 @@ import { sustain } from "./sustained.ts";
 
 /** Seconds of the load that finds the sustained rate. */
 const TOP_SECONDS = 10;
-const CALLS_PER_RUN = 3;
+export const CALLS_PER_RUN = 3;
 const SAMPLE_MS = 1_000;
 /** Pauses between two probes, and between two reads of a probe. */
 const PROBE_PAUSE_MS = 50, POLL_MS = 5;
@@ -87,7 +87,8 @@ async function loadAtHalf(side: Side, seconds: number): Promise<Steady> {
   return { calls, wantedRate, lagsMs, backlog, rssMb };
 }
 
-async function repeatUntil<T>(
+/** Repeats work with pauses until a time; the last one ends later. */
+export async function repeatUntil<T>(
   endMs: number,
   pauseMs: number,
   work: () => Promise<T>,
@@ -101,7 +102,7 @@ async function repeatUntil<T>(
 }
 
 /** Sends a complete run and measures the time from its finish until its cost is final. */
-async function lagOf(url: string): Promise<number> {
+export async function lagOf(url: string): Promise<number> {
   const nowMs = Date.now();
   const now = new Date(nowMs);
   const id = newId("run", nowMs);

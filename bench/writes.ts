@@ -55,6 +55,16 @@ export async function countWrites(path: string, load: Load): Promise<Writes> {
   };
 }
 
+/** Counts the mutations of each unit on a shared KV. */
+export async function countMutations(store: string, load: Load): Promise<number> {
+  await using side = await startSide("counted", store);
+  const [start, mutations] = [await readProgress(side), await mutationsOf(side)];
+  await wrk(side.url, load);
+  await untilDrained(side, start);
+  const { finished } = less((await readProgress(side)).accepted, start.accepted);
+  return (await mutationsOf(side) - mutations) / finished;
+}
+
 /** Starts the server under strace, or alone where tracing is not possible. */
 async function startCounted(file: string, traceTo: string): Promise<Side> {
   try {

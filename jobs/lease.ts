@@ -20,7 +20,7 @@ const FAILURE_PAUSE_MS = 1_000;
 
 export interface LeaseDeps extends Omit<JobDeps, "turn"> {
   readonly store: LeaseStore;
-  readonly timers: Pick<Timers, "now">;
+  readonly timers: Timers;
   /** Replaces the lengths, for tests. */
   readonly lengths?: Readonly<Record<keyof typeof LEASE, number>>;
 }
@@ -31,6 +31,8 @@ export class Lease implements Turn {
   readonly #lengths: Readonly<Record<keyof typeof LEASE, number>>;
   readonly #loop: Loop;
   readonly #listeners: (() => void)[] = [];
+  /** Resolves when the next turn begins, or with false at the stop. */
+  #begin = Promise.withResolvers<boolean>();
   /** Version of the own lease; null without one. */
   #own: string | null = null;
   #heldUntilMs = -Infinity;
@@ -61,8 +63,24 @@ export class Lease implements Turn {
     void this.#loop.start();
   }
 
+  /**
+   * Resolves with true once this instance holds the lease; with false if it does not within `ms`
+   * milliseconds, or stops.
+   */
+  async begins(ms: number): Promise<boolean> {
+    if (this.isHeld) return true;
+    const late = Promise.withResolvers<boolean>();
+    const cancel = this.#deps.timers.after(ms, () => late.resolve(false));
+    try {
+      return await Promise.race([this.#begin.promise, late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+
   /** Stops, and frees the lease for another instance. */
   async stop(): Promise<void> {
+    this.#begin.resolve(false);
     await this.#loop.stop();
     this.#heldUntilMs = -Infinity;
     if (this.#own === null) return;
@@ -88,7 +106,11 @@ export class Lease implements Turn {
       return await this.#loop.wait(this.#lengths.lookMs);
     }
     this.#heldUntilMs = startMs + this.#lengths.ms;
-    if (!wasHeld) this.#listeners.forEach((begun) => begun());
+    if (!wasHeld) {
+      this.#begin.resolve(true);
+      this.#begin = Promise.withResolvers();
+      this.#listeners.forEach((begun) => begun());
+    }
     await this.#loop.wait(this.#lengths.renewMs);
   }
 

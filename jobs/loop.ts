@@ -25,11 +25,6 @@ export class Waker {
     return this.#isAwake;
   }
 
-  /** Discards a stored wake-up. */
-  reset(): void {
-    this.#isAwake = false;
-  }
-
   /** Sleeps until woken, for at most `ms` milliseconds; null for no limit. */
   async wait(ms: number | null): Promise<void> {
     if (!this.#isAwake) await this.#sleep(ms);
@@ -77,6 +72,8 @@ export class Loop {
   readonly #endOfRest = new Waker();
   #running: Promise<void> | null = null;
   #isStopped = false;
+  /** Callers of {@link idle}. */
+  #idle: PromiseWithResolvers<void> | null = null;
 
   /**
    * Creates a loop; `start` runs it.
@@ -106,14 +103,34 @@ export class Loop {
     return this.#running ??= this.#run();
   }
 
-  /** Waits for `ms` milliseconds; only `stop` ends the wait early. */
-  async rest(ms: number): Promise<void> {
-    if (!this.#isStopped) await this.#endOfRest.wait(ms);
+  /**
+   * Resolves once a step that begins after this call has found nothing more to do, or at the stop. A
+   * rest in progress ends early.
+   */
+  async idle(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#idle ??= Promise.withResolvers();
+    this.#endOfRest.wake();
+    this.waker.wake();
+    await this.#idle.promise;
   }
 
-  /** Waits until woken, for at most `ms` milliseconds; null for no limit. */
+  /** True while a caller of {@link idle} waits. */
+  get isAwaited(): boolean {
+    return this.#idle !== null;
+  }
+
+  /** Waits for `ms` milliseconds; no work ends the wait early. */
+  async rest(ms: number): Promise<void> {
+    if (!this.#isStopped) await this.#endOfRest.pause(ms);
+  }
+
+  /** Waits for work until woken, for at most `ms` milliseconds; null for no limit. */
   async wait(ms: number | null): Promise<void> {
-    if (!this.#isStopped) await this.waker.wait(ms);
+    if (this.#isStopped) return;
+    // A wake-up during the step requires another step before the loop counts as idle.
+    if (!this.waker.isAwake) this.#becomeIdle();
+    await this.waker.wait(ms);
   }
 
   /** Finishes the current step and stops. */
@@ -122,6 +139,12 @@ export class Loop {
     this.waker.wake();
     this.#endOfRest.wake();
     await this.#running;
+    this.#becomeIdle();
+  }
+
+  #becomeIdle(): void {
+    this.#idle?.resolve();
+    this.#idle = null;
   }
 
   async #run(): Promise<void> {

@@ -2,8 +2,9 @@
  * Notifies owners that a month's usage has reached 80 % or 100 % of the included events (decision
  * 41).
  *
- * It checks teams whose runs were summarized, and every team at startup, because an earlier process
- * may have ended in between. It has a separate loop, so no mail server can block the worker.
+ * It checks teams whose runs were summarized. It also checks every team, because an earlier process
+ * may have ended in between: at startup, or once an hour on a store whose instances start often. It
+ * has a separate loop, so no mail server can block the worker.
  */
 import type { TeamId } from "../domain/core/ids.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
@@ -26,6 +27,8 @@ export interface NoticeDeps extends JobDeps {
   readonly store: NoticeStore;
   /** Null without a mail server. */
   readonly mailer: Mailer | null;
+  /** True if other instances share the checks of all teams. */
+  readonly isShared?: boolean;
 }
 
 /** Milliseconds between checks of a team: a check costs a read, and notices are not urgent. */
@@ -40,6 +43,12 @@ const CLOCK_MS = 60_000;
  */
 const LATE_MS = 3_600_000;
 
+/** Milliseconds between checks of all teams by several instances. */
+const CHECK_ALL_MS = LATE_MS;
+
+/** Milliseconds between stored positions of such a check: a platform may stop the process. */
+const POSITION_MS = 2_000;
+
 /** Maximum emails sent concurrently. */
 const SENDS_AT_ONCE_MAX = 5;
 
@@ -52,7 +61,8 @@ export class NoticeJob {
   readonly #active = new Set<TeamId>();
   readonly #loop: Loop;
   readonly #stopping = new AbortController();
-  #seenAll = false;
+  /** Time of the next check of all teams, unix milliseconds. */
+  #checkAllAtMs = -Infinity;
 
   /** Creates a job; `start` runs it. */
   constructor(deps: NoticeDeps) {
@@ -75,6 +85,11 @@ export class NoticeJob {
     this.#loop.waker.wake();
   }
 
+  /** Resolves once the teams marked so far are checked, and each due notice was tried. */
+  idle(): Promise<void> {
+    return this.#loop.idle();
+  }
+
   /** Finishes the work in progress, within a short limit, and stops. */
   async stop(): Promise<void> {
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
@@ -84,7 +99,7 @@ export class NoticeJob {
 
   /** Checks the active teams, and sends due notices. */
   async round(): Promise<void> {
-    await this.#findAll();
+    if (this.#deps.now() >= this.#checkAllAtMs) await this.#checkAll();
     for (const team of [...this.#active]) {
       if (this.#loop.isStopped) return;
       this.#active.delete(team);
@@ -100,14 +115,29 @@ export class NoticeJob {
 
   async #step(failed: (error: unknown) => void): Promise<void> {
     await this.round().catch(failed);
-    await this.#loop.rest(PAUSE_MS);
+    if (!this.#loop.isAwaited) await this.#loop.rest(PAUSE_MS);
     await this.#loop.wait(CLOCK_MS);
   }
 
-  async #findAll(): Promise<void> {
-    if (this.#seenAll) return;
-    for await (const team of this.#deps.store.teams()) this.#active.add(team);
-    this.#seenAll = true;
+  /** Checks all teams: once per process, or where another instance has stopped, if that is due. */
+  async #checkAll(): Promise<void> {
+    const { store, isShared = false, now } = this.#deps;
+    const last = isShared ? await store.lastCheck() : null;
+    let check = last;
+    if (check === null || check.isDone && now() >= check.startedAt + CHECK_ALL_MS) {
+      check = { startedAt: now(), isDone: false };
+    }
+    let savedAt = now();
+    for await (const team of check.isDone ? [] : store.teams(check.lastTeam ?? null)) {
+      if (this.#loop.isStopped) return;
+      await this.#check(team);
+      check = { ...check, lastTeam: team };
+      if (!isShared || now() - savedAt < POSITION_MS) continue;
+      await store.saveCheck(check);
+      savedAt = now();
+    }
+    if (isShared && !check.isDone) await store.saveCheck({ ...check, isDone: true });
+    this.#checkAllAtMs = isShared ? check.startedAt + CHECK_ALL_MS : Infinity;
   }
 
   /** Creates the notices a team is due, each once. */

@@ -70,8 +70,11 @@ export async function* sweepTeam(
  */
 const REST = 9;
 
-/** Milliseconds between progress reports. */
-const REPORT_MS = 10_000;
+/** Milliseconds between stored progress reports: a platform may stop the process within seconds. */
+const REPORT_MS = 2_000;
+
+/** Milliseconds between progress reports in the log. */
+const LOG_MS = 10_000;
 
 /** Milliseconds between checks for a new night, or for another process's sweep that stalled. */
 const CLOCK_MS = 60_000;
@@ -113,6 +116,11 @@ export class SweepJob {
   /** Starts the job, with the current night if it is not swept yet. */
   start(): void {
     void this.#loop.start();
+  }
+
+  /** Resolves once the current night is swept, if its sweep was due. */
+  idle(): Promise<void> {
+    return this.#loop.idle();
   }
 
   /** Finishes the current step and stops. */
@@ -181,16 +189,18 @@ export class SweepJob {
     stored: ReadReport | null,
     move?: SweepClockMove,
   ): Promise<SweepReport | null> {
-    const counts = stored?.report.counts ?? EMPTY_SWEEP;
-    const report: SweepReport = {
+    const begun: SweepReport = {
       night: nightOf(startedAt),
       clockAt,
       startedAt,
       toldAt: startedAt,
       finishedAt: null,
       teams: 0,
-      counts,
+      counts: stored?.report.counts ?? EMPTY_SWEEP,
     };
+    // A sweep that does not move the clock resumes another one.
+    const isResumed = stored !== null && move === undefined;
+    const report = isResumed ? { ...stored.report, startedAt, toldAt: startedAt } : begun;
     const started = await this.#deps.store.saveReport(stored, report, move);
     if (started === null) return null;
     // One commit gives all its rows the same version.
@@ -202,32 +212,36 @@ export class SweepJob {
   async #sweep(started: ReadReport): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
     let stored: ReadReport | null = started;
-    const save = async (report: SweepReport) => {
+    let { report } = started;
+    const { clockAt, lastTeam = null } = report;
+    let loggedAt = report.toldAt;
+    /** Stores the progress; returns false if another process took over. */
+    const save = async (finishedAt: number | null = null) => {
+      report = { ...report, toldAt: now(), finishedAt };
       stored = stored && await store.saveReport(stored, report);
-      const isQuiet = this.#deps.quiet && isZero(report.counts);
-      if (stored !== null && !isQuiet) this.#log(report);
       return stored !== null;
     };
-    let report = started.report;
-    const { clockAt } = report;
+    const log = () => {
+      loggedAt = now();
+      if (!this.#deps.quiet || !isZero(report.counts)) this.#log(report);
+    };
     for await (const _ of this.#paced(store.forgetSessions(clockAt)));
-    for await (const team of store.teams()) {
+    for await (const team of store.teams(lastTeam)) {
       for await (const step of this.#paced(sweepTeam(store, team, clockAt, false))) {
         this.#deps.onStep?.(step);
         report = { ...report, counts: addCounts(report.counts, step.counts) };
-        if (now() - report.toldAt < REPORT_MS) continue;
-        report = { ...report, toldAt: now() };
-        if (!await save(report)) return null;
+        if (now() - report.toldAt >= REPORT_MS && !await save()) return null;
+        if (now() - loggedAt >= LOG_MS) log();
       }
       if (this.#loop.isStopped) {
-        await save({ ...report, toldAt: now() });
+        if (await save()) log();
         return null;
       }
-      report = { ...report, teams: report.teams + 1 };
+      report = { ...report, teams: report.teams + 1, lastTeam: team.id };
     }
-    const finishedAt = now();
-    report = { ...report, toldAt: finishedAt, finishedAt };
-    return await save(report) ? report : null;
+    if (!await save(now())) return null;
+    log();
+    return report;
   }
 
   /** Iterates steps, with rests while calls arrive; ends early when the job stops. */
@@ -237,7 +251,7 @@ export class SweepJob {
     let [startMs, before] = [processMs(), calls()];
     for await (const step of steps) {
       yield step;
-      if (calls() !== before) await this.#loop.wait(REST * (processMs() - startMs));
+      if (calls() !== before) await this.#loop.rest(REST * (processMs() - startMs));
       if (this.#loop.isStopped) return;
       [startMs, before] = [processMs(), calls()];
     }

@@ -46,10 +46,11 @@ export interface WorkerDeps extends JobDeps {
 const RUNS_PER_TURN = { closed: 196, open: 98, min: 20 } as const;
 
 /**
- * Milliseconds after which a turn was too long. The next one takes half as many runs, because newly
- * pending runs wait for its end.
+ * Milliseconds, or usual times of a commit, after which a turn was too long. The next one takes half
+ * as many runs, because newly pending runs wait for its end. Far from the store most of a turn is
+ * round trips, which fewer runs do not shorten.
  */
-const TURN_MS = 200;
+const TURN_MAX = { ms: 200, commits: 6 } as const;
 
 /** Turns of closed runs before open runs get one. */
 const CLOSED_TURNS_MAX = 4;
@@ -75,6 +76,8 @@ export class Worker {
   /** Number of wake-ups so far, which shows whether calls arrived. */
   #signals = 0;
   #restMs = 0;
+  /** Callers for whom the worker does not rest. */
+  #hurries = 0;
   /** Maximum runs of the next turn. */
   readonly #runsMax: Record<PendingLane, number> = {
     closed: RUNS_PER_TURN.closed,
@@ -82,7 +85,6 @@ export class Worker {
   };
   /** Turns of closed runs since the last turn of open runs. */
   #closedTurns = 0;
-  #asleep: PromiseWithResolvers<void> | null = null;
 
   /** Creates a worker; `start` runs it. */
   constructor(deps: WorkerDeps) {
@@ -106,11 +108,13 @@ export class Worker {
 
   /**
    * Resolves once the worker has processed everything that was pending at the time of the call.
+   *
+   * @param rests whether the worker still rests while calls arrive
    */
-  async idle(): Promise<void> {
-    this.#asleep ??= Promise.withResolvers<void>();
-    this.#loop.waker.wake();
-    await this.#asleep.promise;
+  async idle(rests = false): Promise<void> {
+    if (!rests) this.#hurries++;
+    await this.#loop.idle();
+    if (!rests) this.#hurries--;
   }
 
   /** Finishes the work in progress and stops. */
@@ -120,16 +124,11 @@ export class Worker {
 
   async #step(): Promise<void> {
     if (!await this.#turn()) await this.#sleep();
-    else if (this.#restMs > 0 && this.#asleep === null) await this.#loop.rest(this.#restMs);
+    else if (this.#restMs > 0 && this.#hurries === 0) await this.#loop.rest(this.#restMs);
   }
 
   async #sleep(): Promise<void> {
     const dueMs = await this.#deps.store.nextDueMs();
-    const { waker } = this.#loop;
-    // A wake-up after the last turn requires another turn before the worker counts as idle.
-    if (waker.isAwake) return waker.reset();
-    this.#asleep?.resolve();
-    this.#asleep = null;
     const { lookMs = null, now } = this.#deps;
     const untilDueMs = dueMs === null ? Infinity : Math.max(0, dueMs - now());
     const waitMs = Math.min(untilDueMs, lookMs ?? Infinity);
@@ -171,8 +170,9 @@ export class Worker {
 
   #fitRunsMax(lane: PendingLane, tookMs: number): void {
     const runsMax = this.#runsMax[lane];
-    if (tookMs > TURN_MS) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
-    else if (tookMs < TURN_MS / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
+    const maxMs = Math.max(TURN_MAX.ms, TURN_MAX.commits * this.#deps.store.commitMs());
+    if (tookMs > maxMs) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
+    else if (tookMs < maxMs / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
   }
 
   /**

@@ -8,10 +8,12 @@
  * @module
  */
 import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { CopyJob, CopyMessage } from "./copy_worker.ts";
 import { LEDGER_FORMAT } from "./base/keys.ts";
 import { createPrivate, isThere, restoringOf } from "./base/files.ts";
-import { isFile, requireLedger } from "./open.ts";
+import { parseLocation } from "./location.ts";
+import { requireLedger } from "./open.ts";
 import { messageOf, otherFormat, StoreRefused } from "./refused.ts";
 import { lockLedger } from "./ledger_file.ts";
 
@@ -47,7 +49,7 @@ export async function backUp(
   target: string,
   watch: CopyWatch = {},
 ): Promise<number> {
-  if (!isFile(location)) throw notAFile(location);
+  if (parseLocation(location).kind !== "file") throw notAFile(location);
   await requireLedger(location);
   // Reserve the name first, so that one of two concurrent backups to one name is refused.
   await create(target);
@@ -70,7 +72,7 @@ export async function backUp(
  *
  * @param stamp suffix for the names of the replaced files
  * @returns the bytes of the restored ledger, and the new paths of the replaced files
- * @throws {StoreInUse} when a service has the ledger open
+ * @throws {StoreRefused} when a service or another program has the ledger open
  * @throws {CopyFailed} when the backup is not valid; the ledger is then unchanged
  */
 export async function restore(
@@ -79,7 +81,7 @@ export async function restore(
   stamp: string,
   watch: CopyWatch = {},
 ) {
-  if (!isFile(location)) throw notAFile(location);
+  if (parseLocation(location).kind !== "file") throw notAFile(location);
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);
@@ -100,18 +102,48 @@ export async function restore(
 }
 
 function notAFile(location: string): StoreRefused {
-  return new StoreRefused(`${location} is not a file: use the backup tools of its database`);
+  return new StoreRefused(
+    `${location} is not a file: name the file of its server with --kv, or use deno task export`,
+  );
 }
 
-/** Moves the log last: until then, the log or the restored file prevents a new, empty ledger. */
+/**
+ * Moves the files of a ledger.
+ *
+ * Moves the log last: until then, the log or the restored file prevents a new, empty ledger.
+ *
+ * @throws {StoreRefused} when another program has the file open; nothing is moved then
+ */
 async function moveAside(path: string, aside: string): Promise<string[]> {
   const moved: string[] = [];
   for (const suffix of ["", "-shm", "-wal"]) {
     if (!await isThere(path + suffix)) continue;
     await Deno.rename(path + suffix, aside + suffix);
+    if (suffix === "" && isOpen(aside)) {
+      await Deno.rename(aside, path);
+      throw new StoreRefused(`${path} is in use by another program: stop it`);
+    }
     moved.push(aside + suffix);
   }
   return moved;
+}
+
+/**
+ * Returns whether any program has a database open. A server of a shared KV has no lock of this
+ * service; it would keep writing to the moved file, and lose that when it ends.
+ *
+ * @param path the database without its log, which would otherwise be merged into it
+ */
+function isOpen(path: string): boolean {
+  try {
+    using database = new DatabaseSync(path);
+    // An open database has a shared lock, which an exclusive one does not tolerate.
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN; SELECT count(*) FROM sqlite_master");
+    return false;
+  } catch (error) {
+    // Other errors are those of a damaged file, which a restore replaces.
+    return /locked/.test(messageOf(error));
+  }
 }
 
 /** Copies a ledger into a new file, checks the copy and syncs it to disk. */

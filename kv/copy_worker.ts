@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { backup, DatabaseSync } from "node:sqlite";
+import { backup } from "node:sqlite";
+import { Database } from "./base/database.ts";
 import { deserialize } from "node:v8";
 
 export interface CopyJob {
@@ -48,7 +49,7 @@ globalThis.addEventListener("message", async (event) => {
 });
 
 async function copy({ from, to, stop }: CopyJob): Promise<void> {
-  using database = new DatabaseSync(from, { readOnly: true, timeout: LOCKED_MS_MAX });
+  using database = new Database(from, { readOnly: true, timeout: LOCKED_MS_MAX });
   // Reads one snapshot, so that a commit of the service does not restart the copy. Writers
   // continue: a reader blocks only the truncation of their log.
   database.exec("BEGIN; SELECT count(*) FROM sqlite_master");
@@ -66,7 +67,7 @@ async function copy({ from, to, stop }: CopyJob): Promise<void> {
 
 /** Turns the copy into a single file without a write-ahead log. */
 function seal(path: string): void {
-  using database = new DatabaseSync(path);
+  using database = new Database(path);
   database.exec("PRAGMA journal_mode = DELETE");
 }
 
@@ -76,7 +77,7 @@ function throwIfStopped(stop: Int32Array): void {
 
 function check(path: string): Omit<CopyMessage & { kind: "checked" }, "kind"> {
   // Read-only: a cancelled copy is removed while this runs and must not be recreated.
-  using database = new DatabaseSync(path, { readOnly: true });
+  using database = new Database(path, { readOnly: true });
   const row = database.prepare("PRAGMA integrity_check(1)").get();
   const verdict = String(Object.values(row ?? {})[0]);
   const found = database.prepare("SELECT v FROM kv WHERE k = ?").get(FORMAT_KEY);

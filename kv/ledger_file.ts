@@ -6,13 +6,16 @@
 import { createPrivate, isThere, lockOf, logOf, MODE, restoringOf } from "./base/files.ts";
 import { damaged, oneLine, refusal, StoreInUse, StoreRefused } from "./refused.ts";
 import { basename, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { Database } from "./base/database.ts";
 
 /** Maximum bytes of a file that is fully checked at start; larger ones would delay it. */
 const QUICK_CHECK_BYTES_MAX = 268_435_456;
 
 /** Maximum milliseconds to wait for a lock of the file. */
 const LOCK_MS_MAX = 10_000;
+
+/** Milliseconds after which a lock counts as held by another process. */
+const TRY_LOCK_MS = 500;
 
 /** The store's index by expiry, and the condition of the rows that it needs: they expire. */
 const EXPIRY_INDEX = { name: "kv_expiration_ms_idx", rows: "expiration_ms >= 0" } as const;
@@ -38,7 +41,7 @@ export async function lockLedger(location: string) {
   } catch (error) {
     throw refusal(location, error);
   }
-  if (!await lock.tryLock(true)) {
+  if (!await tryLock(lock)) {
     lock.close();
     const owner = (await Deno.readTextFile(lockOf(path))).trim();
     throw new StoreInUse(location, owner);
@@ -51,6 +54,17 @@ export async function lockLedger(location: string) {
     throw refusal(location, error);
   }
   return { path, lock };
+}
+
+/** Takes an exclusive lock unless another process holds it. */
+async function tryLock(file: Deno.FsFile): Promise<boolean> {
+  if (Reflect.has(file, "tryLock")) return await file.tryLock(true);
+  // Deno 2.5 can only wait for a lock.
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, TRY_LOCK_MS, false);
+  const locked = await Promise.race([file.lock(true).then(() => true), late]);
+  clearTimeout(timer);
+  return locked;
 }
 
 /** Resolves links, so that one file has one lock, and creates the folder of a new file. */
@@ -119,7 +133,7 @@ async function refuseLeftovers(location: string, path: string): Promise<void> {
 
 function quickCheck(location: string, path: string): string {
   try {
-    using database = new DatabaseSync(path, { readOnly: true });
+    using database = new Database(path, { readOnly: true });
     const row = database.prepare("PRAGMA quick_check(1)").get();
     return oneLine(String(Object.values(row ?? {})[0]));
   } catch (error) {
@@ -138,7 +152,7 @@ function quickCheck(location: string, path: string): string {
 export function shrinkExpiryIndex(location: string, path: string): void {
   const { name, rows } = EXPIRY_INDEX;
   try {
-    using database = new DatabaseSync(path, { timeout: LOCK_MS_MAX });
+    using database = new Database(path, { timeout: LOCK_MS_MAX });
     const found = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name);
     if (typeof found?.["sql"] !== "string" || found["sql"].endsWith(rows)) return;
     database.exec(

@@ -12,6 +12,7 @@ import { keys, LEDGER_FORMAT } from "./base/keys.ts";
 import { WorkerSignal } from "./writer/signal.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store, type StoreDeps } from "./store.ts";
+import { adviceFor, isShared, type KvLocation, locationOf, nameOf } from "./location.ts";
 import { otherFormat, refusal, StoreRefused } from "./refused.ts";
 import { inspect, lockLedger, shrinkExpiryIndex } from "./ledger_file.ts";
 
@@ -21,34 +22,43 @@ export interface OpenStore extends Store {
   close(): Promise<void>;
 }
 
-/** Maximum milliseconds until a newly opened store answers its first read. */
+/** Maximum milliseconds until a store is open, and until it answers its first read. */
 const ANSWER_MS_MAX = 10_000;
+
+/** How to open a store. */
+interface OpenOptions {
+  /** Limits of one commit; only a benchmark sets them. */
+  readonly limits?: BackEnd;
+  /** Replaces {@link ANSWER_MS_MAX}, for tests. */
+  readonly answerMsMax?: number;
+}
 
 /**
  * Opens a store.
  *
- * @param location a path, `:memory:`, or the URL of a shared KV
+ * @param location where it is, or the text of `RUNLEDGER_KV`
  * @param memory budget of its caches and queues
- * @param limits limits of one commit; only a benchmark sets them
  * @throws {StoreRefused} when another process has it open, or it is damaged or not writable
  */
 export async function openStore(
-  location: string,
+  location: KvLocation | string,
   memory: Memory,
-  limits: BackEnd = backEndOf(location),
+  { limits, answerMsMax }: OpenOptions = {},
 ): Promise<OpenStore> {
+  const at = locationOf(location);
+  const backEnd = limits ?? backEndOf(at);
   // A second handle on ":memory:" would be a second database; on a URL, a second connection.
-  if (!isFile(location)) return await openSingleHandle(location, memory, limits);
+  if (at.kind !== "file") return await openSingleHandle(at, memory, backEnd, answerMsMax);
   using opened = new DisposableStack();
-  const { path, lock } = await lockLedger(location);
+  const { path, lock } = await lockLedger(at.path);
   opened.use(lock);
-  await inspect(location, path);
-  const kv = opened.use(await openKv(location, path));
-  const reader = opened.use(await openKv(location, path));
-  await requireFormat(location, reader, opened);
-  shrinkExpiryIndex(location, path);
-  const files = { inPlace: watchFiles(location, path), fileBytes: () => fileBytesOf(path) };
-  return openHandles({ kv, reader, limits, memory, ...files }, opened.move());
+  await inspect(at.path, path);
+  const kv = opened.use(await openKv(at, path, answerMsMax));
+  const reader = opened.use(await openKv(at, path, answerMsMax));
+  await requireFormat(at, reader, opened, answerMsMax);
+  shrinkExpiryIndex(at.path, path);
+  const files = { inPlace: watchFiles(at.path, path), fileBytes: () => fileBytesOf(path) };
+  return openHandles({ kv, reader, limits: backEnd, memory, ...files }, opened.move());
 }
 
 /**
@@ -57,22 +67,29 @@ export async function openStore(
  *
  * @throws {StoreRefused} when it does not exist or cannot be opened
  */
-export async function openUnlocked(location: string): Promise<OpenStore> {
-  await requireLedger(location);
-  return await openSingleHandle(location, new Memory(), backEndOf(location));
+export async function openUnlocked(location: KvLocation | string): Promise<OpenStore> {
+  const at = locationOf(location);
+  await requireLedger(at);
+  return await openSingleHandle(at, new Memory(), backEndOf(at));
 }
 
 /** Opens a single handle, without the lock. */
 async function openSingleHandle(
-  location: string,
+  at: KvLocation,
   memory: Memory,
   limits: BackEnd,
+  answerMsMax?: number,
 ): Promise<OpenStore> {
   using opened = new DisposableStack();
-  const kv = opened.use(await openKv(location, location));
-  await requireFormat(location, kv, opened);
+  const kv = opened.use(await openKv(at, pathOf(at), answerMsMax));
+  await requireFormat(at, kv, opened, answerMsMax);
   const files = { inPlace: () => true, fileBytes: () => null };
   return openHandles({ kv, reader: kv, limits, memory, ...files }, opened.move());
+}
+
+/** Returns what the runtime opens; undefined for the KV that the platform attaches. */
+function pathOf(at: KvLocation): string | undefined {
+  return at.kind === "platform" ? undefined : nameOf(at);
 }
 
 /**
@@ -81,7 +98,7 @@ async function openSingleHandle(
  * @throws {StoreInUse} when another process has it open
  * @throws {StoreRefused} when it does not exist or cannot be opened
  */
-export async function openLocked(location: string): Promise<OpenStore> {
+export async function openLocked(location: KvLocation | string): Promise<OpenStore> {
   await requireLedger(location);
   return await openStore(location, new Memory());
 }
@@ -91,29 +108,19 @@ export async function openLocked(location: string): Promise<OpenStore> {
  *
  * @throws {StoreRefused}
  */
-export async function requireLedger(location: string): Promise<void> {
-  if (location === ":memory:") {
+export async function requireLedger(location: KvLocation | string): Promise<void> {
+  const at = locationOf(location);
+  if (at.kind === "memory") {
     throw new StoreRefused("A ledger in memory is lost with its process: name a file or a URL");
   }
-  const found = isShared(location) || await Deno.stat(location).catch(() => null);
-  if (found === null) {
-    throw new StoreRefused(`There is no ledger at ${location}: name the file of RUNLEDGER_KV`);
+  if (at.kind === "file" && await Deno.stat(at.path).catch(() => null) === null) {
+    throw new StoreRefused(`There is no ledger at ${at.path}: name the file of RUNLEDGER_KV`);
   }
 }
 
 /** Returns the limits of a location; a shared KV gets the smallest because its type is unknown. */
-function backEndOf(location: string): BackEnd {
-  return isFile(location) || location === ":memory:" ? BACK_ENDS.embedded : BACK_ENDS.remote;
-}
-
-/** Returns whether a location is a local file. */
-export function isFile(location: string): boolean {
-  return location !== ":memory:" && !isShared(location);
-}
-
-/** Returns whether other instances may use the same store. */
-export function isShared(location: string): boolean {
-  return /^https?:\/\//.test(location);
+function backEndOf(at: KvLocation): BackEnd {
+  return isShared(at) ? BACK_ENDS.remote : BACK_ENDS.embedded;
 }
 
 /** Variable in which the runtime looks for the access token when it opens a URL. */
@@ -155,15 +162,20 @@ function openHandles(
   };
 }
 
-/** What to check when a shared KV cannot be opened. */
-const URL_ADVICE = "check RUNLEDGER_KV and RUNLEDGER_KV_TOKEN";
-
-async function openKv(location: string, path: string): Promise<Deno.Kv> {
-  try {
-    return await Deno.openKv(path);
-  } catch (error) {
-    throw refusal(location, error, isShared(location) ? URL_ADVICE : undefined);
-  }
+/** Opens a handle. A KV that accepts connections and does not answer must not delay this for ever. */
+async function openKv(
+  at: KvLocation,
+  path: string | undefined,
+  answerMsMax = ANSWER_MS_MAX,
+): Promise<Deno.Kv> {
+  using deadlines = new Deadlines(answerMsMax, TIMERS);
+  const opening = Deno.openKv(path);
+  return await deadlines.within(opening, () => {
+    opening.then((kv) => kv.close(), () => {});
+    throw noAnswer(answerMsMax);
+  }).catch((error) => {
+    throw refusal(nameOf(at), error, adviceFor(at));
+  });
 }
 
 /**
@@ -172,20 +184,24 @@ async function openKv(location: string, path: string): Promise<Deno.Kv> {
  * handle waits for its reads.
  */
 async function requireFormat(
-  location: string,
+  at: KvLocation,
   kv: Deno.Kv,
   opened: DisposableStack,
+  answerMsMax = ANSWER_MS_MAX,
 ): Promise<void> {
-  using deadlines = new Deadlines(ANSWER_MS_MAX, TIMERS);
+  using deadlines = new Deadlines(answerMsMax, TIMERS);
   const reading = kv.getMany<[number, string]>([keys.format(), keys.firstTeam()]);
   const [format, team] = await deadlines.within(reading, () => {
     opened.move();
-    const seconds = ANSWER_MS_MAX / 1_000;
-    throw new Error(`no answer in ${seconds} s; another program may hold its lock`);
+    throw noAnswer(answerMsMax, at.kind === "file" ? "; another program may hold its lock" : "");
   }).catch((error) => {
-    throw refusal(location, error);
+    throw refusal(nameOf(at), error, adviceFor(at));
   });
   // One commit writes both keys: if both are missing, the ledger is new.
   const isNew = format.value === null && team.value === null;
-  if (!isNew && format.value !== LEDGER_FORMAT) throw otherFormat(location, format.value);
+  if (!isNew && format.value !== LEDGER_FORMAT) throw otherFormat(nameOf(at), format.value);
+}
+
+function noAnswer(msMax: number, reason = ""): Error {
+  return new Error(`no answer in ${msMax / 1_000} s${reason}`);
 }

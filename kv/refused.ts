@@ -42,7 +42,11 @@ export function refusal(
 }
 
 /** Creates the error for a ledger of another format; null is a ledger without a format. */
-export function otherFormat(location: string, format: unknown): StoreRefused {
+export function otherFormat(
+  location: string,
+  format: unknown,
+  advice = "start with a new file, or start the version that wrote it",
+): StoreRefused {
   if (format === IMPORTING) {
     return new StoreRefused(
       `${location} is a part of a ledger, because its import did not end: import into a new one`,
@@ -50,8 +54,7 @@ export function otherFormat(location: string, format: unknown): StoreRefused {
   }
   const found = format === null ? "no format" : `format ${format}`;
   return new StoreRefused(
-    `${location} has ${found}, but this version reads only format ${LEDGER_FORMAT}: ` +
-      "start with a new file, or start the version that wrote it",
+    `${location} has ${found}, but this version reads only format ${LEDGER_FORMAT}: ${advice}`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** Opens the ledger that a tool works on, which a running service may have open. */
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
+import { nameOf } from "../kv/location.ts";
 import { type OpenStore, openUnlocked, withAccessToken } from "../kv/open.ts";
 import { StoreRefused } from "../kv/refused.ts";
 import { ToolFailure, UsageError } from "./command.ts";
@@ -31,7 +32,8 @@ export async function withLedger<T>(
   work: (store: OpenStore, location: string) => Promise<T>,
   open: (location: string) => Promise<OpenStore> = openUnlocked,
 ): Promise<T> {
-  const { kv: location, kvToken } = settingsOf(named, Deno.env.get("RUNLEDGER_KV_TOKEN"));
+  const { kv, kvToken } = settingsOf(named, Deno.env.get("RUNLEDGER_KV_TOKEN"));
+  const location = nameOf(kv);
   try {
     const store = await withAccessToken(kvToken, () => open(location));
     try {
@@ -50,7 +52,7 @@ export async function withLedger<T>(
 
 /** Returns the ledger named on the command line, otherwise the service's setting. */
 export function locationOf(named: string | undefined): string {
-  return settingsOf(named).kv;
+  return nameOf(settingsOf(named).kv);
 }
 
 function settingsOf(named: string | undefined, token = "") {

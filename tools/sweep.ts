@@ -104,7 +104,7 @@ async function tallyOf(
 
 /** Counts what a sweep would remove. */
 async function dryRunOf(store: SweepStore, tally: Tally): Promise<void> {
-  for await (const team of store.teams()) {
+  for await (const team of store.teams(null)) {
     tally.begin(team);
     for await (const step of sweepTeam(store, team, tally.nowMs, true)) tally.add(step);
   }

@@ -56,8 +56,8 @@ function verdict({ teams, differenceCount }: IntegrityReport, location: string):
   }
   const busy = teams.filter(({ state }) => state === "busy").length;
   if (busy > 0) {
-    return `${countText(busy, "team")} changed too often to be compared: ` +
-      "verify again when traffic is low, or stop the service";
+    return `${countText(busy, "team")} changed meanwhile, or changes wait for the worker: ` +
+      "let a service finish its queue, then verify again";
   }
   return `${location} is exact: every total equals the sum of its parts`;
 }

@@ -164,6 +164,8 @@ export type PutRateOutcome =
 
 /** Store of all teams' rate cards. A change takes effect immediately here, within 10 s in other processes. */
 export interface RateCardStore extends RateCards {
+  /** Returns the team's card as it is stored now, with the changes of other processes. */
+  current(team: Pick<Team, "id">): Promise<RateCard>;
   /** Returns the priced models of the team's card, own and default. */
   models(team: Pick<Team, "id">): Promise<PricedModels>;
   /** Returns the team's own rows as stored, by model, provider and date. */

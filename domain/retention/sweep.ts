@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TeamId } from "../core/ids.ts";
 import type { Team } from "../teams/team.ts";
 import { dayOf } from "../core/time.ts";
 import type { RetentionClass } from "./retention.ts";
@@ -26,7 +27,7 @@ export const SWEEP_CLOCK_STEP_MS = 36 * HOUR_MS;
 export const SWEEP_GAP_MS = 20 * HOUR_MS;
 
 /** Milliseconds without progress after which a sweep counts as aborted and another process resumes it. */
-export const SWEEP_SILENCE_MS = 60_000;
+export const SWEEP_SILENCE_MS = 20_000;
 
 /** Counts of an empty sweep. */
 export const EMPTY_SWEEP = {
@@ -61,6 +62,8 @@ export interface SweepReport {
   readonly finishedAt: number | null;
   /** Number of teams completed. */
   readonly teams: number;
+  /** The last of them, after which a later process resumes; absent for none. */
+  readonly lastTeam?: TeamId;
   /** Counts so far. Removals of a killed process after its last progress update are missing. */
   readonly counts: SweepCounts;
 }
@@ -124,8 +127,8 @@ export interface SweepStep {
 
 /** Store as the sweep uses it. Methods reject with `StorageUnavailable` when the store fails. */
 export interface SweepStore {
-  /** Iterates over all teams. */
-  teams(): AsyncIterable<Team>;
+  /** Iterates over the teams after one; over all if it is null. */
+  teams(after: TeamId | null): AsyncIterable<Team>;
   /** Completes removals that a killed process left unfinished. */
   resume(): Promise<void>;
   /**

@@ -101,6 +101,8 @@ export interface ProcessingStore {
   nextDueMs(): Promise<number | null>;
   /** Postpones a stage whose run can be neither read nor written. */
   postponeStage(task: StageTask): void;
+  /** Returns the usual milliseconds of a commit. */
+  commitMs(): number;
   /** Returns whether the store can read and write; if so, a failure was caused by the run. */
   isAlive(): Promise<boolean>;
   /** Records the outcome of a task; `error` is null on success. */

@@ -113,10 +113,24 @@ export interface ReadNotice {
   readonly version: string;
 }
 
+/** A check of all teams: an instance may have ended before it checked a team that it updated. */
+export interface NoticeCheck {
+  /** Time at which it began, unix milliseconds. */
+  readonly startedAt: number;
+  /** The last team checked; absent for none. */
+  readonly lastTeam?: TeamId;
+  /** True once all teams are checked. */
+  readonly isDone: boolean;
+}
+
 /** Notices as the notice job uses them. Methods reject with `StorageUnavailable`. */
 export interface NoticeStore {
-  /** Iterates over all teams. */
-  teams(): AsyncIterable<TeamId>;
+  /** Iterates over the teams after one; over all if it is null. */
+  teams(after: TeamId | null): AsyncIterable<TeamId>;
+  /** Reads the last check of all teams; null if there was none. */
+  lastCheck(): Promise<NoticeCheck | null>;
+  /** Stores the progress of a check of all teams. */
+  saveCheck(check: NoticeCheck): Promise<void>;
   /** Reads a team; null if there is none. */
   team(id: TeamId): Promise<Team | null>;
   /** Returns the events counted in a month, `YYYY-MM`. */

@@ -131,6 +131,7 @@ export function createRateCardStore(
 
   return {
     card: (team) => cards.get(team.id)?.card ?? loaded(team).then(({ card }) => card),
+    current: async (team) => (await load(team)).card,
     models: async (team) => (cards.get(team.id) ?? await loaded(team)).models(),
     rows: async (team) => (await store.reads.run(team.id, () => readRates(store, team.id))).rates,
     put: (team, spec, by) => changing(team, () => writer.put(team.id, spec, by)),

@@ -23,7 +23,7 @@ import {
 } from "../../domain/repricing/job.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { RateCards } from "../../domain/pricing/rate_card.ts";
+import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { parsePendingName } from "../writer/pending_mark.ts";
@@ -46,7 +46,7 @@ const RUNS_PER_STEP = 32;
 
 export function createRepriceStore(
   store: Store,
-  cards: RateCards,
+  cards: Pick<RateCardStore, "current">,
   environment: Pick<Environment, "now">,
 ): RepriceStore {
   return new RepriceJobs(store, cards, environment.now);
@@ -54,12 +54,12 @@ export function createRepriceStore(
 
 class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
   readonly #store: Store;
-  readonly #cards: RateCards;
+  readonly #cards: Pick<RateCardStore, "current">;
   readonly #now: () => number;
   /** Runs of the next step: fewer after a conflict, because runs change often then. */
   #runsMax: number = RUNS_PER_STEP;
 
-  constructor(store: Store, cards: RateCards, now: () => number) {
+  constructor(store: Store, cards: Pick<RateCardStore, "current">, now: () => number) {
     super(store, "reprice", new PendingWaits(store), now);
     this.#store = store;
     this.#cards = cards;
@@ -130,7 +130,8 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
       draft.job = { ...draft.job, cursor: { ...cursor, ahead } };
       return;
     }
-    const card = await this.#cards.card({ id: team });
+    // Another instance may just have stored the price that the job is for.
+    const card = await this.#cards.current({ id: team });
     const positions = ahead.runs.slice(0, this.#runsMax);
     // Runs are read in sequence: a run's batches may be large.
     for (const [i, position] of positions.entries()) {

@@ -24,7 +24,7 @@ import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
+import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import type { KvSet } from "../writer/write.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
@@ -46,8 +46,9 @@ const REPORTS_MAX = 60;
 /** Creates the sweep's store; `commits` is shared by all code that changes runs in this process. */
 export function createSweepStore(store: Store, commits: RunUpdater): SweepStore {
   return {
-    async *teams() {
-      for await (const { value } of eachRow<Team>(store, { prefix: keys.teams() })) yield value;
+    async *teams(after) {
+      const range = rowsAfter(keys.teams(), after && keys.team(after));
+      for await (const { value } of eachRow<Team>(store, range)) yield value;
     },
     resume: () => purgeAll(store),
     step: (team, retentionClass, nowMs, from, dryRun) =>

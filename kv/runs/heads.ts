@@ -15,7 +15,8 @@ import { decodeParts } from "../base/codec.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
-import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
+import { getAll, getMany, readBlob, type Store } from "../store.ts";
+import { type HeadRows, readHeadRows } from "./head_rows.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
 /** Address of a team's data. */
@@ -95,7 +96,7 @@ export async function readHead(run: RunAt): Promise<SummarizedHead> {
 /** Reads distinct runs of a team. */
 export async function readHeads(at: TeamAt, ids: readonly RunId[]): Promise<SummarizedHead[]> {
   const changes = ids.map((id) => at.store.heads.changesOf(at.team, id));
-  const byRun = await readHeadRows(at, ids);
+  const byRun = await readHeadRows(at.store, at.team, ids);
   return await Promise.all(
     ids.map((id, i) => headOf({ ...at, id }, byRun.get(id) ?? new Map(), changes[i] ?? 0)),
   );
@@ -228,79 +229,4 @@ export async function readParts(
 /** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
 function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
   return !closed && closing?.reported !== undefined;
-}
-
-/** Rows per read: more than a run's maximum of 6, and at most one batch of the runtime. */
-const ROWS_PER_READ = { min: 8, max: 500 } as const;
-
-/** Typical rows of a run before the worker adds its summary. */
-const ROWS_PER_RUN = 3;
-
-type Row = Deno.KvEntry<unknown>;
-
-/** Rows of one run, by part. */
-type HeadRows = ReadonlyMap<string, Row>;
-
-/**
- * Reads the rows of a team's distinct runs. All rows of one run are from one snapshot.
- *
- * Runs that change together usually started together, so their rows are adjacent: one range read
- * returns many runs, while a read by keys costs as much per key as ten rows. If runs are far apart,
- * range reads become so short that they cost no more than reads by keys.
- */
-async function readHeadRows(
-  { store, team }: TeamAt,
-  ids: readonly RunId[],
-): Promise<ReadonlyMap<RunId, HeadRows>> {
-  const sortedIds = ids.toSorted();
-  const byRun = new Map(sortedIds.map((id) => [id, new Map<string, Row>()]));
-  let limit = withinBounds(sortedIds.length * ROWS_PER_RUN);
-  let at = 0;
-  while (at < sortedIds.length) {
-    const [first, last] = [sortedIds[at] as RunId, sortedIds.at(-1) as RunId];
-    const rows = await listRows(store, keys.runRange(team, first, last), { limit });
-    const isEnd = rows.length < limit;
-    // The last run may be incomplete.
-    const complete = isEnd ? rows : withoutLastRun(rows);
-    const used = addRows(complete, team, byRun);
-    if (isEnd) break;
-    at = firstAfter(sortedIds, team, complete.at(-1));
-    const isDense = used * 2 > complete.length;
-    limit = withinBounds(isDense ? limit * 2 : limit / 4);
-  }
-  return byRun;
-}
-
-function withinBounds(rows: number): number {
-  return Math.min(ROWS_PER_READ.max, Math.max(ROWS_PER_READ.min, Math.floor(rows)));
-}
-
-/** Adds rows to their runs and counts the requested ones. */
-function addRows(
-  rows: readonly Row[],
-  team: TeamId,
-  byRun: ReadonlyMap<RunId, Map<string, Row>>,
-): number {
-  let used = 0;
-  for (const row of rows) {
-    const parts = keyParts.headRow(row.key);
-    const run = parts.team === team ? byRun.get(parts.run) : undefined;
-    if (run === undefined) continue;
-    run.set(parts.row, row);
-    used++;
-  }
-  return used;
-}
-
-function withoutLastRun(rows: readonly Row[]): readonly Row[] {
-  const last = rows.at(-1)?.key;
-  const end = rows.findIndex(({ key }) => key[1] === last?.[1] && key[2] === last?.[2]);
-  return rows.slice(0, end);
-}
-
-/** Returns the position of the first id after a row. */
-function firstAfter(sortedIds: readonly RunId[], team: TeamId, row: Row | undefined): number {
-  const [, id, owner] = (row?.key ?? []) as [string, RunId, TeamId];
-  const next = sortedIds.findIndex((run) => run > id || (run === id && team > owner));
-  return next < 0 ? sortedIds.length : next;
 }

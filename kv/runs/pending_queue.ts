@@ -18,8 +18,8 @@ import type { Backoff } from "../base/backoff.ts";
 import { listRows, newRowName, type Store } from "../store.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 
-/** Rows per read; each has between one and some hundred names. */
-const ROWS_PER_READ = 50;
+/** Maximum rows per read, and about how many names: a row has at most those of one commit. */
+const READ = { rows: 500, names: 5_000 } as const;
 
 /** Maximum rows and characters read per turn: of the oldest rows, and ahead of them. */
 const READ_MAX = {
@@ -71,6 +71,7 @@ export class PendingQueue {
   readonly #deletesLater: boolean;
   readonly #backoff: Backoff;
   readonly #placesMax: number;
+  readonly #rowsPerRead: number;
   readonly #waiting = new FairQueue<Waiting>();
   /** Queued and taken runs, by name. */
   readonly #runs = new Map<string, Waiting>();
@@ -108,6 +109,8 @@ export class PendingQueue {
     this.#backoff = backoff;
     this.#isKnown = isKnown;
     this.#deletesLater = deletesLater;
+    // Most writes have one check.
+    this.#rowsPerRead = Math.min(READ.rows, Math.floor(READ.names / store.limits.checks));
     this.#placesMax = Math.floor(store.memory.bytesMax("other") * PLACE.part / PLACE.bytes);
     store.memory.register("other", () => this.#allPlaces * PLACE.bytes);
   }
@@ -228,7 +231,8 @@ export class PendingQueue {
     let last = after;
     for (let rows = 0, chars = 0; rows < max.rows && chars < max.chars;) {
       const range = last === null ? { prefix } : { prefix, start: [...prefix, `${last}\0`] };
-      const read = await listRows(this.#store, range, { limit: ROWS_PER_READ });
+      const limit = Math.min(this.#rowsPerRead, max.rows - rows);
+      const read = await listRows(this.#store, range, { limit });
       for (const row of read) {
         first ??= nameOf(row.key);
         if (this.#waiting.size >= runsMax) return { first, last, isEnd: false };
@@ -236,7 +240,7 @@ export class PendingQueue {
         last = nameOf(row.key);
         if (typeof row.value === "string") chars += row.value.length;
       }
-      if (read.length < ROWS_PER_READ) return { first, last, isEnd: true };
+      if (read.length < limit) return { first, last, isEnd: true };
       rows += read.length;
     }
     return { first, last, isEnd: false };

@@ -101,6 +101,7 @@ export function createProcessingStore(
       updater.notifier.notify(task.team, [task.run]);
     },
     postponeStage: ({ team, run }) => backoff.add(pendingName(team, run)),
+    commitMs: () => store.writer.commitMs,
     isAlive: () => isAlive(store),
     deadStages: () => deadStages(store),
     revive: (run) => revive(store, run, now()),

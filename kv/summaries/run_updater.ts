@@ -18,6 +18,7 @@ import { sizeOf } from "../writer/group.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
+import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
@@ -40,10 +41,13 @@ import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
 const ROWS_PER_COMMIT_MAX = 500;
 
 /**
- * Maximum runs of one commit. Each may add a check of its summary to the check of the version, and
- * a back end with few checks has no heads in memory to check.
+ * Maximum runs of one commit. Each may add a check of its summary to the check of the version; a
+ * store with fewer checks has no heads in memory to check.
  */
-const RUNS_PER_COMMIT = { embedded: 98, remote: 40 } as const;
+const RUNS_PER_COMMIT_MAX = 98;
+
+/** Checks of a commit that removes a run: three of its rows, and the version of the roll-ups. */
+const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 
 /** Teams whose number of runs that fit is kept. */
 const TEAMS_MAX = 1_000;
@@ -92,15 +96,12 @@ export class RunUpdater {
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
-  readonly #runsPerCommitMax: number;
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
   readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
   readonly #locks = new KeyedMutex();
 
   constructor(store: Store) {
     this.#store = store;
-    const isEmbedded = store.limits.checks > RUNS_PER_COMMIT.embedded;
-    this.#runsPerCommitMax = RUNS_PER_COMMIT[isEmbedded ? "embedded" : "remote"];
     this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
@@ -188,16 +189,19 @@ export class RunUpdater {
   /**
    * Changes runs as `change` does, for plans that remove events. It locks the runs against new
    * events in this process: each event changes the ledger, and removal from a busy run would never
-   * win the conflict.
+   * win the conflict. Only the runs of one commit are locked at a time, because their calls wait.
    */
-  remove(
+  async remove(
     team: TeamId,
     ids: readonly RunId[],
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    const names = ids.map((id) => pendingName(team, id));
-    return this.#store.runLocks.takeAll(names, () => this.change(team, ids, plan, done));
+    const runs = (this.#store.limits.checks - REMOVAL_CHECKS.team) / REMOVAL_CHECKS.run;
+    for (const group of groupsOf(ids, Math.floor(runs))) {
+      const names = group.map((id) => pendingName(team, id));
+      await this.#store.runLocks.takeAll(names, () => this.change(team, group, plan, done));
+    }
   }
 
   /**
@@ -279,13 +283,13 @@ export class RunUpdater {
   }
 
   #runsPerCommit(team: TeamId): number {
-    return this.#runsThatFit.get(team) ?? this.#runsPerCommitMax;
+    return this.#runsThatFit.get(team) ?? RUNS_PER_COMMIT_MAX;
   }
 
   /** Doubles the runs of a team's next commits. */
   #fitMore(team: TeamId): void {
     const runs = 2 * this.#runsPerCommit(team);
-    if (runs < this.#runsPerCommitMax) this.#runsThatFit.set(team, runs);
+    if (runs < RUNS_PER_COMMIT_MAX) this.#runsThatFit.set(team, runs);
     else this.#runsThatFit.delete(team);
   }
 

@@ -172,13 +172,19 @@ export async function ensureFirstTeam(
   environment: Environment,
   options: FirstTeamOptions,
 ) {
-  const id = await getValue<TeamId>(store, keys.firstTeam());
-  if (options.isShared && options.key === null) {
+  const { key, isShared } = options;
+  // Reads both at once, because a round trip to a shared store may take long.
+  const [id, isStored] = await Promise.all([
+    getValue<TeamId>(store, keys.firstTeam()),
+    key !== null && isStoredKey(store, key),
+  ]);
+  if (isShared && key === null) {
     if (id === null || !await hasKey(store, id, options)) throw new KeyRequired();
   }
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
+  if (isStored) return { team, createdKey: null };
   // Instances that start together on one store may all add the key: only one commit succeeds.
   return await untilCommitted("store the first team's key", async () => {
     if (await hasKey(store, team.id, options)) return { team, createdKey: null };
@@ -194,11 +200,15 @@ async function hasKey(
   team: TeamId,
   { key, refusedKey }: FirstTeamOptions,
 ): Promise<boolean> {
-  if (key !== null) return await getValue(store, keys.credential(hashOf(key))) !== null;
+  if (key !== null) return await isStoredKey(store, key);
   const refused = refusedKey ? hashOf(refusedKey).toHex() : null;
   const range = keys.teamCredentialsAfter(team, null);
   const hashes = await listRows<Uint8Array>(store, range, { limit: 2 });
   return hashes.some(({ value }) => value.toHex() !== refused);
+}
+
+async function isStoredKey(store: Store, key: string): Promise<boolean> {
+  return await getValue(store, keys.credential(hashOf(key))) !== null;
 }
 
 /** Default plan of a first team. */

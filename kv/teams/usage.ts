@@ -15,7 +15,16 @@ import {
 import type { Team } from "../../domain/teams/team.ts";
 import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { countOf, eachRow, findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
+import {
+  countOf,
+  eachRow,
+  findEntry,
+  getEntry,
+  getValue,
+  listRows,
+  rowsAfter,
+  type Store,
+} from "../store.ts";
 
 export function createUsageStore(store: Store): UsageStore {
   return {
@@ -43,7 +52,11 @@ async function readNotices(store: Store, team: TeamId, month: string): Promise<N
 
 export function createNoticeStore(store: Store): NoticeStore {
   return {
-    teams: () => teamsOf(store),
+    teams: (after) => teamsOf(store, after),
+    lastCheck: () => getValue(store, keys.noticeCheck()),
+    saveCheck: async (value) => {
+      await store.writer.commit({ sets: [{ key: keys.noticeCheck(), value }] });
+    },
     team: (id) => getValue<Team>(store, keys.team(id)),
     used: (team, month) => readUse(store, team, month),
     has: async (name) => (await read(store, name)) !== null,
@@ -53,8 +66,9 @@ export function createNoticeStore(store: Store): NoticeStore {
   };
 }
 
-async function* teamsOf(store: Store): AsyncGenerator<TeamId> {
-  for await (const { key } of eachRow(store, { prefix: keys.teams() })) yield keyParts.team(key);
+async function* teamsOf(store: Store, after: TeamId | null): AsyncGenerator<TeamId> {
+  const range = rowsAfter(keys.teams(), after && keys.team(after));
+  for await (const { key } of eachRow(store, range)) yield keyParts.team(key);
 }
 
 async function openNotices(store: Store): Promise<ReadNotice[]> {

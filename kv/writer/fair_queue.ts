@@ -29,6 +29,16 @@ export class FairQueue<Member> {
     this.#size++;
   }
 
+  /** Removes a queued member. */
+  remove(team: string, member: Member): void {
+    const lane = this.#lanes.get(team) ?? [];
+    const at = lane.indexOf(member);
+    if (at < 0) return;
+    lane.splice(at, 1);
+    this.#size--;
+    if (lane.length === 0) this.#lanes.delete(team);
+  }
+
   /** Offers members lane by lane until one is declined; that one stays first. */
   take(accept: (member: Member) => boolean): void {
     // A lane appended to the map again is visited again: the loop ends when no lane is left.

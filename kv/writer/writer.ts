@@ -46,9 +46,13 @@ interface Pending {
   readonly resolve: (version: string | null) => void;
   readonly reject: (error: Error) => void;
   readonly wait: Wait | undefined;
+  /** Write that holds one of its keys; null once it holds all of them. */
+  holder: Pending | null;
+  /** True while a commit may store it. */
+  isSent: boolean;
   /** Number of its commits that conflicted. */
   lost: number;
-  /** End of the write for a caller that timed out. */
+  /** End of the write for a caller that timed out after a commit was sent. */
   late?: PromiseWithResolvers<void>;
 }
 
@@ -91,7 +95,6 @@ export class GroupWriter {
   #cutting = false;
   /** Time since which the oldest queued write waits, at least. */
   #oldestMs = 0;
-  /** Usual milliseconds of a commit. */
   #commitMs = 0;
   #wait: ReturnType<typeof setTimeout> | undefined;
   #idle: PromiseWithResolvers<void> | null = null;
@@ -111,7 +114,7 @@ export class GroupWriter {
    *
    * @returns the new version of the keys, or `null` on a conflict; nothing is stored then
    * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown. After
-   * the deadline it may still happen until the error's `ended` resolves
+   * the deadline it may still happen until the error's `ended` resolves; without `ended` it never does
    * @throws {Overloaded} when the queue is full; nothing is stored
    */
   commit(write: Write): Promise<string | null> {
@@ -125,13 +128,11 @@ export class GroupWriter {
     if (isFull) return Promise.reject(new Overloaded("Too many writes are waiting for the disk"));
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const keys = (write.checks ?? []).map(({ key }) => keyText(key));
-    // A write may still be stored after its caller timed out; the caller's retry then finds it.
-    const wait = this.#deps.deadlines?.watch(() => {
-      pending.late = Promise.withResolvers();
-      const { promise: ended } = pending.late;
-      reject(new StorageUnavailable("The store did not answer in time", { ended }));
-    });
-    const pending: Pending = { write, size, keys, waiters: [], resolve, reject, wait, lost: 0 };
+    const wait = this.#deps.deadlines?.watch(() => this.#expire(pending));
+    const pending: Pending = {
+      ...{ write, size, keys, waiters: [], resolve, reject, wait },
+      ...{ holder: null, isSent: false, lost: 0 },
+    };
     this.#pendingWrites++;
     this.#queuedBytes += size.bytes;
     this.#teamBytes.set(team, teamBytes);
@@ -144,6 +145,11 @@ export class GroupWriter {
     return this.#pendingWrites;
   }
 
+  /** Usual milliseconds of a commit. */
+  get commitMs(): number {
+    return this.#commitMs;
+  }
+
   /** Resolves once no write is queued or in flight. */
   idle(): Promise<void> {
     if (this.#pendingWrites === 0) return Promise.resolve();
@@ -151,11 +157,26 @@ export class GroupWriter {
     return this.#idle.promise;
   }
 
+  /**
+   * Ends a write at its caller's deadline. One that no commit was sent for is never stored: it would
+   * only delay writes whose callers still wait.
+   */
+  #expire(pending: Pending): void {
+    const message = "The store did not answer in time";
+    if (pending.isSent) {
+      pending.late = Promise.withResolvers();
+      return pending.reject(new StorageUnavailable(message, { ended: pending.late.promise }));
+    }
+    if (pending.holder === null) this.#queue.remove(pending.write.team ?? "", pending);
+    else pending.holder.waiters.splice(pending.holder.waiters.indexOf(pending), 1);
+    this.#fail(pending, new StorageUnavailable(message));
+  }
+
   /** Locks a write's keys and queues it, or makes it wait for the holder of one of them. */
   #enter(pending: Pending): void {
     for (const key of pending.keys) {
-      const holder = this.#holders.get(key);
-      if (holder !== undefined) return void holder.waiters.push(pending);
+      pending.holder = this.#holders.get(key) ?? null;
+      if (pending.holder !== null) return void pending.holder.waiters.push(pending);
     }
     for (const key of pending.keys) this.#holders.set(key, pending);
     if (this.#queue.size === 0) this.#oldestMs = performance.now();
@@ -177,7 +198,7 @@ export class GroupWriter {
     const { limits } = this.#deps;
     while (this.#queue.size > 0 && this.#inFlight < limits.inFlightMax && !this.#mustWait()) {
       const group = new Group<Pending>(limits);
-      this.#queue.take((pending) => group.add(pending));
+      this.#queue.take((pending) => pending.isSent = group.add(pending));
       const startMs = this.#oldestMs = performance.now();
       this.#inFlight++;
       this.#commitGroup(group).finally(() => {
@@ -254,7 +275,8 @@ export class GroupWriter {
 
   /**
    * Finds the stale writes, because a commit does not report which check failed. Stale writes
-   * return a conflict; the others go first into the next commit, still as a group.
+   * return a conflict; the others go first into the next commit, still as a group, unless their
+   * callers timed out meanwhile.
    */
   async #sortOut(members: readonly Pending[]): Promise<void> {
     const versions = await this.#versionsOf(members);
@@ -263,12 +285,15 @@ export class GroupWriter {
         versions.get(pending.keys[i] ?? "") !== versionstamp
       );
       if (stale) this.#settle(pending, null);
-      else if (++pending.lost >= COMMIT_ATTEMPTS_MAX) {
+      else if (pending.late !== undefined || ++pending.lost >= COMMIT_ATTEMPTS_MAX) {
         this.#fail(
           pending,
           new StorageUnavailable("Cannot commit: every attempt conflicted with another write"),
         );
-      } else this.#queue.push(pending.write.team ?? "", pending, "front");
+      } else {
+        pending.isSent = false;
+        this.#queue.push(pending.write.team ?? "", pending, "front");
+      }
     }
   }
 

@@ -100,7 +100,7 @@ class LargeBodies {
   }
 }
 
-type AdmissionDeps = Pick<AppDeps, "memory" | "shuttingDown" | "draining">;
+type AdmissionDeps = Pick<AppDeps, "memory" | "shuttingDown" | "draining" | "silentMsMax">;
 
 /** Concurrency and memory limits, shared by all routes of an application. */
 export class Admission {
@@ -123,8 +123,9 @@ export class Admission {
   /** Teams that sent a body in tiny chunks; their bodies without a Content-Length are refused. */
   readonly tinyChunks = new Pauses();
   readonly #shuttingDown: AbortSignal;
+  readonly #silentMsMax: number;
 
-  constructor({ memory, shuttingDown, draining }: AdmissionDeps) {
+  constructor({ memory, shuttingDown, draining, silentMsMax }: AdmissionDeps) {
     this.exportStreams = new PacedStreams(draining);
     const bytesInFlight = (share: "bodies" | "answers" | "live") => {
       const bytes = new BytesInFlight(memory.bytesMax(share));
@@ -135,6 +136,7 @@ export class Admission {
     this.answers = bytesInFlight("answers");
     this.liveText = bytesInFlight("live");
     this.#shuttingDown = shuttingDown;
+    this.#silentMsMax = silentMsMax;
   }
 
   /** Refuses a request after a delay when too many are in progress. */
@@ -153,8 +155,8 @@ export class Admission {
   /**
    * Runs `work` in a long-poll slot; it does not count against the concurrency limit.
    *
-   * @param work receives a signal that aborts after `ms` milliseconds, when the client disconnects, or
-   * when the process shuts down
+   * @param work receives a signal that aborts after `ms` milliseconds, or sooner where a response may not
+   * be silent for so long; when the client disconnects; or when the process shuts down
    */
   async park(
     c: RequestContext,
@@ -167,7 +169,7 @@ export class Admission {
     const team = c.get("principal").team.id;
     const over = new AbortController();
     const end = () => over.abort();
-    const timer = setTimeout(end, ms);
+    const timer = setTimeout(end, Math.min(ms, this.#silentMsMax));
     const sources = [this.#shuttingDown, c.req.raw.signal];
     for (const source of sources) source.addEventListener("abort", end);
     if (sources.some(({ aborted }) => aborted)) end();

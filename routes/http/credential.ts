@@ -16,7 +16,7 @@ export function credentialAuth(
   return (c) => {
     const secret = parseSecret(secretOf(c), region);
     if (!secret.ok) return fail(c, secret.problem);
-    const principal = credentials.find(secret.value, () => networkOfRequest(c));
+    const principal = credentials.find(secret.value, () => clientOf(c, secret.value));
     return principal !== null && !(principal instanceof Promise)
       ? principal
       : atFixedTime(principal);
@@ -31,7 +31,7 @@ export function isStillLive(
   const secret = parseSecret(secretOf(c), region);
   return async () => {
     if (!secret.ok) return false;
-    const principal = await credentials.find(secret.value, () => networkOfRequest(c));
+    const principal = await credentials.find(secret.value, () => clientOf(c, secret.value));
     return principal !== null && suspensionOf(principal) === null;
   };
 }
@@ -145,13 +145,22 @@ export function sessionAuth(
 ): Authenticate {
   return async (c) => {
     const token = tokenOf(c);
-    const principal = token === null ? null : await sessions.find(token, () => networkOfRequest(c));
+    const principal = token === null ? null : await sessions.find(token, () => clientOf(c, token));
     return principal ?? refuse(c);
   };
 }
 
-/** Returns the client's network; the empty text when the platform does not report an address. */
-export function networkOfRequest(c: RequestContext): string {
+/** Digits of a secret that stand for its client where no address is known. */
+const CLIENT_DIGITS = 2;
+
+/**
+ * Names the client of a request, for fair queues, by its network. Where the platform reports no
+ * address, digits of the secret stand in, so that one client with unknown secrets does not delay
+ * all others.
+ */
+export function clientOf(c: RequestContext, secret: string): string {
   const remote: Deno.Addr | undefined = c.env?.remoteAddr;
-  return remote !== undefined && "hostname" in remote ? networkOf(remote.hostname) : "";
+  return remote !== undefined && "hostname" in remote
+    ? networkOf(remote.hostname)
+    : secret.slice(-CLIENT_DIGITS);
 }

@@ -10,6 +10,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 20_000 },
     load: () => import("./sim/main.ts"),
   },
+  "sim-shared": {
+    summary: "the same over three instances on one store, which repeats commits",
+    takes: "10 minutes",
+    count: { of: "sequences", usual: 2_000 },
+    load: () => import("./sim/shared.ts"),
+  },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",
@@ -22,6 +28,12 @@ export const HARNESSES = {
     count: { of: "requests", usual: 1_000_000 },
     load: () => import("./fuzz/main.ts"),
   },
+  "shared-suite": {
+    summary: "the tests over HTTP on a shared KV, served by one instance and by three",
+    takes: "20 minutes",
+    count: null,
+    load: () => import("./shared_suite/main.ts"),
+  },
   chaos: {
     summary: "full disks, locks, lost files, odd clocks, broken clients",
     takes: "7 minutes",
@@ -33,6 +45,18 @@ export const HARNESSES = {
     takes: "10 minutes",
     count: { of: "kills", usual: 200 },
     load: () => import("./crash/main.ts"),
+  },
+  shared: {
+    summary: "three instances over one KV that loses answers, while they and the KV are killed",
+    takes: "45 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./shared/main.ts"),
+  },
+  deploy: {
+    summary: "instances that a platform starts, stops and kills, on the KV that it attaches",
+    takes: "10 minutes",
+    count: { of: "kills", usual: 100 },
+    load: () => import("./deploy/main.ts"),
   },
   tenancy: {
     summary: "response times must not reveal whether another team's objects exist",
@@ -53,8 +77,8 @@ export const HARNESSES = {
     load: () => import("./campaign/main.ts"),
   },
   overload: {
-    summary: "ten times the sustainable load: memory, refusals and recovery time",
-    takes: "90 seconds",
+    summary: "ten times the sustainable load, parts file and deploy: memory, refusals, recovery",
+    takes: "3 minutes",
     count: { of: "seconds of load", usual: 60 },
     load: () => import("./overload/main.ts"),
   },
@@ -63,6 +87,12 @@ export const HARNESSES = {
     takes: "40 seconds",
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
+  },
+  versions: {
+    summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",
+    takes: "30 seconds",
+    count: null,
+    load: () => import("./versions/main.ts"),
   },
 } satisfies Readonly<Record<string, Harness>>;
 

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { aRun } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const PAGE = "/dashboard/refusals";
 const HOUR_MS = 3_600_000;
@@ -15,27 +16,33 @@ function tablesOf(html: string): string[][] {
   );
 }
 
-Deno.test("R13: the page shows reasons by frequency and the latest calls with their message", async () => {
-  await using h = await Harness.open();
-  h.nowMs = NOON - 3 * HOUR_MS;
-  await h.post("/v1/runs", { ...aRun(1), started_at: "<b>soon</b>" }, { headers: UA });
-  h.nowMs = NOON;
-  for (let n = 0; n < 2; n++) {
-    await h.post("/v1/runs", { id: "x", agent: "a/b" }, { headers: UA });
-  }
-  const { status, text } = await (await signedIn(h)).get(PAGE);
-  assertEquals(status, 200);
-  assertStringIncludes(textOf(text), "3 requests by hour");
-  const [reasons = [], latest = []] = tablesOf(text);
-  assertEquals(reasons, [
-    "invalid_id id a/b agentping-node/2.0 2",
-    `invalid_field started_at ${aRun(1).agent} agentping-node/2.0 1`,
-  ]);
-  assertEquals(latest.length, 3);
-  assertMatch(latest[0] ?? "", /^just now POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/);
-  assertMatch(latest[2] ?? "", /^3 h ago POST \/v1\/runs invalid_field .*started_at/);
-  assert(!text.includes("<b>soon"), "markup from a client is escaped");
-});
+ofInstance(
+  "R13: the page shows reasons by frequency and the latest calls with their message",
+  async () => {
+    await using h = await Harness.open();
+    h.nowMs = NOON - 3 * HOUR_MS;
+    await h.post("/v1/runs", { ...aRun(1), started_at: "<b>soon</b>" }, { headers: UA });
+    h.nowMs = NOON;
+    for (let n = 0; n < 2; n++) {
+      await h.post("/v1/runs", { id: "x", agent: "a/b" }, { headers: UA });
+    }
+    const { status, text } = await (await signedIn(h)).get(PAGE);
+    assertEquals(status, 200);
+    assertStringIncludes(textOf(text), "3 requests by hour");
+    const [reasons = [], latest = []] = tablesOf(text);
+    assertEquals(reasons, [
+      "invalid_id id a/b agentping-node/2.0 2",
+      `invalid_field started_at ${aRun(1).agent} agentping-node/2.0 1`,
+    ]);
+    assertEquals(latest.length, 3);
+    assertMatch(
+      latest[0] ?? "",
+      /^today 12:00 POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/,
+    );
+    assertMatch(latest[2] ?? "", /^today 09:00 POST \/v1\/runs invalid_field .*started_at/);
+    assert(!text.includes("<b>soon"), "markup from a client is escaped");
+  },
+);
 
 Deno.test("R13: the page covers a day or a week, and says if nothing was rejected", async () => {
   await using h = await Harness.open();
@@ -51,7 +58,7 @@ Deno.test("R13: the page covers a day or a week, and says if nothing was rejecte
   assertEquals((await reader.get(`${PAGE}?hours=0`)).status, 400);
 });
 
-Deno.test("R13: a banner links to the page for 24 hours, also before the first run", async () => {
+ofInstance("R13: a banner links to the page for 24 hours, also before the first run", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   const reader = await signedIn(h);

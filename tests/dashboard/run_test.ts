@@ -53,7 +53,7 @@ Deno.test("a run's page shows its goal, status, duration, cost and usage", async
   const content = textOf(text);
   const patterns = [
     /Run of researcher/,
-    /✓ success/,
+    /success/,
     /Took 5 s/,
     /Cost \$0\.0035 final/,
     /Tokens 1K → 100 1 model call, 1 tool call ✕ 1 event failed/,
@@ -91,7 +91,7 @@ Deno.test("a failed run shows the reason first, with a link to the failing event
   const content = textOf(text);
   assertMatch(
     content,
-    /✕ It failed The tracker is gone What failed last: \+2 ms tool fetch : 503 again Run ✕ failed/,
+    /✕ It failed The tracker is gone What failed last: \+2 ms tool fetch : 503 again Run failed/,
   );
   const [, to = "", event = ""] = /<a href="([^"]*event=(evt_eu_[0-9a-f]{32})#\2)">/.exec(text) ??
     [];
@@ -155,7 +155,7 @@ Deno.test("the page of a running run polls, with and without scripts", async () 
   await sendRun(h, { events: [anEvent(1)] });
   h.nowMs += 90_000;
   const { text } = await reader.get(PAGE);
-  assertMatch(textOf(text), /▶ running .*Running for 1 min 30 s/);
+  assertMatch(textOf(text), /running .*Running for 1 min 30 s/);
   assertMatch(text, /<noscript><meta http-equiv="refresh" content="3"/);
   const [, attributes = ""] = /<div id="facts"([^>]*)>/.exec(text) ?? [];
   assertMatch(attributes, new RegExp(`hx-get="${PAGE}" hx-trigger="every 3s" hx-swap="none"`));
@@ -191,7 +191,7 @@ Deno.test("late events are reported, and a stated cost is distinguished", async 
   await h.post("/v1/heartbeats", aHeartbeat(2, { cost_usd: 1.25 }));
   await h.worker.idle();
   const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
-  assertMatch(textOf(text), /Heartbeat ✓ success .*Cost \$1\.25 stated by the agent, final/);
+  assertMatch(textOf(text), /Heartbeat success .*Cost \$1\.2500 stated by the agent, final/);
 });
 
 Deno.test("R6 to R14: the page reports lost data of a run and the affected fields", async () => {
@@ -250,7 +250,7 @@ Deno.test("a run is shown between its parent and its children, each with its sta
   const content = textOf(text);
   assertMatch(
     content,
-    /Parent and children parent ▶ running \$0 middle \(this run\) ▶ running \$0 child ⊘ cancelled/,
+    /Parent and children parent running \$0\.0000 middle \(this run\) running \$0\.0000 child cancelled/,
   );
   assertMatch(content, /and 3 started earlier/);
   assertEquals(text.match(new RegExp(">child</a>", "g"))?.length, 25);

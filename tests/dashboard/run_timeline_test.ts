@@ -104,9 +104,9 @@ Deno.test("a call's cost is shown as tokens times rate, with the row that priced
   const tokens = { input_tokens: 200, cached_input_tokens: 50, output_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, { model: "tiered", ...tokens }));
   const content = textOf(rowOf(await pageOf(h), 1));
-  assertMatch(content, /200 → 1M tok \$20\.00/);
+  assertMatch(content, /200 → 1M tok \$20\.0010/);
   assertMatch(content, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
-  assertMatch(content, /output 1,000,000 20 \$20\.00 Together \$20\.00/);
+  assertMatch(content, /output 1,000,000 20 \$20 Together \$20\.001/);
   assertMatch(
     content,
     new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`),

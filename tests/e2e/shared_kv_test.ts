@@ -1,6 +1,7 @@
 /** Tests the program and its tools on the URL of a shared KV. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { KV_TOKEN } from "../support/harness/kv_client.ts";
+import { keys, LEDGER_FORMAT } from "../../kv/base/keys.ts";
+import { KV_TOKEN, openRemote } from "../support/harness/kv_client.ts";
 import { KvServer } from "../support/harness/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../support/harness/process.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
@@ -116,3 +117,33 @@ Deno.test("shared KV: a start without a key on an empty one ends with 2 and prin
   assert(!/apk_[a-z]{2}_[0-9a-f]{32}/.test(stderr), stderr);
   assertEquals(kv.counts.commits, 0);
 });
+
+Deno.test("shared KV: an instance ends with 3 when a newer version changes the format, and writes no more", async () => {
+  await using kv = await KvServer.start();
+  await using service = await Process.start(settingsOf(kv));
+  await beat(service, 1);
+  await becomesFinal(service, 1, 2_000);
+  using newer = await openRemote(kv.url());
+  await newer.set(keys.format(), LEDGER_FORMAT + 1);
+  const written = await rowsOf(newer);
+  const minute = minuteNow();
+  const { code, stderr } = await service.ended();
+  assertEquals(code, EXIT_STORE, stderr);
+  assertMatch(stderr, new RegExp(`\nThe ledger has format ${LEDGER_FORMAT + 1}, [^\n]+\n$`));
+  const changed = (await rowsOf(newer)).filter((row) => !written.includes(row));
+  // Before it notices, the work of each minute may write.
+  const mayChange = minuteNow() === minute
+    ? /^(lease|receipt),/
+    : /^(lease|receipt|credential_use),/;
+  assertEquals(changed.filter((row) => !mayChange.test(row)), []);
+});
+
+function minuteNow(): number {
+  return Math.floor(Date.now() / 60_000);
+}
+
+/** Returns the rows of a database with their versions. */
+async function rowsOf(kv: Deno.Kv): Promise<string[]> {
+  const rows = await Array.fromAsync(kv.list({ prefix: [] }));
+  return rows.map(({ key, versionstamp }) => `${key.map(String)} ${versionstamp}`);
+}

@@ -4,13 +4,16 @@
 import { diskFull, startOnFullDisk } from "../assurance/chaos/disk_full.ts";
 import { fileDamaged } from "../assurance/chaos/file_damaged.ts";
 import { filesMoved } from "../assurance/chaos/files_lost.ts";
-import { restoreDrill } from "../assurance/chaos/restore.ts";
+import { denokvRestoreDrill, restoreDrill } from "../assurance/chaos/restore.ts";
 import { storeLocked } from "../assurance/chaos/store_locked.ts";
+import { denokvCommand } from "../support/harness/denokv.ts";
 import { diskKinds } from "../support/harness/small_disk.ts";
 
 const kinds = await diskKinds();
 const [disk] = kinds;
 const why = disk === undefined ? " (skipped: neither mount nor prlimit work here)" : ` (${disk})`;
+const denokv = await denokvCommand();
+const noDenokv = denokv === null ? " (skipped: denokv is not installed)" : "";
 const noMount = kinds.includes("tmpfs") ? "" : " (skipped: a tmpfs cannot be mounted here)";
 
 Deno.test({
@@ -40,4 +43,10 @@ Deno.test("file damaged while open: a run is read completely or refused with 503
 
 Deno.test("backup under load, kill -9, restore despite the log that is left: exactly the backup", async () => {
   await restoreDrill();
+});
+
+Deno.test({
+  name: `denokv: backup under load, kill -9, restore: exactly the backup${noDenokv}`,
+  ignore: denokv === null,
+  fn: async () => void await denokvRestoreDrill(denokv ?? ""),
 });

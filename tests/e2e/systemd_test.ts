@@ -1,5 +1,7 @@
 /** Tests that the unit in `docs/OPERATIONS.md` starts the service with the permissions it lists. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { KV_TOKEN } from "../support/harness/kv_client.ts";
+import { KvServer } from "../support/harness/kv_server.ts";
 import { Process } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
@@ -15,6 +17,16 @@ function read(path: string): string {
 
 function commandOfUnit(): string {
   return /^ExecStart=(.+)$/m.exec(read("docs/OPERATIONS.md"))?.[1] ?? "";
+}
+
+/** Fails unless the service answers calls and pages. */
+async function answersAll({ url }: Process): Promise<void> {
+  const headers = { Authorization: `Bearer ${KEY}` };
+  for (const path of ["/readyz", "/v1/ping?agent=a", "/v1/spend", "/docs", "/dashboard/sign-in"]) {
+    const answer = await fetch(url + path, { headers });
+    await answer.body?.cancel();
+    assertEquals(answer.status, 200, path);
+  }
 }
 
 Deno.test("systemd: the unit runs the task's command, with folders to read and write", () => {
@@ -35,13 +47,7 @@ Deno.test("systemd: the unit's command serves calls and pages, and reads and wri
     const launcher = ["sh", "-c", `exec '${Deno.execPath()}' ${args}`];
     const settings = { RUNLEDGER_KV: `${folder}/ledger.kv`, RUNLEDGER_KEY: KEY };
     await using process = await Process.startBy(launcher, settings);
-    const headers = { Authorization: `Bearer ${KEY}` };
-    const paths = ["/readyz", "/v1/ping?agent=a", "/v1/spend", "/docs", "/dashboard/sign-in"];
-    for (const path of paths) {
-      const answer = await fetch(process.url + path, { headers });
-      await answer.body?.cancel();
-      assertEquals(answer.status, 200, path);
-    }
+    await answersAll(process);
     assertEquals((await process.stop()).code, 0);
     const elsewhere = { ...settings, RUNLEDGER_KV: `${folder}-other/ledger.kv` };
     await Process.startBy(launcher, elsewhere).then(
@@ -49,4 +55,17 @@ Deno.test("systemd: the unit's command serves calls and pages, and reads and wri
       (error) => assertMatch(error.message, /Requires (read|write) access/),
     );
   });
+});
+
+Deno.test("systemd: an instance over a shared KV serves calls and pages without any file", async () => {
+  const lines = [...read("docs/OPERATIONS.md").matchAll(/^ExecStart=(.+)$/gm)];
+  const command = lines.map(([, command = ""]) => command)
+    .find((command) => command.endsWith("main.ts") && !command.includes(" -R")) ?? "";
+  assertEquals(command, commandOfUnit().replace(/ -[RW]=\S+/g, ""));
+  await using kv = await KvServer.start();
+  const launcher = ["sh", "-c", `exec '${Deno.execPath()}' ${command.slice(DENO.length)}`];
+  const settings = { RUNLEDGER_KV: kv.url(), RUNLEDGER_KV_TOKEN: KV_TOKEN, RUNLEDGER_KEY: KEY };
+  await using process = await Process.startBy(launcher, settings);
+  await answersAll(process);
+  assertEquals((await process.stop()).code, 0);
 });

@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** The smallest budget, which fills quickly: 20 MB for bodies, a quarter per team. */
 const MEMORY_MB = 256;
@@ -93,23 +94,26 @@ Deno.test("H3: a team at its share is refused; other teams reclaim its bytes whe
   await untilHeld(h, (bytes) => bytes === 0);
 });
 
-Deno.test("H3: a body's bytes are held until its response, also for a refused or inflated body", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
-  const plain = aLargeRun(1, 500_000);
-  const gzip = { "Content-Encoding": "gzip" };
-  const cases: [string | Uint8Array, Record<string, string>, number][] = [
-    [plain, {}, 202],
-    [gzipSync(plain), gzip, 200],
-    [gzipSync("x".repeat(50_000_000)), gzip, 413],
-    [gzipSync(plain).subarray(0, -9), gzip, 400],
-    ["x".repeat(300_000), {}, 400],
-    [new Uint8Array(300_000).fill(0xff), {}, 400],
-  ];
-  for (const [body, headers, status] of cases) {
-    assertEquals((await h.post("/v1/runs", body, { headers })).status, status);
-    assertEquals(heldBytes(h), 0);
-  }
-});
+ofInstance(
+  "H3: a body's bytes are held until its response, also for a refused or inflated body",
+  async () => {
+    await using h = await Harness.open({ tier: "enterprise" });
+    const plain = aLargeRun(1, 500_000);
+    const gzip = { "Content-Encoding": "gzip" };
+    const cases: [string | Uint8Array, Record<string, string>, number][] = [
+      [plain, {}, 202],
+      [gzipSync(plain), gzip, 200],
+      [gzipSync("x".repeat(50_000_000)), gzip, 413],
+      [gzipSync(plain).subarray(0, -9), gzip, 400],
+      ["x".repeat(300_000), {}, 400],
+      [new Uint8Array(300_000).fill(0xff), {}, 400],
+    ];
+    for (const [body, headers, status] of cases) {
+      assertEquals((await h.post("/v1/runs", body, { headers })).status, status);
+      assertEquals(heldBytes(h), 0);
+    }
+  },
+);
 
 Deno.test("a form has its own limit", async () => {
   await using h = await Harness.open();
@@ -122,45 +126,48 @@ Deno.test("a form has its own limit", async () => {
   assertEquals((await send(FORM_BYTES_MAX + 1)).status, 413);
 });
 
-Deno.test("few requests with large bodies are processed concurrently, and teams take turns", async () => {
-  const gates: PromiseWithResolvers<void>[] = [];
-  const agents: string[] = [];
-  const began: (() => void)[] = [];
-  const runs: Partial<RunStore> = {
-    async open(_, request) {
-      const gate = Promise.withResolvers<void>();
-      gates.push(gate);
-      agents.push(request.agent);
-      began.shift()?.();
-      await gate.promise;
-      return { kind: "conflict", field: "agent" };
-    },
-  };
-  await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-  const { key: other } = await h.addTeam("enterprise");
-  const open = (n: number, agent: string, key = h.key) =>
-    h.post("/v1/runs", aRun(n, { agent, ignored: "x".repeat(70_000) }), { key });
-  const next = () => new Promise<void>((resolve) => began.push(resolve));
-  const first = next();
-  const own = [1, 2, 3].map((n) => open(n, "own"));
-  await first;
-  const second = next();
-  const theirs = open(1, "other", other);
-  await second;
-  // Small bodies need no slot, and the team's two others wait.
-  const third = next();
-  const small = h.post("/v1/runs", aRun(9, { agent: "small" }));
-  await third;
-  assertEquals(agents, ["own", "other", "small"]);
-  for (let n = 0; n < 5; n++) {
-    while (gates[n] === undefined) await next();
-    gates[n]?.resolve();
-  }
-  const answers = await Promise.all([...own, theirs, small]);
-  assertEquals(answers.map(({ status }) => status), Array(5).fill(409));
-});
+ofInstance(
+  "few requests with large bodies are processed concurrently, and teams take turns",
+  async () => {
+    const gates: PromiseWithResolvers<void>[] = [];
+    const agents: string[] = [];
+    const began: (() => void)[] = [];
+    const runs: Partial<RunStore> = {
+      async open(_, request) {
+        const gate = Promise.withResolvers<void>();
+        gates.push(gate);
+        agents.push(request.agent);
+        began.shift()?.();
+        await gate.promise;
+        return { kind: "conflict", field: "agent" };
+      },
+    };
+    await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
+    const { key: other } = await h.addTeam("enterprise");
+    const open = (n: number, agent: string, key = h.key) =>
+      h.post("/v1/runs", aRun(n, { agent, ignored: "x".repeat(70_000) }), { key });
+    const next = () => new Promise<void>((resolve) => began.push(resolve));
+    const first = next();
+    const own = [1, 2, 3].map((n) => open(n, "own"));
+    await first;
+    const second = next();
+    const theirs = open(1, "other", other);
+    await second;
+    // Small bodies need no slot, and the team's two others wait.
+    const third = next();
+    const small = h.post("/v1/runs", aRun(9, { agent: "small" }));
+    await third;
+    assertEquals(agents, ["own", "other", "small"]);
+    for (let n = 0; n < 5; n++) {
+      while (gates[n] === undefined) await next();
+      gates[n]?.resolve();
+    }
+    const answers = await Promise.all([...own, theirs, small]);
+    assertEquals(answers.map(({ status }) => status), Array(5).fill(409));
+  },
+);
 
-Deno.test("a body in one-byte chunks is refused after a few hundred of them", async () => {
+ofInstance("a body in one-byte chunks is refused after a few hundred of them", async () => {
   await using h = await Harness.open();
   const { hostname, port } = new URL(h.url);
   const socket = await Deno.connect({ hostname, port: Number(port) });
@@ -193,38 +200,41 @@ Deno.test("a body in one-byte chunks is refused after a few hundred of them", as
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
 
-Deno.test("few of a team's bodies without a length are read concurrently, and other teams do not wait", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("free");
-  const post = (key: string, n: number) => {
-    const text = JSON.stringify(aRun(n));
-    const { readable, writable } = new TransformStream<Uint8Array>();
-    const writer = writable.getWriter();
-    const send = (part: string) => writer.write(new TextEncoder().encode(part));
-    const answer = fetch(`${h.url}/v1/runs`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${key}` },
-      body: readable,
-    }).then(async ({ status, body }) => (await body?.cancel(), status));
-    return {
-      begin: () => send(text.slice(0, 10)),
-      async end() {
-        await send(text.slice(10));
-        await writer.close();
-        return await answer;
-      },
+ofInstance(
+  "few of a team's bodies without a length are read concurrently, and other teams do not wait",
+  async () => {
+    await using h = await Harness.open();
+    const other = await h.addTeam("free");
+    const post = (key: string, n: number) => {
+      const text = JSON.stringify(aRun(n));
+      const { readable, writable } = new TransformStream<Uint8Array>();
+      const writer = writable.getWriter();
+      const send = (part: string) => writer.write(new TextEncoder().encode(part));
+      const answer = fetch(`${h.url}/v1/runs`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${key}` },
+        body: readable,
+      }).then(async ({ status, body }) => (await body?.cancel(), status));
+      return {
+        begin: () => send(text.slice(0, 10)),
+        async end() {
+          await send(text.slice(10));
+          await writer.close();
+          return await answer;
+        },
+      };
     };
-  };
-  const own = [1, 2, 3, 4].map((n) => post(h.key, n));
-  for (const body of own) await body.begin();
-  await untilHeld(h, (bytes) => bytes >= 4 * 16_384);
-  const [fifth, theirs] = [post(h.key, 5), post(other.key, 6)];
-  await fifth.begin();
-  const later = fifth.end();
-  await theirs.begin();
-  assertEquals(await theirs.end(), 202);
-  assertEquals((await h.get(`/v1/runs/${aRun(5).id}`)).status, 404);
-  assertEquals(await own[0]?.end(), 202);
-  assertEquals(await later, 202);
-  for (const body of own.slice(1)) assertEquals(await body.end(), 202);
-});
+    const own = [1, 2, 3, 4].map((n) => post(h.key, n));
+    for (const body of own) await body.begin();
+    await untilHeld(h, (bytes) => bytes >= 4 * 16_384);
+    const [fifth, theirs] = [post(h.key, 5), post(other.key, 6)];
+    await fifth.begin();
+    const later = fifth.end();
+    await theirs.begin();
+    assertEquals(await theirs.end(), 202);
+    assertEquals((await h.get(`/v1/runs/${aRun(5).id}`)).status, 404);
+    assertEquals(await own[0]?.end(), 202);
+    assertEquals(await later, 202);
+    for (const body of own.slice(1)) assertEquals(await body.end(), 202);
+  },
+);

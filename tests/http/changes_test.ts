@@ -93,6 +93,18 @@ Deno.test("changes: a wait without a change times out with an empty page", async
   assert(performance.now() - startMs >= 990);
 });
 
+Deno.test("changes: where a response may not be silent for long, a wait ends before that", async () => {
+  await using h = await Harness.open({ deps: { silentMsMax: 50 } });
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  const startMs = performance.now();
+  const { next_cursor } = (await h.get("/v1/changes")).json;
+  const { json } = await h.get(`/v1/changes?after=${next_cursor}&wait=30`);
+  assertEquals([json.changes, json.next_cursor], [[], next_cursor]);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}?wait=final`)).json.status, "running");
+  assert(performance.now() - startMs < 3_000);
+});
+
 Deno.test("changes: waiting requests are answered when the service stops", async () => {
   await using h = await Harness.open();
   const waiting = h.get("/v1/changes?wait=30");

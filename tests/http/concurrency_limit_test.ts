@@ -6,44 +6,48 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const REQUESTS_MAX = 500;
 
-Deno.test("request 501 in progress is 503 after a moment, and is accepted when others finish", async () => {
-  const gate = Promise.withResolvers<void>();
-  const full = Promise.withResolvers<void>();
-  let waiting = 0;
-  const runs: Partial<RunStore> = {
-    async open(_, request) {
-      if (++waiting === REQUESTS_MAX) full.resolve();
-      await gate.promise;
-      return { kind: "conflict", field: request.agent === "" ? "agent" : "started_at" };
-    },
-  };
-  await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-  // One team may have at most 400 of them.
-  const { key: other } = await h.addTeam("enterprise");
-  const under = Array.from(
-    { length: REQUESTS_MAX },
-    (_, n) => h.post("/v1/runs", aRun(n), { key: n % 2 === 0 ? h.key : other }),
-  );
-  await full.promise;
-  const startMs = performance.now();
-  const refused = await h.post("/v1/runs", "a body that nobody looks at", { key: "none" });
-  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
-  const seconds = Number(refused.headers.get("retry-after"));
-  assert(seconds >= 1 && seconds <= 5);
-  // The refusal is delayed, so that the client does not retry immediately.
-  assert(performance.now() - startMs >= 240);
-  // The liveness probe still answers.
-  assertEquals((await h.get("/healthz", { key: null })).status, 200);
-  gate.resolve();
-  const statuses = new Set((await Promise.all(under)).map(({ status }) => status));
-  assertEquals(statuses, new Set([409]));
-  assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
-});
+ofInstance(
+  "request 501 in progress is 503 after a moment, and is accepted when others finish",
+  async () => {
+    const gate = Promise.withResolvers<void>();
+    const full = Promise.withResolvers<void>();
+    let waiting = 0;
+    const runs: Partial<RunStore> = {
+      async open(_, request) {
+        if (++waiting === REQUESTS_MAX) full.resolve();
+        await gate.promise;
+        return { kind: "conflict", field: request.agent === "" ? "agent" : "started_at" };
+      },
+    };
+    await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
+    // One team may have at most 400 of them.
+    const { key: other } = await h.addTeam("enterprise");
+    const under = Array.from(
+      { length: REQUESTS_MAX },
+      (_, n) => h.post("/v1/runs", aRun(n), { key: n % 2 === 0 ? h.key : other }),
+    );
+    await full.promise;
+    const startMs = performance.now();
+    const refused = await h.post("/v1/runs", "a body that nobody looks at", { key: "none" });
+    assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+    const seconds = Number(refused.headers.get("retry-after"));
+    assert(seconds >= 1 && seconds <= 5);
+    // The refusal is delayed, so that the client does not retry immediately.
+    assert(performance.now() - startMs >= 240);
+    // The liveness probe still answers.
+    assertEquals((await h.get("/healthz", { key: null })).status, 200);
+    gate.resolve();
+    const statuses = new Set((await Promise.all(under)).map(({ status }) => status));
+    assertEquals(statuses, new Set([409]));
+    assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
+  },
+);
 
-Deno.test("request 401 of one team in progress is 503, and other teams are served", async () => {
+ofInstance("request 401 of one team in progress is 503, and other teams are served", async () => {
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let waiting = 0;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { brokenCredentials } from "../support/fakes/broken_credentials.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
+import { ofFile } from "../support/harness/test_kv.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
 
@@ -116,7 +117,7 @@ async function bytesOnDisk(h: Harness): Promise<string> {
   return files.join("\n");
 }
 
-Deno.test("decision 2: the store has only the SHA-256 of a secret", async () => {
+ofFile("decision 2: the store has only the SHA-256 of a secret", async () => {
   await using h = await Harness.open();
   const make = { kind: "api_key", name: "laptop", scopes: ["read"] };
   const created = (await h.post("/v1/keys", make)).json;

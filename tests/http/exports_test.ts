@@ -9,6 +9,7 @@ import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { operate, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { signedIn } from "../support/harness/dashboard.ts";
 import { ALL_SCOPES, Harness, NOON } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const FORMS = ["ndjson", "csv"] as const;
 
@@ -142,19 +143,22 @@ async function untilStill(count: () => number): Promise<void> {
   }
 }
 
-Deno.test("exports: a team has four concurrent exports, the fifth must retry; others are served", async () => {
-  await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
-  const other = await h.addTeam("team");
-  const open = [];
-  for (let n = 0; n < 4; n++) open.push(await begin(h, "/v1/runs.csv"));
-  const refused = await h.get("/v1/runs.ndjson");
-  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
-  assert(refused.headers.has("retry-after"));
-  open.push(await begin(h, "/v1/runs.csv", other.key));
-  // They do not count against the concurrency limit.
-  assertEquals((await h.get("/v1/usage")).status, 200);
-  for (const { body } of open) await body?.cancel();
-});
+ofInstance(
+  "exports: a team has four concurrent exports, the fifth must retry; others are served",
+  async () => {
+    await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
+    const other = await h.addTeam("team");
+    const open = [];
+    for (let n = 0; n < 4; n++) open.push(await begin(h, "/v1/runs.csv"));
+    const refused = await h.get("/v1/runs.ndjson");
+    assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+    assert(refused.headers.has("retry-after"));
+    open.push(await begin(h, "/v1/runs.csv", other.key));
+    // They do not count against the concurrency limit.
+    assertEquals((await h.get("/v1/usage")).status, 200);
+    for (const { body } of open) await body?.cancel();
+  },
+);
 
 Deno.test("exports: an export aborts without an end if the store fails, and is logged", async () => {
   let pages = 0;

@@ -4,10 +4,13 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import type { RequestContext } from "../../routes/http/context.ts";
+import { clientOf } from "../../routes/http/credential.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { ReadsOf } from "../support/oracles/reads.ts";
 import { Gate } from "../support/harness/worker_harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const WRONG = `apk_eu_${"0".repeat(32)}`;
 
@@ -43,7 +46,7 @@ Deno.test("R15: every failure is 401 with the same bytes, however often within o
   assertMatch(ping.text, /^invalid_credential .*\n$/);
 });
 
-Deno.test("a credential that is refused repeatedly is looked up once", async () => {
+ofInstance("a credential that is refused repeatedly is looked up once", async () => {
   await using h = await Harness.open();
   const revoked = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { json } = await h.get("/v1/keys");
@@ -61,7 +64,7 @@ Deno.test("a credential that is refused repeatedly is looked up once", async () 
   }
 });
 
-Deno.test("of many concurrent requests with an uncached key a few look it up", async () => {
+ofInstance("of many concurrent requests with an uncached key a few look it up", async () => {
   await using h = await Harness.open();
   const fresh = await h.addKey({ kind: "api_key", scopes: ["read"] });
   using reads = new ReadsOf(h.store, "credential");
@@ -70,30 +73,33 @@ Deno.test("of many concurrent requests with an uncached key a few look it up", a
   assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
 });
 
-Deno.test("made-up credentials from one address take a few slots, and other clients do not wait", async () => {
-  await using h = await Harness.open();
-  const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];
-  assertEquals(await askWith(h, known), 404);
-  const gate = new Gate();
-  let isOpen = false;
-  using reads = new ReadsOf(h.store, "credential", async () => {
-    if (!isOpen) await gate.pass();
-  });
-  const flood = Array.from({ length: 40 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
-  await gate.reached();
-  // A cached key needs no lookup.
-  assertEquals(await askWith(h, known), 404);
-  assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
-  // An uncached key waits for its turn and is served, at the same address too.
-  const served = askWith(h, fresh);
-  isOpen = true;
-  gate.open();
-  assertEquals(await served, 404);
-  assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
-  assert(reads.most <= 4, `${reads.most} look-ups at once`);
-});
+ofInstance(
+  "made-up credentials from one address take a few slots, and other clients do not wait",
+  async () => {
+    await using h = await Harness.open();
+    const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];
+    assertEquals(await askWith(h, known), 404);
+    const gate = new Gate();
+    let isOpen = false;
+    using reads = new ReadsOf(h.store, "credential", async () => {
+      if (!isOpen) await gate.pass();
+    });
+    const flood = Array.from({ length: 40 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
+    await gate.reached();
+    // A cached key needs no lookup.
+    assertEquals(await askWith(h, known), 404);
+    assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
+    // An uncached key waits for its turn and is served, at the same address too.
+    const served = askWith(h, fresh);
+    isOpen = true;
+    gate.open();
+    assertEquals(await served, 404);
+    assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
+    assert(reads.most <= 4, `${reads.most} look-ups at once`);
+  },
+);
 
-Deno.test("another address does not wait for the lookups of a flooding address", async () => {
+ofInstance("another address does not wait for the lookups of a flooding address", async () => {
   await using h = await Harness.open();
   const fresh = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const release = Promise.withResolvers<void>();
@@ -143,7 +149,7 @@ Deno.test("a valid credential without permission keeps its own error", async () 
   assertEquals((await h.get(`/v1/ping?id=${runId(2)}`, { key: token })).status, 200);
 });
 
-Deno.test("a new or rotated key of one team leaves other teams' keys in the cache", async () => {
+ofInstance("a new or rotated key of one team leaves other teams' keys in the cache", async () => {
   await using h = await Harness.open();
   const { key: other } = await h.addTeam("free");
   await askWith(h, other);
@@ -163,4 +169,16 @@ Deno.test("a new or rotated key of one team leaves other teams' keys in the cach
   assertEquals(reads.count, before);
   assertEquals(await askWith(h, created.secret), 401);
   assertEquals(await askWith(h, rotated.json.secret), 404);
+});
+
+Deno.test("credentials: without a network address, unknown secrets queue by their last digits", () => {
+  const remotes: Deno.Addr[] = [
+    { transport: "tcp", hostname: "192.0.2.7", port: 1 },
+    { transport: "unix", path: "/run/serve.sock" },
+  ];
+  const [network, digits] = remotes.map((remoteAddr) => {
+    const c = { env: { remoteAddr } } as RequestContext;
+    return new Set(["a0", "a0", "b1"].map((end) => clientOf(c, `apk_eu_${"0".repeat(30)}${end}`)));
+  });
+  assertEquals([network?.size, digits?.size], [1, 2]);
 });

@@ -44,9 +44,12 @@ function batchOf(all: readonly RunChange[]): LiveBatch {
 const TEXT_BYTES_MAX = 1_000_000;
 
 /** A stream of all changes, and the text queued for its client. */
-function aStream(waiting = new BytesInFlight(4 * TEXT_BYTES_MAX)) {
+function aStream(
+  waiting = new BytesInFlight(4 * TEXT_BYTES_MAX),
+  keepAliveMs: number = LIVE_KEEP_ALIVE_MS,
+) {
   const mayGoOn = () => Promise.resolve(true);
-  const stream = new LiveStream({ team: TEAM.id, filters: {}, waiting, mayGoOn });
+  const stream = new LiveStream({ team: TEAM.id, filters: {}, waiting, keepAliveMs, mayGoOn });
   return { stream, waiting };
 }
 
@@ -157,29 +160,34 @@ Deno.test("stream: dropped changes are reported with the feed positions between 
   assert(text.includes(`event: run.opened\nid: ${changeCursor(2_001)}\n`));
 });
 
-Deno.test("stream: a quiet stream sends a keep-alive with its position every 15 seconds", async () => {
+/** Requires that a quiet stream sends a keep-alive with its position once in an interval. */
+async function keepsAlive(keepAliveMs: number): Promise<void> {
   const { setInterval } = globalThis;
   let tick = () => Promise.resolve();
   globalThis.setInterval = ((look: () => Promise<void>) => {
     tick = look;
     return 0;
   }) as unknown as typeof setInterval;
-  const { stream } = aStream();
+  const { stream } = aStream(undefined, keepAliveMs);
   globalThis.setInterval = setInterval;
   stream.begin(3);
   await stream.catchUp(3, pagesOf([]));
   const seconds = async (count: number) => {
     for (let n = 0; n < count; n++) await tick();
   };
-  await seconds(14);
+  await seconds(keepAliveMs / 1_000 - 1);
   stream.take(batchOf(await changes(4, 4)));
-  await seconds(14);
+  await seconds(keepAliveMs / 1_000 - 1);
   stream.take(batchOf(await changes(5, 5)));
-  await seconds(2 * LIVE_KEEP_ALIVE_MS / 1_000);
+  await seconds(2 * keepAliveMs / 1_000);
   stream.end();
   const text = await new Response(stream.body).text();
   const [, ...kept] = text.split(": keep-alive\n");
   assertEquals(kept, Array(2).fill(`id: ${changeCursor(5)}\n\n`));
+}
+
+Deno.test("stream: a quiet stream sends a keep-alive every 15 seconds, or sooner where silence ends it", async () => {
+  for (const ms of [LIVE_KEEP_ALIVE_MS, 4_000]) await keepsAlive(ms);
 });
 
 Deno.test("reader: it delivers every change in order, and drops the excess", async () => {

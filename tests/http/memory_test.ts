@@ -8,6 +8,7 @@ import {
 } from "../../domain/core/memory.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { ofFile, ofInstance } from "../support/harness/test_kv.ts";
 
 /** A budget so small that a few hundred calls exceed every cache. */
 const MEMORY_MB = 8;
@@ -88,7 +89,8 @@ const OF_PROCESS: readonly MemoryShare[] = ["log"];
 /** Caches that are filled beyond their share. */
 const FILLED: readonly MemoryShare[] = ["rollup_days", "agents", "rate_cards", "refusals"];
 
-Deno.test("every cache of the service stays within its memory share", async () => {
+// Only a service that has its store alone keeps heads of runs.
+ofFile("every cache of the service stays within its memory share", async () => {
   await using h = await Harness.open({ memory: new Memory(MEMORY_MB), tier: "business" });
   const usesNow = () => {
     const uses = new Map(h.store.memory.uses().map((use) => [use.share, use]));
@@ -119,18 +121,21 @@ Deno.test("every cache of the service stays within its memory share", async () =
   }
 });
 
-Deno.test("a finished run leaves the cache of ledgers, and its late events are still stored once", async () => {
-  await using h = await Harness.open();
-  const ledgerBytes = () =>
-    h.store.memory.uses().find(({ share }) => share === "ledgers")?.bytes ?? NaN;
-  const path = `/v1/runs/${runId(1)}`;
-  await h.post("/v1/runs", aRun(1));
-  await h.post(`${path}/events`, { events: [anEvent(1), anEvent(2)] });
-  assert(ledgerBytes() > 0);
-  await h.post(`${path}/finish`, aFinish());
-  assertEquals(ledgerBytes(), 0);
-  const late = await h.post(`${path}/events`, { events: [anEvent(2), anEvent(3)] });
-  assertEquals([late.status, late.json], [202, { accepted: 1, duplicates: 1 }]);
-  const { json } = await h.getSettled(path);
-  assertEquals([json.events.length, json.cost.state], [3, "final"]);
-});
+ofInstance(
+  "a finished run leaves the cache of ledgers, and its late events are still stored once",
+  async () => {
+    await using h = await Harness.open();
+    const ledgerBytes = () =>
+      h.store.memory.uses().find(({ share }) => share === "ledgers")?.bytes ?? NaN;
+    const path = `/v1/runs/${runId(1)}`;
+    await h.post("/v1/runs", aRun(1));
+    await h.post(`${path}/events`, { events: [anEvent(1), anEvent(2)] });
+    assert(ledgerBytes() > 0);
+    await h.post(`${path}/finish`, aFinish());
+    assertEquals(ledgerBytes(), 0);
+    const late = await h.post(`${path}/events`, { events: [anEvent(2), anEvent(3)] });
+    assertEquals([late.status, late.json], [202, { accepted: 1, duplicates: 1 }]);
+    const { json } = await h.getSettled(path);
+    assertEquals([json.events.length, json.cost.state], [3, "final"]);
+  },
+);

@@ -5,6 +5,7 @@ import { Harness, KEY } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { Scrape } from "../support/oracles/prometheus.ts";
 import { RawSocket } from "../support/harness/raw_socket.ts";
+import { ofFile, ofInstance } from "../support/harness/test_kv.ts";
 
 const TOTAL = "runledger_http_requests_total";
 
@@ -26,7 +27,7 @@ function requestsOf(of: Scrape): Record<string, number> {
   );
 }
 
-Deno.test("metrics: a known series of calls is counted exactly, by route and status", async () => {
+ofInstance("metrics: a known series of calls is counted exactly, by route and status", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(1));
@@ -64,28 +65,31 @@ Deno.test("metrics: a known series of calls is counted exactly, by route and sta
   assertEquals(scraped.value("runledger_quota_included_events"), 25_000_000);
 });
 
-Deno.test("metrics: a team sees only its own metrics, not another's or the process's", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("enterprise");
-  for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
-  const before = await scrape(h, other.key);
-  assertEquals([requestsOf(before), before.value("runledger_quota_used_events")], [{}, 0]);
-  assertEquals(before.value("runledger_quota_included_events"), null);
-  await h.post("/v1/heartbeats", aHeartbeat(1), { key: other.key });
-  const after = await scrape(h, other.key);
-  assertEquals(requestsOf(after), { "GET /metrics 200": 1, "POST /v1/heartbeats 202": 1 });
-  assertEquals(requestsOf(await scrape(h)), { "POST /v1/heartbeats 202": 3 });
-  assertEquals(
-    [...after.types.keys()],
-    [
-      "runledger_http_requests_total",
-      "runledger_http_request_duration_seconds",
-      "runledger_http_errors_total",
-      "runledger_quota_used_events",
-      "runledger_quota_included_events",
-    ].filter((name) => name !== "runledger_quota_included_events"),
-  );
-});
+ofInstance(
+  "metrics: a team sees only its own metrics, not another's or the process's",
+  async () => {
+    await using h = await Harness.open();
+    const other = await h.addTeam("enterprise");
+    for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
+    const before = await scrape(h, other.key);
+    assertEquals([requestsOf(before), before.value("runledger_quota_used_events")], [{}, 0]);
+    assertEquals(before.value("runledger_quota_included_events"), null);
+    await h.post("/v1/heartbeats", aHeartbeat(1), { key: other.key });
+    const after = await scrape(h, other.key);
+    assertEquals(requestsOf(after), { "GET /metrics 200": 1, "POST /v1/heartbeats 202": 1 });
+    assertEquals(requestsOf(await scrape(h)), { "POST /v1/heartbeats 202": 3 });
+    assertEquals(
+      [...after.types.keys()],
+      [
+        "runledger_http_requests_total",
+        "runledger_http_request_duration_seconds",
+        "runledger_http_errors_total",
+        "runledger_quota_used_events",
+        "runledger_quota_included_events",
+      ].filter((name) => name !== "runledger_quota_included_events"),
+    );
+  },
+);
 
 Deno.test("metrics: the scope read is required, and a read takes a token of the control bucket", async () => {
   await using h = await Harness.open();
@@ -97,7 +101,7 @@ Deno.test("metrics: the scope read is required, and a read takes a token of the 
   assertMatch((await h.get("/metrics")).headers.get("ratelimit") ?? "", /^"control"/);
 });
 
-Deno.test("metrics: the operator sees all requests, the store and the worker", async () => {
+ofInstance("metrics: the operator sees all requests, the store and the worker", async () => {
   await using h = await openWithOperator();
   for (let n = 1; n <= 20; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
   await h.get("/v1/usage", { key: null });
@@ -123,12 +127,19 @@ Deno.test("metrics: the operator sees all requests, the store and the worker", a
   assertEquals(scraped.value("runledger_writer_writes_waiting"), 0);
   // This request is the one in progress.
   assertEquals(scraped.value("runledger_http_requests_in_flight"), 1);
+});
+
+ofFile("metrics: the operator sees the sizes of the ledger's files", async () => {
+  await using h = await openWithOperator();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const scraped = await scrape(h, OPERATOR_KEY);
   const bytes = await Deno.stat(h.path);
   assertEquals(scraped.value("runledger_kv_file_bytes"), bytes.size);
   assert((scraped.value("runledger_kv_wal_bytes") ?? 0) > 0);
 });
 
-Deno.test("metrics: no label or text is taken from a request, whatever it sends", async () => {
+ofInstance("metrics: no label or text is taken from a request, whatever it sends", async () => {
   await using h = await openWithOperator();
   const marks = ["EVIL", KEY, OPERATOR_KEY, h.team.id, "researcher"];
   await h.post("/v1/runs", aRun(1, { customer_id: "EVIL" }));
@@ -145,31 +156,34 @@ Deno.test("metrics: no label or text is taken from a request, whatever it sends"
   assertEquals([counts["other other 404"], counts["other other 405"]], [1, 2]);
 });
 
-Deno.test("metrics: they stay readable while other requests are refused for overload", async () => {
-  const gate = Promise.withResolvers<void>();
-  const full = Promise.withResolvers<void>();
-  let waiting = 0;
-  const usage = {
-    async used() {
-      if (++waiting === 500) full.resolve();
-      await gate.promise;
-      return 0;
-    },
-    months: () => Promise.resolve([]),
-    notices: () => Promise.resolve([]),
-  };
-  await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
-  // One team may have at most 400 of them.
-  const { key: other } = await h.addTeam("enterprise");
-  const under = Array.from(
-    { length: 500 },
-    (_, n) => h.get("/v1/usage", { key: n % 2 === 0 ? h.key : other }),
-  );
-  await full.promise;
-  assertEquals((await h.get("/v1/agents")).status, 503);
-  const scraped = await scrape(h, OPERATOR_KEY);
-  assertEquals(scraped.value("runledger_http_requests_in_flight"), 501);
-  assertEquals(scraped.value("runledger_http_errors_total", { error: "overloaded" }), 1);
-  gate.resolve();
-  await Promise.all(under);
-});
+ofInstance(
+  "metrics: they stay readable while other requests are refused for overload",
+  async () => {
+    const gate = Promise.withResolvers<void>();
+    const full = Promise.withResolvers<void>();
+    let waiting = 0;
+    const usage = {
+      async used() {
+        if (++waiting === 500) full.resolve();
+        await gate.promise;
+        return 0;
+      },
+      months: () => Promise.resolve([]),
+      notices: () => Promise.resolve([]),
+    };
+    await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
+    // One team may have at most 400 of them.
+    const { key: other } = await h.addTeam("enterprise");
+    const under = Array.from(
+      { length: 500 },
+      (_, n) => h.get("/v1/usage", { key: n % 2 === 0 ? h.key : other }),
+    );
+    await full.promise;
+    assertEquals((await h.get("/v1/agents")).status, 503);
+    const scraped = await scrape(h, OPERATOR_KEY);
+    assertEquals(scraped.value("runledger_http_requests_in_flight"), 501);
+    assertEquals(scraped.value("runledger_http_errors_total", { error: "overloaded" }), 1);
+    gate.resolve();
+    await Promise.all(under);
+  },
+);

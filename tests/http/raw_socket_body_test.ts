@@ -133,6 +133,7 @@ async function withDeadline(ms: number, run: (url: string) => Promise<void>): Pr
       memory: new Memory(),
       shuttingDown: new AbortController().signal,
       draining: () => false,
+      silentMsMax: Infinity,
     }),
     { shape: "fields" },
   );

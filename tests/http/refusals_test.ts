@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const UA = { "User-Agent": "agentping-python/1.2" };
 const PATH = "/v1/refusals";
@@ -14,36 +15,39 @@ const rowsOf = (json: any) =>
   // deno-lint-ignore no-explicit-any -- a response
   json.groups.map(({ code, field, agent, count }: any) => [code, field, agent, count]);
 
-Deno.test("R13: a refused call is listed immediately, with its code, field, agent, client and message", async () => {
-  await using h = await Harness.open();
-  const refused = await h.post("/v1/runs", { ...aRun(1), started_at: "yesterday" }, {
-    headers: UA,
-  });
-  assertEquals(refused.status, 400);
-  const { status, json } = await h.get(PATH);
-  assertEquals(status, 200);
-  const kind = {
-    code: "invalid_field",
-    field: "started_at",
-    agent: aRun(1).agent,
-    user_agent: "agentping-python/1.2",
-  };
-  assertEquals(json, {
-    from: "2026-11-20T13:00:00.000Z",
-    to: "2026-11-21T12:00:00.000Z",
-    count: 1,
-    groups: [{ hour: "2026-11-21T12:00:00.000Z", ...kind, count: 1 }],
-    latest: [{
-      at: "2026-11-21T12:00:00.000Z",
-      ...kind,
-      message: refused.json.message,
-      request_id: refused.headers.get("x-request-id"),
-      route: "POST /v1/runs",
-    }],
-  });
-});
+ofInstance(
+  "R13: a refused call is listed immediately, with its code, field, agent, client and message",
+  async () => {
+    await using h = await Harness.open();
+    const refused = await h.post("/v1/runs", { ...aRun(1), started_at: "yesterday" }, {
+      headers: UA,
+    });
+    assertEquals(refused.status, 400);
+    const { status, json } = await h.get(PATH);
+    assertEquals(status, 200);
+    const kind = {
+      code: "invalid_field",
+      field: "started_at",
+      agent: aRun(1).agent,
+      user_agent: "agentping-python/1.2",
+    };
+    assertEquals(json, {
+      from: "2026-11-20T13:00:00.000Z",
+      to: "2026-11-21T12:00:00.000Z",
+      count: 1,
+      groups: [{ hour: "2026-11-21T12:00:00.000Z", ...kind, count: 1 }],
+      latest: [{
+        at: "2026-11-21T12:00:00.000Z",
+        ...kind,
+        message: refused.json.message,
+        request_id: refused.headers.get("x-request-id"),
+        route: "POST /v1/runs",
+      }],
+    });
+  },
+);
 
-Deno.test("R13: each refused call of a team counts, whatever the reason", async () => {
+ofInstance("R13: each refused call of a team counts, whatever the reason", async () => {
   await using h = await Harness.open();
   const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
@@ -116,7 +120,7 @@ Deno.test("R13: a refusal is not written before its minute is over, and then rea
   assertEquals((await h.get(PATH)).text, text);
 });
 
-Deno.test("R13: a team sees only its own refusals", async () => {
+ofInstance("R13: a team sees only its own refusals", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   await h.post("/v1/runs", { id: "x", agent: "secret" }, { key: other.key });
@@ -150,7 +154,7 @@ Deno.test("R13: the response covers the requested hours", async () => {
   }
 });
 
-Deno.test("R13: a flood beyond the rate is one kind, with one message", async () => {
+ofInstance("R13: a flood beyond the rate is one kind, with one message", async () => {
   let ms = 0;
   await using h = await Harness.open({
     tier: "free",
@@ -174,7 +178,7 @@ Deno.test("R13: a flood beyond the rate is one kind, with one message", async ()
   assertEquals(codes.filter((code: string) => code === "rate_limit").length, 1);
 });
 
-Deno.test("R13: texts are cut and shown on one line", async () => {
+ofInstance("R13: texts are cut and shown on one line", async () => {
   await using h = await Harness.open();
   const headers = { "User-Agent": `sdk/${"9".repeat(500)}` };
   await h.post("/v1/runs", { ...aRun(1), agent: `a\u0007b${"x".repeat(500)}` }, { headers });

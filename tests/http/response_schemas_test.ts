@@ -182,14 +182,16 @@ const SWEPT = ["without an opening", "a finish alone", "a score alone"];
 Deno.test("a live stream's events match the OpenAPI document", async () => {
   await using h = await openWithOperator();
   await using listener = await Listener.open(h.url, h.key);
-  await h.post("/v1/runs", { id: runId(1), agent: "a", started_at: "2026-11-21T12:00:00Z" });
-  await h.worker.idle();
-  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
-  await h.worker.idle();
   const parts = [...at("/v1/live", 200, "text/event-stream"), "x-parts"];
-  for (const event of LIVE_EVENTS) {
+  const [opened, ...others] = LIVE_EVENTS;
+  const reports = async (event: string) => {
     const reported = await listener.next();
     assertEquals(reported?.event, event);
     assertEquals(judge([...parts, event], reported?.data), null);
-  }
+  };
+  await h.post("/v1/runs", { id: runId(1), agent: "a", started_at: "2026-11-21T12:00:00Z" });
+  // A run that closes before the stream is read may have only its later events.
+  await reports(opened);
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  for (const event of others) await reports(event);
 });

@@ -6,6 +6,7 @@ import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { at, runId } from "../support/builders/requests.ts";
 import { signedIn } from "../support/harness/dashboard.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
+import { ofInstance } from "../support/harness/test_kv.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -247,7 +248,7 @@ Deno.test("GET /v1/keys lists the tokens of one agent, page by page, each once",
   }
 });
 
-Deno.test("last_used_at shows a use without a write for it", async () => {
+ofInstance("last_used_at shows a use without a write for it", async () => {
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   assertEquals((await listed(h, id)).last_used_at, null);

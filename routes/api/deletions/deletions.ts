@@ -138,13 +138,14 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteCustomer: {
     route: "DELETE /v1/customers/:customer_id",
     access: teamKey("admin"),
-    handler: async (c, { deletions }) => {
+    handler: async (c, { deletions, silentMsMax }) => {
       const customer = lastPartOf(c);
       if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
       const { team, credentialId } = c.get("principal");
       const outcome = await deletions.deleteCustomer(team, customer, credentialId);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
-      const job = await deletions.waitUntilDone(team, outcome.job, WAIT_MS);
+      const waitMs = Math.min(WAIT_MS, silentMsMax);
+      const job = await deletions.waitUntilDone(team, outcome.job, waitMs);
       const status = job.state === "done" ? 200 : 202;
       return answer(c, status, customerDeletion.write(job), writeHeaders(outcome.kind, null));
     },

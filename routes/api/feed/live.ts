@@ -133,7 +133,9 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
       const { filters, after } = query.value;
       const team = c.get("principal").team.id;
       const mayGoOn = isStillLive(deps, c);
-      const stream = new LiveStream({ team, filters, waiting: admission.liveText, mayGoOn });
+      const keepAliveMs = Math.min(LIVE_KEEP_ALIVE_MS, deps.silentMsMax);
+      const waiting = admission.liveText;
+      const stream = new LiveStream({ team, filters, waiting, keepAliveMs, mayGoOn });
       stream.holds(slot);
       stream.endsWith(deps.shuttingDown);
       try {

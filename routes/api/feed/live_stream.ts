@@ -7,7 +7,7 @@ import {
   type LiveBatch,
   type LiveFilters,
 } from "../../../domain/feed/live.ts";
-import { LIVE_BUFFER_BYTES_MAX, LIVE_KEEP_ALIVE_MS } from "../../../domain/core/limits.ts";
+import { LIVE_BUFFER_BYTES_MAX } from "../../../domain/core/limits.ts";
 import { changeCursor, skippedChanges } from "./changes.ts";
 import type { BytesInFlight, Flight } from "../../http/bytes_in_flight.ts";
 import { runRow } from "../runs/run_json.ts";
@@ -38,6 +38,8 @@ interface LiveStreamOptions {
   readonly filters: LiveFilters;
   /** Counter of the text buffered for all streams. */
   readonly waiting: BytesInFlight;
+  /** Milliseconds between keep-alive messages. */
+  readonly keepAliveMs: number;
   /** Returns whether the client is still authorized. */
   readonly mayGoOn: () => Promise<boolean>;
 }
@@ -221,7 +223,7 @@ export class LiveStream {
 
   async #check(): Promise<void> {
     this.#quietMs += CHECK_MS;
-    if (this.#quietMs >= LIVE_KEEP_ALIVE_MS) {
+    if (this.#quietMs >= this.#options.keepAliveMs) {
       this.#send(textOf(`: keep-alive\n${positionText(this.#sentUpTo)}`));
     }
     // A failed check does not end the stream: the store may be unavailable for a moment.

@@ -2,6 +2,7 @@
 import { print, say } from "../../../bench/report.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { diskKinds } from "../../support/harness/small_disk.ts";
+import { denokvCommand } from "../../support/harness/denokv.ts";
 import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "./clock.ts";
 import { halfOpen, hugeAndDeep, reset } from "./connections.ts";
 import { diskHangs, diskTurnsReadOnly, whyNoFailingDisk } from "./disk_failing.ts";
@@ -13,10 +14,11 @@ import { jobsTwiceAndPoisoned } from "./jobs.ts";
 import { logBroken, logDiskFull, LOGS } from "./logs.ts";
 import { mailDead } from "./mail.ts";
 import { secondProcess, twoProcesses } from "./processes.ts";
-import { restoreDrill } from "./restore.ts";
+import { denokvRestoreDrill, restoreDrill } from "./restore.ts";
 import { startOnLockedStore, storeLocked } from "./store_locked.ts";
 
 async function allFaults(): Promise<Fault[]> {
+  const denokv = await denokvCommand();
   return [
     ...await diskFaults(),
     { name: "file read-only", run: fileReadOnly },
@@ -24,6 +26,11 @@ async function allFaults(): Promise<Fault[]> {
     { name: "folder moved away and back", run: filesMoved },
     { name: "file damaged", run: fileDamaged },
     { name: "backup, kill -9, restore", run: restoreDrill },
+    {
+      name: "denokv: backup, kill -9, restore",
+      impossible: denokv === null ? "denokv is not installed" : undefined,
+      run: () => denokvRestoreDrill(denokv ?? ""),
+    },
     ...Object.entries(LOGS).map(([name, open]) => ({
       name: `log: ${name}`,
       run: () => logBroken(open),

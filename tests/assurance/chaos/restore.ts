@@ -1,12 +1,14 @@
-/** Runs the drill of `docs/OPERATIONS.md`: a backup under load, a kill, and a restore. */
+/** Runs the drills of `docs/OPERATIONS.md`: a backup under load, a kill, and a restore. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { KvProcess } from "../../support/harness/denokv.ts";
+import { KV_TOKEN } from "../../support/harness/kv_client.ts";
 import { Load } from "../../support/harness/load.ts";
 import { Process } from "../../support/harness/process.ts";
 import type { Call } from "../../support/builders/scripts.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { runTask } from "../../support/harness/tools.ts";
-import { stopExact, verify } from "./verify.ts";
-import { formatTally, number, settingsIn, startLoad } from "./fault.ts";
+import { assertExact, noPendingWork, stopExact, verify } from "./verify.ts";
+import { accessTo, formatTally, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls before the backup, and after it. */
 const CALLS = { before: 300, after: 1_000 } as const;
@@ -40,16 +42,7 @@ export async function restoreDrill(): Promise<string> {
 
     const restored = await runOk("restore", backup, `--kv=${path}`);
     assertStringIncludes(restored, `moved the previous file to ${path}.before-restore-`);
-    const restoredScripts = load.scripts.map(({ calls, ...script }) => ({
-      ...script,
-      // The backup has every write acknowledged before it, and none attempted after it.
-      calls: calls.map((call): Call => ({
-        ...call,
-        state: acknowledged.has(call) ? "acknowledged" : attempted.has(call) ? "sent" : "unsent",
-      })),
-    }));
-    const before = new Load(0);
-    before.scripts.push(...restoredScripts);
+    const before = restoredOf(load, acknowledged, attempted);
     const tally = await verify(path, [before]);
     await using again = await Process.start(settings);
     await stopExact(again, path, [before]);
@@ -58,6 +51,78 @@ export async function restoreDrill(): Promise<string> {
     } acknowledged during the backup, ` +
       "restored despite the log of a killed process, exact";
   });
+}
+
+/**
+ * Backs up a denokv under load, kills it, restores, and restarts it.
+ *
+ * @param denokv its command
+ */
+export async function denokvRestoreDrill(denokv: string): Promise<string> {
+  return await withFolder(async (folder) => {
+    const path = `${folder}/denokv.sqlite`;
+    const backup = `${folder}/backup.kv`;
+    const load = new Load(0);
+    await using kv = await KvProcess.start(folder, denokv);
+    const start = () =>
+      Process.start(settingsIn(folder, { RUNLEDGER_KV: kv.url, RUNLEDGER_KV_TOKEN: KV_TOKEN }));
+    await using process = await start();
+    await using running = startLoad(load, process);
+    await load.reached(CALLS.before);
+
+    const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
+    await runOk("backup", backup, `--kv=${path}`);
+    const attempted = callsOf(load, ({ state }) => state !== "unsent");
+    const during = load.acknowledged - acknowledged.size;
+    assert(during > 0, "nothing was acknowledged during the backup");
+    assertEquals(load.refused, 0);
+
+    const refused = await runTask("restore", backup, `--kv=${path}`);
+    assertEquals(refused.code, 3, refused.stderr);
+    assertStringIncludes(refused.stderr, "in use by another program");
+    await load.reached(load.acknowledged + CALLS.after);
+    await kv.kill();
+    await process.stop("SIGKILL");
+    await running.stop();
+    assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
+
+    await runOk("restore", backup, `--kv=${path}`);
+    const before = restoredOf(load, acknowledged, attempted);
+    await kv.start();
+    {
+      await using again = await start();
+      // The lease in the backup is that of a killed process: the work begins when it ends.
+      await noPendingWork(path);
+      assert(await before.settle(accessTo(again)) > 0, "the backup has no closed run");
+      assertEquals((await again.stop()).code, 0);
+    }
+    await kv.kill();
+    const tally = await verify(path, [before]);
+    await assertExact(path);
+    return `${formatTally(tally)} in the backup, ${
+      number(during)
+    } acknowledged during the backup, ` +
+      "restored despite the log of a killed denokv, exact";
+  });
+}
+
+/** Returns the load as a backup has it: every write acknowledged before, none attempted after. */
+function restoredOf(
+  load: Load,
+  acknowledged: ReadonlySet<Call>,
+  attempted: ReadonlySet<Call>,
+): Load {
+  const before = new Load(0);
+  before.scripts.push(
+    ...load.scripts.map(({ calls, ...script }) => ({
+      ...script,
+      calls: calls.map((call): Call => ({
+        ...call,
+        state: acknowledged.has(call) ? "acknowledged" : attempted.has(call) ? "sent" : "unsent",
+      })),
+    })),
+  );
+  return before;
 }
 
 function callsOf(load: Load, wanted: (call: Call) => boolean): Set<Call> {

@@ -15,7 +15,7 @@ const TRIES_MAX = 20;
 
 /** Options of a race. */
 export interface Race {
-  readonly service: Service;
+  readonly service: Pick<Service, "url" | "killAndStart">;
   readonly key: string;
   readonly seed: string;
   /** Minimum number of operations. */

@@ -13,6 +13,7 @@ import { number } from "../../../tools/table.ts";
 import { keyOf } from "../../../bench/service.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import type { AssuranceOptions } from "../assurance.ts";
+import { overloadHosted } from "./hosted.ts";
 
 /** Ten times as many connections as the top rate needs. */
 const CONNECTIONS = { enough: 256, many: 2_560 } as const;
@@ -149,7 +150,10 @@ async function overload(folder: string, seconds: number): Promise<boolean> {
   return checks.every(([, , met]) => met);
 }
 
-/** Loads a service for `count` seconds. */
-export function run({ count }: AssuranceOptions): Promise<boolean> {
-  return withFolder((folder) => overload(folder, count));
+/** Loads a service for `count` seconds, on a file and as on Deno Deploy; a part names one of them. */
+export async function run({ count, parts }: AssuranceOptions): Promise<boolean> {
+  const wants = (part: string) => parts.length === 0 || parts.includes(part);
+  const onFile = !wants("file") || await withFolder((folder) => overload(folder, count));
+  const hosted = !wants("deploy") || await overloadHosted(CONNECTIONS.many, count);
+  return onFile && hosted;
 }

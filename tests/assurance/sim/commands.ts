@@ -5,8 +5,8 @@ import type { Cells } from "./cells.ts";
 import { checkAll, checkAnswer, checkMinted, Revisions } from "./check.ts";
 import { step } from "./model.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
-import type { Request, State } from "./shape.ts";
-import { send } from "./wire.ts";
+import type { Answer, Request, State } from "./shape.ts";
+import { send, type WireAnswer } from "./wire.ts";
 import type { World } from "./world.ts";
 
 /** The model's side of a running sequence. */
@@ -28,25 +28,52 @@ const ATTEMPTS_MAX = 100;
 /** One action on both the service and the model. */
 export type Command = fc.AsyncCommand<Play, World>;
 
+/** Probability that a call is sent twice at once, where several instances receive it. */
+const TWICE = 1 / 4;
+
 /**
  * Sends a call to the service until it is acknowledged, and to the model; compares the responses.
  */
 export async function call(play: Play, world: World, request: Request): Promise<void> {
-  let actual = await send(world, request);
-  const isRepeated = actual === null;
-  for (let attempt = 2; actual === null; attempt++) {
+  const isTwice = world.isShared && !isUnnamed(request) && world.chance(TWICE);
+  const sent = await Promise.all(
+    [request, ...isTwice ? [request] : []].map((each) => send(world, each)),
+  );
+  const actual = sent.filter((answer) => answer !== null);
+  const isRepeated = actual.length < sent.length;
+  for (let attempt = 2; actual.length === 0; attempt++) {
     assert(play.isFaulty && attempt < ATTEMPTS_MAX, "never acknowledged");
-    actual = await send(world, request);
+    const answer = await send(world, request);
+    if (answer !== null) actual.push(answer);
   }
-  const isMinted = actual.status < 400 && isUnnamed(request);
+  const [{ status, id }] = actual as [WireAnswer];
+  const isMinted = status < 400 && isUnnamed(request);
   const named = isMinted
-    ? { ...request, minted: checkMinted(actual.id, play.state, world.nowMs) }
+    ? { ...request, minted: checkMinted(id, play.state, world.nowMs) }
     : request;
   const [next, answer] = step(play.state, named, world.nowMs);
   play.cells.call(play.state, named, answer);
-  checkAnswer(named, actual, answer, isRepeated ? [step(next, named, world.nowMs)[1]] : []);
+  const [, again] = step(next, named, world.nowMs);
+  if (isTwice && !isRepeated) checkBoth(named, actual, [answer, again]);
+  else for (const one of actual) checkAnswer(named, one, answer, isRepeated ? [again] : []);
   play.state = next;
   play.history.push(request);
+}
+
+/** Compares the responses to a call that was sent twice: one of the two was the first. */
+function checkBoth(
+  request: Request,
+  [one, other]: readonly WireAnswer[],
+  [first, again]: readonly [Answer, Answer],
+): void {
+  assert(one !== undefined && other !== undefined);
+  try {
+    checkAnswer(request, one, first);
+    checkAnswer(request, other, again);
+  } catch {
+    checkAnswer(request, other, first);
+    checkAnswer(request, one, again);
+  }
 }
 
 /** A heartbeat without an id creates another run each time it is sent. */

@@ -8,11 +8,19 @@ import { saveSeed } from "./seeds.ts";
 /** Sequences of a complete run, and its minimum count for each cell of the state table. */
 const SEQUENCES = 20_000, CELL_MIN = 100;
 
+/** A harness, and its instances of the service. */
+export interface Simulation {
+  readonly name: string;
+  readonly instances: number;
+}
+
+export const ALONE: Simulation = { name: "sim", instances: 1 };
+
 /** Runs until Ctrl-C, which takes effect after the current sequence. */
-export function run(options: AssuranceOptions, io: Io): Promise<boolean> {
+export function run(options: AssuranceOptions, io: Io, simulation = ALONE): Promise<boolean> {
   let isStopped = false;
   Deno.addSignalListener("SIGINT", () => isStopped = true);
-  return simulate(options, io, () => isStopped);
+  return simulate(options, io, () => isStopped, simulation);
 }
 
 /**
@@ -23,17 +31,18 @@ export async function simulate(
   { count, seed }: AssuranceOptions,
   io: Io,
   stopped: () => boolean,
+  { name, instances } = ALONE,
 ): Promise<boolean> {
   if (!/^\d{1,10}$/.test(seed)) throw new UsageError(`--seed takes an integer: got ${seed}`);
   const first = Number(seed);
   io.out(`${count} sequences from seed ${first}`);
   const cells = new Cells();
-  const { played, failure } = await play(first, count, cells, io, stopped);
+  const { played, failure } = await play(first, count, instances, cells, io, stopped);
   cells.lines().forEach((line) => io.out(line));
   if (failure !== null) io.fail(failure);
   const remaining = count - played;
   if (remaining > 0) {
-    io.out(`To continue: ${commandOf("sim", { seed: String(first + played), count: remaining })}`);
+    io.out(`To continue: ${commandOf(name, { seed: String(first + played), count: remaining })}`);
   }
   const isReached = remaining > 0 || report(cells, count, io);
   return failure === null && isReached;
@@ -42,6 +51,7 @@ export async function simulate(
 async function play(
   first: number,
   sequences: number,
+  instances: number,
   cells: Cells,
   io: Io,
   stopped: () => boolean,
@@ -50,10 +60,10 @@ async function play(
   for (let played = 0; played < sequences; played++) {
     if (stopped()) return { played, failure: null };
     const seed = first + played;
-    const failure = await playSeed(seed, cells);
+    const failure = await playSeed(seed, cells, instances);
     progress.step();
     if (failure === null) continue;
-    saveSeed(seed, failure);
+    saveSeed(seed, failure, instances);
     return { played: played + 1, failure };
   }
   return { played: sequences, failure: null };

@@ -2,30 +2,42 @@
 import { assert, assertEquals } from "@std/assert";
 import { Cells } from "./cells.ts";
 import { playSeed, replay } from "./play.ts";
+import { ALONE, type Simulation } from "./main.ts";
 import { randomSeed, savedSeeds, saveSeed } from "./seeds.ts";
+import { SHARED } from "./shared.ts";
 
-const SEQUENCES = 300;
+const SEQUENCES = 300, SHARED_SEQUENCES = 20;
+
+/** Plays sequences from a random seed; saves the seed of the first that fails, and throws. */
+async function playAll(count: number, { name, instances }: Simulation): Promise<Cells> {
+  const cells = new Cells();
+  const first = randomSeed(count);
+  for (let seed = first; seed < first + count; seed++) {
+    const failure = await playSeed(seed, cells, instances);
+    if (failure === null) continue;
+    saveSeed(seed, failure, instances);
+    const again = `deno task assure ${name} --seed=${seed} --count=1`;
+    throw new Error(
+      `${failure}\nThe seed is saved in tests/assurance/sim/seeds.json; again: ${again}`,
+    );
+  }
+  return cells;
+}
 
 Deno.test("model: every sequence that failed before passes", async () => {
-  for (const { seed } of savedSeeds()) {
-    const failure = await playSeed(seed, new Cells());
+  for (const { seed, instances } of savedSeeds()) {
+    const failure = await playSeed(seed, new Cells(), instances);
     assert(failure === null, failure ?? "");
   }
 });
 
 Deno.test("model: each response and the complete store follow the contract, in every state", async () => {
-  const cells = new Cells();
-  const first = randomSeed(SEQUENCES);
-  for (let seed = first; seed < first + SEQUENCES; seed++) {
-    const failure = await playSeed(seed, cells);
-    if (failure === null) continue;
-    saveSeed(seed, failure);
-    const again = `deno task assure sim --seed=${seed} --count=1`;
-    throw new Error(
-      `${failure}\nThe seed is saved in tests/assurance/sim/seeds.json; again: ${again}`,
-    );
-  }
+  const cells = await playAll(SEQUENCES, ALONE);
   assertEquals(cells.below(1), [], "cells of the state table that were never reached");
+});
+
+Deno.test("model: three instances on one store follow the contract, as one does", async () => {
+  await playAll(SHARED_SEQUENCES, SHARED);
 });
 
 Deno.test("model: one seed reproduces every byte of the responses and of the store", async () => {

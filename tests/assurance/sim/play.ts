@@ -46,9 +46,17 @@ const faults = fc.oneof(
 const plays = fc.tuple(tiers, faults, sequences(COMMANDS_MAX));
 type Played = typeof plays extends fc.Arbitrary<infer T> ? T : never;
 
-/** Plays the sequence of a seed; returns the failure of the smallest sequence that still fails. */
-export async function playSeed(seed: number, cells: Cells): Promise<string | null> {
-  const property = fc.asyncProperty(plays, (played) => playOne(played, cells));
+/**
+ * Plays the sequence of a seed; returns the failure of the smallest sequence that still fails.
+ *
+ * @param instances instances of the service on one store, which then repeats commits
+ */
+export async function playSeed(
+  seed: number,
+  cells: Cells,
+  instances = 1,
+): Promise<string | null> {
+  const property = fc.asyncProperty(plays, (played) => playOne(played, cells, instances));
   const options = { seed, numRuns: 1, interruptAfterTimeLimit: SHRINK_MS };
   const { failed, errorInstance } = await fc.check(property, options);
   if (!failed) return null;
@@ -59,6 +67,7 @@ export async function playSeed(seed: number, cells: Cells): Promise<string | nul
 async function playOne(
   [tier, faults, commands]: Played,
   cells: Cells,
+  instances: number,
   atEnd: (world: World) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   const play = begin(tier, cells, faults.length > 0);
@@ -67,9 +76,9 @@ async function playOne(
     let commits = -Infinity;
     const plan = {
       next: () => faults[commits++] ?? "none",
-      mayRepeat: faults.includes("repeat"),
+      mayRepeat: instances > 1 || faults.includes("repeat"),
     };
-    await using world = await openFaulty(plan, { tier });
+    await using world = await openFaulty(plan, { tier, instances });
     await world.putRates();
     if (tier === "free") await fill(play, world);
     commits = 0;
@@ -88,7 +97,7 @@ export async function replay(seed: number): Promise<string[]> {
   const [played] = fc.sample(plays, { seed, numRuns: 1 });
   if (played === undefined) throw new TypeError("A seed makes one sequence");
   const lines: string[] = [];
-  await playOne(played, new Cells(), async (world) => {
+  await playOne(played, new Cells(), 1, async (world) => {
     lines.push(...world.answers, ...await dump(world));
   });
   return withoutNames(lines);

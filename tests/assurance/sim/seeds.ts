@@ -13,6 +13,8 @@ const SEED_MAX = 0x7fff_ffff;
 /** A seed that failed. */
 interface SavedSeed {
   readonly seed: number;
+  /** Instances of the service; 1 when absent. */
+  readonly instances?: number;
   /** Description of the failure. */
   readonly found: string;
 }
@@ -23,11 +25,12 @@ export function savedSeeds(): SavedSeed[] {
 }
 
 /** Saves a failed seed with the line that names the failure, unless it is saved already. */
-export function saveSeed(seed: number, failure: string): void {
+export function saveSeed(seed: number, failure: string, instances = 1): void {
   const saved = savedSeeds();
-  if (saved.some((one) => one.seed === seed)) return;
-  const line = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
-  Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, { seed, found: line }], null, 2)}\n`);
+  if (saved.some((one) => one.seed === seed && (one.instances ?? 1) === instances)) return;
+  const found = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
+  const added = { seed, ...instances > 1 ? { instances } : {}, found };
+  Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, added], null, 2)}\n`);
 }
 
 /** Returns a random first seed, so that `room` further seeds fit after it. */

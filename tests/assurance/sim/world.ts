@@ -2,6 +2,9 @@
  * The service with a fully controlled environment: clock, timers, randomness, mail, network and the
  * KV handle that it writes through. Requests go straight to its fetch function, and the worker runs
  * only on demand, so one sequence of calls is one sequence of commits.
+ *
+ * Several instances may share the file. None needs the lease, which only saves work: each time,
+ * another one does the background work.
  */
 import { storeOver } from "../../support/harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -32,6 +35,8 @@ export interface WorldOptions {
   /** Wraps the handle that the service writes through. */
   readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
   readonly mailer?: Mailer;
+  /** Instances of the service; 1 when absent. */
+  readonly instances?: number;
 }
 
 /** Timers of a clock that only {@link VirtualTimers.advance} moves. */
@@ -69,7 +74,7 @@ const RETRY_PAUSE_MS_MAX = 300_000;
 /** Retries of failed runs: more than a sequence has faults in a row. */
 const SETTLE_ROUNDS = 20;
 
-/** State of one process; a restart ends it and starts another. */
+/** State of one instance; a restart ends it and starts another. */
 interface Process {
   readonly store: Store;
   readonly worker: Worker;
@@ -78,7 +83,7 @@ interface Process {
   stop(): Promise<void>;
 }
 
-/** One service over one file. Always `await using`. */
+/** A service over one file. Always `await using`. */
 export class World implements AsyncDisposable {
   /** The server's clock. */
   nowMs = NOON;
@@ -88,9 +93,11 @@ export class World implements AsyncDisposable {
   /** All responses so far, as text. */
   readonly answers: string[] = [];
   readonly timers = new VirtualTimers();
-  #process!: Process;
+  readonly #processes: Process[] = [];
   /** One stream across all restarts: no id is generated twice. */
   readonly #random = new Random("world");
+  /** Draws instances. */
+  readonly #draws = new Random("instances");
   readonly #folder: string;
   readonly #options: WorldOptions;
 
@@ -104,30 +111,52 @@ export class World implements AsyncDisposable {
     const dir = await isFolder(MEMORY_DISK) ? MEMORY_DISK : undefined;
     const folder = await Deno.makeTempDir({ prefix: "runledger-", ...(dir && { dir }) });
     const world = new World(folder, options);
-    await world.#start();
+    const { instances = 1 } = options;
+    while (world.#processes.length < instances) world.#processes.push(await world.#start());
     return world;
   }
 
   get store(): Store {
-    return this.#process.store;
+    return this.#any().store;
   }
 
   get notices(): NoticeJob {
-    return this.#process.notices;
+    return this.#any().notices;
   }
 
-  /** Ends the process and starts another one on the same file. */
+  /** True if several instances share the file. */
+  get isShared(): boolean {
+    return this.#processes.length > 1;
+  }
+
+  /** Ends an instance and starts another one on the same file. */
   async restart(): Promise<void> {
-    await this.#process.stop();
-    await this.#start();
+    const [ended] = this.#processes.splice(this.#draw(), 1);
+    await ended?.stop();
+    this.#processes.push(await this.#start());
+  }
+
+  #draw(): number {
+    return this.#draws.int(0, this.#processes.length - 1);
+  }
+
+  #any(): Process {
+    return this.#processes[this.#draw()] as Process;
+  }
+
+  /** Returns true with the given probability. */
+  chance(probability: number): boolean {
+    return this.#draws.chance(probability);
   }
 
   /** Lets the worker do all pending work, also for runs that it would retry after a pause. */
   async settle(): Promise<void> {
-    const { worker, store } = this.#process;
     const { nowMs } = this;
     for (let round = 0; round < SETTLE_ROUNDS; round++) {
-      await worker.idle();
+      const { worker, store } = this.#any();
+      // Two holders of the lease for a moment do no harm.
+      const also = this.isShared && this.chance(1 / 4) ? [this.#any().worker.idle()] : [];
+      await Promise.all([worker.idle(), ...also]);
       const pending = store.reader.list({ prefix: ["dirty"] }, { limit: 1 });
       if ((await Array.fromAsync(pending)).length === 0) break;
       this.nowMs += RETRY_PAUSE_MS_MAX;
@@ -140,7 +169,7 @@ export class World implements AsyncDisposable {
     const all = { Host: "ledger.test", Authorization: `Bearer ${KEY}`, ...headers };
     const url = `http://ledger.test${path}`;
     const init = body === undefined ? {} : { body };
-    const response = await this.#process.fetch(new Request(url, { method, headers: all, ...init }));
+    const response = await this.#any().fetch(new Request(url, { method, headers: all, ...init }));
     const text = await response.text();
     // The pause after a 503 is random; its presence is checked where it is read.
     const headersText = [...response.headers].filter(([name]) => !BY_CHANCE.has(name)).join("; ");
@@ -162,7 +191,7 @@ export class World implements AsyncDisposable {
     }
   }
 
-  async #start(): Promise<void> {
+  async #start(): Promise<Process> {
     const { tier, backEnd = BACK_ENDS.embedded, wrap = (kv) => kv, mailer = null } = this.#options;
     const environment: Environment = {
       now: () => this.nowMs,
@@ -197,16 +226,16 @@ export class World implements AsyncDisposable {
       reader.close();
       kv.close();
     };
-    this.#process = { store, worker, notices, fetch, stop };
     // Only the worker runs, and no commit wakes it.
     worker.start();
     // Finish an earlier process's work before the first call, not at a random time.
     await worker.idle();
+    return { store, worker, notices, fetch, stop };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.#process.stop();
+      for (const process of this.#processes) await process.stop();
     } finally {
       await Deno.remove(this.#folder, { recursive: true });
     }

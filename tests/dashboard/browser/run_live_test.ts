@@ -59,7 +59,7 @@ browserTest(
       await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ output: { pages: 7 } }));
       await page.getByRole("heading", { name: "Output" }).waitFor();
       await page.locator("[hx-trigger]").waitFor({ state: "detached" });
-      assertEquals(await page.locator(".glance .status.success").count(), 1);
+      assertEquals(await page.locator(".glance .st-ok").count(), 1);
     });
     visitor.assertCalm();
   },

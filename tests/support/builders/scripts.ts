@@ -30,7 +30,7 @@ interface Use {
 }
 
 /** The second batch repeats two events of the first. */
-export const EVENTS = { first: 10, both: 18 } as const;
+export const EVENTS = { first: 10, both: 18, repeated: 2 } as const;
 
 /** Days of all runs of {@link scriptOf}. */
 export const DAYS = [at().slice(0, 10), at().slice(0, 10)] as const;
@@ -63,7 +63,10 @@ export function scriptOf(n: number, otherModel: string): Script {
     }
     default: {
       const events = Array.from({ length: EVENTS.both }, (_, i) => eventOf(i, otherModel));
-      const [first, second] = [events.slice(0, EVENTS.first), events.slice(EVENTS.first - 2)];
+      const [first, second] = [
+        events.slice(0, EVENTS.first),
+        events.slice(EVENTS.first - EVENTS.repeated),
+      ];
       const path = `/v1/runs/${id}`;
       const calls = [
         call("opening", "/v1/runs", aRun(n)),

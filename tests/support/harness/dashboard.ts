@@ -9,7 +9,8 @@ import type { Answer, Harness } from "./harness.ts";
 /** Returns the dashboard's routes. Building them calls none of the handlers' dependencies. */
 export function dashboardRoutes(): readonly Route[] {
   const shuttingDown = new AbortController().signal;
-  const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
+  const limits = { memory: new Memory(), silentMsMax: Infinity };
+  const deps = { ...limits, shuttingDown, draining: () => false } as Partial<AppDeps>;
   const admission = new Admission(deps as AppDeps);
   return createDashboard({ ...deps, admission } as HandlerDeps).routes;
 }
@@ -60,7 +61,9 @@ export function submit(
 
 /** Returns a page's text without markup, with spaces between elements. */
 export function textOf(html: string): string {
-  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/g, "").replace(/<[^>]+>/g, " ")
+  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/g, "")
+    // Digits after the cent belong to their amount.
+    .replace(/<span class="sub">(\d+)<\/span>/g, "$1").replace(/<[^>]+>/g, " ")
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&").replace(/\s+/g, " ").trim();
 }

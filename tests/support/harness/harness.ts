@@ -2,30 +2,24 @@
  * The complete service (a KV file on disk, a socket, the HTTP stack) with a clock that the test
  * moves.
  */
-import { TIMERS } from "../../../kv/base/deadline.ts";
-import type { Grant } from "../../../domain/teams/credentials.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import { Memory } from "../../../domain/core/memory.ts";
-import { createRequestLimits, type RequestLimits } from "../../../domain/teams/rate_limit.ts";
-import type { Region } from "../../../domain/core/ids.ts";
-import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
-import type { CredentialStore } from "../../../domain/teams/key_list.ts";
-import type { Mailer } from "../../../domain/core/mail.ts";
-import type { Tier } from "../../../domain/teams/plans.ts";
 import { monthOf } from "../../../domain/core/time.ts";
-import {
-  createCredentialStore,
-  ensureFirstTeam,
-  insertTeam,
-} from "../../../kv/teams/credentials.ts";
-import { isShared, type OpenStore, openStore } from "../../../kv/open.ts";
-import { RateSlices } from "../../../kv/teams/rate_slices.ts";
-import { createService, type Service } from "../../../app/compose.ts";
+import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
+import type { Grant } from "../../../domain/teams/credentials.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
+import type { Tier } from "../../../domain/teams/plans.ts";
+import type { RequestLimits } from "../../../domain/teams/rate_limit.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
-import type { AppDeps } from "../../../routes/http/context.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
-import { asKvClient } from "./kv_client.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
+import type { OpenStore } from "../../../kv/open.ts";
+import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
+import { type HarnessOptions, Instance } from "./instance.ts";
+import { Route } from "./route.ts";
+import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
+
+export type { HarnessOptions };
 
 /** Noon of the tests' day. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -35,6 +29,9 @@ export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 /** All scopes, which a team's first key has. */
 export const ALL_SCOPES: Grant = { kind: "api_key", scopes: ["ingest", "read", "admin"] };
+
+/** Key families that instances of a shared KV write about themselves. */
+const OF_INSTANCES = new Set(["lease", "receipt"]);
 
 /** Disables compression: compressed sizes depend on the random names in responses. */
 const PLAIN = { "Accept-Encoding": "identity" };
@@ -60,40 +57,7 @@ export interface RequestOptions {
   readonly redirect?: "follow" | "manual";
 }
 
-/** Options of a harness. */
-export interface HarnessOptions {
-  readonly tier?: Tier;
-  readonly region?: Region;
-  /** Replaces dependencies of the routes, for faults. */
-  readonly deps?: Partial<AppDeps>;
-  /** Sends quota notices. */
-  readonly mailer?: Mailer;
-  /** A secret that must not work. */
-  readonly refusedSecret?: string;
-  /** The operator's key. */
-  readonly operatorKey?: string;
-  /** Byte limits of caches and queues. */
-  readonly memory?: Memory;
-  /** True to run as `deno task dev` does. */
-  readonly dev?: boolean;
-  /**
-   * Clock of the rate limits, in milliseconds; without one they are never reached. With one, the
-   * service leases its buckets on a shared KV.
-   */
-  readonly rateClock?: () => number;
-  /** URL of a shared KV instead of a file. */
-  readonly kv?: string;
-}
-
-/** Shared KV on which all tests run instead of files; each test has a database of its own. */
-const TEST_KV = Deno.env.get("RUNLEDGER_TEST_KV");
-
-/** Returns the URL of a new database on {@link TEST_KV}; undefined without one. */
-function sharedKv(): string | undefined {
-  return TEST_KV === undefined ? undefined : `${TEST_KV}/db/${crypto.randomUUID()}`;
-}
-
-/** One running service. Always `await using`. */
+/** One running service, of one or more instances. Always `await using`. */
 export class Harness implements AsyncDisposable {
   /** The server's clock. */
   nowMs = NOON;
@@ -104,28 +68,28 @@ export class Harness implements AsyncDisposable {
   readonly path: string;
   /** The store: the path, or the URL of a shared KV. */
   readonly #location: string;
-  store!: OpenStore;
-  team!: Team;
-  limits!: RequestLimits;
-  #minutes = 0;
-  /** Null with buckets of its own. */
-  #slices: RateSlices | null = null;
-  #server!: RunningServer;
-  #service!: Service;
-  #client = Deno.createHttpClient({});
   readonly #folder: string;
+  /** Database of the shared KV; null with a file, or with the test's own. */
+  readonly #database: Database | null;
   readonly #options: HarnessOptions;
+  /** The first one does the background work. */
+  #instances!: readonly Instance[];
+  #server!: RunningServer;
+  #client = Deno.createHttpClient({});
 
-  private constructor(folder: string, options: HarnessOptions) {
+  private constructor(folder: string, options: HarnessOptions, database: Database | null) {
     this.#folder = folder;
     this.path = `${folder}/test.kv`;
-    this.#location = options.kv ?? sharedKv() ?? this.path;
+    this.#database = database;
+    this.#location = options.kv ?? database?.url ?? this.path;
     this.#options = options;
   }
 
   /** Starts a service on an empty file. */
   static async open(options: HarnessOptions = {}): Promise<Harness> {
-    const harness = new Harness(await Deno.makeTempDir({ prefix: "runledger-" }), options);
+    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    const database = options.kv === undefined ? await openDatabase(folder) : null;
+    const harness = new Harness(folder, options, database);
     await harness.#start();
     return harness;
   }
@@ -134,56 +98,80 @@ export class Harness implements AsyncDisposable {
     return this.#server.url;
   }
 
+  get store(): OpenStore {
+    return this.#first.store;
+  }
+
+  get team(): Team {
+    return this.#first.team;
+  }
+
+  get limits(): RequestLimits {
+    return this.#first.limits;
+  }
+
+  /** The credentials of the first instance; its caches are those of all. */
   get credentials(): CredentialStore {
-    return this.#service.credentials;
+    const each = this.#instances.map(({ service }) => service.credentials);
+    return {
+      ...this.#first.service.credentials,
+      forget: () => each.forEach((credentials) => credentials.forget()),
+      writeUses: async (all) => {
+        await Promise.all(each.map((credentials) => credentials.writeUses(all)));
+      },
+    };
   }
 
   get worker(): Worker {
-    return this.#service.worker;
+    return this.#first.service.worker;
   }
 
-  get refusals(): RefusalStore {
-    return this.#service.refusals;
+  /** The refusals of the first instance; a flush is one of all. */
+  get refusals(): Pick<RefusalStore, "flush"> {
+    const each = this.#instances.map(({ service }) => service.refusals);
+    return { flush: async () => void await Promise.all(each.map((store) => store.flush())) };
   }
 
   /** The nightly sweep, which does not start on its own here. */
   get sweep(): SweepJob {
-    return this.#service.sweep;
+    return this.#first.service.sweep;
+  }
+
+  get #first(): Instance {
+    const [first] = this.#instances;
+    if (first === undefined) throw new TypeError("The service is stopped");
+    return first;
   }
 
   async #start(): Promise<void> {
-    const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
-      this.#options;
-    // A minute passes before each request, so that only tests of the limits reach them.
-    const { operatorKey = null, rateClock = () => 60_000 * this.#minutes++ } = this.#options;
-    const memory = this.#options.memory ?? new Memory();
-    this.store = await asKvClient(() => openStore(this.#location, memory));
-    if (this.#options.rateClock !== undefined && isShared(this.#location)) {
-      this.#slices = new RateSlices(this.store, { ...TIMERS, now: rateClock }, NOON);
-    }
-    this.limits = createRequestLimits(rateClock, (api) => this.#slices?.bucketsFor(api), memory);
-    const environment = this.#environment();
-    this.#service = createService({
-      timers: TIMERS,
-      store: this.store,
-      isShared: isShared(this.#location),
-      environment,
-      region,
-      refusedSecret,
-      operatorKey,
-      dev: this.#options.dev ?? false,
-      limits: this.limits,
-      mailer,
-      log: (line) => void this.log.push(line),
+    const options = {
+      ...this.#options,
+      location: this.#location,
+      environment: this.#environment(),
+      key: this.key,
+      startMs: NOON,
+      log: (line: string) => void this.log.push(line),
       draining: () => this.draining,
-      parts: deps,
-    });
-    const key = KEY.replace("_eu_", `_${region}_`);
-    const { app } = this.#service;
-    const settings = { region, key, tier };
-    this.team = (await ensureFirstTeam(this.store, environment, settings)).team;
-    this.#service.start();
-    this.#server = serve(app.fetch, "127.0.0.1", 0);
+    };
+    const instances = [await Instance.start(options)];
+    this.#instances = instances;
+    if (!this.#isAlone) {
+      // The first one takes the lease.
+      await this.worker.idle();
+      while (instances.length < INSTANCES) instances.push(await Instance.start(options));
+    }
+    const route = new Route(instances);
+    const fetch = instances.length === 1
+      ? this.#first.service.app.fetch
+      : (request: Request, info: Deno.ServeHandlerInfo) => route.fetch(request, info);
+    this.#server = serve(fetch, "127.0.0.1", 0);
+  }
+
+  /** True with a single instance: the shared KV, the memory or the rates are the test's own. */
+  get #isAlone(): boolean {
+    const { kv, memory, rateClock } = this.#options;
+    const isOwn = kv !== undefined || memory !== undefined || rateClock !== undefined;
+    return isOwn || !isShared(parseLocation(this.#location));
   }
 
   /** Stops the service, runs `meanwhile`, and restarts it on the same file. */
@@ -196,16 +184,17 @@ export class Harness implements AsyncDisposable {
   async #stop(): Promise<void> {
     this.#client.close();
     this.#client = Deno.createHttpClient({});
-    this.#service.leave();
+    const [first, ...others] = this.#instances;
+    for (const { service } of this.#instances) service.leave();
     await this.#server.drain();
-    await this.#service.stop();
-    await this.#slices?.stop();
-    await this.store.close();
+    await Promise.all(others.map((instance) => instance.stop()));
+    await first?.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stop();
     this.#client.close();
+    await this.#database?.[Symbol.asyncDispose]();
     await Deno.remove(this.#folder, { recursive: true });
   }
 
@@ -287,12 +276,13 @@ export class Harness implements AsyncDisposable {
 
   /**
    * Dumps the complete store as text, one line per key with its version: equal dumps are equal
-   * stores.
+   * stores. Omits what the instances of a shared KV write about themselves.
    */
   async dump(): Promise<string[]> {
     await this.worker.idle();
     const lines: string[] = [];
     for await (const { key, value, versionstamp } of this.store.reader.list({ prefix: [] })) {
+      if (OF_INSTANCES.has(String(key[0]))) continue;
       lines.push(`${Deno.inspect(key)} ${versionstamp} ${Deno.inspect(value, { depth: 9 })}`);
     }
     return lines;

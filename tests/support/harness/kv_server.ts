@@ -1,7 +1,8 @@
 /**
  * A shared KV: a KV Connect server over the engine of `denokv`, which can lose answers and be slow.
  *
- * Each path `/db/NAME` is a database of its own, in memory.
+ * Each path `/db/NAME` is a database of its own, in memory or in a file. As a program it takes a
+ * folder for the files and a port, both optional, and prints its address.
  */
 import { openKv } from "@deno/kv";
 import { KV_TOKEN } from "./kv_client.ts";
@@ -17,6 +18,16 @@ export interface KvServerKnobs {
   answer: () => CommitAnswer;
   /** True to refuse new watches. */
   refusesWatches: boolean;
+  /** Requests that get no answer: none, all after a client has opened the database, or all. */
+  hangs: "none" | "calls" | "all";
+}
+
+/** Options of a server. */
+export interface KvServerOptions {
+  /** Folder for the databases; without one they are in memory. */
+  readonly folder?: string | undefined;
+  /** Port to listen on; a free one by default. */
+  readonly port?: number;
 }
 
 /** The engine behind an open database; the package keeps it in fields of its handle. */
@@ -48,23 +59,28 @@ export class KvServer implements AsyncDisposable {
     delayMs: 0,
     answer: () => "sent",
     refusesWatches: false,
+    hangs: "none",
   };
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #engines = new Map<string, Promise<Engine>>();
   readonly watches = new Watches();
+  readonly #folder: string | null;
+  /** Resolves when requests without an answer end. */
+  readonly #end = Promise.withResolvers<void>();
 
-  private constructor() {
+  private constructor({ folder, port = 0 }: KvServerOptions) {
+    this.#folder = folder ?? null;
     this.#server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      { hostname: "127.0.0.1", port, onListen: () => {} },
       (request) => this.#answer(request).catch((error) => text(400, String(error))),
     );
   }
 
-  /** Starts a server on a free port. */
-  static start(): Promise<KvServer> {
-    return Promise.resolve(new KvServer());
+  /** Starts a server. */
+  static start(options: KvServerOptions = {}): Promise<KvServer> {
+    return Promise.resolve(new KvServer(options));
   }
 
   /** Returns the URL of a database. */
@@ -73,6 +89,7 @@ export class KvServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.resolve();
     this.watches.end();
     await this.#server.shutdown();
     for (const engine of this.#engines.values()) (await engine).close();
@@ -87,6 +104,9 @@ export class KvServer implements AsyncDisposable {
     }
     const { napi, dbId } = await this.#engineOf(base);
     await this.#travel();
+    const isCall = call !== "" && call !== "/";
+    const { hangs } = this.knobs;
+    if (hangs === "all" || hangs === "calls" && isCall) await this.#end.promise;
     switch (call) {
       case "":
       case "/":
@@ -119,8 +139,10 @@ export class KvServer implements AsyncDisposable {
   }
 
   #engineOf(base: string): Promise<Engine> {
-    const open = async () =>
-      await openKv(":memory:", { implementation: "sqlite" }) as unknown as Engine;
+    const path = this.#folder === null
+      ? ":memory:"
+      : `${this.#folder}/${base.slice("/db/".length)}.sqlite`;
+    const open = async () => await openKv(path, { implementation: "sqlite" }) as unknown as Engine;
     let engine = this.#engines.get(base);
     if (engine === undefined) this.#engines.set(base, engine = open());
     return engine;
@@ -231,7 +253,8 @@ function watch(
 }
 
 if (import.meta.main) {
-  const server = await KvServer.start();
+  const [folder, port = "0"] = Deno.args;
+  const server = await KvServer.start({ folder, port: Number(port) });
   // deno-lint-ignore no-console -- prints its address for the tests
   console.log(new URL(server.url()).origin);
 }

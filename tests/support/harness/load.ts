@@ -1,6 +1,6 @@
 /** Clients that write every kind of call in parallel, and remember their requests and responses. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type Call, type Script, scriptOf } from "../builders/scripts.ts";
+import { type Call, EVENTS, type Script, scriptOf } from "../builders/scripts.ts";
 import type { Access } from "../oracles/totals.ts";
 import { emptyTally, storedPartsOf, type Tally, verifyRun } from "../oracles/verify.ts";
 
@@ -9,8 +9,11 @@ const CLIENTS = 16;
 /** Pause of a client after a refusal, if it continues at all. */
 const REFUSED_MS = 20;
 
-/** Maximum milliseconds for a process to finish another's work; far more than it needs. */
-const SETTLED_MS_MAX = 10_000;
+/** Maximum milliseconds for a process to finish another's work: the lease's length and some work. */
+const SETTLED_MS_MAX = 15_000;
+
+/** Maximum milliseconds in which reads are refused; one is refused after 2 s. */
+const READ_MS_MAX = 10_000;
 
 /** Maximum milliseconds to wait for certain responses; far more than they take. */
 const UNTIL_MS_MAX = 60_000;
@@ -24,6 +27,8 @@ export interface Ends {
   readonly runs?: number;
   /** Stops the clients. With it a refusal ends no client: it skips that run and starts the next. */
   readonly until?: AbortSignal;
+  /** True if other instances serve the same address, so that an unreachable one ends no client. */
+  readonly several?: boolean;
 }
 
 /** Load that several clients put on a server until it becomes unreachable. */
@@ -32,6 +37,8 @@ export class Load {
   acknowledged = 0;
   /** Refusals by code; all were well-formed. */
   readonly refusals: Record<string, number> = {};
+  /** First calls that were answered as repeated ones. */
+  readonly misanswered: string[] = [];
   /** True when all clients have stopped. */
   isOver = false;
   #waiting: { readonly wanted: (load: Load) => boolean; readonly found: () => void }[] = [];
@@ -59,14 +66,14 @@ export class Load {
   }
 
   /** Writes until the server refuses a call or becomes unreachable, or as {@link Ends} says. */
-  async run(access: Access, { runs = Infinity, until }: Ends = {}): Promise<void> {
+  async run(access: Access, { runs = Infinity, until, several }: Ends = {}): Promise<void> {
     const writing = each(async (client) => {
       while (this.scripts.length < runs && !until?.aborted) {
         const next = scriptOf(this.first + this.scripts.length, this.model);
         this.scripts.push(next);
         const outcome = await this.#sendUnacknowledged(client, access, next);
         if (outcome === "acknowledged") continue;
-        if (outcome === "gone" || until === undefined) return;
+        if (until === undefined || outcome === "gone" && !several) return;
         await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
       }
     });
@@ -101,15 +108,23 @@ export class Load {
     });
   }
 
-  /** Resends unacknowledged calls and sends the remaining ones; returns their number. */
-  async resend(access: Access): Promise<number> {
+  /**
+   * Resends unacknowledged calls and sends the remaining ones; returns their number.
+   *
+   * @param attempts maximum attempts of each run
+   */
+  async resend(access: Access, attempts = 1): Promise<number> {
     const unfinished = this.scripts.filter(({ calls }) => calls.some(isUnacknowledged));
     const sent = unfinished.reduce(
       (sum, { calls }) => sum + calls.filter(isUnacknowledged).length,
       0,
     );
     await eachOf(unfinished, async (client, script) => {
-      const outcome = await this.#sendUnacknowledged(client, access, script);
+      let outcome = await this.#sendUnacknowledged(client, access, script);
+      for (let attempt = 1; outcome !== "acknowledged" && attempt < attempts; attempt++) {
+        await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
+        outcome = await this.#sendUnacknowledged(client, access, script);
+      }
       assertEquals(outcome, "acknowledged", `a retry of ${script.id} was not accepted`);
     });
     return sent;
@@ -121,8 +136,8 @@ export class Load {
    */
   async settle(access: Access): Promise<number> {
     const closed = this.scripts.filter(({ calls }) => calls.at(-1)?.state === "acknowledged");
+    const startedMs = performance.now();
     await eachOf(closed, async (client, { id }) => {
-      const startedMs = performance.now();
       while ((await read(client, access, id))?.cost.state !== "final") {
         assert(performance.now() - startedMs < SETTLED_MS_MAX, `${id} is still not final`);
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -154,6 +169,7 @@ export class Load {
   }
 
   async #send(client: Deno.HttpClient, { url, key }: Access, call: Call): Promise<Outcome> {
+    const isFirst = call.state === "unsent";
     call.state = "sent";
     let response: Response, text: string;
     try {
@@ -167,6 +183,9 @@ export class Load {
       // The process has ended: it may or may not have stored the call.
       if (error instanceof TypeError) return "gone";
       throw error;
+    }
+    if (isFirst && isRepeated(call, response, text)) {
+      this.misanswered.push(`${call.path}: ${response.status} ${text}`);
     }
     return this.#answered(call, response, text);
   }
@@ -192,6 +211,14 @@ function codeOf({ body }: Call, text: string): string {
   return body === null ? text.split(" ", 1)[0] ?? "" : JSON.parse(text).error;
 }
 
+/** Returns whether a response says that the call, or a part that is new in it, was stored before. */
+function isRepeated({ stores }: Call, { status, headers }: Response, text: string): boolean {
+  if (headers.has("idempotent-replayed")) return true;
+  if (typeof stores !== "number" || status !== 202) return false;
+  const repeated = stores === EVENTS.both ? EVENTS.repeated : 0;
+  return JSON.parse(text).duplicates !== repeated;
+}
+
 function isUnacknowledged({ state }: Call): boolean {
   return state !== "acknowledged";
 }
@@ -215,10 +242,15 @@ async function eachOf<T>(
   });
 }
 
+/** Reads a run; null if there is none. A refused read is repeated: the store may be busy. */
 async function read(client: Deno.HttpClient, { url, key }: Access, id: string) {
   const headers = { Authorization: `Bearer ${key}` };
-  const response = await fetch(`${url}/v1/runs/${id}?events_limit=100`, { client, headers });
-  const json = await response.json();
-  assert([200, 404].includes(response.status), `${id}: ${response.status}`);
-  return response.status === 200 ? json : null;
+  const endMs = performance.now() + READ_MS_MAX;
+  for (;;) {
+    const response = await fetch(`${url}/v1/runs/${id}?events_limit=100`, { client, headers });
+    const json = await response.json();
+    if (response.status === 503 && performance.now() < endMs) continue;
+    assert([200, 404].includes(response.status), `${id}: ${response.status}`);
+    return response.status === 200 ? json : null;
+  }
 }

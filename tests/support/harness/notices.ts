@@ -38,9 +38,13 @@ export class NoticesHarness implements AsyncDisposable {
     return createNoticeStore(this.#temp.store);
   }
 
-  job(mailer: Mailer | null = createMailer(this.sink.url), store = this.store): NoticeJob {
+  job(
+    mailer: Mailer | null = createMailer(this.sink.url),
+    store = this.store,
+    isShared = false,
+  ): NoticeJob {
     const log = (line: string) => void this.log.push(line);
-    return new NoticeJob({ store, mailer, now: () => this.nowMs, log });
+    return new NoticeJob({ store, mailer, isShared, now: () => this.nowMs, log });
   }
 
   async count(by: number, month = MONTH): Promise<void> {

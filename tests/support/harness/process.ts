@@ -111,7 +111,7 @@ export class Process implements AsyncDisposable {
       ? new Output(child.stdout)
       : new Output(forwardLines(child.stdout, onLine));
     const stderr = new Output(child.stderr);
-    const listens = await stderr.match(/listens on (http:\/\/\S+?),.*\n/);
+    const listens = await stderr.match(/listens on ((?:http:\/\/|unix:)\S+?),.*\n/);
     if (listens === null) {
       await Promise.all([child.status, stdout.done, stderr.done]);
       throw new Error(`The program did not start:\n${stderr.text}`);

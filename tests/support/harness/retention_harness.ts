@@ -66,7 +66,7 @@ export class RetentionHarness {
   async sweep(dryRun = false, attemptsMax = 1): Promise<SweepCounts> {
     let counts = EMPTY_SWEEP;
     if (!dryRun) await this.sweeps.resume();
-    for await (const team of this.sweeps.teams()) {
+    for await (const team of this.sweeps.teams(null)) {
       for (const retentionClass of RETENTION_CLASSES) {
         let from: object | null = null;
         do {
@@ -105,7 +105,9 @@ export class RetentionHarness {
 
   /** Reprices a team's calls of the model "known", and aggregates them. */
   async reprice(team: Team, card: RateCard): Promise<void> {
-    const reprices = createRepriceStore(this.store, { card: () => card }, { now: this.now });
+    const reprices = createRepriceStore(this.store, { current: () => Promise.resolve(card) }, {
+      now: this.now,
+    });
     await reprices.create(
       team,
       { model: "known", provider: null, from: null, to: null },

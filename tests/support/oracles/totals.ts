@@ -37,6 +37,9 @@ export interface Access {
 /** The worker may lag; while totals change it is at work. */
 const UNCHANGED_MS_MAX = 15_000;
 const LOOK_MS = 20;
+
+/** Maximum milliseconds in which reads are refused; one is refused after 2 s. */
+const READ_MS_MAX = 10_000;
 const PICODOLLARS = 1e12;
 
 /** Waits until usage and spend from one day to another equal the expected totals. */
@@ -83,11 +86,16 @@ async function totalsOf(access: Access, from: string, to: string): Promise<Total
   };
 }
 
+/** Reads JSON. A refused read is repeated: the store may be busy. */
 async function getJson({ url, key }: Access, path: string) {
-  const response = await fetch(url + path, { headers: { Authorization: `Bearer ${key}` } });
-  const json = await response.json();
-  assertEquals(response.status, 200, `${path}: ${JSON.stringify(json)}`);
-  return json;
+  const endMs = performance.now() + READ_MS_MAX;
+  for (;;) {
+    const response = await fetch(url + path, { headers: { Authorization: `Bearer ${key}` } });
+    const json = await response.json();
+    if (response.status === 503 && performance.now() < endMs) continue;
+    assertEquals(response.status, 200, `${path}: ${JSON.stringify(json)}`);
+    return json;
+  }
 }
 
 /** Recomputes a ledger from its runs' parts, while a service may use it: all must be exact. */

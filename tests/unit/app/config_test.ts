@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Config, helpFor, parseConfig, SETTING_NAMES } from "../../../app/config.ts";
 import { developmentKey } from "../../../domain/teams/credentials.ts";
+import { platformOf } from "../../../app/platform.ts";
 import { parseMailServer } from "../../../outbound/mail.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
@@ -21,7 +22,10 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     host: "127.0.0.1",
     port: 8000,
     region: "eu",
-    kv: "./data/runledger.kv",
+    overriddenBy: null,
+    platform: platformOf({}),
+    kv: { kind: "file", path: "./data/runledger.kv" },
+    hasAttachedKv: false,
     kvToken: null,
     key: null,
     tier: null,
@@ -53,7 +57,10 @@ Deno.test("settings: each setting is read from its variable; other environment v
     host: "::",
     port: 0,
     region: "us",
-    kv: "https://kv.example/db",
+    overriddenBy: null,
+    platform: platformOf({}),
+    kv: { kind: "url", url: "https://kv.example/db" },
+    hasAttachedKv: false,
     kvToken: "ddo_x+/=",
     key: OWN_KEY.replace("eu", "us"),
     tier: "free",
@@ -107,8 +114,8 @@ Deno.test("settings: --dev and the development key are refused where a variable 
   const overrides = [
     { DENO_SERVE_ADDRESS: "tcp:0.0.0.0:8000" },
     { DENO_SERVE_ADDRESS: "tcp:127.0.0.1:8000" },
-    { DENO_DEPLOY: "1" },
-    { DENO_DEPLOY: "" },
+    { DENO_DEPLOY: "1", RUNLEDGER_REGION: "eu" },
+    { DENO_DEPLOY: "", RUNLEDGER_REGION: "eu" },
   ];
   for (const override of overrides) {
     const reason = `${Object.keys(override)[0]} is set`;
@@ -127,6 +134,40 @@ Deno.test("settings: --dev and the development key are refused where a variable 
   }
 });
 
+const DEPLOY = { DENO_DEPLOY: "1", RUNLEDGER_REGION: "us" };
+
+Deno.test("settings: on Deno Deploy, the attached KV is the ledger unless a URL names another one", () => {
+  const ATTACHED = { DENO_KV_DEFAULT_PATH: "https://kv.example/db" };
+  const own = config({ ...DEPLOY, ...ATTACHED });
+  assertEquals([own.kv, own.hasAttachedKv], [{ kind: "platform" }, true]);
+  assertEquals([own.platform.isHosted, own.memoryMb], [true, 400]);
+  assertEquals(config({ ...DEPLOY, RUNLEDGER_MEMORY_MB: "300" }).memoryMb, 300);
+  const url = "https://kv.example/other";
+  assertEquals(config({ ...DEPLOY, ...ATTACHED, RUNLEDGER_KV: url }).kv, { kind: "url", url });
+  // The runtime would open a file, or a database in memory.
+  for (const path of ["./a.kv", ":memory:", "", undefined]) {
+    const env = path === undefined ? DEPLOY : { ...DEPLOY, DENO_KV_DEFAULT_PATH: path };
+    assertEquals([config(env).kv, config(env).hasAttachedKv], [{ kind: "platform" }, false], path);
+  }
+  // Elsewhere the variable does not matter.
+  assertEquals(config(ATTACHED).kv, { kind: "file", path: "./data/runledger.kv" });
+});
+
+Deno.test("settings: Deno Deploy has no default region, and refuses a ledger that an instance loses", () => {
+  const region = "RUNLEDGER_REGION must be set to one of eu, us: Deno Deploy has no default";
+  for (const DENO_DEPLOY of ["1", "true", ""]) assertEquals(problems({ DENO_DEPLOY }), [region]);
+  for (const RUNLEDGER_KV of ["./data/a.kv", "a.kv", ":memory:"]) {
+    const [first, second = "", ...more] = problems({ DENO_DEPLOY: "1", RUNLEDGER_KV });
+    assertEquals([first, more], [region, []]);
+    assert(second.startsWith("RUNLEDGER_KV must be an http(s) URL"), second);
+  }
+  // The key does not belong to a default that is not used.
+  assertEquals(problems({ DENO_DEPLOY: "1", RUNLEDGER_KEY: OWN_KEY.replace("eu", "us") }), [
+    region,
+  ]);
+  assertEquals(problems({ DENO_DEPLOY: "1", RUNLEDGER_REGION: "fr" }).length, 1);
+});
+
 Deno.test("settings: --help lists every setting; no other argument prints the help", () => {
   const text = helpFor(["--dev", "--help"])?.join("\n") ?? "";
   for (const name of SETTING_NAMES) assertStringIncludes(text, `  ${name} `);
@@ -138,7 +179,7 @@ const WRONG: Record<string, readonly string[]> = {
   PORT: ["-1", "65536", "8000x", "1e3", "0x50", " 80", "999999"],
   HOST: ["http://x", "a b", "x/y", "[::1]"],
   RUNLEDGER_REGION: ["fr", "EU", "eu "],
-  RUNLEDGER_KV: ["ftp://x/y", "postgres://x"],
+  RUNLEDGER_KV: ["ftp://x/y", "postgres://x", "https://me:5ec5@kv.example/db"],
   RUNLEDGER_KV_TOKEN: ["a b", "a\n", "é"],
   RUNLEDGER_KEY: ["x", OWN_KEY.slice(1), `${OWN_KEY}0`, OWN_KEY.toUpperCase()],
   RUNLEDGER_OPERATOR_KEY: ["x", OWN_KEY, `opk_eu_${"0F".repeat(16)}`, `opk_eu_${"0".repeat(31)}`],

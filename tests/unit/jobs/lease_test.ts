@@ -28,9 +28,15 @@ class Instance {
   }
 }
 
+function leaseOf({ store }: TempStore): LeaseStore {
+  return createLeaseStore(store, (error) => {
+    throw error;
+  });
+}
+
 Deno.test("lease: one of several instances holds it; when it stops, another takes it at once", async () => {
   await using temp = await TempStore.open();
-  const instances = [1, 2, 3].map(() => new Instance(createLeaseStore(temp.store)));
+  const instances = [1, 2, 3].map(() => new Instance(leaseOf(temp)));
   const first = await Promise.race(instances.map(async (one) => (await one.begins(), one)));
   assertEquals(instances.filter(({ lease }) => lease.isHeld), [first]);
   const others = instances.filter((one) => one !== first);
@@ -44,7 +50,7 @@ Deno.test("lease: one of several instances holds it; when it stops, another take
 
 Deno.test("lease: a holder that cannot renew stops in time, and another takes over after that", async () => {
   await using temp = await TempStore.open();
-  const store = createLeaseStore(temp.store);
+  const store = leaseOf(temp);
   let isCut = false;
   const fail = () => Promise.reject(new StorageUnavailable("cut off"));
   const cut = new Instance({
@@ -53,7 +59,7 @@ Deno.test("lease: a holder that cannot renew stops in time, and another takes ov
     release: (version) => isCut ? fail() : store.release(version),
   });
   await cut.begins();
-  const other = new Instance(store);
+  const other = new Instance(leaseOf(temp));
   // Its loop runs steps only while it holds the lease.
   let steps = 0;
   const loop = new Loop(async () => {
@@ -72,4 +78,16 @@ Deno.test("lease: a holder that cannot renew stops in time, and another takes ov
   await cut.lease.stop();
   await other.lease.stop();
   assertEquals(await store.version(), null);
+});
+
+Deno.test("lease: a lease that was stored without an answer belongs to its instance at once", async () => {
+  await using temp = await TempStore.open();
+  const mine = leaseOf(temp);
+  // Its answer is lost.
+  const lost = await mine.take(null);
+  assertEquals(await mine.version(), null);
+  const version = await mine.take(null);
+  assert(version !== null && version !== lost);
+  const other = leaseOf(temp);
+  assertEquals([await other.version(), await other.take(null)], [version, null]);
 });

@@ -1,25 +1,21 @@
 /** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
-import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
   EMPTY_SWEEP,
-  type ReadReport,
   SWEEP_SILENCE_MS,
-  type SweepClock,
-  type SweepClockMove,
   type SweepReport,
-  type SweepStep,
   type SweepStore,
 } from "../../../domain/retention/sweep.ts";
 import { SweepJob } from "../../../jobs/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { FakeSweeps } from "../../support/fakes/fake_sweeps.ts";
 import { FakeTime } from "../../support/fakes/fake_time.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
-import { run, TEAM } from "../../support/builders/stored_runs.ts";
+import { run } from "../../support/builders/stored_runs.ts";
 import { strayRows } from "../../support/oracles/stray_rows.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
@@ -168,67 +164,6 @@ Deno.test("sweep job: the next check finishes an interrupted delete, also if the
   assertEquals(await strayRows(temp.store), []);
 });
 
-/** Sweeps that store reports but do no work, in a given number of steps. */
-class FakeSweeps implements SweepStore {
-  readonly known = new Map<string, ReadReport>();
-  failures = 0;
-  clockMs = 0;
-
-  constructor(readonly steps: number, readonly work: () => void = () => {}) {}
-
-  async *forgetSessions(): AsyncGenerator<void> {
-    this.work();
-    yield;
-  }
-
-  clock(): Promise<SweepClock> {
-    return Promise.resolve({ atMs: this.clockMs, version: String(this.clockMs) });
-  }
-
-  startClock(): Promise<void> {
-    throw new Error("There is one already");
-  }
-
-  async *teams(): AsyncGenerator<Team> {
-    yield TEAM;
-    yield { ...TEAM, id: "other" as TeamId };
-  }
-
-  resume(): Promise<void> {
-    return this.failures-- > 0
-      ? Promise.reject(new StorageUnavailable("no disk"))
-      : Promise.resolve();
-  }
-
-  step(...[, retentionClass, , from]: Parameters<SweepStore["step"]>): Promise<SweepStep> {
-    this.work();
-    const at = ((from as { at: number } | null)?.at ?? 0) + 1;
-    const next = retentionClass !== "payload" || at === this.steps ? null : { at };
-    return Promise.resolve({ counts: { ...EMPTY_SWEEP, payloads: 1 }, next });
-  }
-
-  report(night: string): Promise<ReadReport | null> {
-    return Promise.resolve(this.known.get(night) ?? null);
-  }
-
-  reports(): Promise<readonly SweepReport[]> {
-    return Promise.resolve([...this.known.values()].map(({ report }) => report));
-  }
-
-  saveReport(
-    known: ReadReport | null,
-    report: SweepReport,
-    move?: SweepClockMove,
-  ): Promise<ReadReport | null> {
-    const now = this.known.get(report.night)?.version ?? null;
-    if (now !== (known?.version ?? null)) return Promise.resolve(null);
-    const next = { report, version: `${Number(now) + 1}` };
-    this.known.set(report.night, next);
-    if (move !== undefined) this.clockMs = move.toMs;
-    return Promise.resolve(next);
-  }
-}
-
 Deno.test("sweep job: under load it pauses nine times the duration of each step, otherwise never", async () => {
   for (const comeIn of [true, false]) {
     using time = new FakeTime();
@@ -246,6 +181,38 @@ Deno.test("sweep job: under load it pauses nine times the duration of each step,
     assertEquals(report?.counts.payloads, 56);
     assertEquals(time.waits, comeIn ? Array(57).fill(63) : []);
   }
+});
+
+Deno.test("sweep job: processes that live five seconds each complete a night, one after the other", async () => {
+  let nowMs = NOON;
+  // A step takes half a second, and the process is killed in its eleventh.
+  let stepsLeft = 0;
+  const store = new FakeSweeps(1, () => {
+    if (stepsLeft-- === 0) throw new StorageUnavailable("killed");
+    nowMs += 500;
+  });
+  store.ids = Array.from({ length: 20 }, (_, n) => `team ${n}` as TeamId);
+  const jobOf = () =>
+    new SweepJob({
+      store,
+      now: () => nowMs,
+      processMs: () => performance.now(),
+      calls: () => 0,
+      log: () => {},
+    });
+  let report: SweepReport | null = null;
+  for (let life = 0; life < 2 * store.ids.length && report === null; life++) {
+    stepsLeft = 10;
+    nowMs += SWEEP_SILENCE_MS + 1;
+    report = await jobOf().sweepIfDue().catch((error) => {
+      assert(error instanceof StorageUnavailable, error);
+      return null;
+    });
+  }
+  assertEquals(report?.teams, store.ids.length);
+  // A manual sweep of the same night begins at the first team.
+  stepsLeft = Infinity;
+  assertEquals((await jobOf().sweepNow())?.teams, store.ids.length);
 });
 
 Deno.test("sweep job: it starts with the current night, then runs at exactly 02:00 UTC, night by night", async () => {

@@ -259,6 +259,33 @@ Deno.test("worker: endless closed runs do not starve open ones", async () => {
   assert(turn > 0 && turn <= 4, `turn ${turn} of ${batches.length}`);
 });
 
+for (const [commitMs, sizes] of [[5, [196, 98, 49, 24]], [100, [196, 196, 196, 196]]] as const) {
+  Deno.test(`worker: turns of 300 ms get smaller only near a store: commits take ${commitMs} ms`, async () => {
+    const batches: PendingRun[][] = [];
+    const { now } = performance;
+    let passedMs = 0;
+    performance.now = () => now.call(performance) + passedMs;
+    try {
+      await using shop = await WorkerHarness.open({
+        wrap: (store) => ({
+          ...turnsOf(batches)(store),
+          commitMs: () => commitMs,
+          project: async (team, runs) => {
+            passedMs += 300;
+            await store.project(team, runs);
+          },
+        }),
+      });
+      await flood(shop, 1_000);
+      shop.worker.start();
+      await shop.worker.idle();
+    } finally {
+      performance.now = now;
+    }
+    assertEquals(batches.slice(0, 4).map((runs) => runs.length), [...sizes]);
+  });
+}
+
 Deno.test("worker: an unreadable run is deferred, and all others continue", async () => {
   let broken = true;
   let tries = 0;

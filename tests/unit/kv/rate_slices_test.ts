@@ -1,6 +1,6 @@
 /** Rate limit buckets shared through a real KV, on a test clock. */
 import { assert, assertEquals } from "@std/assert";
-import { isShared } from "../../../kv/open.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { Instances, TEAM } from "../../support/fakes/rate_instances.ts";
 
@@ -153,8 +153,15 @@ Deno.test("a stopped instance takes no further lease", async () => {
 });
 
 Deno.test("only a store with a URL is shared with other instances", () => {
-  assertEquals(["./data/a.kv", ":memory:", "/http/a.kv"].map(isShared), [false, false, false]);
-  assertEquals(["https://kv.example/x", "http://127.0.0.1:4512"].map(isShared), [true, true]);
+  assertEquals(["./data/a.kv", ":memory:", "/http/a.kv"].map(parseLocation).map(isShared), [
+    false,
+    false,
+    false,
+  ]);
+  assertEquals(["https://kv.example/x", "http://127.0.0.1:4512"].map(parseLocation).map(isShared), [
+    true,
+    true,
+  ]);
 });
 
 for (const count of [1, 3]) {

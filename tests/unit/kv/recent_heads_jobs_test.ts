@@ -24,9 +24,8 @@ for (const at of ["before", "after"] as const) {
   Deno.test(`recent heads: the worker runs ${at} new prices are stored`, async () => {
     await using temp = await TempStore.open();
     const process = await StoreProcess.ready(temp.store);
-    const reprices = createRepriceStore(process.store, { card: () => NEW_CARD }, {
-      now: () => NOON,
-    });
+    const cards = { current: () => Promise.resolve(NEW_CARD) };
+    const reprices = createRepriceStore(process.store, cards, { now: () => NOON });
     await open(process.runs, 1);
     await append(process, 1, 1);
     await beat(process, 2, "start", { reported: { model: "known", inputTokens: 4 } });

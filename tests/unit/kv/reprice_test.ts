@@ -4,7 +4,6 @@ import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
@@ -30,11 +29,12 @@ import {
   runsOf,
   TEAM,
 } from "../../support/builders/stored_runs.ts";
+import { aSpec, cardsOf } from "../../support/builders/rate_cards.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** The stored price and the new price of calls: tokens in, and one token out. */
 const OLD = cardOf(rateRow("known", 3, 5));
-const NEW: RateCards = { card: () => cardOf(rateRow("known", 7, 11)) };
+const NEW = { current: () => Promise.resolve(cardOf(rateRow("known", 7, 11))) };
 
 const SPEC = { model: "known", provider: null, from: null, to: null };
 
@@ -302,4 +302,19 @@ Deno.test("a job for a model with 300 names reads few of them per step, one at a
   assertEquals([job?.state, job?.runs, job?.sum.calls], ["done", count / 20, count]);
   await processAll(temp.store);
   await assertSumsAddUp(temp.store);
+});
+
+Deno.test("reprice: a job uses a price that another instance has just stored", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  await fill(store, [1]);
+  const [own, others] = [cardsOf(store), cardsOf(store)];
+  // The card is cached without the price.
+  assertEquals((await own.card(TEAM)).find("any", "known", NOON), null);
+  await others.put(TEAM, aSpec({ model: "known" }), "key");
+  const reprices = createRepriceStore(store, own, { now: () => NOON });
+  const { job } = startedJob(await reprices.create(TEAM, SPEC, false, "key"));
+  while (await reprices.work());
+  await processAll(store);
+  assertEquals((await reprices.get(TEAM, job.id))?.sum.after, 2n);
 });

@@ -2,13 +2,17 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
+import { Memory } from "../../../domain/core/memory.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { openStore } from "../../../kv/open.ts";
+import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { openOldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, finish, open, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
-import { TempStore } from "../../support/harness/temp_store.ts";
+import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 /** A call of run 1, and a check that it is stored. */
 interface Late {
@@ -50,20 +54,23 @@ const REMOVALS: Record<
   "its deletion": [1, (other, team) => other.deletions.deleteRun(team, run(1), "key")],
 };
 
-/** Runs a hook before the first commit of a retention harness. */
-function beforeCommit(
-  { store: { writer } }: RetentionHarness,
-  happen: () => Promise<unknown>,
-): void {
+/** Runs a hook before each commit of a retention harness. */
+function beforeCommits({ store: { writer } }: RetentionHarness, happen: () => unknown): void {
   const commit = writer.commit.bind(writer);
-  let first = true;
   writer.commit = async (write) => {
-    if (first) {
-      first = false;
-      await happen();
-    }
+    await happen();
     return await commit(write);
   };
+}
+
+/** Runs a hook before the first commit of a retention harness. */
+function beforeCommit(h: RetentionHarness, happen: () => Promise<unknown>): void {
+  let isFirst = true;
+  beforeCommits(h, () => {
+    if (!isFirst) return;
+    isFirst = false;
+    return happen();
+  });
 }
 
 for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
@@ -94,3 +101,35 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
     }
   });
 }
+
+Deno.test("retention: on a shared KV a removal locks only the runs of its next commit", async () => {
+  await withFolder(async (folder) => {
+    const store = await openStore(`${folder}/test.kv`, new Memory(), {
+      limits: BACK_ENDS.remote,
+    });
+    const h = new RetentionHarness(store);
+    const team = await h.addTeam("free");
+    const ids = Array.from({ length: 8 }, (_, n) => run(n));
+    for (const n of ids.keys()) {
+      await open(h.runs, n, {}, team);
+      await finish(h.runs, n, team);
+    }
+    await h.settle();
+    const waiting: Promise<void>[] = [];
+    const isLocked = (id: typeof ids[number]) => {
+      let isFree = false;
+      // A free lock is taken at once.
+      const taken = () => Promise.resolve(void (isFree = true));
+      waiting.push(store.runLocks.take(pendingName(team.id, id), taken));
+      return !isFree;
+    };
+    let lockedMax = 0;
+    beforeCommits(h, () => lockedMax = Math.max(lockedMax, ids.filter(isLocked).length));
+    h.nowMs += 31 * DAY_MS;
+    assertEquals((await h.sweep()).records, ids.length);
+    await Promise.all(waiting);
+    // A removal checks three rows of its run, and a commit has nine checks.
+    assertEquals(lockedMax, 2);
+    await store.close();
+  });
+});

@@ -147,6 +147,48 @@ Deno.test("restore: refused while a service uses the ledger, which stays unchang
   });
 });
 
+Deno.test("restore: refused while another program has the ledger's file open", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/ledger.kv`;
+    await aLedger(`${folder}/backup.kv`, "v");
+    await aLedger(path, "stays");
+    // A server of a shared KV opens its file so, without the lock of this service.
+    using kv = await Deno.openKv(path);
+    await kv.set(KEY, "in its log");
+    const names = () => namesIn(folder).filter((name) => name.startsWith("ledger"));
+    const before = names();
+    const { code, failure } = await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`);
+    assertEquals([code, failure], [3, `${path} is in use by another program: stop it`]);
+    assertEquals(names(), before);
+    await kv.set(KEY, "and later");
+    kv.close();
+    assertEquals(await valueIn(path), "and later");
+  });
+});
+
+Deno.test("restore: the files of a killed process are moved with all their bytes", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/ledger.kv`;
+    await aLedger(`${folder}/backup.kv`, "v");
+    await aLedger(`${folder}/running.kv`, "in the file");
+    {
+      using kv = await Deno.openKv(`${folder}/running.kv`);
+      await kv.set(KEY, "in the log");
+      for (const suffix of ["", "-wal"]) {
+        await Deno.copyFile(`${folder}/running.kv${suffix}`, path + suffix);
+      }
+    }
+    const bytes = (file: string) =>
+      Promise.all(["", "-wal"].map((suffix) => Deno.readFile(file + suffix)));
+    const before = await bytes(path);
+    const { code, text } = await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`);
+    assertEquals(code, 0);
+    const [, moved = ""] = /moved the previous file to (\S+)/.exec(text) ?? [];
+    assertEquals(await bytes(moved), before);
+    assertEquals([await valueIn(path), await valueIn(moved)], ["v", "in the log"]);
+  });
+});
+
 Deno.test("restore: a damaged, newer or missing backup changes nothing", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/ledger.kv`;

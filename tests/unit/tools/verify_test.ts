@@ -45,7 +45,7 @@ Deno.test("verify: a team that is too busy to compare is reported, with exit cod
   const io = new Recorder();
   assertEquals(await verify([`--kv=${h.path}`], io), 4);
   assertEquals(io.lines[0], `${h.team.id}: busy, 1 run, 1 event`);
-  assertStringIncludes(io.lines.at(-1) ?? "", "traffic is low");
+  assertStringIncludes(io.lines.at(-1) ?? "", "finish its queue");
 });
 
 Deno.test("verify: progress is drawn on a terminal", async () => {

@@ -1,0 +1,107 @@
+/**
+ * `deno task assure deploy`: runs the program as Deno Deploy does, kills its instances under load, and
+ * compares the ledger with the clients' responses. Then one instance takes load without a kill.
+ */
+import { number } from "../../../tools/table.ts";
+import { createProgress, type Io } from "../../../tools/command.ts";
+import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { KillRounds } from "./kill_rounds.ts";
+
+/** Kills before the ledger is compared. */
+const KILLS_PER_ROUND = 10;
+
+/** Acknowledged calls of the instance that is not killed. */
+const CALLS = 5_000;
+
+/** Maximum resident megabytes of an instance. */
+const RSS_MB_MAX = 400;
+
+/** Milliseconds in which an instance must end after SIGINT. */
+const STOP_MS_MAX = 4_000;
+
+/** Milliseconds of the crons that make all costs final: one period, and 10 s. */
+const CRON_MS_MAX = 70_000;
+
+/** Measurements of all rounds. */
+interface Measurements {
+  kills: number;
+  acknowledged: number;
+  started: number;
+  peakMb: number;
+  readonly stopMs: number[];
+  readonly cronMs: number[];
+}
+
+/** Compares a round with its clients' responses, stops its instances and adds its measurements. */
+async function finish(rounds: KillRounds, measurements: Measurements): Promise<void> {
+  const { platform, load } = rounds;
+  measurements.cronMs.push(await rounds.verify());
+  await platform.stopAll();
+  for (const { code, ms } of platform.stops) {
+    if (code !== 0 || ms === null || ms > STOP_MS_MAX) {
+      throw new Error(`SIGINT: code ${code} after ${ms} ms`);
+    }
+    measurements.stopMs.push(ms);
+  }
+  if (platform.files.length > 0) throw new Error(`Files were made: ${platform.files.join(", ")}`);
+  measurements.kills += rounds.kills;
+  measurements.acknowledged += load.acknowledged;
+  measurements.started += platform.started;
+  measurements.peakMb = Math.max(measurements.peakMb, platform.peakMb);
+}
+
+async function deploy({ count, seed }: AssuranceOptions, io: Io): Promise<Measurements> {
+  const measurements: Measurements = {
+    kills: 0,
+    acknowledged: 0,
+    started: 0,
+    peakMb: 0,
+    stopMs: [],
+    cronMs: [],
+  };
+  {
+    using progress = createProgress(io.screen, "kills", count);
+    for (let done = 0; done < count; done += KILLS_PER_ROUND) {
+      await using rounds = await KillRounds.start({});
+      const kills = Math.min(KILLS_PER_ROUND, count - done);
+      await rounds.run(kills, `${seed} ${done}`);
+      await finish(rounds, measurements);
+      for (let kill = 0; kill < kills; kill++) progress.step();
+    }
+  }
+  await using calm = await KillRounds.start({ instancesMax: 1 });
+  await calm.fill(CALLS);
+  await finish(calm, measurements);
+  return measurements;
+}
+
+function report(measurements: Measurements, io: Io): void {
+  const { kills, acknowledged, started, peakMb, stopMs, cronMs } = measurements;
+  io.out(`${kills} x kill -9 of ${started} instances, ${stopMs.length} x SIGINT`);
+  io.out(`${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, all sums exact`);
+  io.out(`ended after SIGINT: ${distribution(stopMs)}`);
+  io.out(`crons that made all costs final: ${distribution(cronMs)}`);
+  io.out(`at most ${number(peakMb)} MB resident`);
+}
+
+function distribution(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const median = sorted[sorted.length >> 1] ?? NaN;
+  return `p50 ${number(median)} ms, at most ${number(sorted.at(-1) ?? NaN)} ms`;
+}
+
+/** Kills `count` instances; returns false if a promise was broken. */
+export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
+  io.out(commandOf("deploy", options));
+  try {
+    const measurements = await deploy(options, io);
+    report(measurements, io);
+    const [rssMb, cronMs] = [measurements.peakMb, Math.max(...measurements.cronMs)];
+    if (rssMb > RSS_MB_MAX) io.fail(`More than ${RSS_MB_MAX} MB resident`);
+    if (cronMs > CRON_MS_MAX) io.fail(`Costs were not final after ${CRON_MS_MAX} ms`);
+    return rssMb <= RSS_MB_MAX && cronMs <= CRON_MS_MAX;
+  } catch (error) {
+    io.fail(error instanceof Error ? error.stack ?? error.message : String(error));
+    return false;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * `deno task assure shared`: several instances of the service over one KV server that loses answers,
+ * while they and the server are killed. The server is `denokv` where it is installed.
+ */
+import { number } from "../../../tools/table.ts";
+import { createProgress, type Io } from "../../../tools/command.ts";
+import { Random } from "../../../tools/random.ts";
+import { denokvCommand } from "../../support/harness/denokv.ts";
+import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { changes } from "./changes.ts";
+import { Cluster } from "./cluster.ts";
+import { histories } from "./histories.ts";
+import { Kills } from "./kills.ts";
+import { largeRuns } from "./large.ts";
+import { rest } from "./rest.ts";
+
+/** Rounds between two integrity checks. */
+const AUDIT_EVERY = 10;
+
+/** Operations, runs and changes for each round that the count asks for. */
+const OPERATIONS = 200, LARGE_RUNS = 1, CHANGES = 2;
+
+/** Length of the part without load. */
+const REST_MS = 30_000;
+
+/** A part on a cluster of its own; throws if a promise is broken. */
+type Part = (cluster: Cluster, options: AssuranceOptions, io: Io) => Promise<string>;
+
+const PARTS: Readonly<Record<string, Part>> = {
+  kills,
+  "large parts": (cluster, { count }) => largeRuns(cluster, count * LARGE_RUNS),
+  histories: (cluster, { count, seed }) => histories(cluster, count * OPERATIONS, seed),
+  "keys, teams and rates": (cluster, { count }) => changes(cluster, count * CHANGES),
+  rest: (cluster) => rest(cluster, REST_MS),
+};
+
+async function kills(cluster: Cluster, { count, seed }: AssuranceOptions, io: Io) {
+  const kills = new Kills(cluster, new Random(`${seed} kills`));
+  using progress = createProgress(io.screen, "rounds", count);
+  for (let round = 1; round <= count; round++) {
+    await kills.round();
+    if (round % AUDIT_EVERY === 0) {
+      await kills.audit();
+      io.out(`${round} rounds, ${number(kills.metrics.acknowledged)} acknowledged calls`);
+    }
+    progress.step();
+  }
+  await kills.audit();
+  await kills.verifyAll();
+  const { acknowledged, refused, resent, settleMs, replacedMs, ...done } = kills.metrics;
+  return [
+    `${count} rounds: kill -9 of ${done.holders} holders of the lease, ${done.instances} other ` +
+    `instances and ${done.kv} x of the KV server; ${done.cuts} holders without the KV for a ` +
+    `while; ${done.prices} prices`,
+    `${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, 0 first calls answered as ` +
+    `repeated; ${number(refused)} refused, ${number(resent)} sent again`,
+    `usage, spend and verification are exact: ${JSON.stringify(kills.totals)}`,
+    `another holder of the lease after ${distribution(replacedMs)}`,
+    `all costs final after ${distribution(settleMs)}`,
+  ].join("\n");
+}
+
+/** Formats the median and the maximum. */
+function distribution(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? NaN;
+  return `${number(median)} ms in the median, at most ${number(sorted.at(-1) ?? NaN)} ms`;
+}
+
+/** Runs the parts whose names contain one of the given; keeps the KV of a broken promise. */
+export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
+  const { parts, list, seed } = options;
+  const chosen = Object.entries(PARTS)
+    .filter(([name]) => parts.length === 0 || parts.some((part) => name.includes(part)));
+  if (list) {
+    chosen.forEach(([name]) => io.out(name));
+    return true;
+  }
+  const denokv = await denokvCommand();
+  io.out(`${commandOf("shared", options)} ${parts.join(" ")}`);
+  let held = 0;
+  for (const [name, part] of chosen) {
+    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    try {
+      await using cluster = await Cluster.start(folder, { denokv, random: new Random(seed) });
+      io.out(`${name}, over ${cluster.kv.name}: ${await part(cluster, options, io)}: held`);
+      held++;
+    } catch (error) {
+      io.fail(`${name}: BROKEN: ${error instanceof Error ? error.stack : error}`);
+      io.fail(`The KV is in ${folder}; seed ${seed}`);
+      continue;
+    }
+    await Deno.remove(folder, { recursive: true });
+  }
+  return held === chosen.length && held > 0;
+}

@@ -1,0 +1,107 @@
+/** One instance of the service over a store: its handles, its caches and its jobs. */
+import type { Environment } from "../../../domain/core/environment.ts";
+import type { Region } from "../../../domain/core/ids.ts";
+import type { Mailer } from "../../../domain/core/mail.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import type { Tier } from "../../../domain/teams/plans.ts";
+import { createRequestLimits, type RequestLimits } from "../../../domain/teams/rate_limit.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { createService, type Service } from "../../../app/compose.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { isShared, parseLocation } from "../../../kv/location.ts";
+import { type OpenStore, openStore } from "../../../kv/open.ts";
+import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
+import { RateSlices } from "../../../kv/teams/rate_slices.ts";
+import type { AppDeps } from "../../../routes/http/context.ts";
+import { asKvClient } from "./kv_client.ts";
+
+/** Options of a harness. */
+export interface HarnessOptions {
+  readonly tier?: Tier;
+  readonly region?: Region;
+  /** Replaces dependencies of the routes, for faults. */
+  readonly deps?: Partial<AppDeps>;
+  /** Sends quota notices. */
+  readonly mailer?: Mailer;
+  /** A secret that must not work. */
+  readonly refusedSecret?: string;
+  /** The operator's key. */
+  readonly operatorKey?: string;
+  /** Byte limits of caches and queues. */
+  readonly memory?: Memory;
+  /** True to run as `deno task dev` does. */
+  readonly dev?: boolean;
+  /**
+   * Clock of the rate limits, in milliseconds; without one they are never reached. With one, the
+   * service leases its buckets on a shared KV.
+   */
+  readonly rateClock?: () => number;
+  /** URL of a shared KV of the test's own, for a single instance. */
+  readonly kv?: string;
+}
+
+/** Options of an instance. */
+export interface InstanceOptions extends HarnessOptions {
+  /** A path, or the URL of a shared KV. */
+  readonly location: string;
+  readonly environment: Environment;
+  /** The first team's key. */
+  readonly key: string;
+  /** Unix milliseconds of the start. */
+  readonly startMs: number;
+  readonly log: (line: string) => void;
+  readonly draining: () => boolean;
+}
+
+/** A running instance; stop it with {@link Instance.stop}. */
+export class Instance {
+  private constructor(
+    readonly store: OpenStore,
+    readonly service: Service,
+    readonly limits: RequestLimits,
+    readonly team: Team,
+    /** Null with buckets of its own. */
+    private readonly slices: RateSlices | null,
+  ) {}
+
+  static async start(options: InstanceOptions): Promise<Instance> {
+    const { location, environment, key, rateClock, memory = new Memory() } = options;
+    const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
+    const { refusedSecret = null, operatorKey = null, dev = false } = options;
+    const store = await asKvClient(() => openStore(location, memory));
+    const slices = rateClock !== undefined && isShared(parseLocation(location))
+      ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
+      : null;
+    let minutes = 0;
+    const limits = createRequestLimits(
+      // A minute passes before each request, so that only tests of the limits reach them.
+      rateClock ?? (() => 60_000 * minutes++),
+      (api) => slices?.bucketsFor(api),
+      memory,
+    );
+    const service = createService({
+      timers: TIMERS,
+      store,
+      isShared: isShared(parseLocation(location)),
+      environment,
+      region,
+      refusedSecret,
+      operatorKey,
+      dev,
+      limits,
+      mailer,
+      log,
+      draining,
+      parts: deps,
+    });
+    const { team } = await ensureFirstTeam(store, environment, { region, key, tier });
+    service.start();
+    return new Instance(store, service, limits, team, slices);
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    await this.slices?.stop();
+    await this.store.close();
+  }
+}
