@@ -60,7 +60,8 @@ export function addEvents(
   prices: BatchPrices,
 ): EventTotals {
   const sum: { -readonly [Name in keyof EventTotals]: EventTotals[Name] } = { ...totals };
-  if (totals.events === 0 || totals.minimap !== undefined) {
+  const isMapped = totals.events === 0 || totals.minimap !== undefined;
+  if (isMapped && events.length > 0) {
     sum.minimap = addToMinimap(totals.minimap, events);
   }
   const all = new TokenSums();

@@ -39,7 +39,7 @@ export interface MinimapBuckets {
 }
 
 /** Fields of an event that its buckets follow from. */
-type MappedEvent = Pick<RunEvent, "type" | "ts" | "facts">;
+export type MappedEvent = Pick<RunEvent, "type" | "ts" | "facts">;
 
 /** Code of the letter for a bucket without events. */
 const LETTER_A = 97;

@@ -151,14 +151,28 @@ function nameOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= SPAN_CHARS_MAX ? value : null;
 }
 
-/** Steps between ticks of an axis, as multiples of a power of ten. */
-const TICK_STEPS = [1, 2, 5, 10];
+const SECOND_MS = 1_000, MINUTE_MS = 60_000, HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
+
+/** Milliseconds between ticks that people count in, beyond those below a second. */
+const TICKS_MS = [
+  ...[1, 2, 5, 10, 20, 30].map((step) => step * SECOND_MS),
+  ...[1, 2, 5, 10, 20, 30].map((step) => step * MINUTE_MS),
+  ...[1, 2, 3, 6, 12].map((step) => step * HOUR_MS),
+];
 
 /** Round ticks of an axis from 0: the milliseconds between them, and the end of the axis. */
 export function ticksOf(lengthMs: number): { readonly stepMs: number; readonly endMs: number } {
   const least = Math.max(1, lengthMs) / 5;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const factor = TICK_STEPS.find((step) => step * power >= least * (1 - 1e-9)) ?? 10;
-  const stepMs = Math.max(1, factor * power);
+  const stepMs = least > SECOND_MS && least <= DAY_MS / 2
+    ? TICKS_MS.find((step) => step >= least) ?? DAY_MS
+    : least > SECOND_MS
+    ? roundUp(least / DAY_MS) * DAY_MS
+    : Math.max(1, roundUp(least));
   return { stepMs, endMs: Math.max(1, Math.ceil(lengthMs / stepMs)) * stepMs };
+}
+
+/** Rounds up to 1, 2 or 5 times a power of ten. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5].find((step) => step * power >= value * (1 - 1e-9)) ?? 10) * power;
 }

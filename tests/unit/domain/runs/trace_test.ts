@@ -86,9 +86,10 @@ Deno.test("spans: only short texts are ids", () => {
   assertEquals(spanOf([]), { id: null, parent: null });
 });
 
-Deno.test("ticks: 1, 2 or 5 times a power of ten, and the axis ends at one", () => {
+Deno.test("ticks: round numbers of milliseconds, seconds, minutes, hours or days; the axis ends at one", () => {
   assertEquals(ticksOf(48_600), { stepMs: 10_000, endMs: 50_000 });
   assertEquals(ticksOf(19_000), { stepMs: 5_000, endMs: 20_000 });
+  assertEquals(ticksOf(2_500_000), { stepMs: 600_000, endMs: 3_000_000 });
   assertEquals(ticksOf(0), { stepMs: 1, endMs: 1 });
   fc.assert(fc.property(fc.integer({ min: 1, max: 10 ** 13 }), (lengthMs) => {
     const { stepMs, endMs } = ticksOf(lengthMs);
