@@ -288,4 +288,27 @@ function begin() {
 }
 
 begin();
-addEventListener("htmx:oobAfterSwap", begin);
+
+/** Id of the row that has the focus while the page updates itself. */
+let focusedId = null;
+
+addEventListener("htmx:oobBeforeSwap", ({ detail: { target } }) => {
+  if (target.id === "steps") focusedId = document.activeElement?.closest?.(".wf tbody tr")?.id;
+});
+
+addEventListener("htmx:oobAfterSwap", ({ detail: { target } }) => {
+  if (target.id !== "steps") return;
+  const row = focusedId && document.getElementById(focusedId);
+  if (row) linkOf(row).focus({ preventScroll: true });
+  const url = new URL(location.href);
+  const selected = document.getElementById(url.hash.slice(1));
+  if (selected?.closest(".wf")) {
+    for (const other of rowsOf()) other.setAttribute("aria-selected", String(other === selected));
+  }
+  begin();
+});
+
+// An update would take the text that someone types.
+addEventListener("htmx:beforeRequest", (event) => {
+  if (document.activeElement?.closest?.("#steps form")) event.preventDefault();
+});
