@@ -117,8 +117,8 @@ async function drain(): Promise<void> {
   processMetrics.stop();
   await Promise.all([service.stop(), slices?.stop(), service.writeCounts(true)]);
   await store.close();
-  // A write blocked on its reader would keep the process alive.
-  if (!await flushLogs()) Deno.exit();
+  // A write blocked on its reader would keep the process alive; so does the cron of a platform.
+  if (!await flushLogs() || platform.isHosted) Deno.exit();
 }
 
 /** Flushes the log as far as possible, and ends the process. */

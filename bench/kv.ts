@@ -16,7 +16,7 @@ export async function findDenokv(): Promise<string | null> {
   return await isInstalled(program, "--version") ? program : null;
 }
 
-/** Starts a KV server; `denokv` stores its rows in a file. */
+/** Starts a KV server; `denokv` stores its rows in a file, with the options of docs/OPERATIONS.md. */
 export async function startKv(program: string | null, file: string): Promise<KvProcess> {
   const child = program === null ? spawnTestServer() : spawnDenokv(program, file);
   const output = new Output(program === null ? child.stdout : child.stderr);
@@ -37,7 +37,9 @@ export async function startKv(program: string | null, file: string): Promise<KvP
 }
 
 function spawnDenokv(program: string, file: string): Deno.ChildProcess {
-  const args = ["--sqlite-path", file, "serve", "--addr", `127.0.0.1:${freePort()}`];
+  const address = `127.0.0.1:${freePort()}`;
+  // The options of docs/OPERATIONS.md.
+  const args = ["--sqlite-path", file, "serve", "--addr", address, "--num-workers", "4"];
   const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };
   return spawn(program, args, { env, stdout: "null" });
 }

@@ -1,8 +1,9 @@
 -- Script for wrk: repeats one call with a new id each time, or the three calls of complete runs.
 --
--- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS] [HOST:PORT ...]
+-- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS] [LATER] [HOST:PORT ...]
 --
--- With addresses, each thread sends to its own; there are as many threads.
+-- LATER is the number of turns between the calls of a run. With addresses, each thread sends to its
+-- own; there are as many threads.
 local ffi = require("ffi")
 ffi.cdef [[
   typedef struct { long sec; long usec; } timeval;
@@ -77,11 +78,12 @@ function calls.events(ms)
 end
 
 -- A complete run is an opening, a batch of 10 events and a finish. Each turn opens a run, sends the
--- events of the run opened 100 turns earlier, and finishes the run opened 200 turns earlier. So a
--- run's calls use several connections, and the service has answered one before the next is sent. Of
+-- events of a run opened some turns earlier, and finishes one opened twice as many turns earlier. So
+-- a run's calls use several connections, and the service has answered one before the next is sent. Of
 -- several threads, the next one sends the events of a run, and the one after it the finish: a run's
 -- calls go to different services, as behind a load balancer. Threads share the ids in memory.
-local LATER, IDS = 100, 65536
+local IDS = 65536
+local later = 100
 local OPEN, EVENTS, FINISH = 1, 2, 3
 local step, finished = FINISH, 0
 local to_open, to_batch, to_finish
@@ -106,8 +108,8 @@ end
 
 function calls.run(ms)
   step = step % FINISH + 1
-  if step == EVENTS and to_batch.opened - to_batch.batched <= LATER then step = FINISH end
-  if step == FINISH and to_finish.batched - finished <= LATER then step = OPEN end
+  if step == EVENTS and to_batch.opened - to_batch.batched <= later then step = FINISH end
+  if step == FINISH and to_finish.batched - finished <= later then step = OPEN end
   if step == EVENTS then
     local id = ffi.string(to_batch.ids[to_batch.batched % IDS])
     to_batch.batched = to_batch.batched + 1
@@ -141,9 +143,10 @@ function init(args)
   retries = tonumber(args[3] or "0")
   local pause = tonumber(args[4] or "0")
   math.randomseed(now_ms() + ffi.C.getpid() + 1000003 * number)
-  share_runs(math.max(1, #args - 4))
-  if args[5 + number] ~= nil then
-    local host, port = args[5 + number]:match("^(.+):(%d+)$")
+  later = tonumber(args[5] or later)
+  share_runs(math.max(1, #args - 5))
+  if args[6 + number] ~= nil then
+    local host, port = args[6 + number]:match("^(.+):(%d+)$")
     wrk.thread.addr = wrk.lookup(host, port)[1]
   end
   for team = 1, teams do

@@ -115,6 +115,9 @@ export function rateRatios(ours: readonly WrkResult[], theirs: readonly WrkResul
   return ratios(rates(ours), rates(theirs));
 }
 
+/** Turns between the calls of a run, for each connection. */
+const LATER_PART = 1.5;
+
 /** Runs wrk against an address, or against several with a part of the connections each. */
 export async function wrk(
   url: string,
@@ -123,11 +126,13 @@ export async function wrk(
 ): Promise<WrkResult> {
   const { call, connections, seconds, teams = 1, retriesPercent = 0, pauseMs = 0 } = load;
   const hosts = others.length === 0 ? [] : [url, ...others].map((url) => new URL(url).host);
+  // More than the calls in progress on the connections of a thread.
+  const later = Math.ceil(LATER_PART * connections / (1 + others.length));
   const { stderr } = await run(
     "wrk",
     ...[`-t${1 + others.length}`, `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"],
     ...["-s", new URL("./load.lua", import.meta.url).pathname, url, "--"],
-    ...[call, String(teams), String(retriesPercent), String(pauseMs), ...hosts],
+    ...[call, String(teams), String(retriesPercent), String(pauseMs), String(later), ...hosts],
   );
   return parseWrk(new TextDecoder().decode(stderr));
 }

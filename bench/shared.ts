@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
-import { less, readProgress, untilDrained } from "./backlog.ts";
+import { readProgress, untilDrained } from "./backlog.ts";
 import { describeQuickAck, findDenokv, type KvProcess, startKv } from "./kv.ts";
 import { Link } from "./link.ts";
 import { CONNECTIONS, inTurn, type Load, nextPause, wrk, type WrkResult } from "./load.ts";
@@ -13,7 +13,7 @@ import { atLeast, atMost, type Bar, belowMs, type BenchOptions, print, say } fro
 import { OPERATOR_KEY } from "./service.ts";
 import { servicesOf, type Side, startServices } from "./sides.ts";
 import { median, medianOf, quantile, ratios } from "./stats.ts";
-import { CALLS_PER_RUN, lagOf, repeatUntil } from "./steady.ts";
+import { lagOf, repeatUntil } from "./steady.ts";
 import { countMutations } from "./writes.ts";
 
 /** A number of services over a store. */
@@ -56,7 +56,7 @@ const PROBES = 4, PROBE_PAUSE_MS = 50;
 
 /** Results of one setup in one round. */
 export interface Shared extends WrkResult {
-  /** Complete runs a second until the backlog was empty; null for the other checkout. */
+  /** Calls a second until the backlog was empty; null for the other checkout. */
   readonly sustained: number | null;
   /** Commits by outcome. */
   readonly commits: Commits;
@@ -139,7 +139,7 @@ async function measure(start: () => Promise<Running>, load: Load): Promise<Share
   const finalMs: number[] = [];
   if (running.hasDrain) {
     const rate = result.requestsPerSecond;
-    const half = Math.min(rate, CALLS_PER_RUN * (result.sustained ?? NaN)) / 2;
+    const half = Math.min(rate, result.sustained ?? NaN) / 2;
     const pauseMs = nextPause(0, load.connections, rate, half);
     const steady = { ...load, seconds: HALF_SECONDS, pauseMs };
     await send(running, steady, () => probes(side, finalMs));
@@ -165,8 +165,7 @@ async function send(
   const [result] = await Promise.all([wrk(side.url, load, others), meanwhile()]);
   if (start === null) return { ...result, sustained: null };
   const drainedMs = await untilDrained(side, start, result.failures);
-  const { finished } = less((await readProgress(side)).accepted, start.accepted);
-  return { ...result, sustained: finished * 1_000 / (drainedMs - startMs) };
+  return { ...result, sustained: result.answered * 1_000 / (drainedMs - startMs) };
 }
 
 /** Measures the time until a cost is final, with all services in turn. */
@@ -242,7 +241,7 @@ const HEAD = [
   "calls a second",
   "p50 ms",
   "p99 ms",
-  "runs a second, sustained",
+  "sustained",
   "commits a call",
   "writes a commit",
   "commits lost",

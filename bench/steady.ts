@@ -15,7 +15,7 @@ import { sustain } from "./sustained.ts";
 
 /** Seconds of the load that finds the sustained rate. */
 const TOP_SECONDS = 10;
-export const CALLS_PER_RUN = 3;
+const CALLS_PER_RUN = 3;
 const SAMPLE_MS = 1_000;
 /** Pauses between two probes, and between two reads of a probe. */
 const PROBE_PAUSE_MS = 50, POLL_MS = 5;

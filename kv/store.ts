@@ -90,8 +90,11 @@ export function countOf({ value }: Deno.KvEntryMaybe<unknown>): number {
   return value instanceof Deno.KvU64 ? Number(value.value) : 0;
 }
 
-/** Keys read concurrently, in reads of 10; each read is one snapshot. */
-const KEYS_AT_ONCE = 5 * GET_MANY_KEYS_MAX;
+/**
+ * Concurrent reads of one caller, of 10 keys each; each read is one snapshot. A file reads one at a
+ * time; from a distant store they arrive together.
+ */
+const READS_AT_ONCE = { file: 5, shared: 30 } as const;
 
 /** Reads any number of keys, in their order; more than 10 are not one snapshot. */
 export async function getAll(
@@ -99,7 +102,8 @@ export async function getAll(
   keysToRead: readonly Deno.KvKey[],
 ): Promise<Deno.KvEntryMaybe<unknown>[]> {
   const entries: Deno.KvEntryMaybe<unknown>[] = [];
-  for (const group of groupsOf(keysToRead, KEYS_AT_ONCE)) {
+  const atOnce = READS_AT_ONCE[store.limits.mayRepeat ? "shared" : "file"];
+  for (const group of groupsOf(keysToRead, atOnce * GET_MANY_KEYS_MAX)) {
     const reads = groupsOf(group, GET_MANY_KEYS_MAX).map((batch) => getMany(store, batch));
     entries.push(...(await Promise.all(reads)).flat());
   }

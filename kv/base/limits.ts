@@ -67,8 +67,11 @@ export const BACK_ENDS = {
  */
 export const COMMITS_AT_ONCE = 2;
 
-/** Part of a commit's usual time that a write waits for others before one more commit begins. */
-export const COMMIT_WAIT_PART = 1 / 2;
+/**
+ * Wait of a write for others before one more commit begins: at most a part of a commit's usual time,
+ * and milliseconds. Far from a store the wait only has to spread the commits over that time.
+ */
+export const COMMIT_WAIT = { part: 1 / 2, ms: 5 } as const;
 
 /** Maximum queued writes, overall and per team; more are refused as `overloaded`. */
 export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000 } as const;

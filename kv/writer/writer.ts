@@ -6,7 +6,7 @@
  * a sync, and each caller still gets its response only after its data is on disk. No write waits
  * for others: one that arrives while fewer than two commits are in flight is committed immediately.
  * On a store whose commits take long, more of them run: one more begins when it is full, or when its
- * oldest write has waited for half of a commit's usual time.
+ * oldest write has waited for a part of a commit's usual time.
  *
  * No other module calls `atomic()`.
  *
@@ -22,7 +22,7 @@ import { Group, keyText, sizeOf } from "./group.ts";
 import {
   type BackEnd,
   COMMIT_ATTEMPTS_MAX,
-  COMMIT_WAIT_PART,
+  COMMIT_WAIT,
   COMMITS_AT_ONCE,
   GET_MANY_KEYS_MAX,
   LOCKED_RETRY,
@@ -211,10 +211,13 @@ export class GroupWriter {
 
   /** Returns whether the next commit is to wait for more writes; then it begins later. */
   #mustWait(): boolean {
+    const { checks, inFlightMax } = this.#deps.limits;
     // Most writes have one check.
-    const isFull = this.#queue.size >= this.#deps.limits.checks;
+    const isFull = this.#queue.size >= checks;
     if (this.#inFlight < COMMITS_AT_ONCE || isFull) return false;
-    const leftMs = this.#oldestMs + this.#commitMs * COMMIT_WAIT_PART - performance.now();
+    const spreadMs = Math.max(COMMIT_WAIT.ms, this.#commitMs / inFlightMax);
+    const waitMs = Math.min(this.#commitMs * COMMIT_WAIT.part, spreadMs);
+    const leftMs = this.#oldestMs + waitMs - performance.now();
     if (leftMs <= 0) return false;
     this.#wait ??= setTimeout(() => {
       this.#wait = undefined;

@@ -44,7 +44,7 @@ ofInstance(
   },
 );
 
-Deno.test("R13: the page covers a day or a week, and says if nothing was rejected", async () => {
+ofInstance("R13: the page covers a day or a week, and says if nothing was rejected", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   assertStringIncludes((await reader.get(PAGE)).text, "No request was rejected");

@@ -77,6 +77,16 @@ Deno.test("Deno Deploy: without an attached KV it does not start, and says what 
   }
 });
 
+Deno.test("Deno Deploy: while the KV answers no commit it does not start, and names the KV, not a disk", async () => {
+  await using kv = await KvServer.start();
+  kv.knobs.answer = () => "unavailable";
+  const { code, stdout, stderr } = await runToEnd(appWith(kv));
+  assertEquals([code, stdout], [EXIT_STORE, ""], stderr);
+  // The runtime prints each failed call before.
+  const [last = ""] = stderr.trimEnd().split("\n").slice(-1);
+  assertMatch(last, /^Cannot use the attached KV: .+: check the KV database of this app /);
+});
+
 Deno.test("Deno Deploy: a ledger that an instance would lose and a missing region are both refused", async () => {
   const { code, stderr } = await runToEnd({ ...PLATFORM, RUNLEDGER_KV: "./data/runledger.kv" });
   assertEquals(code, EXIT_SETTINGS);

@@ -130,6 +130,7 @@ export class Rounds implements AsyncDisposable {
     const load = this.#load?.load;
     this.#load = null;
     if (load !== undefined) {
+      assertEquals(load.misanswered, []);
       const { stored, acknowledged, sent } = await load.verify(access);
       await assertUsage(access, this.totals.counted + stored);
       this.metrics.inDoubt += sent - acknowledged;

@@ -12,8 +12,8 @@ import {
   aScore,
   runId,
 } from "../../support/builders/requests.ts";
+import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";
 import { KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
 import { type Launcher, Process, type Settings } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import type { AssuranceOptions } from "../assurance.ts";
@@ -121,19 +121,22 @@ async function overFile(launcher: Launcher): Promise<void> {
   });
 }
 
+/** Starts with the environment of Deno Deploy, over `denokv` where it is installed. */
 async function asOnDeploy(launcher: Launcher): Promise<void> {
-  await using kv = await KvServer.start();
-  const settings = {
-    ...OWN,
-    DENO_DEPLOY: "1",
-    DENO_KV_DEFAULT_PATH: kv.url(),
-    DENO_KV_ACCESS_TOKEN: KV_TOKEN,
-    DENO_KV_REQUIRES_DISTRIBUTED_DATABASE: "error",
-    DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
-  };
-  await using service = await Process.startBy(launcher, settings);
-  await callAll(service);
-  await ends(service, "SIGINT");
+  await withFolder(async (folder) => {
+    await using kv = await KvProcess.start(folder, await denokvCommand());
+    const settings = {
+      ...OWN,
+      DENO_DEPLOY: "1",
+      DENO_KV_DEFAULT_PATH: kv.url,
+      DENO_KV_ACCESS_TOKEN: KV_TOKEN,
+      DENO_KV_REQUIRES_DISTRIBUTED_DATABASE: "error",
+      DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
+    };
+    await using service = await Process.startBy(launcher, settings);
+    await callAll(service);
+    await ends(service, "SIGINT");
+  });
 }
 
 async function callAll(service: Process): Promise<void> {

@@ -35,10 +35,12 @@ export class Platform implements AsyncDisposable {
   peakMb = 0;
   /** Instances started so far. */
   started = 0;
+  /** Maximum number of instances; the test may change it at any time. */
+  instancesMax: number;
   /** Maximum number of instances that served at one time. */
   servedMax = 0;
   readonly #settings: Settings;
-  readonly #options: Required<PlatformOptions>;
+  readonly #options: Required<Omit<PlatformOptions, "instancesMax">>;
   readonly #served = new Set<Served>();
   readonly #ends = new Set<Promise<void>>();
   readonly #leaving = new Set<PlatformInstance>();
@@ -51,7 +53,9 @@ export class Platform implements AsyncDisposable {
   /** Opens a platform without instances; `settings` are those of the app and its KV. */
   constructor(settings: Settings, options: PlatformOptions = {}) {
     this.#settings = settings;
-    this.#options = { instancesMax: 4, requestsPerInstance: 4, idleMs: 5_000, ...options };
+    const { instancesMax = 4, requestsPerInstance = 4, idleMs = 5_000 } = options;
+    this.instancesMax = instancesMax;
+    this.#options = { requestsPerInstance, idleMs };
     this.#router = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen: () => {} },
       (request) => this.#route(request),
@@ -127,10 +131,10 @@ export class Platform implements AsyncDisposable {
 
   /** Returns the least busy instance; starts one if all are busy, and waits for it if there is none. */
   async #choose(): Promise<Served> {
-    const { instancesMax, requestsPerInstance } = this.#options;
+    const { requestsPerInstance } = this.#options;
     const [least] = [...this.#served].sort((a, b) => a.instance.active - b.instance.active);
     if (least !== undefined && least.instance.active < requestsPerInstance) return least;
-    if (this.#served.size < instancesMax) {
+    if (this.#served.size < this.instancesMax) {
       this.#starting ??= this.#start();
       this.#starting.catch((error) => void this.failures.push(String(error)));
     }

@@ -1,46 +1,74 @@
 /** The work that a cron awaits: `Service.work`. */
 import { assert, assertEquals } from "@std/assert";
+import { nightOf, type SweepReport } from "../../../domain/retention/sweep.ts";
+import type { NoticeCheck } from "../../../domain/teams/quota_notice.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { aHeartbeat, runId } from "../../support/builders/requests.ts";
+import { insertTeam } from "../../../kv/teams/credentials.ts";
+import { aHeartbeat } from "../../support/builders/requests.ts";
 import { BareInstance, hurried } from "../../support/harness/bare_instance.ts";
 import { KvServer } from "../../support/harness/kv_server.ts";
 
 /** Milliseconds that no test lets pass. */
 const LONG_MS = 60_000;
 
-/** Sends closed runs `from` to `to`; returns their ids. */
-async function close(instance: BareInstance, from: number, to: number): Promise<string[]> {
-  const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+/** Sends closed runs 1 to `count`. */
+async function close(instance: BareInstance, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, i) => 1 + i);
   await Promise.all(numbers.map((n) => instance.call("POST", "/v1/heartbeats", aHeartbeat(n))));
-  return numbers.map((n) => runId(n));
 }
 
-async function costStates(instance: BareInstance, runs: readonly string[]): Promise<Set<string>> {
-  const read = runs.map((run) => instance.call("GET", `/v1/runs/${run}`));
-  return new Set((await Promise.all(read)).map(({ cost }) => cost.state));
+/** Reads all keys, as one program could at this moment. */
+async function keysOf({ store }: BareInstance): Promise<Deno.KvKey[]> {
+  return await Array.fromAsync(store.reader.list({ prefix: [] }), ({ key }) => key);
+}
+
+/** Counts the runs with a final cost. */
+function finalRuns(rows: readonly Deno.KvKey[]): number {
+  return rows.filter((key) => key[0] === "run" && key.at(-1) === "summary").length;
 }
 
 Deno.test("work: it ends when a backlog is done, and all that was due", async () => {
   await using kv = await KvServer.start();
   await using front = await BareInstance.start(kv.url(), { isIdle: true });
-  const runs = await close(front, 1, 60);
-  assertEquals(await costStates(front, runs), new Set(["pending"]));
+  await close(front, 300);
+  assertEquals(finalRuns(await keysOf(front)), 0);
 
   await using back = await BareInstance.start(kv.url());
   const { status } = await back.request("POST", "/v1/runs", {});
   assertEquals(status, 400);
-  kv.knobs.delayMs = 20;
+  // The work takes many more round trips than to read its result.
+  kv.knobs.delayMs = 30;
   const startMs = performance.now();
   await back.service.work(LONG_MS);
-  kv.knobs.delayMs = 0;
-  assertEquals(await costStates(back, runs), new Set(["final"]));
+  const rows = await keysOf(front);
+  assertEquals(finalRuns(rows), 300);
   assert(performance.now() - startMs < LONG_MS / 2, "it waited");
-  const families = new Set<Deno.KvKeyPart | undefined>();
-  for await (const { key } of back.store.reader.list({ prefix: [] })) families.add(key[0]);
+  kv.knobs.delayMs = 0;
+  const families = new Set(rows.map(([family]) => family));
   // The last use of the key, the refused call, and the clock of the first sweep.
   const { team } = back;
   const due = [keys.credentialUse(team.id, ""), keys.refusalSums(team.id), keys.sweepClock()];
   for (const [family] of due) assert(families.has(family), String(family));
+});
+
+Deno.test("work: it ends when the night is swept and all teams are checked for notices", async () => {
+  await using kv = await KvServer.start();
+  await using front = await BareInstance.start(kv.url(), { isIdle: true });
+  for (let n = 0; n < 10; n++) await insertTeam(front.store, "free", `Team ${n}`);
+  const value = Date.now() - 86_400_000;
+  await front.store.writer.commit({ sets: [{ key: keys.sweepClock(), value }] });
+  // Each of the jobs takes many round trips.
+  kv.knobs.delayMs = 20;
+  await using back = await BareInstance.start(kv.url());
+  await back.service.work(LONG_MS);
+  const night = keys.sweep(nightOf(Date.now()));
+  const [swept, checked] = await front.store.reader.getMany<[SweepReport, NoticeCheck]>([
+    night,
+    keys.noticeCheck(),
+  ]);
+  assertEquals([swept.value?.teams, typeof swept.value?.finishedAt], [11, "number"]);
+  assertEquals(checked.value?.isDone, true);
+  kv.knobs.delayMs = 0;
 });
 
 Deno.test("work: it ends while another instance holds the lease, and leaves the work to it", async () => {
@@ -59,7 +87,7 @@ Deno.test("work: it ends in time while the store does not answer, and when the j
   await using kv = await KvServer.start();
   await using instance = await BareInstance.start(kv.url(), { timers: hurried(100) });
   kv.knobs.delayMs = 1_000;
-  await close(instance, 1, 1).catch(() => {});
+  await close(instance, 1).catch(() => {});
   await instance.service.work(100 * 100);
   kv.knobs.delayMs = 0;
   const stopped = await BareInstance.start(kv.url());

@@ -33,6 +33,23 @@ Deno.test("commits in flight: on a slow store, the next one begins before the fi
   assertEquals(events.slice(0, 3), ["stored", "stored", "stored"]);
 });
 
+Deno.test("commits in flight: far from a store, a write waits for others only for a moment", async () => {
+  await using server = await KvServer.start();
+  using kv = await openRemote(server.url());
+  const writer = writerOver(kv, kv, BACK_ENDS.remote);
+  server.knobs.delayMs = 150;
+  // The writer learns how long commits take.
+  await Promise.all(Array.from({ length: 300 }, (_, n) => writer.commit(insert(-1 - n))));
+  const before = server.counts.commits;
+  const commits: Promise<unknown>[] = [];
+  for (let n = 0; n < 6; n++) {
+    commits.push(writer.commit(insert(n)));
+    await new Promise((resolve) => setTimeout(resolve, 12));
+  }
+  await Promise.all(commits);
+  assertEquals(server.counts.commits - before, 6);
+});
+
 Deno.test("commits in flight: a slow store gets at most 16, and writes that wait share one", async () => {
   await using server = await KvServer.start();
   using kv = await openRemote(server.url());

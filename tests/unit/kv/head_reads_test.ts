@@ -3,7 +3,9 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { groupsOf } from "../../../kv/base/groups.ts";
 import { keys } from "../../../kv/base/keys.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
+import { getAll } from "../../../kv/store.ts";
 import { TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -75,4 +77,25 @@ Deno.test("head reads: a few of the runs of a minute take two round trips, with 
   // The first read shows that most rows are of other runs.
   assertEquals([reads, most], [10, 9]);
   assert(rows < 100, `${rows} rows`);
+});
+
+Deno.test("reads by keys: from a shared KV, 300 keys take one round trip; from a file, six", async () => {
+  await using temp = await TempStore.open();
+  const all = range(300, (n) => hex("", n)).map((name) => ["nothing", name]);
+  for (const [backEnd, expected] of [["embedded", 5], ["remote", 30]] as const) {
+    let [atOnce, most] = [0, 0];
+    const reader = new Proxy(temp.store.reader, {
+      get(target, name) {
+        if (name !== "getMany") return Reflect.get(target, name).bind(target);
+        return async (keys: Deno.KvKey[]) => {
+          most = Math.max(most, ++atOnce);
+          await new Promise((resolve) => setTimeout(resolve, 0));
+          return await target.getMany(keys).finally(() => atOnce--);
+        };
+      },
+    });
+    const rows = await getAll({ ...temp.store, reader, limits: BACK_ENDS[backEnd] }, all);
+    assertEquals(rows.map(({ key }) => key), all);
+    assertEquals(most, expected);
+  }
 });
