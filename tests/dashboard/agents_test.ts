@@ -46,7 +46,7 @@ Deno.test("an agent's row shows its last run, its success rate and its cost per 
   assertEquals(coloursOf(row), ["failed", "timeout", "success"]);
   assertMatch(
     textOf(rowOf(text, "idle")),
-    /^idle running 3 h ago 3 h ago 1 – \$0\.5000 for none 1 run in 30 days, of which 0 did not succeed and 1 is running;/,
+    /^idle running 3 h ago 3 h ago 1 – no success, \$0\.5000 1 run in 30 days, of which 0 did not succeed and 1 is running;/,
   );
 });
 

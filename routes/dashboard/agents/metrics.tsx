@@ -174,7 +174,7 @@ export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
   if (cost !== null) return <Money of={cost} />;
   return measures.cost === 0n ? <>–</> : (
     <span title="Nothing succeeded">
-      <Money of={measures.cost} /> for none
+      no success, <Money of={measures.cost} />
     </span>
   );
 }

@@ -69,7 +69,8 @@ function openSearch() {
   jump.showModal();
   const input = jump.querySelector("input");
   input.select();
-  search(input.form);
+  // Earlier results stay, so that the arrows work at once.
+  if (jump.querySelector(".found a") === null) search(input.form);
 }
 
 /** The latest search; an earlier one that is still loading is aborted. */
@@ -84,7 +85,10 @@ async function search(form) {
     const answer = await fetch(`${form.action}?${query}`, { signal: searching.signal });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById("found");
-    if (found) jump.querySelector(".found").replaceChildren(...found.childNodes);
+    if (!found) return;
+    const shown = jump.querySelector(".found");
+    if (shown.contains(document.activeElement)) jump.querySelector("input").focus();
+    shown.replaceChildren(...found.childNodes);
   } catch {
     // Aborted, or the server is away: the results stay as they are.
   }

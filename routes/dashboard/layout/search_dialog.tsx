@@ -16,7 +16,7 @@ export function SearchField({ id, value = "" }: SearchFieldProps) {
     <div class="field">
       <Icon name="search" />
       <input
-        type="search"
+        type="text"
         name="q"
         id={id}
         value={value}

@@ -1,7 +1,6 @@
 /** The table of runs: status, duration, calls and cost of each. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
 import { Money, Status } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
@@ -31,8 +30,7 @@ export function RunsTable(props: TableProps) {
   return (
     <table class="list fold runs">
       <caption>
-        {countedText(rows.length, "run")}, newest first, as of{" "}
-        <time datetime={formatInstant(nowMs)}>{formatInstant(nowMs).slice(11, 19)} UTC</time>
+        {countedText(rows.length, "run")}, newest first, as of <At at={nowMs} />
       </caption>
       <TableHead columns={columns} />
       <tbody>{rows.map((row) => <TableRow columns={columns} row={row} />)}</tbody>

@@ -35,7 +35,7 @@ browserTest(
 
     await t.step("a new run is marked and counted; focus and scroll stay", async () => {
       // Wide enough for a table, but too narrow for all its columns.
-      await page.setViewportSize({ width: 700, height: 800 });
+      await page.setViewportSize({ width: 720, height: 800 });
       await page.locator(`[id="${runId(2)}"]`).focus();
       await page.evaluate(`document.querySelector(".wide").scrollLeft = 90`);
       await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(4) }));
