@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
 import {
   isSameRate,
   rateCapRefusal,
@@ -72,9 +73,19 @@ function nameOf({ provider, model, from }: Pick<RateRow, "provider" | "model" | 
 export function createRateWriter(store: Store, { now }: Pick<Environment, "now">) {
   const locks = new KeyedMutex();
 
-  /** Reads, decides and commits until the decision holds. */
+  /**
+   * Reads, decides and commits until the decision holds. No attempt begins after the deadline: the
+   * caller has been answered, and its next change may be stored already.
+   */
   function change<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
-    return locks.take(team, () => untilCommitted("change a rate card", attempt));
+    let isLate = false;
+    const wait = store.deadlines.watch(() => isLate = true);
+    const attemptInTime = async () => {
+      if (isLate) throw new StorageUnavailable("The rate card could not be changed in time");
+      return await attempt();
+    };
+    return locks.take(team, () => untilCommitted("change a rate card", attemptInTime))
+      .finally(() => store.deadlines.done(wait));
   }
 
   return {

@@ -11,7 +11,12 @@ import forms from "../assets/style/forms.css" with { type: "text" };
 import frame from "../assets/style/frame.css" with { type: "text" };
 import lists from "../assets/style/lists.css" with { type: "text" };
 import pages from "../assets/style/pages.css" with { type: "text" };
+import compare from "../assets/style/compare.css" with { type: "text" };
 import run from "../assets/style/run.css" with { type: "text" };
+import step from "../assets/style/step.css" with { type: "text" };
+import trace from "../assets/style/trace.css" with { type: "text" };
+import tracePhone from "../assets/style/trace_phone.css" with { type: "text" };
+import traceScript from "../assets/trace.js" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
 import surfaces from "../assets/style/surfaces.css" with { type: "text" };
@@ -41,6 +46,10 @@ const STYLES = [
   pages,
   runs,
   run,
+  trace,
+  tracePhone,
+  step,
+  compare,
 ];
 
 /** The script of all pages, with the functions that it shares with the server. */
@@ -50,6 +59,7 @@ const FILES = ([
   ["dashboard.css", STYLES.join("\n"), CSS],
   ["htmx.js", htmx, JAVASCRIPT],
   ["dashboard.js", SCRIPT, JAVASCRIPT],
+  ["trace.js", traceScript, JAVASCRIPT],
   ["icon.svg", icon, "image/svg+xml"],
 ] as const).map(([name, text, type]) => {
   const tag = createHash("sha256").update(text).digest("hex").slice(0, 12);

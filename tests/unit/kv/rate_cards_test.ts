@@ -1,7 +1,13 @@
 /** A team's own rows in the store, and the result of races. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
 import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createRateWriter } from "../../../kv/rate_cards/own_rates.ts";
+import { faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
   aSpec,
@@ -13,6 +19,7 @@ import {
   rateOf,
   TEAM,
 } from "../../support/builders/rate_cards.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("a put row is on the card immediately, with its author and time", async () => {
@@ -162,6 +169,31 @@ Deno.test("of concurrent deletes exactly one returns the row", async () => {
   );
   assertEquals(answers.filter((answer) => answer !== null), [rate]);
   assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 0);
+});
+
+Deno.test("a change whose caller was answered 503 never replaces a later one", async () => {
+  await using temp = await TempStore.open();
+  const { writer, reader } = temp.store;
+  const { promise: stalled, resolve } = Promise.withResolvers<void>();
+  using kv = await Deno.openKv(temp.path);
+  const faults = faultKv(kv, () => "stall", () => stalled);
+  using deadlines = new Deadlines(20, TIMERS);
+  const slow = createRateWriter(
+    storeOver(faults, reader, BACK_ENDS.embedded, deadlines),
+    { now: () => NOON },
+  );
+  // The first holds the lock of the team, so that the second begins after its deadline.
+  const first = slow.put(TEAM.id, aSpec({ model: "another" }), "key_1");
+  const second = slow.put(TEAM.id, priced(1), "key_1");
+  const ends = [first, second].map((change) => assertRejects(() => change, StorageUnavailable));
+  await ends[0];
+  // Another instance answers the retry and the next change.
+  const cards = cardsOf({ ...temp.store, writer });
+  await cards.put(TEAM, priced(1), "key_1");
+  await cards.put(TEAM, priced(2), "key_1");
+  resolve();
+  await Promise.all(ends);
+  assertEquals(await inputOf(cardsOf(temp.store)), 2);
 });
 
 /** Puts rows through one process until only `room` more fit. */
