@@ -139,6 +139,7 @@ export function createService(options: ServiceOptions) {
   const app = createApp({
     region,
     dev: options.dev ?? false,
+    hasOperator: operatorKey !== null,
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
     lineage: createLineageStore(store),

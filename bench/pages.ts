@@ -34,9 +34,9 @@ const PAGES = [
   "/spend?group_by=model",
   "/spend?group_by=customer",
   "/rate-card",
-  "/usage",
+  "/plan",
   "/keys",
-  "/team",
+  "/search?q=acme",
   "/audit",
 ];
 

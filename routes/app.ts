@@ -37,7 +37,9 @@ export function createApp(deps: AppDeps): Hono<Env> {
   }
   for (const route of dashboard.routes) mount(route, dashboard.guards(route), route.handler);
   const notFound = refuseUnknown([...ENDPOINTS, ...dashboard.routes]);
-  app.notFound(dispatch(null, [requireHost(deps), dashboard.asPage], notFound));
+  app.notFound(
+    dispatch(null, [requireHost(deps), dashboard.asPage, dashboard.recognize], notFound),
+  );
   const { fetch } = app;
   app.fetch = (request, ...rest) => {
     const response = fetch(request, ...rest);
@@ -136,7 +138,10 @@ function refuseUnknown(table: readonly RouteRule[]): Handle {
     const matched = paths.match("ANY", c.req.path)[0].map(([path]) => path);
     const [path] = matched;
     if (path === undefined) {
-      return fail(c, { code: "not_found", message: "No such path: see the API's docs" });
+      const message = c.get("renderProblem") === undefined
+        ? "No such path: see the API's docs"
+        : "No such page: check the address";
+      return fail(c, { code: "not_found", message });
     }
     const { method } = c.req;
     c.set("route", `${method} ${path}`);

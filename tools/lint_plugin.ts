@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<
   kv: { folders: ["kv", "domain"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
   routes: {
     folders: ["routes", "domain"],
-    packages: /^(node:|zod$|hono(\/|$)|@picocss\/|htmx\.org\/)/,
+    packages: /^(node:|zod$|hono(\/|$)|htmx\.org\/|markdown-it$)/,
   },
   jobs: { folders: ["jobs", "domain"], packages: /^node:/ },
 };

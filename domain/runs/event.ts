@@ -5,7 +5,7 @@
  */
 import type { EventId } from "../core/ids.ts";
 import { isObject, type RawJson } from "../core/raw_json.ts";
-import { type LlmCall, type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
+import { type LlmCall, type ReadCall, readLlmCall, readMilliseconds } from "../pricing/llm_call.ts";
 import type { JsonFields } from "../core/body.ts";
 
 /** A validated event. The payload is the exact text the client sent. */
@@ -43,6 +43,8 @@ export type EventFlag = typeof EVENT_FLAGS[number];
 export interface EventFacts {
   /** True if the payload reports a failure. */
   readonly error: boolean;
+  /** Duration in milliseconds; absent if the payload states none. */
+  readonly latencyMs?: number | undefined;
   /** Tokens and model of an `llm_call`. */
   readonly call?: LlmCall | undefined;
 }
@@ -63,5 +65,16 @@ export function storedCall(type: string, data: RawJson): LlmCall | undefined {
 export function factsOf(type: string, data: JsonFields, read: ReadCall | null): EventFacts {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
-  return read === null ? { error } : { error, call: read.call };
+  const latencyMs = latencyOf(data.latency_ms) ?? latencyOf(data.duration_ms);
+  const facts = latencyMs === undefined ? { error } : { error, latencyMs };
+  return read === null ? facts : { ...facts, call: read.call };
+}
+
+/** Maximum duration of an event: 100 years. */
+const LATENCY_MS_MAX = 3_155_760_000_000;
+
+function latencyOf(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const ms = readMilliseconds(value);
+  return ms !== null && ms <= LATENCY_MS_MAX ? ms : undefined;
 }

@@ -18,6 +18,8 @@ export type Scope = typeof SCOPES[number];
 export interface Principal {
   /** Identifier of the credential. */
   readonly credentialId: string;
+  /** Name of the credential for people; only sessions have it. */
+  readonly credentialName?: string;
   /** Team that owns the credential. */
   readonly team: Team;
   /** Permissions of the credential. */

@@ -36,6 +36,7 @@ export const TOTALS = {
   fullRateBatchCalls: "plain",
   flags: "plain",
   models: [MODEL],
+  minimap: "optional",
 } as const satisfies Record<keyof EventTotals, Form>;
 
 const RUN_SUMS = {

@@ -98,10 +98,10 @@ export function createSessionStore(
     if (hash.toHex() === operatorHash) return OPERATOR;
     const read = await readSecret(store, hash);
     if (read === null) return null;
-    const { id, grant, team } = read.value;
+    const { id, name, grant, team } = read.value;
     const nowMs = now();
     if (isLive(read.value, nowMs)) {
-      return { credentialId: id, team: await readTeam(store, team), grant };
+      return { credentialId: id, credentialName: name, team: await readTeam(store, team), grant };
     }
     markEnded(store, read, nowMs);
     return null;

@@ -1,42 +1,55 @@
 /** The dashboard: the table of its pages, their routes, and the guards for page requests. */
+import { suspensionOf } from "../../domain/teams/credentials.ts";
 import { answerText, fail } from "../http/answer.ts";
 import type { Guard, Handle, MenuEntry, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
-import { authorize } from "../http/access.ts";
+import { authorize, teamKeyOrOperator } from "../http/access.ts";
 import { requireHost, requireSameOrigin } from "../http/target.ts";
 import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
-import { sessionAuth } from "../http/credential.ts";
+import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
-import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
+import { DASHBOARD_PATH, PLAN_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
+import { submitView } from "./layout/view_form.ts";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
 import type { DashboardPage } from "./layout/page.ts";
+import { alertsPage } from "./alerts/page.tsx";
 import { overviewPage } from "./overview/page.tsx";
+import { planPage } from "./plan/page.tsx";
 import { rateCardPage } from "./rate_card/page.tsx";
 import { refusalsPage } from "./refusals/page.tsx";
 import { runPage } from "./run/page.tsx";
 import { runsPage } from "./runs/page.tsx";
+import { searchPage } from "./search/page.tsx";
 import { signInPage } from "./sign_in/page.tsx";
 import { spendPage } from "./spend/page.tsx";
-import { teamPage } from "./team/page.tsx";
 import { teamsPage } from "./teams/page.tsx";
-import { usagePage } from "./usage/page.tsx";
 
 /** Builds the routes and the guards of the dashboard. */
 export function createDashboard(deps: HandlerDeps) {
-  const { admission } = deps;
+  const { admission, hasOperator } = deps;
+  // Without an operator there is one team, whose plan nobody sells.
+  const menu = hasOperator ? MENU : MENU.filter(({ path }) => path !== PLAN_PATH);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
-      c.set("menu", MENU);
+      c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
       c.set("renderProblem", renderProblemPage);
     }
+    return null;
+  };
+  /** Finds the session of a request for a page that does not exist, which keeps its navigation. */
+  const recognize: Guard = async (c) => {
+    const token = c.req.path.startsWith(DASHBOARD_PATH) ? tokenOf(c) : null;
+    if (token === null) return null;
+    const principal = await deps.sessions.find(token, () => clientOf(c, token));
+    if (principal !== null && suspensionOf(principal) === null) c.set("principal", principal);
     return null;
   };
 
@@ -55,7 +68,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  return { routes: pageRoutes(deps), guards, asPage };
+  return { routes: pageRoutes(deps), guards, asPage, recognize };
 }
 
 /**
@@ -74,24 +87,25 @@ function askToSignIn(c: RequestContext): Response {
 /** All pages, in the order of the menu. */
 const PAGES: readonly DashboardPage[] = [
   signInPage,
+  searchPage,
   overviewPage,
   runsPage,
   runPage,
-  refusalsPage,
   agentsPage,
   spendPage,
-  rateCardPage,
-  usagePage,
-  keysPage,
-  teamPage,
+  alertsPage,
   teamsPage,
+  rateCardPage,
+  keysPage,
+  refusalsPage,
+  planPage,
   auditLogPage,
 ];
 
 /** The menu of all pages. */
 const MENU: readonly MenuEntry[] = PAGES.flatMap(
-  ({ menu: name, path, access, menuAccess = access }) =>
-    name === undefined || menuAccess === null ? [] : [{ name, path, access: menuAccess }],
+  ({ menu, path, access, menuAccess = access }) =>
+    menu === undefined || menuAccess === null ? [] : [{ ...menu, path, access: menuAccess }],
 );
 
 function pageRoutes(deps: HandlerDeps): Route[] {
@@ -102,6 +116,7 @@ function pageRoutes(deps: HandlerDeps): Route[] {
   return [
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
     { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
+    { method: "POST", path: VIEW_PATH, access: teamKeyOrOperator("read"), handler: submitView },
     ...pages.map((page) => {
       const handler: Handle = (c) => page.handler(c, deps);
       return { ...page, handler: page.access === null ? handler : metered(deps, handler) };

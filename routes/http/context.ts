@@ -54,8 +54,8 @@ export interface Env {
     bodyLease: Disposable;
     /** True if the response is long, and is sent in parts. */
     isLong: boolean;
-    /** Menu of dashboard pages; absent elsewhere. */
-    menu: readonly MenuEntry[];
+    /** Frame of dashboard pages; absent elsewhere. */
+    frame: PageFrame;
     /** Renders errors in place of the JSON error; undefined for JSON. */
     renderProblem: Refuse | undefined;
     /** Error of a refused request, for the log and the metrics. */
@@ -63,11 +63,22 @@ export interface Env {
   };
 }
 
+/** What the frame of every dashboard page needs of the service. */
+export interface PageFrame {
+  readonly menu: readonly MenuEntry[];
+  /** True if an operator manages teams and plans; else there is one team, and no plan is shown. */
+  readonly hasOperator: boolean;
+  /** Time of the request, unix milliseconds. */
+  readonly nowMs: number;
+}
+
 /** A menu link, listed for principals that may open its page. */
 export interface MenuEntry {
   readonly name: string;
   readonly path: string;
   readonly access: Requirement;
+  /** Part of the menu: the top bar, or the tabs of the settings. */
+  readonly area: "main" | "settings";
 }
 
 export type RequestContext = Context<Env>;
@@ -90,6 +101,8 @@ export interface AppDeps {
   readonly region: Region;
   /** True for `deno task dev`, which accepts local host names only. */
   readonly dev: boolean;
+  /** True if an operator's key is set; else the service has one team. */
+  readonly hasOperator: boolean;
   readonly runs: RunStore;
   readonly runList: RunListStore;
   readonly scores: ScoreStore;

@@ -28,16 +28,19 @@ Deno.test("audit entries show actor, action and target, newest first, with links
   const rows = rowsOf(text);
   assertMatch(
     rows[0] ?? "",
-    /^59 min ago first key changed an agent a\/b notes: none → watch <it>$/,
+    /^today 12:00 first key changed an agent a\/b notes: none → watch <it>$/,
   );
   assertMatch(
     rows[1] ?? "",
-    /^59 min ago first key created a key worker kind: api_key .*scopes: read$/,
+    /^today 12:00 first key created a key worker kind: api_key .*scopes: read$/,
   );
   assertMatch(rows.at(-1) ?? "", /created the team/);
   assert(text.includes('href="/dashboard/agents/a%2Fb"'));
   assert(text.includes(`href="/dashboard/keys?id=${id}"`));
-  assert(text.includes(`title="2026-11-21T12:00:02.000Z"`), "the exact instant on hover");
+  assert(
+    text.includes(`datetime="2026-11-21T12:00:02.000Z" title="2026-11-21 12:00:02 UTC"`),
+    "the exact instant on hover",
+  );
   assert(!text.includes("watch <it>"));
 });
 

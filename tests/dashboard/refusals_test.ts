@@ -37,9 +37,9 @@ ofInstance(
     assertEquals(latest.length, 3);
     assertMatch(
       latest[0] ?? "",
-      /^just now POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/,
+      /^today 12:00 POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/,
     );
-    assertMatch(latest[2] ?? "", /^3 h ago POST \/v1\/runs invalid_field .*started_at/);
+    assertMatch(latest[2] ?? "", /^today 09:00 POST \/v1\/runs invalid_field .*started_at/);
     assert(!text.includes("<b>soon"), "markup from a client is escaped");
   },
 );

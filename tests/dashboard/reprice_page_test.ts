@@ -54,11 +54,14 @@ Deno.test("an unpriced model gets a price, a preview by agent and day, and is th
   const content = textOf(dry.text);
   assertMatch(
     content,
-    /The price is stored, .* 100% , done Difference \+ \$0\.009 \$0 before, \$0\.009 then Calls 3 /,
+    /The price is stored, .* 100% , done Difference \+ \$0\.0090 \$0\.0000 before, \$0\.0090 then Calls 3 /,
   );
   assertMatch(content, /Begun just now by first key \./);
-  assertMatch(content, /By agent .* a \+ \$0\.006 \$0 \$0\.006 2 b \+ \$0\.003 \$0 \$0\.003 1 /);
-  assertMatch(content, /By day .* Nov 20 \+ \$0\.006 \$0 \$0\.006 2 Nov 21 \+ \$0\.003 /);
+  assertMatch(
+    content,
+    /By agent .* a \+ \$0\.0060 \$0\.0000 \$0\.0060 2 b \+ \$0\.0030 \$0\.0000 \$0\.0030 1 /,
+  );
+  assertMatch(content, /By day .* Nov 20 \+ \$0\.0060 \$0\.0000 \$0\.0060 2 Nov 21 \+ \$0\.0030 /);
   assertEquals((await costOf(h, 1))[0], 0, "only previewed");
   const job = await startReprice(reader, fieldsOf(dry.text));
   const done = await reader.get(job);
@@ -66,7 +69,7 @@ Deno.test("an unpriced model gets a price, a preview by agent and day, and is th
   assert(!done.text.includes("hx-trigger") && !done.text.includes("http-equiv"), "polling stopped");
   assertEquals((await costOf(h, 1))[0], 0.006);
   const after = textOf((await reader.get("/dashboard/spend?group_by=model")).text);
-  assertMatch(after, /in-house\/atlas-70b \$0\.009/);
+  assertMatch(after, /in-house\/atlas-70b \$0\.0090/);
   assert(!after.includes("no price"));
 });
 
@@ -137,7 +140,7 @@ Deno.test("no button is offered if nothing would change, and past jobs are liste
   assert(!text.includes('value="false"'));
   assertMatch(
     textOf((await reader.get(REPRICE)).text),
-    /never-called all dry run done 0 \$0 just now/,
+    /never-called all dry run done 0 \$0\.0000 just now/,
   );
 });
 

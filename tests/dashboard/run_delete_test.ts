@@ -13,7 +13,7 @@ Deno.test("a deletion asks for confirmation, and is logged under the key's name"
   const { text } = await reader.get(PAGE);
   assert(
     text.includes(`href="${PAGE}?confirm=delete"`) &&
-      !text.includes('<button type="submit" class="danger"'),
+      !text.includes('<button type="submit" class="btn danger"'),
   );
   const confirmation = (await reader.get(`${PAGE}?confirm=delete`)).text;
   assertMatch(textOf(confirmation), /Delete this run\? It is deleted with its 1 event, .* Keep it/);
@@ -38,7 +38,7 @@ Deno.test("a key with the scope read is offered no deletion and may not delete",
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   for (const path of [PAGE, `${PAGE}?confirm=delete`]) {
     const { text } = await reader.get(path);
-    assert(!/confirm=delete|class="danger"/.test(text));
+    assert(!/confirm=delete|class="btn danger"/.test(text));
     assertMatch(textOf(text), /Deleting a run takes a key with the scope admin/);
   }
   assertEquals((await reader.send(`${PAGE}/delete`)).status, 403);

@@ -1,4 +1,5 @@
 /** The timeline of a run: paged events with their data and the explanation of their cost. */
+import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -9,18 +10,18 @@ const PAGE = `/dashboard/runs/${runId(1)}`;
 
 /** Returns the ids of the events on a page, in order. */
 function shownOn(html: string): string[] {
-  return [...html.matchAll(/<li id="(evt_eu_[0-9a-f]{32})"/g)].map(([, id = ""]) => id);
+  return [...html.matchAll(/<tr role="row" id="(evt_eu_[0-9a-f]{32})"/g)].map(([, id = ""]) => id);
 }
 
 /** Returns the path of the link to more events; null on the last page. */
 function nextOf(html: string): string | null {
-  const [, to] = /<a id="more" href="([^"#]*)#timeline"/.exec(html) ?? [];
-  return to ?? null;
+  const [, to] = /<a id="more" class="[^"]*" rel="next" href="([^"#]*)#timeline"/.exec(html) ?? [];
+  return to?.replaceAll("&amp;", "&") ?? null;
 }
 
-/** Returns the row of an event with its details. */
+/** Returns the row of an event. */
 function rowOf(html: string, n: number): string {
-  return html.split(`<li id="${eventId(n)}"`)[1]?.split("</li>")[0] ?? "";
+  return html.split(`<tr role="row" id="${eventId(n)}"`)[1]?.split("</tr>")[0] ?? "";
 }
 
 async function pageOf(h: Harness, key?: string): Promise<string> {
@@ -28,7 +29,13 @@ async function pageOf(h: Harness, key?: string): Promise<string> {
   return (await reader.get(PAGE)).text;
 }
 
-Deno.test("5,000 events are on pages of 50, each event once and in order, and no page is large", async () => {
+/** Returns the panel of an event that is selected. */
+async function stepOf(h: Harness, n: number, key?: string): Promise<string> {
+  const { text } = await (await signedIn(h, key)).get(`${PAGE}?event=${eventId(n)}`);
+  return text.split('id="step"')[1]?.split("</aside>")[0] ?? "";
+}
+
+Deno.test("5,000 events are on pages of 100, each event once and in order, and no page is large", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   for (let from = 1; from <= 5_000; from += 50) {
@@ -46,41 +53,86 @@ Deno.test("5,000 events are on pages of 50, each event once and in order, and no
     const { status, text } = await reader.get(path);
     assertEquals(status, 200);
     const pageIds = shownOn(text);
-    assertEquals(pageIds.length, 50);
-    assert(
-      new TextEncoder().encode(text).length < 150_000,
-      `${path} has ${text.length} characters`,
-    );
+    assertEquals(pageIds.length, 100);
+    const bytes = gzipSync(text).length;
+    assert(bytes < 60_000, `${path} has ${bytes} bytes`);
     ids.push(...pageIds);
     path = nextOf(text);
     pages++;
   }
-  assertEquals(pages, 100);
+  assertEquals(pages, 50);
   assertEquals(ids, Array.from({ length: 5_000 }, (_, i) => eventId(i + 1)));
-  const last = /<a href="([^"#]*)#timeline">To the last<\/a>/.exec((await reader.get(PAGE)).text);
+  const last = /<a class="[^"]*" href="([^"#]*)#timeline">Last steps<\/a>/.exec(
+    (await reader.get(PAGE)).text,
+  );
   assertEquals(shownOn((await reader.get(last?.[1] ?? "")).text).at(-1), eventId(5_000));
 });
 
-Deno.test("the link to more events appends the next page with scripts, and opens it without", async () => {
+Deno.test("the link to further steps opens the next page, and a filter keeps it short", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  await sendEvents(h, ...Array.from({ length: 50 }, (_, i) => anEvent(i + 1)));
-  await sendEvents(h, anEvent(51));
+  const failing = { type: "tool_call", data: { name: "fetch", error: "gone" } };
+  for (let from = 1; from <= 201; from += 50) {
+    const count = Math.min(50, 202 - from);
+    await sendEvents(
+      h,
+      ...Array.from(
+        { length: count },
+        (_, i) => anEvent(from + i, from + i === 190 ? failing : {}),
+      ),
+    );
+  }
   const reader = await signedIn(h);
   const { text } = await reader.get(PAGE);
-  const [, chunk = ""] = /<a id="more"[^>]*hx-select="#([\w-]+)"/.exec(text) ?? [];
-  const nextPage = (await reader.get(nextOf(text) ?? "")).text;
-  assert(nextPage.includes(`<div id="${chunk}" class="chunk">`));
-  assertEquals(shownOn(nextPage), [eventId(51)]);
-  assertMatch(textOf(nextPage), /51 events\. To the first/);
-  // A full page has no room for new events, but the last page has.
-  assert(!/hx-select-oob="#facts,#results,#events/.test(text));
-  assert(nextPage.includes(`hx-select-oob="#facts,#results,#${chunk}"`));
+  assertEquals(shownOn(text).length, 100);
+  const second = (await reader.get(nextOf(text) ?? "")).text;
+  const third = (await reader.get(nextOf(second) ?? "")).text;
+  assertEquals(shownOn(third), [eventId(201)]);
+  assertMatch(textOf(third), /201 events First steps/);
+  assertEquals(nextOf(third), null);
+  for (const filter of ["failed=1", "kind=tool", "text=GONE"]) {
+    const found = (await reader.get(`${PAGE}?${filter}`)).text;
+    assertEquals(shownOn(found), [eventId(190)], filter);
+  }
+  assertMatch(textOf((await reader.get(`${PAGE}?text=nowhere`)).text), /No step matches\./);
+});
+
+Deno.test("steps are nested by the spans in their data, and child runs by their parent", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await sendEvents(
+    h,
+    anEvent(1, { type: "plan", data: { span: { id: "s1" } } }),
+    anEvent(2, { data: { message: "inside", span: { id: "s2", parent: "s1" } } }),
+    anEvent(3, { data: { message: "beside", span: { parent: "gone" } } }),
+  );
+  await h.post("/v1/runs", aRun(2, { agent: "helper", parent_run_id: runId(1) }));
+  const error = { type: "tool_call", data: { name: "look_up", error: "no such key" } };
+  await h.post(`/v1/runs/${runId(2)}/events`, { events: [anEvent(9, error)] });
+  for (const n of [2, 1]) {
+    await h.post(`/v1/runs/${runId(n)}/finish`, { status: "failed", finished_at: at(5_000) });
+  }
+  await h.worker.idle();
+  const text = await pageOf(h);
+  const levels = [...text.matchAll(/<tr role="row" id="([^"]*)"[^>]*aria-level="(\d)"/g)]
+    .map(([, id, level]) => `${level} ${id}`);
+  assertEquals(levels, [
+    `1 ${runId(1)}`,
+    `2 ${runId(2)}`,
+    `3 ${runId(2)}.${eventId(9)}`,
+    `2 ${eventId(1)}`,
+    `3 ${eventId(2)}`,
+    `2 ${eventId(3)}`,
+  ]);
+  // The failed child is named, and its failing call is selected.
+  assertMatch(textOf(text), /Failed: no such key In helper look_up at/);
+  assertMatch(text, new RegExp(`id="${runId(2)}.${eventId(9)}"[^>]*aria-selected="true"`));
 });
 
 Deno.test("bars are placed at the time of their events and are as long as their latency", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
+  await h.post(`/v1/runs/${runId(1)}/finish`, { status: "success", finished_at: at(10_000) });
   await sendEvents(
     h,
     anEvent(1, { ts: at(0), type: "tool_call", data: { name: "a", latency_ms: 5_000 } }),
@@ -88,13 +140,12 @@ Deno.test("bars are placed at the time of their events and are as long as their 
     anEvent(3, { ts: at(10_000), data: { message: "end" } }),
   );
   const text = await pageOf(h);
-  const bars = [1, 2, 3].map((n) => /<rect [^>]*x="(\d+)"[^>]*width="(\d+)"/.exec(rowOf(text, n)));
-  assertEquals(bars.map((bar) => bar?.slice(1)), [["0", "500"], ["500", "250"], ["994", "6"]]);
-  assertMatch(textOf(rowOf(text, 2)), /\+5 s ⚙ tool b 2\.5 s/);
-  assertMatch(
-    textOf(text),
-    /3 events within 10 s, from 2026-11-21 12:00:00 UTC \+0 ms \+5 s \+10 s/,
+  const bars = [1, 2, 3].map((n) =>
+    /<rect [^>]*x="([^"]*)"[^>]*width="([^"]*)"/.exec(rowOf(text, n))?.slice(1)
   );
+  assertEquals(bars, [["0%", "50%"], ["50%", "25%"], ["100%", "1.5"]]);
+  assertMatch(textOf(rowOf(text, 2)), /Tool call b Starts at \+5 s 2\.5 s/);
+  assertMatch(textOf(text), /Step Time 0 ms 2 s 4 s 6 s 8 s Took Cost/);
 });
 
 Deno.test("a call's cost is shown as tokens times rate, with the row that priced it", async () => {
@@ -103,10 +154,11 @@ Deno.test("a call's cost is shown as tokens times rate, with the row that priced
   await h.post("/v1/runs", aRun(1));
   const tokens = { input_tokens: 200, cached_input_tokens: 50, output_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, { model: "tiered", ...tokens }));
-  const content = textOf(rowOf(await pageOf(h), 1));
-  assertMatch(content, /200 → 1M tok \$20\.00/);
+  const content = textOf(await stepOf(h, 1));
+  assertMatch(content, /Tokens 200 in, 1,000,000 out/);
+  assertMatch(textOf(rowOf(await pageOf(h), 1)), /\$20\.0010/);
   assertMatch(content, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
-  assertMatch(content, /output 1,000,000 20 \$20\.00 Together \$20\.00/);
+  assertMatch(content, /output 1,000,000 20 \$20 Together \$20\.001/);
   assertMatch(
     content,
     new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`),
@@ -120,12 +172,12 @@ Deno.test("a call without a price links admins to the rate card, and explains it
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, aCall(1, { model: "atlas&co", provider: "in house", input_tokens: 10 }));
   const ours = await pageOf(h);
-  assertMatch(textOf(ours), /⚠ 1 call without a price/);
+  assertMatch(textOf(ours), /1 call without a price/);
   const link = 'href="/dashboard/rate-card/new?model=atlas%26co&amp;provider=in+house">Add a price';
-  assert(rowOf(ours, 1).includes(link));
+  assert((await stepOf(h, 1)).includes(link));
   const theirs = await pageOf(h, key);
   assert(!theirs.includes("/dashboard/rate-card/new"));
-  assertMatch(textOf(rowOf(theirs, 1)), /A key with the scope admin can add a price/);
+  assertMatch(textOf(await stepOf(h, 1, key)), /A key with the scope admin can add a price/);
   await putPrice(h, { ...ATLAS, model: "other" });
 });
 
@@ -136,8 +188,8 @@ Deno.test("data is shown as received, with long texts as text", async () => {
   const event = `{"id":"${eventId(1)}","type":"x","ts":"${at()}","data":${data}}`;
   const response = await h.post(`/v1/runs/${runId(1)}/events`, `{"events":[${event}]}`);
   assertEquals(response.status, 202);
-  const row = rowOf(await pageOf(h), 1);
-  const values = [...row.matchAll(/<pre[^>]*>([^<]*)<\/pre>/g)].map(([, value = ""]) =>
+  const [content = ""] = (await stepOf(h, 1)).split("JSON as sent");
+  const values = [...content.matchAll(/<pre[^>]*>([^<]*)<\/pre>/g)].map(([, value = ""]) =>
     value.trim()
   );
   assertEquals(values, [
@@ -157,10 +209,10 @@ Deno.test("large data is cut, with a link to the JSON of that event alone", asyn
   await sendEvents(h, anEvent(1, same), anEvent(2, { ...same, data: { text } }));
   await sendEvents(h, anEvent(3, { ...same, data: many }), anEvent(4, same));
   const reader = await signedIn(h);
-  const page = (await reader.get(PAGE)).text;
-  assert(page.length < 60_000, `${page.length}`);
   for (const n of [2, 3]) {
-    const [, to = ""] = /<a href="([^"]*)">show all of it as JSON/.exec(rowOf(page, n)) ?? [];
+    const { text: page } = await reader.get(`${PAGE}?event=${eventId(n)}`);
+    assert(page.length < 100_000, `${page.length}`);
+    const [, to = ""] = /<a href="([^"]*)">Open the complete event/.exec(page) ?? [];
     const raw = await reader.get(to.replaceAll("&amp;", "&"));
     assertEquals(raw.json.events.map(({ id }: { id: string }) => id), [eventId(n)]);
   }

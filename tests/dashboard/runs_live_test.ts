@@ -20,7 +20,7 @@ function nextLook(html: string): string {
 
 /** Returns the runs of a page that are marked as new. */
 function markedOf(html: string): string[] {
-  return html.split("<tr>").filter((row) => row.includes("✦ new"))
+  return html.split("<tr>").filter((row) => row.includes("new"))
     .flatMap((row) => /id="(run_\w+)"/.exec(row)?.[1] ?? []);
 }
 

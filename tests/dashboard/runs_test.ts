@@ -61,22 +61,25 @@ Deno.test("runs: a row shows status, agent, duration, calls, cost and notes of a
   assertEquals(status, 200);
   assertEquals(
     rowOf(text, 1),
-    "✕ failed …00000001 3 min ago a/b c 1 min 30 s $2.50 gpt-4o +1 more 2 4 acme search " +
-      "⚠ no price: unheard-of · events after its end",
+    "failed …00000001 today 11:57 a/b c 1 min 30 s $2.5000 gpt-4o +1 more 2 4 acme search " +
+      "no price: unheard-of events after its end",
   );
   assert(hrefsOf(text).includes("/dashboard/agents/a%2Fb%20c"));
   assertEquals(
     rowOf(text, 2),
-    "▶ running …00000002 1 min ago researcher 1 min so far $0 so far none 0 0",
+    "running …00000002 today 11:59 researcher 1 min so far so far $0.0000 none 0 0",
   );
-  assertEquals(rowOf(text, 3), "✓ success …00000003 heartbeat 45 s ago nightly 45 s $0 none 0 0");
+  assertEquals(
+    rowOf(text, 3),
+    "success …00000003 heartbeat today 11:59 nightly 45 s $0.0000 none 0 0",
+  );
   // The longest bar fills its track, the others are in proportion.
   const bars = [...text.matchAll(/<rect class="(\w+)" width="(\d+)"/g)].map(([, ...bar]) => bar);
   assertEquals(bars, [["track", "84"], ["success", "42"], ["track", "84"], ["failed", "84"]]);
   // A run without an opening is listed only on request.
   const orphans = await reader.get(`${RUNS}?has=orphan`);
   assertEquals(listedOn(orphans.text), [runId(4)]);
-  assertMatch(rowOf(orphans.text, 4), /just now not known yet unknown .* ⚠ no opening yet$/);
+  assertMatch(rowOf(orphans.text, 4), /today 12:00 not known yet unknown .* no opening yet$/);
 });
 
 Deno.test("runs: a cost is shown down to the smallest unit", async () => {
@@ -85,18 +88,17 @@ Deno.test("runs: a cost is shown down to the smallest unit", async () => {
   const page = () => Promise.resolve({ rows, next: null, searchedTo: null });
   await using h = await Harness.open({ deps: { runList: { page } } });
   const { text } = await (await signedIn(h)).get(RUNS);
-  const texts = [...text.matchAll(/<span class="money"[^>]*>([^<]*)</g)].map(([, amount]) =>
-    amount
-  );
+  const shown = [...text.matchAll(/<span class="money"(?: title="([^"]*)")?>(.*?)<\/span>/g)];
+  const texts = shown.map(([, exact, amount = ""]) => exact ?? textOf(`${amount}</span>`));
   assertEquals(texts, [
-    "$0",
+    "$0.0000",
     "$0.000000000001",
     "$0.000000000009",
     "$0.00000000001",
-    "$0.00000000012",
-    "$0.005",
-    "$1.00",
-    "$123,456,789.00",
+    "$0.000000000123",
+    "$0.0050",
+    "$1.0000",
+    "$123,456,789.0000",
   ]);
 });
 
@@ -104,13 +106,13 @@ Deno.test("runs: without runs the page shows a command that sends one; without a
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const none = await reader.get(RUNS);
-  const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${h.url}/v1/ping?agent=nightly&exit_code=0"`;
-  assertStringIncludes(textOf(none.text), `No runs yet Send the first one from a shell.`);
+  const line = `curl -u "$RUNLEDGER_KEY:" "${h.url}/v1/ping?agent=hello"`;
+  assertStringIncludes(textOf(none.text), `No runs yet Paste this into a terminal.`);
   assertStringIncludes(textOf(none.text), line);
   const unlike = await reader.get(`${RUNS}?agent=a`);
   assertMatch(textOf(unlike.text), /No matching runs .* clear all of them/);
   assert(!unlike.text.includes("RUNLEDGER_KEY"));
-  assertEquals((await h.get("/v1/ping?agent=nightly&exit_code=0")).status, 200);
+  assertEquals((await h.get("/v1/ping?agent=hello")).status, 200);
   await h.worker.idle();
   assertEquals(listedOn((await reader.get(RUNS)).text).length, 1);
 });

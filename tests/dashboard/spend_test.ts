@@ -21,7 +21,7 @@ const TWO_AGENTS = [
 /** Returns the links of a page by their text. */
 function linksOf(html: string): Map<string, string> {
   return new Map(
-    [...html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].map((
+    [...html.matchAll(/<a (?:class="[^"]*" )?href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].map((
       [, href = "", text = ""],
     ) => [textOf(text), href.replaceAll("&amp;", "&")]),
   );
@@ -33,23 +33,23 @@ Deno.test("spend: the bill is shown as a sentence, as totals, by group and by da
   const { status, text } = await (await signedIn(h)).get(SPEND);
   assertEquals(status, 200);
   const content = textOf(text);
-  assertMatch(content, /\$4\.00 from Oct 23 to Nov 21, 2026: large 75%, small 25%\./);
-  assertMatch(content, /Cost per successful run \$4\.00/);
-  assertMatch(content, /large \$3\.00 75% 1 0 – 1K 200 100 Runs/);
-  assertMatch(content, /small \$1\.00 25% 1 1 \$1\.00 1K 200 100 Runs/);
-  assertMatch(content, /Nov 20 \$3\.00 \$3\.00 \$0 Nov 21 \$1\.00 \$0 \$1\.00/);
+  assertMatch(content, /\$4\.0000 from Oct 23 to Nov 21, 2026: large 75%, small 25%\./);
+  assertMatch(content, /Cost per successful run \$4\.0000/);
+  assertMatch(content, /large \$3\.0000 75% 1 0 – 1K 200 100 Runs/);
+  assertMatch(content, /small \$1\.0000 25% 1 1 \$1\.0000 1K 200 100 Runs/);
+  assertMatch(content, /Nov 20 \$3\.0000 \$3\.0000 \$0\.0000 Nov 21 \$1\.0000 \$0\.0000 \$1\.0000/);
   assert(!content.includes("no price"), "nothing is unpriced");
 });
 
-Deno.test("spend: the chart has a title, an amount above each bar, and a pattern for each group", async () => {
+Deno.test("spend: the chart has a title, a title for each bar, and a pattern for each group", async () => {
   await using h = await Harness.open();
   await storeSpend(h, TWO_AGENTS);
   const { text } = await (await signedIn(h)).get(`${SPEND}?from=2026-11-20&to=2026-11-21`);
   const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
   assertMatch(chart, /role="img" aria-labelledby="spend-chart-title"/);
-  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
+  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.0000 in all\./);
   assertEquals(chart.match(/<pattern /g)?.length, 2);
-  assertMatch(textOf(chart), /\$3\.00 Nov 20 .*\$1\.00 Nov 21$/);
+  assertMatch(textOf(chart), /\$3\.0000 Nov 20 .*\$1\.0000 Nov 21$/);
   const [table = ""] = /<tbody>.*?<\/tbody>/s.exec(text) ?? [];
   const swatches = [...table.matchAll(/class="swatch".*?fill="url\(#(.*?)\)".*?<a [^>]*>(\w+)/gs)];
   assertEquals(swatches.map(([, pattern, group]) => [pattern, group]), [
@@ -66,12 +66,12 @@ Deno.test("spend: grouped by day, the chart shows agents in colours, and the tab
   const { text } = await reader.get(`${SPEND}?group_by=day&from=2026-11-20&to=2026-11-21`);
   const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
   const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
-  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
+  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.0000 in all\./);
   const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
   assertEquals(colours, ["c1", "c2"]);
-  assertEquals(textOf(legend), "large $3.00 75% small $1.00 25%");
+  assertEquals(textOf(legend), "large $3.0000 75% small $1.0000 25%");
   assert(!text.includes("all others"), "no series of others");
-  assertMatch(textOf(text), /Nov 20 \$3\.00 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.00 25% 1 1/);
+  assertMatch(textOf(text), /Nov 20 \$3\.0000 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.0000 25% 1 1/);
 });
 
 Deno.test("spend: grouped by status, each status has its own colour at any cost", async () => {
@@ -97,7 +97,7 @@ Deno.test("spend: grouped by day, agents beyond the costliest are one series", a
   );
   const { text } = await (await signedIn(h)).get(`${SPEND}?group_by=day`);
   const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
-  assertMatch(textOf(legend), /^agent-0 \$1\.00 10% .* agent-7 .* all others \$2\.00 20%$/);
+  assertMatch(textOf(legend), /^agent-0 \$1\.0000 10% .* agent-7 .* all others \$2\.0000 20%$/);
 });
 
 Deno.test("spend: each group links to its own page and to its runs, with the same days and filters", async () => {
@@ -151,7 +151,7 @@ Deno.test("spend: without runs the page shows a command that sends one; with fil
   const { text } = await reader.get(SPEND);
   assertStringIncludes(
     textOf(text),
-    `curl "${new URL(h.url).origin}/v1/heartbeats" -u "$RUNLEDGER_KEY:"`,
+    `curl -u "$RUNLEDGER_KEY:" "${new URL(h.url).origin}/v1/heartbeats"`,
   );
   assertMatch(textOf((await reader.get(`${SPEND}?agent=nobody`)).text), /No such runs/);
 });
@@ -176,7 +176,7 @@ Deno.test("spend: the costliest of many groups are shown and the others aggregat
   );
   const reader = await signedIn(h);
   const some = await reader.get(SPEND);
-  assertMatch(textOf(some.text), /10 more: show all \$10\.00/);
+  assertMatch(textOf(some.text), /10 more: show all \$10\.0000/);
   assert(!some.text.includes(">agent-9<"));
   const all = await reader.get(linksOf(some.text).get("10 more: show all") ?? "");
   assertStringIncludes(all.text, ">agent-9<");
@@ -190,7 +190,7 @@ Deno.test("spend: models without a price are listed with calls, tokens, an estim
   const [banner = ""] = /<section id="unpriced".*?<\/section>/s.exec(text) ?? [];
   assertMatch(
     textOf(banner),
-    /1 model has no price .* openai\/gpt-4o-next Add a price 1 1M 0 about \$2\.50 , as openai\/gpt-4o /,
+    /1 model has no price .* openai\/gpt-4o-next Add a price 1 1M 0 about \$2\.4998 , as openai\/gpt-4o /,
   );
   assertStringIncludes(banner, "/dashboard/rate-card/new?provider=openai&amp;model=gpt-4o-next");
 });
@@ -260,7 +260,7 @@ Deno.test("spend: another team's runs are in no metric, group or export", async 
   const reader = await signedIn(h);
   for (const path of [SPEND, `${SPEND}.csv`, `${SPEND}?agent=theirs`]) {
     const { text } = await reader.get(path);
-    assert(!/\$1\.00.*theirs|>theirs<|^theirs/.test(text), path);
+    assert(!/\$1\.0000.*theirs|>theirs<|^theirs/.test(text), path);
   }
-  assertMatch(textOf((await reader.get(SPEND)).text), /\$1\.00 from .* ours 100%/);
+  assertMatch(textOf((await reader.get(SPEND)).text), /\$1\.0000 from .* ours 100%/);
 });

@@ -11,8 +11,10 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { AGENTS_PATH, KEYS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
 import { Done } from "../components/done_notice.tsx";
-import { Ago, InlineNotice, Money, Status } from "../components/elements.tsx";
+import { InlineNotice, Money, Section, Status } from "../components/elements.tsx";
+import { Ago, At } from "../components/time.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
@@ -39,7 +41,7 @@ export const showAgent: Handler = async (c, deps) => {
   const content = await readContent(deps, team, record, mayAdmin(c.get("principal")));
   return showPage(c, {
     title: record.name ?? record.agent,
-    aside: <a href={AGENTS_PATH}>All agents</a>,
+    crumbs: <Crumbs links={[["Agents", AGENTS_PATH]]} />,
     body: (
       <>
         <Done c={c} />
@@ -70,7 +72,7 @@ async function readContent(
 }
 
 function AgentBody(content: AgentContent) {
-  const { record, days, latest, failures, tokens, now } = content;
+  const { record, days, latest, failures, tokens } = content;
   const { agent, name, notes, archived } = record;
   return (
     <>
@@ -86,25 +88,26 @@ function AgentBody(content: AgentContent) {
       )}
       {notes !== null && <p class="notes">{notes}</p>}
       <AgentTiles {...content} />
-      <h2>Runs a day, last {AGENT_DAYS} days</h2>
-      {days !== undefined && <DaysChart {...days} />}
-      <AgentRuns title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />
+      <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
+        {days !== undefined && <DaysChart {...days} />}
+      </Section>
+      <AgentRuns title="Latest runs" agent={agent} statuses={[]} rows={latest} />
       <AgentRuns
         title="Latest failures"
         agent={agent}
         statuses={FAILURES}
         rows={failures}
-        now={now}
       />
       <PingTokens {...content} />
-      <h2 id="words">Name, notes, archive</h2>
-      {tokens !== null
-        ? <AgentForm agent={agent} typed={record} problem={null} />
-        : (
-          <p class="soft">
-            Changing these takes a key with the scope <code>admin</code>.
-          </p>
-        )}
+      <Section id="words" title="Name, notes, archive">
+        {tokens !== null
+          ? <AgentForm agent={agent} typed={record} problem={null} />
+          : (
+            <p class="soft">
+              Changing these takes a key with the scope <code>admin</code>.
+            </p>
+          )}
+      </Section>
     </>
   );
 }
@@ -146,18 +149,16 @@ interface AgentRunsProps {
   /** The statuses that are shown; empty for all. */
   readonly statuses: readonly RunStatus[];
   readonly rows: readonly RunListRow[];
-  readonly now: number;
 }
 
 /** Shows a short table of runs, with links to all of them. */
-function AgentRuns({ title, agent, statuses, rows, now }: AgentRunsProps) {
+function AgentRuns({ title, agent, statuses, rows }: AgentRunsProps) {
   const links = statuses.length === 0 ? [null] : statuses;
   return (
-    <>
-      <h2>{title}</h2>
+    <Section title={title}>
       {rows.length === 0
         ? <p class="soft">None.</p>
-        : <Table label={title} class="roomy folding" columns={columnsAt(now)} rows={rows} />}
+        : <Table label={title} class="fold" columns={COLUMNS} rows={rows} />}
       <p>
         {links.map((status, at) => (
           <>
@@ -168,42 +169,40 @@ function AgentRuns({ title, agent, statuses, rows, now }: AgentRunsProps) {
           </>
         ))}
       </p>
-    </>
+    </Section>
   );
 }
 
-function columnsAt(now: number): readonly Column<RunListRow>[] {
-  return [
-    {
-      head: "Started",
-      cell: ({ startedAt, receivedAt }) => <Ago at={startedAt ?? receivedAt} now={now} />,
-    },
-    { head: "Status", cell: ({ status }) => <Status of={status} /> },
-    {
-      head: "Took",
-      class: "number",
-      before: "took",
-      cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-    },
-    numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
-    { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
-    {
-      head: "Run",
-      // Ids created together differ only at the end.
-      cell: ({ id }) => (
-        <a href={runPath(id)}>
-          <code>…{id.slice(-8)}</code>
-        </a>
-      ),
-    },
-  ];
-}
+const COLUMNS: readonly Column<RunListRow>[] = [
+  {
+    head: "Started",
+    isName: true,
+    cell: ({ id, startedAt, receivedAt }) => (
+      <a class="row" href={runPath(id)}>
+        <At at={startedAt ?? receivedAt} />
+      </a>
+    ),
+  },
+  { head: "Status", cell: ({ status }) => <Status of={status} /> },
+  {
+    head: "Took",
+    class: "num",
+    before: "took",
+    cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
+  },
+  numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
+  { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
+  {
+    head: "Run",
+    // Ids created together differ only at the end.
+    cell: ({ id }) => <code>…{id.slice(-8)}</code>,
+  },
+];
 
 /** Lists the ping tokens, with a link that creates another; null without the scope `admin`. */
 function PingTokens({ record: { agent }, tokens, now }: AgentContent) {
   return (
-    <>
-      <h2>Ping tokens</h2>
+    <Section title="Ping tokens">
       <p class="soft">
         A ping token lets a cron job report its result with one line of curl, and nothing else.
         {tokens === null && (
@@ -217,12 +216,12 @@ function PingTokens({ record: { agent }, tokens, now }: AgentContent) {
       )}
       {tokens !== null && (
         <p class="actions">
-          <a role="button" class="small" href={newKeyPath("ping_token", agent)}>New ping token</a>
+          <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>
           {tokens.next !== null && (
             <a href={KEYS_PATH + queryText([["agent", agent]])}>All its ping tokens</a>
           )}
         </p>
       )}
-    </>
+    </Section>
   );
 }

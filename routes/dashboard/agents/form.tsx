@@ -9,8 +9,9 @@ import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { lastPartOf } from "../../http/query.ts";
-import { agentPath } from "../layout/paths.ts";
+import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
 import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 
@@ -31,7 +32,7 @@ export const submitAgentChange: Handler = async (c, deps) => {
   c.set("renderProblem", (c, problem, headers) =>
     showPage(c, {
       title: record.name ?? agent,
-      aside: <a href={agentPath(agent)}>Back to the agent</a>,
+      crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [agent, agentPath(agent)]]} />,
       problem,
       body: <AgentForm agent={agent} typed={typed} problem={problem} />,
     }, headers));
@@ -94,7 +95,7 @@ export function AgentForm({ agent, typed, problem }: AgentFormProps) {
       <small id="archived-hint" class="under">
         Frees a slot in the plan for another agent; its history stays, and its next run restores it.
       </small>
-      <button type="submit">Save</button>
+      <button type="submit" class="btn main">Save</button>
     </form>
   );
 }

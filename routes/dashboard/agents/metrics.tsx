@@ -12,7 +12,8 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import { Ago, Money, Status } from "../components/elements.tsx";
+import { Money, Status } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
@@ -173,7 +174,7 @@ export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
   if (cost !== null) return <Money of={cost} />;
   return measures.cost === 0n ? <>–</> : (
     <span title="Nothing succeeded">
-      <Money of={measures.cost} /> for none
+      no success, <Money of={measures.cost} />
     </span>
   );
 }

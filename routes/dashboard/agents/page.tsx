@@ -15,8 +15,14 @@ import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { originOf } from "../components/origin.ts";
-import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
+import { Empty, NextPage } from "../components/elements.tsx";
+import {
+  type CommandTarget,
+  commandTarget,
+  FirstCommand,
+  pingCommand,
+} from "../components/first_command.tsx";
+import { Ago } from "../components/time.tsx";
 import { Select } from "../components/form_fields.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
@@ -26,7 +32,8 @@ import { CostOfSuccess, LastRunOf, readDays, Sparkline, SuccessRate } from "./me
 /** Maximum agents per page: each costs one read per day shown. */
 const AGENTS_SHOWN = 20;
 
-const showAgents: Handler = async (c, { agents, spend, environment }) => {
+const showAgents: Handler = async (c, deps) => {
+  const { agents, spend, environment } = deps;
   const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
   if (!parsed.ok) return fail(c, parsed.problem);
   const query = { ...parsed.value, limit: Math.min(parsed.value.limit, AGENTS_SHOWN) };
@@ -43,15 +50,16 @@ const showAgents: Handler = async (c, { agents, spend, environment }) => {
     ["cursor", agentCursor(next, sort)],
   ]);
   const isEmpty = records.length === 0 && query.after === null;
+  const target = await commandTarget(deps, c);
   return showPage(c, {
     title: "Agents",
     body: (
       <>
         <Filters query={query} />
-        {isEmpty ? <NoAgents origin={originOf(c)} archived={archived} /> : (
+        {isEmpty ? <NoAgents target={target} archived={archived} /> : (
           <Table
             label="Agents"
-            class="roomy folding"
+            class="fold"
             columns={columnsFor(days, now)}
             rows={records}
           />
@@ -82,7 +90,7 @@ function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery })
         value={String(archived)}
         options={[["false", "hidden"], ["true", "shown"]]}
       />
-      <button type="submit" class="secondary">Show</button>
+      <button type="submit" class="btn">Show</button>
     </form>
   );
 }
@@ -96,7 +104,7 @@ function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord
       isName: true,
       cell: ({ agent, name, archived }) => (
         <>
-          <a href={agentPath(agent)}>{name ?? agent}</a>
+          <a class="row" href={agentPath(agent)}>{name ?? agent}</a>
           {name !== null && <small class="under">{agent}</small>}
           {archived && <small class="tag">archived</small>}
         </>
@@ -116,7 +124,7 @@ function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord
           Cost per success <small>{AGENT_DAYS} days</small>
         </>
       ),
-      class: "number",
+      class: "num",
       unit: "a success",
       cell: ({ agent }) => {
         const total = days.get(agent)?.total;
@@ -138,16 +146,18 @@ function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord
   ];
 }
 
-function NoAgents({ origin, archived }: { readonly origin: string; readonly archived: boolean }) {
-  const line = `curl -sS -u "$RUNLEDGER_KEY:" ${origin}/v1/heartbeats ` +
-    `-d '{"agent":"nightly","status":"ok"}'`;
+interface NoAgentsProps {
+  readonly target: CommandTarget;
+  readonly archived: boolean;
+}
+
+function NoAgents({ target, archived }: NoAgentsProps) {
   return (
     <Empty title="No agent yet">
       <p>
         The first run that names an agent creates it{!archived && "; archived ones are not shown"}.
-        A complete run in one line:
       </p>
-      <Copyable id="first" text={line} />
+      <FirstCommand id="first" text={pingCommand(target)} target={target} />
     </Empty>
   );
 }
@@ -155,7 +165,7 @@ function NoAgents({ origin, archived }: { readonly origin: string; readonly arch
 /** The list of agents, and the page of each. */
 export const agentsPage: DashboardPage = {
   path: AGENTS_PATH,
-  menu: "Agents",
+  menu: { name: "Agents", area: "main" },
   access: teamKey("read"),
   handler: showAgents,
   routes: [

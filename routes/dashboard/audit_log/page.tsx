@@ -16,13 +16,14 @@ import type { DashboardPage } from "../layout/page.ts";
 import {
   agentPath,
   AUDIT_LOG_PATH,
+  PLAN_PATH,
   queryText,
   RATE_CARD_PATH,
   RUNS_PATH,
-  TEAM_PATH,
 } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Empty, NextPage } from "../components/elements.tsx";
+import { Empty, NextPage } from "../components/elements.tsx";
+import { At } from "../components/time.tsx";
 import { Field } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Actor } from "../keys/labels.tsx";
@@ -32,7 +33,7 @@ import { teamPath } from "../teams/paths.ts";
 
 const DAY_MS = 86_400_000;
 
-const showAuditLog: Handler = async (c, { auditLog, environment }) => {
+const showAuditLog: Handler = async (c, { auditLog }) => {
   const parameters = new URLSearchParams(queryOf(c));
   const query = parseAuditQuery(withInstants(parameters), parseAuditCursor);
   if (!query.ok) return fail(c, query.problem);
@@ -56,7 +57,7 @@ const showAuditLog: Handler = async (c, { auditLog, environment }) => {
               value={parameters.get(name)?.slice(0, 10) ?? ""}
             />
           ))}
-          <button type="submit" class="secondary">Show</button>
+          <button type="submit" class="btn">Show</button>
         </form>
         {entries.length === 0
           ? (
@@ -70,7 +71,7 @@ const showAuditLog: Handler = async (c, { auditLog, environment }) => {
           : (
             <Table
               label="Changes"
-              class="roomy folding"
+              class="fold"
               caption={
                 <caption>
                   {isOperator
@@ -78,7 +79,7 @@ const showAuditLog: Handler = async (c, { auditLog, environment }) => {
                     : "Newest first; kept for ever."}
                 </caption>
               }
-              columns={columnsFor(environment.now(), isOperator)}
+              columns={columnsFor(isOperator)}
               rows={entries}
             />
           )}
@@ -104,9 +105,9 @@ function withInstants(parameters: URLSearchParams): string {
   return query.toString();
 }
 
-function columnsFor(now: number, isOperator: boolean): readonly Column<ReadAuditEntry>[] {
+function columnsFor(isOperator: boolean): readonly Column<ReadAuditEntry>[] {
   return [
-    { head: "When", cell: ({ at }) => <Ago at={at} now={now} /> },
+    { head: "When", cell: ({ at }) => <At at={at} /> },
     { head: "Who", cell: ({ actor, actorName }) => <Actor id={actor} name={actorName} /> },
     { head: "What", cell: actionText, attributes: ({ action }) => ({ title: action }) },
     {
@@ -133,10 +134,10 @@ const ACTIONS: Readonly<
   "rate.deleted": ["deleted a price", () => RATE_CARD_PATH],
   "reprice.started": ["repriced calls", jobPath],
   "run.deleted": ["deleted a run"],
-  "team.created": ["created the team", () => TEAM_PATH],
-  "team.changed": ["changed the team", () => TEAM_PATH],
-  "team.suspended": ["suspended the team", () => TEAM_PATH],
-  "team.resumed": ["resumed the team", () => TEAM_PATH],
+  "team.created": ["created the team", () => PLAN_PATH],
+  "team.changed": ["changed the team", () => PLAN_PATH],
+  "team.suspended": ["suspended the team", () => PLAN_PATH],
+  "team.resumed": ["resumed the team", () => PLAN_PATH],
 };
 
 /** Names an action. */
@@ -209,7 +210,7 @@ function textOf(value: AuditValue | undefined): string {
 
 export const auditLogPage: DashboardPage = {
   path: AUDIT_LOG_PATH,
-  menu: "Audit",
+  menu: { name: "Audit", area: "settings" },
   access: teamKeyOrOperator("admin"),
   handler: showAuditLog,
 };

@@ -39,9 +39,14 @@ export function ColumnChart({ title, columns, ends, top, usual = null }: Chart) 
       <title>{title}</title>
       <text x="0" y="11">{top}</text>
       <svg x="0" y={ABOVE} width="100%" height={PLOT}>
-        <rect class="marked" x={percent(100 - slot)} width={percent(slot)} height="100%" />
         {columns.map((column, i) => (
-          <Parts {...column} left={slot * i} slot={slot} tallest={tallest} />
+          <Parts
+            {...column}
+            left={slot * i}
+            slot={slot}
+            tallest={tallest}
+            isLast={i === columns.length - 1}
+          />
         ))}
         <line class="ground" x1="0" x2="100%" y1="100%" y2="100%" />
         {usual !== null && <line class="usual" x1="0" x2="100%" y1={usualY} y2={usualY} />}
@@ -56,12 +61,13 @@ interface PartsProps extends ChartColumn {
   readonly left: number;
   readonly slot: number;
   readonly tallest: number;
+  readonly isLast: boolean;
 }
 
-function Parts({ title, parts, left, slot, tallest }: PartsProps) {
+function Parts({ title, parts, left, slot, tallest, isLast }: PartsProps) {
   let below = 0;
   return (
-    <g>
+    <g class={isLast ? "today" : undefined}>
       <title>{title}</title>
       {/* The full slot shows the title on hover, also above a low column. */}
       <rect class="place" x={percent(left)} width={percent(slot)} height="100%" />
@@ -75,6 +81,7 @@ function Parts({ title, parts, left, slot, tallest }: PartsProps) {
             y={percent(100 - below)}
             width={percent(slot * WIDTH)}
             height={percent(height)}
+            rx={1}
           />
         );
       })}

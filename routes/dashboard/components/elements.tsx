@@ -1,36 +1,80 @@
-/** Small page elements: times, amounts, statuses, notices. */
-import type { PropsWithChildren } from "hono/jsx";
+/** Small page elements: amounts, statuses, notices, panels, commands. */
+import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
-import { agoText, exactMoneyText, moneyText } from "./format.ts";
+import { exactMoneyText, moneyText } from "./format.ts";
+export { Ago } from "./time.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 
-/** An instant as relative time; hovering shows the exact one. */
-export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
-  const exact = formatInstant(at);
-  return <time datetime={exact} title={exact}>{agoText(at, now)}</time>;
-}
+/** Characters of an amount's text after the cent. */
+const SUB_CENT = 2;
 
-/** An amount rounded for reading; hovering shows the exact one. */
-export function Money({ of }: { readonly of: Picodollars }) {
+/** One cent. */
+const CENT = 10_000_000_000n;
+
+/**
+ * An amount with 4 decimals, so that a column aligns on the point; hovering shows the exact one.
+ * Digits after the cent are grey, except where they are all there is.
+ */
+export function Money({ of, isExact = false }: {
+  readonly of: Picodollars;
+  /** True to show all digits: for the parts of a sum that readers check. */
+  readonly isExact?: boolean;
+}) {
   const exact = exactMoneyText(of);
+  if (isExact) return <span class="money">{exact}</span>;
   const text = moneyText(of);
-  return <span class="money" title={text === exact ? undefined : exact}>{text}</span>;
+  const isBelowCent = of !== 0n && of < CENT && of > -CENT;
+  const title = Number(exact.replaceAll(/[^0-9.]/g, "")) === Number(text.replaceAll(/[^0-9.]/g, ""))
+    ? undefined
+    : exact;
+  return (
+    <span class="money" title={title}>
+      {isBelowCent ? text : (
+        <>
+          {text.slice(0, -SUB_CENT)}
+          <span class="sub">{text.slice(-SUB_CENT)}</span>
+        </>
+      )}
+    </span>
+  );
 }
 
-/** A distinct symbol for each status, so that nothing depends on colour alone. */
-const SIGNS: Readonly<Record<RunStatus, string>> = {
-  running: "▶",
-  success: "✓",
-  failed: "✕",
-  timeout: "◷",
-  cancelled: "⊘",
+/** The icon of each run status and its class, so that nothing depends on colour alone. */
+const STATUS_ICONS: Readonly<Record<RunStatus, readonly [IconName, string]>> = {
+  running: ["run", "st-run"],
+  success: ["ok", "st-ok"],
+  failed: ["bad", "st-bad"],
+  timeout: ["timeout", "st-timeout"],
+  cancelled: ["off", "st-off"],
 };
 
-export function Status({ of }: { readonly of: RunStatus }) {
+/** The status of a run; with `isIcon` its word is for screen readers only. */
+export function Status({ of, isIcon = false }: {
+  readonly of: RunStatus;
+  readonly isIcon?: boolean;
+}) {
+  const [icon, name] = STATUS_ICONS[of];
   return (
-    <span class={`status ${of}`}>
-      <span aria-hidden="true">{SIGNS[of]}</span> {of}
+    <span class={`st ${name}`}>
+      <Icon name={icon} />
+      <span class={isIcon ? "sr" : undefined}>{of}</span>
+    </span>
+  );
+}
+
+type StateProps = PropsWithChildren<
+  { readonly icon: "ok" | "bad" | "warn" | "late" | "off"; readonly name: string }
+>;
+
+/** The state of a thing other than a run, with the time or the reason of it. */
+export function State({ icon, name, children }: StateProps) {
+  return (
+    <span class={`st st-${icon}`}>
+      <Icon name={icon} />
+      <span>
+        {name} {children}
+      </span>
     </span>
   );
 }
@@ -47,13 +91,21 @@ export function InlineNotice({ kind, children }: NoticeProps) {
   return <div class={`notice ${kind}`} role="status">{children}</div>;
 }
 
-type SectionProps = PropsWithChildren<{ readonly title: string; readonly id?: string }>;
+type SectionProps = PropsWithChildren<{
+  readonly title: string;
+  readonly id?: string;
+  /** Shown at the right of the heading. */
+  readonly aside?: Child;
+}>;
 
-/** A section of a page with its heading. */
-export function Section({ title, id, children }: SectionProps) {
+/** A panel of a page with its heading. */
+export function Section({ title, id, aside, children }: SectionProps) {
   return (
-    <section id={id}>
-      <h2>{title}</h2>
+    <section id={id} class="panel">
+      <header>
+        <h2>{title}</h2>
+        {aside !== undefined && <div class="end">{aside}</div>}
+      </header>
       {children}
     </section>
   );
@@ -76,9 +128,9 @@ export function Empty({ title, children }: PropsWithChildren<{ readonly title: s
  */
 export function Copyable({ id, text }: { readonly id: string; readonly text: string }) {
   return (
-    <div class="copyable">
+    <div class="shell">
       <pre id={id} tabindex={0}>{text}</pre>
-      <button type="button" class="small" data-copies={id} hidden>Copy</button>
+      <button type="button" class="btn small" data-copies={id} hidden>Copy</button>
     </div>
   );
 }
@@ -87,7 +139,7 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
 export function NextPage({ to }: { readonly to: string | null }) {
   return to !== null && (
     <p class="pager">
-      <a href={to} rel="next" role="button" class="secondary outline">Next page</a>
+      <a href={to} rel="next" class="btn">Next page</a>
     </p>
   );
 }

@@ -75,7 +75,7 @@ type FieldRowProps = Pick<FieldProps, "name" | "label" | "hint"> & { message: st
 
 function FieldRow({ name, label, message, hint, children }: PropsWithChildren<FieldRowProps>) {
   return (
-    <div class="field">
+    <div class="labeled">
       <label for={`field-${name}`}>{label}</label>
       {children}
       {message !== null && <small id={`${name}-problem`} class="wrong">{message}</small>}
@@ -180,7 +180,7 @@ export function ConfirmForm(props: ConfirmFormProps) {
       {props.children}
       <div class="buttons">
         <button type="submit" class={props.submitClass}>{props.submit}</button>
-        <a href={props.cancelTo} role="button" class="secondary outline">{props.cancel}</a>
+        <a href={props.cancelTo} class="btn">{props.cancel}</a>
       </div>
     </form>
   );

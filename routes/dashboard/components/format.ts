@@ -33,17 +33,20 @@ export function percentText(part: number | bigint, all: number | bigint): string
   return share < 1 && percent === 100 ? "> 99%" : `${percent}%`;
 }
 
-/** Formats an amount in dollars: cents from one dollar up, else the first significant digits. */
+/** Decimals of an amount, and its smallest unit in picodollars. */
+const PLACES = 4, STEP = 10n ** 8n;
+
+/**
+ * Formats an amount in dollars with 4 decimals: `$1,204.5000`, `$0.0082`. An amount that rounds to
+ * nothing is `<$0.0001`.
+ */
 export function moneyText(amount: Picodollars): string {
   const sign = amount < 0n ? "−" : "";
   const size = amount < 0n ? -amount : amount;
-  if (size === 0n) return "$0";
-  const first = size.toString().padStart(12, "0").search(/[1-9]/);
-  const places = Math.min(12, Math.max(2, first + 2));
-  const step = 10n ** BigInt(12 - places);
-  const rounded = ((size + step / 2n) / step) * step;
+  const rounded = ((size + STEP / 2n) / STEP) * STEP;
+  if (rounded === 0n && size > 0n) return `${sign}<$0.0001`;
   const [units = "0", decimals = ""] = dollarsText(rounded).split(".");
-  return `${sign}$${integer.format(BigInt(units))}.${decimals.padEnd(2, "0")}`;
+  return `${sign}$${integer.format(BigInt(units))}.${decimals.padEnd(PLACES, "0")}`;
 }
 
 /** Formats an amount in dollars exactly. */

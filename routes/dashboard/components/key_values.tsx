@@ -6,7 +6,7 @@ export type KeyValue = readonly [name: string, value: Child];
 /** Lists name-value pairs, one per line. */
 export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
   return (
-    <dl class="pairs">
+    <dl class="kv">
       {pairs.map(([name, value]) => (
         <>
           <dt>{name}</dt>

@@ -25,7 +25,7 @@ export function numberColumn<Row>(
   cell: (row: Row) => Child,
   unit?: Column<Row>["unit"],
 ): Column<Row> {
-  return { head, cell, class: "number", unit };
+  return { head, cell, class: "num", unit };
 }
 
 /** A column of counts of a noun. */
@@ -57,7 +57,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const { label, caption, columns, rows, class: name, children } = props;
   return (
     <Wide label={label}>
-      <table class={name}>
+      <table class={name === undefined ? "list" : `list ${name}`}>
         {caption}
         <TableHead columns={columns} />
         <tbody>{rows.map((row) => <TableRow columns={columns} row={row} />)}</tbody>
@@ -73,7 +73,7 @@ export function TableHead<Row>({ columns }: Columns<Row>) {
     <thead>
       <tr>
         {columns.map(({ head, headClass, class: name }) => (
-          <th scope="col" class={headClass ?? (name?.startsWith("number") ? "number" : undefined)}>
+          <th scope="col" class={headClass ?? (name?.startsWith("num") ? "num" : undefined)}>
             {head}
           </th>
         ))}

@@ -12,7 +12,9 @@ import type { AppDeps } from "../../http/context.ts";
 import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import type { View } from "../layout/page.ts";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
-import { Ago, InlineNotice } from "../components/elements.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
+import { InlineNotice } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import {
   bodyOf,
   ConfirmForm,
@@ -45,7 +47,7 @@ export function keyView(key: KeyFormProps): View {
   const { record, now, confirm, problem } = key;
   return {
     title: record.name,
-    aside: <a href={KEYS_PATH}>All keys</a>,
+    crumbs: <Crumbs links={[["Keys", KEYS_PATH]]} />,
     body: (
       <>
         <KeyDetails {...key} />
@@ -159,7 +161,7 @@ function KeyForm({ record, mine, confirm, problem, hours }: KeyFormProps) {
       action={`${KEYS_PATH}/${id}/${confirm}`}
       title={`${isRevocation ? "Revoke" : "Rotate"} “${name}”?`}
       submit={isRevocation ? `Revoke this ${kind}` : "Create a new secret"}
-      submitClass={isRevocation ? "danger" : ""}
+      submitClass={isRevocation ? "btn danger" : "btn main"}
       cancel="Keep it as it is"
       cancelTo={grant.kind === "ping_token" ? agentPath(grant.agent) : KEYS_PATH}
     >

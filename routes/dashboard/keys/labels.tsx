@@ -5,7 +5,8 @@ import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { agentPath } from "../layout/paths.ts";
-import { Ago } from "../components/elements.tsx";
+import { State } from "../components/elements.tsx";
+import { Ago, At } from "../components/time.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 
@@ -39,22 +40,21 @@ interface KeyProps {
 /** Shows the state of a credential, the time of that state, and the replacement. */
 export function KeyState({ of, now }: KeyProps) {
   const { revokedAt, endsAt, replacedBy } = of;
-  if (revokedAt === null && endsAt === undefined) return <span class="state works">✓ works</span>;
-  const [name, text] = revokedAt !== null
-    ? ["ended", "✕ revoked "]
+  if (revokedAt === null && endsAt === undefined) return <State icon="ok" name="works" />;
+  const [icon, name] = revokedAt !== null
+    ? ["off", "revoked"] as const
     : isLive(of, now)
-    ? ["ending", "◷ works, expires "]
-    : ["ended", "✕ expired "];
+    ? ["late", "works, expires"] as const
+    : ["off", "expired"] as const;
   return (
-    <span class={`state ${name}`}>
-      {text}
+    <State icon={icon} name={name}>
       <Ago at={revokedAt ?? endsAt ?? now} now={now} />
       {replacedBy === undefined ? null : (
         <>
           , <a href={keyPath(replacedBy)}>its replacement</a>
         </>
       )}
-    </span>
+    </State>
   );
 }
 
@@ -95,18 +95,18 @@ export function KeyTable({ label, records, now, mine }: KeyTableProps) {
       head: "Name",
       isName: true,
       cell: ({ id, name }) => [
-        <a href={keyPath(id)}>{name}</a>,
+        <a class="row" href={keyPath(id)}>{name}</a>,
         id === mine ? <small class="tag">you are signed in with it</small> : null,
       ],
     },
     ...(mine === undefined ? [] : [GRANT]),
     { head: "State", cell: (of) => <KeyState of={of} now={now} /> },
-    { head: "Created", before: "made", cell: ({ createdAt }) => <Ago at={createdAt} now={now} /> },
+    { head: "Created", before: "created", cell: ({ createdAt }) => <At at={createdAt} /> },
     { head: "Last used", before: "used", cell: (of) => <LastUse of={of} now={now} /> },
     { head: "Change", cell: (of) => <KeyActions of={of} now={now} /> },
   ];
   const caption = mine === undefined ? null : <caption>Oldest first.</caption>;
-  return <Table class="roomy folding" rows={records} {...{ label, caption, columns }} />;
+  return <Table class="fold" rows={records} {...{ label, caption, columns }} />;
 }
 
 const GRANT: Column<ListedCredential> = { head: "Allows", cell: (of) => <KeyGrant of={of} /> };

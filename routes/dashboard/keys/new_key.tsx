@@ -8,6 +8,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { View } from "../layout/page.ts";
 import { KEYS_PATH } from "../layout/paths.ts";
 import { showFormOnProblem, showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { newKeyPath } from "./paths.ts";
 import { kindLabel, SCOPE_LABELS } from "./labels.tsx";
@@ -52,7 +53,7 @@ function viewOf(fields: KeyFields, problem: Problem | null): View {
   const isToken = fields.kind === "ping_token";
   return {
     title: isToken ? "New ping token" : "New API key",
-    aside: <a href={KEYS_PATH}>All keys</a>,
+    crumbs: <Crumbs links={[["Keys", KEYS_PATH]]} />,
     body: (
       <form class="narrow" method="post" action={KEYS_PATH}>
         <FormProblem problem={problem} fields={["name", isToken ? "agent" : "scopes"]} />
@@ -81,7 +82,9 @@ function viewOf(fields: KeyFields, problem: Problem | null): View {
             />
           )
           : <Scopes checked={fields.scopes} problem={problem} />}
-        <button type="submit">{isToken ? "Create ping token" : "Create key"}</button>
+        <button type="submit" class="btn main">
+          {isToken ? "Create ping token" : "Create key"}
+        </button>
         <p class="soft">
           {isToken ? "For programs or people: " : "For one cron job: "}
           <a href={newKeyPath(isToken ? "api_key" : "ping_token")}>

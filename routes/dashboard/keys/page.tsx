@@ -37,12 +37,10 @@ const showKeys: Handler = async (c, { credentials, environment }) => {
   return showPage(c, {
     title: "Keys",
     aside: (
-      <span class="actions">
-        <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
-        <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
-          New ping token
-        </a>
-      </span>
+      <>
+        <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>
+        <a class="btn main" href={newKeyPath("api_key")}>New API key</a>
+      </>
     ),
     body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
   });
@@ -97,7 +95,7 @@ function KeyList({ page: { records, next }, query: { agent, limit }, now, mine }
 /** The list of credentials, the page of each, and the forms that change them. */
 export const keysPage: DashboardPage = {
   path: KEYS_PATH,
-  menu: "Keys",
+  menu: { name: "Keys", area: "settings" },
   access: teamKey("admin"),
   handler: showKeys,
   routes: [

@@ -2,17 +2,26 @@
  * Static files that pages load: styles, scripts, icon. File names contain a hash of the content, so
  * files never change.
  */
-import pico from "@picocss/pico/css/pico.min.css" with { type: "text" };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
-import admin from "../assets/style/admin.css" with { type: "text" };
-import folding from "../assets/style/folding.css" with { type: "text" };
-import layout from "../assets/style/layout.css" with { type: "text" };
-import overview from "../assets/style/overview.css" with { type: "text" };
+import base from "../assets/style/base.css" with { type: "text" };
+import charts from "../assets/style/charts.css" with { type: "text" };
+import controls from "../assets/style/controls.css" with { type: "text" };
+import forms from "../assets/style/forms.css" with { type: "text" };
+import frame from "../assets/style/frame.css" with { type: "text" };
+import lists from "../assets/style/lists.css" with { type: "text" };
+import pages from "../assets/style/pages.css" with { type: "text" };
+import compare from "../assets/style/compare.css" with { type: "text" };
 import run from "../assets/style/run.css" with { type: "text" };
+import step from "../assets/style/step.css" with { type: "text" };
+import trace from "../assets/style/trace.css" with { type: "text" };
+import tracePhone from "../assets/style/trace_phone.css" with { type: "text" };
+import traceScript from "../assets/trace.js" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
-import spend from "../assets/style/spend.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
+import surfaces from "../assets/style/surfaces.css" with { type: "text" };
+import tokens from "../assets/style/tokens.css" with { type: "text" };
+import time from "../assets/time.js" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
 import { createHash } from "node:crypto";
 import { fail } from "../../http/answer.ts";
@@ -24,13 +33,33 @@ const CSS = "text/css; charset=UTF-8";
 const JAVASCRIPT = "text/javascript; charset=UTF-8";
 
 /** Style sheets, in cascade order. */
-const STYLES = [layout, status, overview, runs, run, admin, spend, folding];
+const STYLES = [
+  tokens,
+  base,
+  frame,
+  controls,
+  status,
+  surfaces,
+  forms,
+  lists,
+  charts,
+  pages,
+  runs,
+  run,
+  trace,
+  tracePhone,
+  step,
+  compare,
+];
+
+/** The script of all pages, with the functions that it shares with the server. */
+const SCRIPT = time.replaceAll(/^export /gm, "") + script;
 
 const FILES = ([
-  ["pico.css", pico, CSS],
   ["dashboard.css", STYLES.join("\n"), CSS],
   ["htmx.js", htmx, JAVASCRIPT],
-  ["dashboard.js", script, JAVASCRIPT],
+  ["dashboard.js", SCRIPT, JAVASCRIPT],
+  ["trace.js", traceScript, JAVASCRIPT],
   ["icon.svg", icon, "image/svg+xml"],
 ] as const).map(([name, text, type]) => {
   const tag = createHash("sha256").update(text).digest("hex").slice(0, 12);

@@ -1,9 +1,14 @@
-/** The layout of every page: the menu, the heading, the content, and the signed-in principal. */
+/** The frame of every page: head, top bar, title line, content. */
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
-import type { RequestContext } from "../../http/context.ts";
+import type { MenuEntry, RequestContext } from "../../http/context.ts";
+import { Symbols } from "../components/icons.tsx";
+import { TimeContext } from "../components/time.tsx";
 import { assetPath } from "./assets.ts";
 import type { View } from "./page.ts";
-import { DASHBOARD_PATH } from "./paths.ts";
+import { DASHBOARD_PATH, isWithin } from "./paths.ts";
+import { readPreferences, shownZone } from "./preferences.ts";
+import { SearchDialog } from "./search_dialog.tsx";
+import { Brand, TopBar } from "./top_bar.tsx";
 
 /** htmx config: no injected styles, no evaluated text. */
 const HTMX = JSON.stringify({
@@ -19,81 +24,116 @@ const BLOCKING = { Blocking: "render" };
 
 /** Renders a complete document. */
 export function Layout({ c, view }: { readonly c: RequestContext; readonly view: View }) {
-  const { title, body, aside, reloadSeconds } = view;
+  const preferences = readPreferences(c);
+  const { theme } = preferences;
+  const { nowMs } = c.get("frame");
   const principal: Principal | undefined = c.get("principal");
+  const entries = principal === undefined ? [] : entriesFor(c, principal);
+  const zone = shownZone(preferences);
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="htmx-config" content={HTMX} />
-        <title>{title === "Runledger" ? title : `${title} · Runledger`}</title>
-        {/* Column widths depend on all rows, so rendering waits for the complete table. */}
-        <link rel="expect" href="#end" {...BLOCKING} />
-        <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
-        <link rel="stylesheet" href={assetPath("pico.css")} />
-        <link rel="stylesheet" href={assetPath("dashboard.css")} />
-        <script src={assetPath("htmx.js")} defer />
-        <script src={assetPath("dashboard.js")} defer />
-        {reloadSeconds !== undefined && (
-          <noscript>
-            <meta http-equiv="refresh" content={String(reloadSeconds)} />
-          </noscript>
-        )}
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">
-          <a class="brand" href={DASHBOARD_PATH}>Runledger</a>
-          {principal !== undefined && <Menu c={c} />}
-        </header>
-        <main id="main">
-          <div class="heading">
-            <h1>{title}</h1>
-            {aside}
-          </div>
-          {body}
-        </main>
-        <footer class="bottom">
-          <a href="/docs">API</a>
-          {principal !== undefined && <SignedIn {...principal} />}
-        </footer>
-        <div id="end" hidden />
-      </body>
-    </html>
+    <TimeContext.Provider value={{ zone, nowMs }}>
+      <html
+        lang="en"
+        data-theme={theme ?? undefined}
+        data-zone={zone}
+        data-utc={preferences.isUtc}
+        data-now={nowMs}
+      >
+        <Head view={view} scheme={theme ?? "light dark"} />
+        <body>
+          <a class="skip" href="#main">Skip to the content</a>
+          <Symbols />
+          {view.isBare ? null : principal === undefined
+            ? (
+              <header class="top">
+                <Brand to={DASHBOARD_PATH} />
+              </header>
+            )
+            : <TopBar {...{ c, principal, entries, preferences }} />}
+          <main id="main" class={view.isBare ? "door" : undefined}>
+            <Content {...{ c, view, entries }} />
+          </main>
+          {principal !== undefined && <SearchDialog />}
+          <div id="end" hidden />
+        </body>
+      </html>
+    </TimeContext.Provider>
   );
 }
 
-function Menu({ c }: { readonly c: RequestContext }) {
-  const pages = c.get("menu")
-    .filter(({ access }) => refusalOf(c.get("principal"), access) === null);
+/** Returns the menu of a principal; the operator manages teams and has no runs. */
+function entriesFor(c: RequestContext, principal: Principal): readonly MenuEntry[] {
+  return c.get("frame").menu.filter(({ access }) => refusalOf(principal, access) === null);
+}
+
+function Head({ view, scheme }: { readonly view: View; readonly scheme: string }) {
+  const { title, reloadSeconds } = view;
   return (
-    <nav class="menu" aria-label="Pages">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content={scheme} />
+      <meta name="htmx-config" content={HTMX} />
+      <title>{title === "Runledger" ? title : `${title} · Runledger`}</title>
+      {/* Column widths depend on all rows, so rendering waits for the complete table. */}
+      <link rel="expect" href="#end" {...BLOCKING} />
+      <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
+      <link rel="stylesheet" href={assetPath("dashboard.css")} />
+      <script src={assetPath("htmx.js")} defer />
+      {/* The script converts times before the first frame, so that none of them moves. */}
+      <script src={assetPath("dashboard.js")} defer {...BLOCKING} />
+      {reloadSeconds !== undefined && (
+        <noscript>
+          <meta http-equiv="refresh" content={String(reloadSeconds)} />
+        </noscript>
+      )}
+    </head>
+  );
+}
+
+interface ContentProps {
+  readonly c: RequestContext;
+  readonly view: View;
+  readonly entries: readonly MenuEntry[];
+}
+
+/** The title line and the body; above them the way to the page, or the tabs of its area. */
+function Content({ c, view, entries }: ContentProps) {
+  const { title, lead, aside, crumbs, body, isBare } = view;
+  if (isBare) return <>{body}</>;
+  const tabs = entries.filter(({ area }) => area === "settings");
+  const isSetting = tabs.some(({ path }) => isWithin(c.req.path, path));
+  return (
+    <>
+      {isSetting && <Tabs label="Settings" entries={tabs} at={c.req.path} />}
+      {crumbs}
+      <div class="head">
+        <h1>{title}</h1>
+        {lead !== undefined && <p class="quiet">{lead}</p>}
+        {aside !== undefined && aside !== null && <div class="end">{aside}</div>}
+      </div>
+      {body}
+    </>
+  );
+}
+
+interface TabsProps {
+  readonly label: string;
+  readonly entries: readonly MenuEntry[];
+  /** Path of the current page. */
+  readonly at: string;
+}
+
+function Tabs({ label, entries, at }: TabsProps) {
+  return (
+    <nav class="tabs" aria-label={label}>
       <ul>
-        {pages.map(({ name, path }) => (
+        {entries.map(({ name, path }) => (
           <li>
-            <a href={path} aria-current={isWithin(c.req.path, path) ? "page" : undefined}>{name}</a>
+            <a href={path} aria-current={isWithin(at, path) ? "page" : undefined}>{name}</a>
           </li>
         ))}
       </ul>
     </nav>
-  );
-}
-
-/** Returns whether a path is a menu entry's page or below it. */
-function isWithin(path: string, to: string): boolean {
-  return path === to || (to !== DASHBOARD_PATH && path.startsWith(`${to}/`));
-}
-
-function SignedIn({ grant, team }: Principal) {
-  const may = grant.kind === "api_key" ? grant.scopes.join(", ") : grant.kind;
-  return (
-    <form method="post" action={`${DASHBOARD_PATH}/sign-out`}>
-      <span>
-        {team.name} · {may}
-      </span>
-      <button type="submit" class="link">Sign out</button>
-    </form>
   );
 }

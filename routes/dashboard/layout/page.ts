@@ -3,12 +3,13 @@ import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
 import type { Handler } from "../../http/admission.ts";
+import type { MenuEntry } from "../../http/context.ts";
 
 /** A page, as its folder exports it to the table of pages. */
 export interface DashboardPage {
   readonly path: string;
-  /** Menu label; absent for a page that only other pages link to. */
-  readonly menu?: string;
+  /** Menu entry; absent for a page that only other pages link to. */
+  readonly menu?: { readonly name: string; readonly area: MenuEntry["area"] };
   /** Requirement for the menu entry, if stricter than `access`. */
   readonly menuAccess?: Requirement;
   /** Requirement for a session; `null` for public pages. */
@@ -41,8 +42,14 @@ export interface View {
   /** The heading of the page and the title of its tab. */
   readonly title: string;
   readonly body: Child;
-  /** Shown next to the heading: links, buttons, or the scope of the page. */
+  /** One grey sentence next to the heading. */
+  readonly lead?: Child;
+  /** Shown at the right of the heading: links or buttons. */
   readonly aside?: Child;
+  /** Shown above the heading: the way to this page. */
+  readonly crumbs?: Child;
+  /** True for a page without the top bar: the sign-in form. */
+  readonly isBare?: boolean;
   /** HTTP status; 200 when absent. */
   readonly status?: number;
   /** The reason a form was rejected; it determines the status. */

@@ -13,24 +13,42 @@ export const REFUSALS_PATH = `${DASHBOARD_PATH}/refusals`;
 
 export const AGENTS_PATH = `${DASHBOARD_PATH}/agents`;
 
+export const ALERTS_PATH = `${DASHBOARD_PATH}/alerts`;
+
+/** Search of runs, agents, customers and pages. */
+export const SEARCH_PATH = `${DASHBOARD_PATH}/search`;
+
+/** Form of the theme and the time zone. */
+export const VIEW_PATH = `${DASHBOARD_PATH}/view`;
+
 export const SPEND_PATH = `${DASHBOARD_PATH}/spend`;
 
 export const RATE_CARD_PATH = `${DASHBOARD_PATH}/rate-card`;
 
-/** Usage of the plan. */
-export const USAGE_PATH = `${DASHBOARD_PATH}/usage`;
+/** The team's plan and the usage of it. */
+export const PLAN_PATH = `${DASHBOARD_PATH}/plan`;
 
 /** Keys and ping tokens. */
 export const KEYS_PATH = `${DASHBOARD_PATH}/keys`;
-
-/** The team of the session. */
-export const TEAM_PATH = `${DASHBOARD_PATH}/team`;
 
 /** All teams, for the operator. */
 export const TEAMS_PATH = `${DASHBOARD_PATH}/teams`;
 
 /** The audit log. */
 export const AUDIT_LOG_PATH = `${DASHBOARD_PATH}/audit`;
+
+/** Returns whether a path is a page or below it. */
+export function isWithin(path: string, page: string): boolean {
+  return path === page || (page !== DASHBOARD_PATH && path.startsWith(`${page}/`));
+}
+
+/** Dashboard paths that a form may redirect to, in characters that a header may contain. */
+const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
+
+/** Returns a path that a form names if it is one of the dashboard, else the overview. */
+export function ownPage(path: string | null | undefined): string {
+  return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD_PATH;
+}
 
 /** Path of a run's page. */
 export function runPath(id: string): string {

@@ -49,7 +49,8 @@ export const renderProblemPage: Refuse = (c, { code, message }, headers) => {
       <section class="empty">
         <p>{message}.</p>
         <p>
-          {retry && <a href="">Try again</a>} <a href={DASHBOARD_PATH}>Go to the overview</a>
+          {retry && <a class="btn" href="">Try again</a>}{" "}
+          <a class="btn" href={DASHBOARD_PATH}>Go to the overview</a>
         </p>
         <p class="soft">
           <code>{code}</code> · request <code>{c.get("requestId")}</code>

@@ -1,5 +1,5 @@
 /** Banners for problems, each with a remedy. */
-import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
+import { PLAN_PATH, queryText, runPath, SPEND_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/page.tsx";
@@ -20,8 +20,9 @@ export function Banners(overview: Overview) {
   );
 }
 
-function QuotaBanner({ quota: { state, used, included }, span: { from } }: Overview) {
-  if (state === "normal") return null;
+function QuotaBanner({ quota, span: { from }, hasOperator }: Overview) {
+  const { state, used, included } = quota;
+  if (state === "normal" || !hasOperator) return null;
   const byAgent = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", from]])}`;
   return (
     <InlineNotice kind={state === "over" ? "bad" : "warn"}>
@@ -33,7 +34,7 @@ function QuotaBanner({ quota: { state, used, included }, span: { from } }: Overv
         </strong>{" "}
         {formatCount(used)} of {formatCount(included)}{" "}
         ({percentText(used, included)}). Nothing is cut off and nothing is charged.{" "}
-        <a href={USAGE_PATH}>See where the month is heading</a> and{" "}
+        <a href={PLAN_PATH}>See where the month is heading</a> and{" "}
         <a href={byAgent}>which agents do the work</a>; if it is what you need, ask for a larger
         plan.
       </p>

@@ -16,7 +16,7 @@ export function Charts({ days, span, usual }: Overview) {
   const mostCost = days.reduce((most, { cost }) => cost > most ? cost : most, usual?.cost ?? 0n);
   const period = `of each day of the last ${DAYS_BEFORE} days and today`;
   return (
-    <div class="halves">
+    <div class="cols two">
       <Section title="Runs by day">
         <ColumnChart
           title={`Runs ${period}: ${runs}, ${failed} of them failed or timed out; the table below has the numbers`}
@@ -24,14 +24,14 @@ export function Charts({ days, span, usual }: Overview) {
             title: `${day}: ${countedText(runs, "run")}, ${
               formatCount(failed)
             } failed or timed out`,
-            parts: [["failed", failed - timedOut], ["timeout", timedOut], ["c1", runs - failed]],
+            parts: [["failed", failed - timedOut], ["timeout", timedOut], ["past", runs - failed]],
           }))}
           ends={ends}
           top={formatCount(mostRuns)}
           usual={usual?.runs ?? null}
         />
         <p class="below-chart">
-          <Swatch of="c1" /> other runs <Swatch of="failed" /> failed <Swatch of="timeout" />{" "}
+          <Swatch of="past" /> other runs <Swatch of="failed" /> failed <Swatch of="timeout" />{" "}
           timed out{usual !== null && <UsualSwatch />}
         </p>
       </Section>
@@ -40,14 +40,14 @@ export function Charts({ days, span, usual }: Overview) {
           title={`Cost ${period}; the table below has the numbers`}
           columns={days.map(({ day, cost }) => ({
             title: `${day}: ${moneyText(cost)}`,
-            parts: [["c3", Number(cost)]],
+            parts: [["past", Number(cost)]],
           }))}
           ends={ends}
           top={moneyText(mostCost)}
           usual={usual === null ? null : Number(usual.cost)}
         />
         <p class="below-chart">
-          <Swatch of="c3" /> cost{usual !== null && <UsualSwatch />}
+          <Swatch of="past" /> cost{usual !== null && <UsualSwatch />}
         </p>
       </Section>
     </div>
@@ -69,7 +69,7 @@ function UsualSwatch() {
 /** The same metrics as a table. */
 export function DaysTable({ days, span }: Overview) {
   return (
-    <details>
+    <details class="more">
       <summary>The same as a table</summary>
       <Table
         label="Figures by day"

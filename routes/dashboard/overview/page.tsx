@@ -1,12 +1,12 @@
 /** `/dashboard`: today, compared with the days before. */
 import { answerText } from "../../http/answer.ts";
-import { mayAdmin, teamKey, teamKeyOrOperator } from "../../http/access.ts";
+import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
-import { originOf } from "../components/origin.ts";
+import { commandTarget } from "../components/first_command.tsx";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { durationText, percentText } from "../components/format.ts";
+import { durationText } from "../components/format.ts";
 import { Banners } from "./banners.tsx";
 import { FirstRunGuide, readLastStart } from "./first_run.tsx";
 import { Charts, DaysTable } from "./charts.tsx";
@@ -23,8 +23,8 @@ const showOverview: Handler = async (c, deps) => {
   // The operator has no runs.
   if (grant.kind === "operator") return seeOther(TEAMS_PATH);
   const nowMs = deps.environment.now();
-  const content = await readOverview(deps, team, nowMs);
-  const page = { title: "Overview", aside: <Today {...content.span} /> };
+  const content = { ...await readOverview(deps, team, nowMs), hasOperator: deps.hasOperator };
+  const page = { title: "Overview", lead: <Today {...content.span} /> };
   const isPoll = c.req.header("hx-request") === "true";
   if (content.days.some(({ runs }) => runs > 0)) {
     // The guide was polling for the first run: reload the page.
@@ -38,9 +38,8 @@ const showOverview: Handler = async (c, deps) => {
     <>
       <Banners {...content} />
       <FirstRunGuide
-        origin={originOf(c)}
+        target={await commandTarget(deps, c)}
         last={last}
-        mayCreateKeys={mayAdmin(principal)}
         nowMs={nowMs}
       />
     </>
@@ -51,11 +50,10 @@ const showOverview: Handler = async (c, deps) => {
 /** Shows the day and its elapsed part. */
 function Today({ today, startMs, endMs, passed }: Overview["span"]) {
   return (
-    <span class="soft">
-      <time datetime={today}>{today}</time>, a UTC day: {durationText(passed * (endMs - startMs))}
-      {" "}
-      of 24 h ({percentText(Math.round(passed * 1_000), 1_000)}) are over
-    </span>
+    <>
+      <time datetime={today}>{today}</time> (UTC), {durationText(passed * (endMs - startMs))}{" "}
+      of 24 h
+    </>
   );
 }
 
@@ -66,7 +64,7 @@ function Body(overview: Overview) {
       <OverviewTiles {...overview} />
       <Charts {...overview} />
       <DaysTable {...overview} />
-      <div class="halves">
+      <div class="cols two">
         <FailuresTable {...overview} />
         <AgentsTable {...overview} />
         <SlowestTable {...overview} />
@@ -78,7 +76,7 @@ function Body(overview: Overview) {
 /** The overview. The operator may open it, but is redirected to the teams. */
 export const overviewPage: DashboardPage = {
   path: DASHBOARD_PATH,
-  menu: "Overview",
+  menu: { name: "Overview", area: "main" },
   menuAccess: teamKey("read"),
   access: teamKeyOrOperator("read"),
   handler: showOverview,

@@ -21,7 +21,10 @@ const FAILURES_SHOWN = 6;
 /** Maximum rows read to name the models without a price. */
 const MODEL_ROWS_MAX = 1_000;
 
-export type Overview = Awaited<ReturnType<typeof readOverview>>;
+/** The data of the page; `hasOperator` is true if someone manages plans, so that they are shown. */
+export type Overview = Awaited<ReturnType<typeof readOverview>> & {
+  readonly hasOperator: boolean;
+};
 
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number) {
   const span = spanAt(nowMs);

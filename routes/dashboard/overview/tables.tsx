@@ -3,7 +3,8 @@ import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { Ago, Money, Section, Status } from "../components/elements.tsx";
+import { Money, Section, Status } from "../components/elements.tsx";
+import { At } from "../components/time.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { AgentSpend } from "./agent_spend.ts";
@@ -11,7 +12,7 @@ import { DAYS_BEFORE } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
 /** Shows the latest failed runs. */
-export function FailuresTable({ failures, span, nowMs }: Overview) {
+export function FailuresTable({ failures, span }: Overview) {
   const allOf = (status: RunStatus) =>
     `${RUNS_PATH}${queryText([["status", status], ["from", span.from]])}`;
   const caption = "The runs that failed or timed out last.";
@@ -21,7 +22,7 @@ export function FailuresTable({ failures, span, nowMs }: Overview) {
         ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
         : (
           <>
-            {runsTable("Latest failures", caption, failures, nowMs)}
+            {runsTable("Latest failures", caption, failures)}
             <p>
               <a href={allOf("failed")}>All that failed</a> ·{" "}
               <a href={allOf("timeout")}>all that timed out</a>
@@ -33,7 +34,7 @@ export function FailuresTable({ failures, span, nowMs }: Overview) {
 }
 
 /** Shows the slowest of the newest runs of today. */
-export function SlowestTable({ slowest: { runs, compared, isAll }, nowMs }: Overview) {
+export function SlowestTable({ slowest: { runs, compared, isAll } }: Overview) {
   const count = countedText(compared, "run");
   const caption = isAll
     ? `The slowest of ${count} of today.`
@@ -42,19 +43,19 @@ export function SlowestTable({ slowest: { runs, compared, isAll }, nowMs }: Over
     <Section title="Slowest today">
       {runs.length === 0
         ? <p>No run of today has ended.</p>
-        : runsTable("Slowest today", caption, runs, nowMs)}
+        : runsTable("Slowest today", caption, runs)}
     </Section>
   );
 }
 
-function runsTable(label: string, caption: string, runs: readonly RunListRow[], nowMs: number) {
+function runsTable(label: string, caption: string, runs: readonly RunListRow[]) {
   const columns: readonly Column<RunListRow>[] = [
     {
       head: "Started",
       isName: true,
       cell: ({ id, startedAt, receivedAt }) => (
-        <a href={runPath(id)}>
-          <Ago at={startedAt ?? receivedAt} now={nowMs} />
+        <a class="row" href={runPath(id)}>
+          <At at={startedAt ?? receivedAt} />
         </a>
       ),
     },
@@ -62,7 +63,7 @@ function runsTable(label: string, caption: string, runs: readonly RunListRow[], 
     { head: "Agent", class: "agent-name", cell: ({ agent }) => <AgentLink slug={agent} /> },
     {
       head: "Took",
-      class: "number",
+      class: "num",
       before: "took",
       cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
     },
@@ -71,7 +72,7 @@ function runsTable(label: string, caption: string, runs: readonly RunListRow[], 
   return (
     <Table
       label={label}
-      class="folding"
+      class="fold"
       caption={<caption class="soft">{caption}</caption>}
       columns={columns}
       rows={runs}
@@ -92,7 +93,7 @@ export function AgentsTable({ agents, span }: Overview) {
         : (
           <Table
             label="Spend by agent"
-            class="folding"
+            class="fold"
             caption={<caption class="soft">{agentsCaption(agents.leftOut)}</caption>}
             columns={agentColumns(span)}
             rows={agents.agents}
@@ -127,7 +128,7 @@ function agentColumns({ today }: Overview["span"]): readonly Column<AgentSpend>[
     ),
     {
       head: "Runs today",
-      class: "number",
+      class: "num",
       unit: ({ runsToday }) => `${pluralOf(runsToday, "run")} today`,
       cell: ({ agent, runsToday }) => {
         const query = queryText([["agent", agent], ["from", today], ["to", today]]);

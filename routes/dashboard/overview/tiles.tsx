@@ -1,5 +1,5 @@
 /** Four metrics of today, each compared with a usual day. */
-import { queryText, RUNS_PATH, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
+import { PLAN_PATH, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { Tile, type TileProps } from "../components/tile.tsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
@@ -7,7 +7,7 @@ import { type Compared, compareFailures, compareSum, type DayMetrics } from "./d
 import type { Overview } from "./read.ts";
 
 export function OverviewTiles(overview: Overview) {
-  const { days, usual, quota } = overview;
+  const { days, usual, quota, hasOperator } = overview;
   const today = days.at(-1);
   if (today === undefined) return null;
   return (
@@ -16,7 +16,7 @@ export function OverviewTiles(overview: Overview) {
         <RunsTile {...overview} today={today} />
         <FailedTile {...overview} today={today} />
         <CostTile {...overview} today={today} />
-        <QuotaTile {...quota} />
+        {hasOperator && <QuotaTile {...quota} />}
       </section>
       {usual !== null && (
         <p class="soft">
@@ -83,7 +83,7 @@ function QuotaTile({ month, used, included, state }: Overview["quota"]) {
   return (
     <LinkTile
       name={`Events in ${month}`}
-      to={USAGE_PATH}
+      to={PLAN_PATH}
       value={compactText(used)}
       isBad={state === "over"}
     >
@@ -102,7 +102,11 @@ interface LinkTileProps extends TileProps {
 function LinkTile({ name, to, value, isBad, children }: LinkTileProps) {
   const valueAttributes = { class: isBad ? "bad" : "" };
   return (
-    <Tile name={<a href={to}>{name}</a>} value={value} valueAttributes={valueAttributes}>
+    <Tile
+      name={<a class="row" href={to}>{name}</a>}
+      value={value}
+      valueAttributes={valueAttributes}
+    >
       <small class="about">{children}</small>
     </Tile>
   );

@@ -8,10 +8,12 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
-import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
+import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
-import { Ago, InlineNotice, Money } from "../components/elements.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
+import { InlineNotice, Money, Section } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
@@ -41,7 +43,7 @@ export const showJob: Handler = async (c, deps) => {
   };
   return showPage(c, {
     title: `${job.dryRun ? "What would change" : "Repricing"}: ${modelKey(job.spec)}`,
-    aside: <a href={REPRICE}>All jobs</a>,
+    crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH], ["Reprice calls", REPRICE]]} />,
     ...(isDone ? {} : { reloadSeconds: RELOAD_SECONDS }),
     body: (
       <div id="job" class="job" {...polls}>
@@ -141,10 +143,10 @@ function NextStep({ job }: { readonly job: RepriceJob }) {
     <form method="post" action={REPRICE}>
       {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       <div class="actions">
-        <button type="submit" name="dry_run" value="false">
+        <button type="submit" class="btn main" name="dry_run" value="false">
           Reprice {countedText(changed, "run")} now
         </button>
-        <a href={again} role="button" class="secondary outline">Choose other runs</a>
+        <a href={again} class="btn">Choose other runs</a>
       </div>
       <p class="soft">Nothing has changed so far. The card as it is at that moment counts.</p>
     </form>
@@ -158,22 +160,26 @@ function Breakdown({ shares: { agents, days } }: { readonly shares: RepriceBreak
   const byDifference = agents.toSorted((a, b) => Number(differenceOf(b) - differenceOf(a)));
   return (
     <>
-      <h2>By agent</h2>
-      <Shares
-        by="Agent"
-        rows={byDifference.map(({ agent, sum }) => ({
-          name: agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
-          sum,
-        }))}
-      />
-      <h2>By day</h2>
-      <Shares
-        by="Day (UTC)"
-        rows={days.map(({ from, to, sum }) => ({
-          name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
-          sum,
-        }))}
-      />
+      <Section title="By agent">
+        <Shares
+          by="Agent"
+          rows={byDifference.map(({ agent, sum }) => ({
+            name: agent === null
+              ? "all others"
+              : <a class="row" href={agentPath(agent)}>{agent}</a>,
+            sum,
+          }))}
+        />
+      </Section>
+      <Section title="By day">
+        <Shares
+          by="Day (UTC)"
+          rows={days.map(({ from, to, sum }) => ({
+            name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
+            sum,
+          }))}
+        />
+      </Section>
     </>
   );
 }
@@ -191,7 +197,7 @@ function Shares({ by, rows }: { readonly by: string; readonly rows: readonly Sha
     numberColumn("After", ({ sum }) => <Money of={sum.after} />, "after"),
     countColumn("Calls", ({ sum }) => sum.calls, "call"),
   ];
-  return <Table label={`Difference by ${by}`} class="named folding" {...{ columns, rows }} />;
+  return <Table label={`Difference by ${by}`} class="fold named" {...{ columns, rows }} />;
 }
 
 /** Labels for job states. */

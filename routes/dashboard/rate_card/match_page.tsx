@@ -10,6 +10,7 @@ import { queryOf } from "../../http/query.ts";
 import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
 import { InlineNotice } from "../components/elements.tsx";
 import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import { editPath, MATCH, NEW_RATE } from "./paths.ts";
@@ -24,7 +25,7 @@ export const showMatch: Handler = async (c, { rateCards, environment }) => {
   const show = (problem: Problem | null, result: Child) =>
     showPage(c, {
       title: "Which row prices a model",
-      aside: <a href={RATE_CARD_PATH}>Rate card</a>,
+      crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
       problem,
       body: (
         <>
@@ -34,7 +35,7 @@ export const showMatch: Handler = async (c, { rateCards, environment }) => {
               texts={Object.fromEntries(parameters)}
               problem={problem}
             />
-            <button type="submit">Look it up</button>
+            <button type="submit" class="btn">Look it up</button>
           </form>
           {result}
         </>

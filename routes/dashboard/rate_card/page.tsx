@@ -18,7 +18,6 @@ import { seeOther, showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
 import { Empty, NextPage, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { Choices } from "../components/choices.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
 import { showJob } from "./job_page.tsx";
 import { showMatch } from "./match_page.tsx";
@@ -47,16 +46,13 @@ const showRateCard: Handler = async (c, deps) => {
   const own = isOwnShown ? page.own.slice(0, OWN_SHOWN) : [];
   const names = await actorNames(deps, team, own.map(({ createdBy }) => createdBy));
   return showPage(c, {
-    title: "Rate card",
+    title: "Prices",
     aside: (
-      <Choices
-        label="Rate card"
-        links={[
-          { name: "Put a price", to: NEW_RATE, isButton: true },
-          { name: "Which row prices a model", to: MATCH },
-          { name: "Reprice calls", to: REPRICE },
-        ]}
-      />
+      <>
+        <a class="btn" href={MATCH}>Which row prices a model</a>
+        <a class="btn" href={REPRICE}>Reprice calls</a>
+        <a class="btn main" href={NEW_RATE}>Put a price</a>
+      </>
     ),
     body: (
       <>
@@ -88,7 +84,7 @@ function Search({ parameters }: { readonly parameters: Parameters }) {
         value={parameters.get("source") ?? ""}
         options={SOURCES}
       />
-      <button type="submit">Search</button>
+      <button type="submit" class="btn">Search</button>
     </form>
   );
 }
@@ -182,8 +178,8 @@ const confirmDeletion: Handler = async (c, { rateCards }) => {
           cost $0. What is stored stays as it is until it is repriced.
         </p>
         <div class="actions">
-          <button type="submit">Delete the row</button>
-          <a href={RATE_CARD_PATH} role="button" class="secondary outline">Keep it</a>
+          <button type="submit" class="btn main">Delete the row</button>
+          <a href={RATE_CARD_PATH} class="btn">Keep it</a>
         </div>
       </form>
     ),
@@ -201,7 +197,7 @@ const submitDeletion: Handler = async (c, { rateCards }) => {
 /** The rate card, its forms, and the pages that reprice calls. */
 export const rateCardPage: DashboardPage = {
   path: RATE_CARD_PATH,
-  menu: "Rate card",
+  menu: { name: "Prices", area: "settings" },
   access: teamKey("admin"),
   handler: showRateCard,
   routes: [

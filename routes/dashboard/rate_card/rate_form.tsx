@@ -15,6 +15,7 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import {
@@ -89,7 +90,7 @@ function showForm(c: RequestContext, form: RateForm): Response {
   return showPage(c, {
     title: target === null ? "Put a price" : `Add a price for ${modelKey(target)}`,
     problem,
-    aside: <a href={RATE_CARD_PATH}>Rate card</a>,
+    crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
     body: <Form {...form} problem={problem === null ? null : atField(problem)} />,
   });
 }
@@ -127,8 +128,10 @@ function Form({ row, tiers, target, from, problem }: RateForm) {
       <Tiers tiers={tiers} problem={problem} />
       <LabeledInputs fields={[NOTE_FIELD]} texts={row} problem={problem} />
       <div class="actions">
-        <button type="submit" name="then" value="dry-run">Store, and see what it changes</button>
-        <button type="submit" class="secondary outline">Only store</button>
+        <button type="submit" class="btn main" name="then" value="dry-run">
+          Store, and see what it changes
+        </button>
+        <button type="submit" class="btn">Only store</button>
       </div>
       <p class="soft">
         A row of the same provider, model and date is replaced. Calls that come in from now on cost

@@ -4,7 +4,7 @@ import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { Actor, type ActorNames } from "../keys/labels.tsx";
-import { Ago } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { formatCount } from "../components/format.ts";
 import { type Column, Table } from "../components/table.tsx";
 import { typedInstant } from "./rate_values.ts";
@@ -27,8 +27,8 @@ export function RateTable(
   return (
     <Table
       label={label}
-      class="named folding"
-      caption={<caption class="hidden">{label}, in dollars per million tokens</caption>}
+      class="fold named"
+      caption={<caption class="sr">{label}, in dollars per million tokens</caption>}
       columns={[...COLUMNS, { head: lastName, class: "words", cell: ({ last }) => last }]}
       rows={rows}
     />
@@ -55,7 +55,7 @@ function rateColumn(head: string, before: string, name: keyof Rates): Column<Sho
     const rate = rates[name];
     return rate === null ? "as input" : usdPerMillion(rate);
   };
-  return { head, class: "number", before, cell };
+  return { head, class: "num", before, cell };
 }
 
 function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {

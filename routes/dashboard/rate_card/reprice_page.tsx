@@ -11,7 +11,9 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, InlineNotice, Section } from "../components/elements.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
+import { Empty, InlineNotice, Section } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
 import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
@@ -61,7 +63,7 @@ async function showForm(
   return showPage(c, {
     title: "Reprice calls",
     problem,
-    aside: <a href={RATE_CARD_PATH}>Rate card</a>,
+    crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
     body: (
       <>
         {done === undefined ? null : (
@@ -90,11 +92,13 @@ function Form({ texts, problem }: { readonly texts: Texts; readonly problem: Pro
   return (
     <form method="post" action={REPRICE} class="rate-form">
       <fieldset>
-        <legend class="hidden">Which calls</legend>
+        <legend class="sr">Which calls</legend>
         <LabeledInputs fields={FIELDS} texts={texts} problem={problem} />
       </fieldset>
       <div class="actions">
-        <button type="submit" name="dry_run" value="true">See what would change</button>
+        <button type="submit" class="btn main" name="dry_run" value="true">
+          See what would change
+        </button>
         <span class="soft">This changes nothing yet.</span>
       </div>
     </form>
@@ -113,7 +117,7 @@ function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly no
   }
   return (
     <Section title="Earlier jobs">
-      <Table label="Earlier jobs" class="named folding" columns={columnsAt(now)} rows={jobs} />
+      <Table label="Earlier jobs" class="fold named" columns={columnsAt(now)} rows={jobs} />
     </Section>
   );
 }

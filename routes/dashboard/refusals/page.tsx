@@ -19,7 +19,8 @@ import type { DashboardPage } from "../layout/page.ts";
 import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Choices } from "../components/choices.tsx";
-import { Ago, Empty, InlineNotice, Section } from "../components/elements.tsx";
+import { Empty, InlineNotice, Section } from "../components/elements.tsx";
+import { At } from "../components/time.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
@@ -127,7 +128,7 @@ function KindsTable({ report }: ReportProps) {
     <Section title="Reasons">
       <Table
         label="Reasons"
-        class="roomy folding"
+        class="fold"
         caption={<caption class="soft">Of this period, the most frequent first.</caption>}
         columns={KIND_COLUMNS}
         rows={kinds}
@@ -137,9 +138,9 @@ function KindsTable({ report }: ReportProps) {
 }
 
 /** Shows the latest calls with their responses. */
-function LatestTable({ report: { latest }, nowMs }: ReportProps) {
+function LatestTable({ report: { latest } }: ReportProps) {
   const columns: readonly Column<Refusal>[] = [
-    { head: "When", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
+    { head: "When", cell: ({ at }) => <At at={at} /> },
     { head: "Request", cell: ({ route }) => <code>{route}</code> },
     {
       head: "Answer",
@@ -158,7 +159,7 @@ function LatestTable({ report: { latest }, nowMs }: ReportProps) {
     <Section title="Latest">
       <Table
         label="Latest"
-        class="roomy folding"
+        class="fold"
         caption={
           <caption class="soft">
             Up to {KEPT.latest} of the last {KEPT.days}{" "}
@@ -202,7 +203,7 @@ export function RejectedBanner({ count }: { readonly count: number }) {
 
 export const refusalsPage: DashboardPage = {
   path: REFUSALS_PATH,
-  menu: "Rejected requests",
+  menu: { name: "Rejected requests", area: "settings" },
   access: teamKey("read"),
   handler: showRefusals,
 };

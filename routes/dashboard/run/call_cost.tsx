@@ -48,7 +48,7 @@ const LINE_COLUMNS: readonly Column<CostLine>[] = [
   { head: "Tokens", isName: true, cell: ({ kind }) => KIND_LABELS[kind] },
   numberColumn("Count", ({ tokens }) => formatCount(tokens)),
   numberColumn("× $ per million", ({ rate }) => usdPerMillion(rate)),
-  numberColumn("= Cost", ({ cost }) => <Money of={cost} />),
+  numberColumn("= Cost", ({ cost }) => <Money of={cost} isExact />),
 ];
 
 function Lines({ lines, cost }: ExplainedCall) {
@@ -59,7 +59,7 @@ function Lines({ lines, cost }: ExplainedCall) {
           <tr>
             <th scope="row" colspan={3}>Together</th>
             <td class="number">
-              <Money of={cost} />
+              <Money of={cost} isExact />
             </td>
           </tr>
         </tfoot>
@@ -85,7 +85,7 @@ function NoCost({ call, mayPrice }: CallProps) {
   if (call.stated) {
     return (
       <p>
-        The run states what it cost, so nothing was priced: <Money of={call.cost} />.
+        The run states what it cost, so nothing was priced: <Money of={call.cost} isExact />.
       </p>
     );
   }

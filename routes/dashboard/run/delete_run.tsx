@@ -30,8 +30,8 @@ export function ConfirmDeletion({ run }: LoadedRun) {
         days its id is refused, so that a client that still sends does not bring it back.
       </p>
       <form method="post" action={`${runPath(run.id)}/delete`} class="choice">
-        <button type="submit" class="danger">Delete it</button>
-        <a href={runPath(run.id)} role="button" class="secondary outline">Keep it</a>
+        <button type="submit" class="btn danger">Delete it</button>
+        <a href={runPath(run.id)} class="btn">Keep it</a>
       </form>
     </InlineNotice>
   );

@@ -1,110 +1,17 @@
-/** Details of a run: tiles with its status, then its labels and flags. */
+/** Details of a run: its labels, its flags and its exact instants. */
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Ago, Money, Status } from "../components/elements.tsx";
-import { compactText, countedText, durationText } from "../components/format.ts";
-import { LabelList } from "../components/key_values.tsx";
-import { Tile, type TileProps } from "../components/tile.tsx";
+import { Ago, Section } from "../components/elements.tsx";
+import { durationText } from "../components/format.ts";
+import { CopyButton } from "./messages.tsx";
+import { type KeyValue, KeyValues, LabelList } from "../components/key_values.tsx";
 import type { LoadedRun } from "./load.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 
-/** Shows status, time, cost and tokens. */
-export function Glance(loaded: LoadedRun) {
-  const { run, isLive } = loaded;
-  return (
-    <div class="tiles glance">
-      <RunTile
-        name={run.kind === "heartbeat" ? "Heartbeat" : "Run"}
-        value={<Status of={run.status} />}
-      >
-        {isLive && <small class="soft">This page follows it every few seconds.</small>}
-      </RunTile>
-      <TimeTile {...loaded} />
-      <CostTile {...loaded} />
-      <UsageTile {...run.usage} />
-    </div>
-  );
-}
-
-function RunTile({ name, ...others }: TileProps) {
-  return <Tile {...others} name={<span class="soft">{name}</span>} />;
-}
-
-function TimeTile({ run: { startedAt, finishedAt, durationMs }, nowMs }: LoadedRun) {
-  const runningMs = startedAt === null || finishedAt !== null
-    ? null
-    : Math.max(0, nowMs - startedAt);
-  const shownMs = durationMs ?? runningMs;
-  return (
-    <RunTile
-      name={runningMs === null ? "Took" : "Running for"}
-      value={shownMs === null ? "–" : durationText(shownMs)}
-    >
-      <small>
-        {startedAt === null ? "start not known" : (
-          <>
-            started <Ago at={startedAt} now={nowMs} />
-          </>
-        )}
-        {finishedAt !== null && (
-          <>
-            , ended <Ago at={finishedAt} now={nowMs} />
-          </>
-        )}
-      </small>
-    </RunTile>
-  );
-}
-
-function CostTile({ run: { cost, status }, family, isStated }: LoadedRun) {
-  const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
-  const openState = status === "running" ? "so far" : "being aggregated";
-  return (
-    <RunTile name="Cost" value={<Money of={cost.amount} />}>
-      <small>
-        {isStated && "stated by the agent, "}
-        {cost.state === "final" ? "final" : openState}
-        {family.children.length > 0 && (
-          <>
-            ; with the runs it started <Money of={cost.amount + family.cost} />
-          </>
-        )}
-      </small>
-      {unpriced > 0 && (
-        <small class="warned">
-          ⚠ <a href="#cost">{countedText(unpriced, "call")} without a price</a>
-        </small>
-      )}
-    </RunTile>
-  );
-}
-
-function UsageTile(usage: LoadedRun["run"]["usage"]) {
-  const { llmCalls, toolCalls, logs, events, errors, cachedInputTokens: cached } = usage;
-  const counts = ([
-    [llmCalls, "model call"],
-    [toolCalls, "tool call"],
-    [logs, "log"],
-    [events - llmCalls - toolCalls - logs, "other event"],
-  ] as const).flatMap(([count, noun]) => count === 0 ? [] : [countedText(count, noun)]);
-  return (
-    <RunTile
-      name="Tokens"
-      value={`${compactText(usage.inputTokens)} → ${compactText(usage.outputTokens)}`}
-    >
-      <small>
-        {cached > 0n && `${compactText(cached)} of the input read from caches; `}
-        {counts.length === 0 ? "no events" : counts.join(", ")}
-      </small>
-      {errors > 0 && <small class="bad">✕ {countedText(errors, "event")} failed</small>}
-    </RunTile>
-  );
-}
-
 /** Shows the labels, the flags and the exact instants of a run. */
 export function RunLabelList(loaded: LoadedRun) {
-  const { run } = loaded;
+  const { run, nowMs } = loaded;
   return (
     <>
       <LabelList
@@ -112,13 +19,18 @@ export function RunLabelList(loaded: LoadedRun) {
           ["Agent", linkOf(run.agent, agentPath)],
           ["Customer", linkOf(run.customerId, runsWith("customer_id"))],
           ["Feature", linkOf(run.feature, runsWith("feature"))],
+          ["Started", run.startedAt === null ? null : <Ago at={run.startedAt} now={nowMs} />],
           ["Started by run", linkOf(run.opening?.parentRunId, runPath)],
           ["Note", run.status === "failed" ? null : run.note],
-          ["Id", <code>{run.id}</code>],
+          [
+            "Id",
+            <>
+              <code id="run-id">{run.id}</code> <CopyButton of="run-id" label="Copy the run's id" />
+            </>,
+          ],
         ]}
       />
       <Flags {...loaded} />
-      <Instants {...run} />
     </>
   );
 }
@@ -131,23 +43,24 @@ function linkOf(value: string | null | undefined, pathOf: (value: string) => str
   return value ? <a href={pathOf(value)}>{value}</a> : null;
 }
 
-function Instants({ opening, startedAt, finishedAt, receivedAt, updatedAt }: LoadedRun["run"]) {
+/** Shows the exact instants and the trace of a run. */
+export function Instants(
+  { opening, startedAt, finishedAt, receivedAt, updatedAt }: LoadedRun["run"],
+) {
   const trace = opening?.trace;
+  const pairs: readonly KeyValue[] = [
+    ["Started", timeOf(startedAt)],
+    ["Ended", timeOf(finishedAt)],
+    ["First arrived", timeOf(receivedAt)],
+    ["Last arrived", timeOf(updatedAt)],
+    ["Closes when idle", idleText(opening)],
+    ["Trace", trace && <code>{trace.traceId}</code>],
+    ["Parent span", trace && <code>{trace.spanId}</code>],
+  ];
   return (
-    <details id="more-facts" class="more-facts">
-      <summary>Exact instants{trace && " and trace"}</summary>
-      <LabelList
-        pairs={[
-          ["Started", timeOf(startedAt)],
-          ["Ended", timeOf(finishedAt)],
-          ["First arrived", timeOf(receivedAt)],
-          ["Last arrived", timeOf(updatedAt)],
-          ["Closes when idle", idleText(opening)],
-          ["Trace", trace && <code>{trace.traceId}</code>],
-          ["Parent span", trace && <code>{trace.spanId}</code>],
-        ]}
-      />
-    </details>
+    <Section id="instants" title={trace ? "Exact instants and trace" : "Exact instants"}>
+      <KeyValues pairs={pairs.filter(([, value]) => value !== null && value !== undefined)} />
+    </Section>
   );
 }
 

@@ -1,6 +1,5 @@
 /** Previews of events: the text and metrics that a timeline row shows. */
 import { type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
-import { readMilliseconds } from "../../../domain/pricing/llm_call.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import { excerpt, excerptOfString } from "../../../domain/core/pretty_json.ts";
 import { printable } from "../../../domain/core/text.ts";
@@ -15,9 +14,6 @@ const LINE_CHARS = 140;
 
 /** Maximum characters of a reason: a few lines. */
 const REASON_CHARS = 400;
-
-/** Maximum latency of an event: 100 years. */
-const LATENCY_MS_MAX = 3_155_760_000_000;
 
 /**
  * Presentation of event types: a distinct symbol, the class of its colour, a label, the members
@@ -53,7 +49,7 @@ const OTHER_SORT = {
 export function previewOf(event: PositionedEvent) {
   const { type, data } = event;
   const members = rawMembers(data);
-  const { error, call } = storedFacts(type, data);
+  const { error, call, latencyMs } = storedFacts(type, data);
   const sort = SORTS.get(type);
   const { sign, colour, label, names, texts } = sort ?? { ...OTHER_SORT, label: type };
   return {
@@ -65,7 +61,7 @@ export function previewOf(event: PositionedEvent) {
     name: firstLine(names.map((name) => members.get(name)), LINE_CHARS),
     text: firstLine(texts.map((name) => members.get(name)), LINE_CHARS) ??
       (sort !== undefined || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
-    latencyMs: readLatency(members.get("latency_ms")) ?? readLatency(members.get("duration_ms")),
+    latencyMs: latencyMs ?? null,
     /** Tokens of a model call; null for other events, and if they were not counted. */
     tokens: call?.counted === true ? call : null,
     /** Reason of the failure; null if the event did not fail. */
@@ -89,11 +85,6 @@ function firstLine(values: readonly (RawJson | undefined)[], charsMax: number): 
   if (!first.startsWith('"')) return lineOf(first, charsMax);
   const { text, isCut } = excerptOfString(first, charsMax);
   return lineOf(text, charsMax) + (isCut ? "…" : "");
-}
-
-function readLatency(value: string | undefined): number | null {
-  const ms = value === undefined || value.length > 64 ? null : readMilliseconds(JSON.parse(value));
-  return ms !== null && ms <= LATENCY_MS_MAX ? ms : null;
 }
 
 /**

@@ -1,97 +1,114 @@
-/** The failure of a run, shown at the top of its page. */
-import { InlineNotice } from "../components/elements.tsx";
+/** The failure box: what failed, where, and what to do next. */
 import { durationText } from "../components/format.ts";
-import { lineOf, membersOf, offsetText, previewOf, reasonIn } from "./event_preview.ts";
-import type { LoadedRun } from "./load.ts";
-import { eventsPath } from "./paths.ts";
+import { runPath } from "../layout/paths.ts";
+import { lineOf, offsetText, previewOf } from "./event_preview.ts";
+import { Icon } from "../components/icons.tsx";
+import { comparePath, tracePath } from "./paths.ts";
+import { isFailure } from "./steps.ts";
+import { type Cause, reasonOf, type TraceProps } from "./trace.ts";
 
-/** Maximum failing events listed. */
-const NAMED_MAX = 3;
+/** Maximum characters of the heading. */
+const REASON_CHARS = 600;
 
-/** Number of preceding events that the link to a failing event shows as context. */
-const EVENTS_BEFORE = 8;
-
-/** Maximum characters shown of a note. */
-const NOTE_CHARS = 600;
-
-/** Minimum milliseconds without an event that the page reports. */
+/** Minimum milliseconds without an event that the box reports. */
 const SILENCE_MS = 60_000;
 
 /** Shows why a run failed; nothing for other runs. */
-export function Failure(loaded: LoadedRun) {
-  const { run: { status, note, output, payload } } = loaded;
-  if (status !== "failed" && status !== "timeout") return null;
-  const reason = note ?? (output === null ? null : reasonIn(membersOf(output, "message")));
-  const events = findCauses(loaded);
+export function Failure(props: TraceProps) {
+  const { run, view, trace: { cause } } = props;
+  if (!isFailure(run.status) || cause === null) return null;
+  const word = run.status === "failed" ? "Failed" : "Timed out";
+  const event = cause.event === null ? null : previewOf(cause.event);
+  const reason = reasonOf(run) ?? cause.reason ?? (cause.isFailing ? event?.failure ?? null : null);
+  const inRun = cause.path.at(-1)?.id ?? null;
+  const target = event === null ? null : `${
+    tracePath(run.id, {
+      list: view.list,
+      after: inRun === null ? cause.after : null,
+      event: event.event.id,
+      inRun,
+    })
+  }#${inRun === null ? "" : `${inRun}.`}${event.event.id}`;
   return (
-    <InlineNotice kind="bad">
-      <h2>{status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
-      {reason !== null && <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
-      {events.length > 0 && <Causes {...loaded} events={events} />}
-      {events.length === 0 && reason === null && <NoReason isKept={payload === "whole"} />}
-    </InlineNotice>
+    <section class={`fail ${run.status}`} aria-labelledby="why">
+      <h2 id="why">
+        {reason === null ? word : `${word}: ${lineOf(reason, REASON_CHARS)}`}
+      </h2>
+      <Where {...props} cause={cause} target={target} reason={reason} />
+      {reason === null && event === null && cause.path.length === 0 && <NoReason {...props} />}
+      <div class="act">
+        {target !== null && (
+          <a class="btn" href={target} data-select>
+            Show in timeline
+          </a>
+        )}
+        <a class="btn main" href={comparePath(run.id)}>
+          Compare with last success
+        </a>
+      </div>
+    </section>
   );
 }
 
-type CausesProps = LoadedRun & { readonly events: ReturnType<typeof findCauses> };
+type WhereProps = TraceProps & {
+  readonly cause: Cause;
+  readonly target: string | null;
+  readonly reason: string | null;
+};
 
-function Causes({ run, end, events }: CausesProps) {
-  const { id, startedAt, finishedAt } = run;
-  const hasFailure = events.some(({ preview }) => preview.failure !== null);
-  const last = end.events.at(-1);
-  const silentMs = last === undefined || finishedAt === null
+function Where({ run, trace, cause, target, reason }: WhereProps) {
+  const { path, event, isFailing, tries } = cause;
+  if (event === null && path.length === 0) return null;
+  const preview = event === null ? null : previewOf(event);
+  const silentMs = preview === null || isFailing || run.finishedAt === null || path.length > 0
     ? 0
-    : finishedAt - last.ts - (previewOf(last).latencyMs ?? 0);
+    : run.finishedAt - preview.event.ts - (preview.latencyMs ?? 0);
   return (
-    <>
-      <p>
-        {hasFailure
-          ? "What failed last:"
-          : run.usage.errors > 0
-          ? "What failed of its events was long before the last one:"
-          : "No event reports a failure; the last one:"}
-      </p>
-      <ul>
-        {events.map(({ preview: { event, label, name, text, failure }, after }) => (
-          <li>
-            <a href={eventsPath(id, after, event.id)}>
-              {startedAt !== null && `${offsetText(event.ts, startedAt)} `}
-              {label} {name}
-              {text !== null && failure === null && ` ${text}`}
-            </a>
-            {failure !== null && `: ${failure}`}
-          </li>
-        ))}
-      </ul>
-      {silentMs >= SILENCE_MS && (
-        <p>Then {durationText(silentMs)} without an event, until its end.</p>
+    <p class="where">
+      <span>
+        {isFailing
+          ? "In"
+          : path.length > 0
+          ? "In child run"
+          : "No event reports a failure. The last one:"}
+      </span>
+      {path.map(({ id, agent }) => (
+        <>
+          {" "}
+          <a href={runPath(id)}>{agent ?? id}</a> <Icon name="chevron" />
+        </>
+      ))} {preview !== null && target !== null && (
+        <>
+          <a href={target} data-select>
+            {preview.name ?? (preview.text === null ? preview.label : lineOf(preview.text, 60))}
+          </a>{" "}
+          <span>
+            at {offsetText(preview.event.ts, trace.axis.startMs)}
+            {tries > 1 && `, after ${tries} tries`}
+          </span>
+          {preview.failure !== null && preview.failure !== reason && (
+            <span>: {preview.failure}</span>
+          )}
+        </>
       )}
-    </>
+      {silentMs >= SILENCE_MS && (
+        <span>
+          Then {durationText(silentMs)} without an event, until its end.
+        </span>
+      )}
+    </p>
   );
 }
 
-function NoReason({ isKept }: { readonly isKept: boolean }) {
-  if (!isKept) return <p>The reason is no longer kept: the plan keeps payloads for a while.</p>;
+function NoReason({ run }: TraceProps) {
+  if (run.payload !== "whole") {
+    return <p class="where">The reason was removed by age, as the plan says.</p>;
+  }
   return (
-    <p>
+    <p class="where">
       It does not say why: no event, no note and no <code>error</code> in its{" "}
       <code>output</code>. Send <code>{'"output": {"error": "…"}'}</code>{" "}
       with its end, and it is shown here.
     </p>
   );
-}
-
-/**
- * Returns the last events that report a failure, else the last event of all; newest first, each
- * with the position that its page follows.
- */
-function findCauses({ end, page, after }: LoadedRun) {
-  const onPage = new Set(page.events.map(({ id }) => id));
-  const events = end.events.map((event, i) => {
-    const before = end.events[i - EVENTS_BEFORE - 1];
-    const start = onPage.has(event.id) ? after : before?.position ?? end.after;
-    return { preview: previewOf(event), after: start };
-  });
-  const failing = events.filter(({ preview }) => preview.failure !== null);
-  return failing.length === 0 ? events.slice(-1) : failing.slice(-NAMED_MAX).reverse();
 }

@@ -1,61 +1,71 @@
-/** Loads the data of a run's page in two rounds of reads, whatever the run. */
+/** Loads the data of a run's page: the run, the steps of its trace, and the cause of its failure. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
-import { storedFacts } from "../../../domain/runs/event.ts";
-import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
-import type { EventPosition, PositionedEvent, RunPage } from "../../../domain/runs/event_page.ts";
+import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { isStated } from "../../../domain/runs/run.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
-import type { PageBounds } from "../../../domain/core/query.ts";
+import { loadBranches } from "./branches.ts";
+import {
+  CHILDREN_LISTED,
+  isFiltered,
+  ROWS_PER_PAGE,
+  type TraceView,
+  UNFOLDED_STEPS_MAX,
+} from "./paths.ts";
+import { isFailing, LAST_EVENTS, readEnd, type RunEnd } from "./run_end.ts";
+import { findMatches } from "./search.ts";
 
 /** The data of a run's page. */
 export type LoadedRun = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
 
-/** Maximum children listed; the record lists more. */
-export const CHILDREN_LISTED = 25;
-
-/**
- * Approximate number of events to read at the end of a failed run: `first`, or `most` if none of
- * the `first` ones failed.
- */
-const LAST_EVENTS = { first: 40, most: 900 } as const;
+/** Events before a failure on the page that opens at it. */
+const EVENTS_BEFORE = 8;
 
 /** Loads a run; null if the team has no run with that id. */
-export async function loadRun(
-  deps: AppDeps,
-  principal: Principal,
-  id: RunId,
-  { after, limit }: PageBounds<EventPosition>,
-) {
+export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, view: TraceView) {
   const { team } = principal;
-  const [page, family] = await Promise.all([
-    deps.runs.read(team, id, after, limit, LAST_EVENTS.first),
+  const nowMs = deps.environment.now();
+  const [first, family] = await Promise.all([
+    deps.runs.read(team, id, view.after, ROWS_PER_PAGE, LAST_EVENTS.first),
     deps.lineage.of(team, id),
   ]);
-  if (page === null) return null;
-  const run = assemble(id, page);
+  if (first === null) return null;
+  const run = assemble(id, first);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const relativeIds = new Set([...parents, ...family.children.slice(0, CHILDREN_LISTED)]);
   const [relatives, end] = await Promise.all([
     relativeIds.size === 0 ? [] : deps.lineage.rows(team, [...relativeIds]),
-    readEnd(deps, team, run, page, after),
+    readEnd(deps, team, run, first, view.after),
   ]);
+  const children = relatives.filter(({ id }) => id !== parents[0] || family.children.includes(id));
+  const steps = children.reduce((sum, { usage }) => sum + usage.events + 1, run.usage.events);
+  const isUnfolded = steps <= UNFOLDED_STEPS_MAX && children.length === family.children.length;
+  const { page, after } = await pageOf(deps, team, run, { first, end, view, isUnfolded });
+  const found = isFiltered(view) && page.next !== null
+    ? await findMatches(deps, team, run, view)
+    : null;
+  const branches = await loadBranches(deps, team, { run, page, children, view, isUnfolded, end });
   const calls = explainCalls(page, true);
   return {
     run,
+    view,
     /** The page of events shown, and the position that it follows. */
     page,
     after,
+    /** Events that match the filters of a run with further pages. */
+    found,
     family,
+    children,
+    branches,
     /** The parent and the first children, if the team has them. */
     relatives: new Map(relatives.map((row) => [row.id, row])),
-    /** Calls of the page by event id, and the call that a heartbeat reports itself. */
-    calls: new Map(calls.map((call) => [call.eventId, call])),
+    calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
+    /** The call that a heartbeat reports itself. */
     ownCall: calls.find(({ eventId }) => eventId === null) ?? null,
     traits: traitsOf(page, run.cost.unpricedModels),
     /** True if the run states its own cost. */
@@ -64,30 +74,33 @@ export async function loadRun(
     /** True if the run is about to change. */
     isLive: run.status === "running" || run.cost.state === "pending",
     isAdmin: mayAdmin(principal),
-    nowMs: deps.environment.now(),
+    nowMs,
   };
 }
 
-/**
- * Reads the last events of a failed run, which contain the reason, and the position that they
- * follow; null if they are all events.
- */
-async function readEnd(
+interface PageChoice {
+  readonly first: RunPage;
+  readonly end: RunEnd;
+  readonly view: TraceView;
+  readonly isUnfolded: boolean;
+}
+
+/** Returns the page to show: the requested one, all of a short run, or the one with the failure. */
+async function pageOf(
   { runs }: AppDeps,
   team: Team,
-  { id, status, usage }: RunRecord,
-  page: RunPage,
-  after: EventPosition | null,
-) {
-  if (status !== "failed" && status !== "timeout") return { after: null, events: [] };
-  if (after === null && page.next === null) return { after, events: page.events };
-  const read = async (position: EventPosition | null) => {
-    const end = await runs.read(team, id, position, EVENTS_PER_PAGE.max);
-    return { after: position, events: end?.events ?? [] };
-  };
-  const end = await read(page.nearEnd);
-  const isFailing = ({ type, data }: PositionedEvent) => storedFacts(type, data).error;
-  if (usage.errors === 0 || end.after === null || end.events.some(isFailing)) return end;
-  const further = await runs.read(team, id, null, 0, LAST_EVENTS.most);
-  return await read(further?.nearEnd ?? null);
+  { id }: RunRecord,
+  { first, end, view, isUnfolded }: PageChoice,
+): Promise<{ readonly page: RunPage; readonly after: EventPosition | null }> {
+  if (view.after !== null || first.next === null) return { page: first, after: view.after };
+  const read = async (after: EventPosition | null, limit: number) => ({
+    page: await runs.read(team, id, after, limit, LAST_EVENTS.first) ?? first,
+    after,
+  });
+  if (isUnfolded) return await read(null, UNFOLDED_STEPS_MAX);
+  const failing = end.events.findLastIndex(isFailing);
+  if (failing < 0 || view.event !== null || isFiltered(view)) return { page: first, after: null };
+  const before = end.events[failing - EVENTS_BEFORE - 1];
+  const after = before?.position ?? end.after;
+  return after === null ? { page: first, after } : await read(after, ROWS_PER_PAGE);
 }

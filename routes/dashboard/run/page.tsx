@@ -1,21 +1,27 @@
-/** `/dashboard/runs/:id`: one run, its events, its result and its cost. */
+/** `/dashboard/runs/:id`: one run as a trace, its result and its cost. */
 import type { Handler } from "../../http/admission.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
+import { assetPath } from "../layout/assets.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
-import { Copyable, Section } from "../components/elements.tsx";
+import { countedText } from "../components/format.ts";
+import { Copyable, Section, Status } from "../components/elements.tsx";
+import { showComparison } from "./compare_page.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
-import { Glance, RunLabelList } from "./details.tsx";
+import { Instants, RunLabelList } from "./details.tsx";
+import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
+import { findNeighbours, listOf, type Neighbours } from "./neighbours.ts";
 import { renderRunNotFound } from "./not_found.tsx";
-import { pagePath, rawPath } from "./paths.ts";
+import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
   CostSection,
   MetadataTable,
@@ -24,10 +30,19 @@ import {
   Scores,
   Stages,
 } from "./results.tsx";
-import { chunkName, Timeline } from "./timeline.tsx";
+import { shortId, titleOf } from "./title.ts";
+import { StepPanel } from "./step_panel.tsx";
+import { type Trace, traceOf } from "./trace.ts";
+import { Waterfall } from "./waterfall.tsx";
 
 /** Seconds between reloads of the page of a changing run. */
 const RELOAD_SECONDS = 3;
+
+/** Maximum characters of a text to find. */
+const TEXT_CHARS = 100;
+
+/** Maximum rows to skip. */
+const SKIP_MAX = 10_000;
 
 const showRun: Handler = async (c, deps) => {
   c.set("renderProblem", renderRunNotFound);
@@ -35,17 +50,43 @@ const showRun: Handler = async (c, deps) => {
   const id = parseRunId(c.req.param("id") ?? "");
   if (!id.ok) return fail(c, NO_SUCH_RUN);
   if (!events.ok) return fail(c, events.problem);
-  const loaded = await loadRun(deps, c.get("principal"), id.value, events.value);
+  const principal = c.get("principal");
+  const view = readView(c, events.value.after);
+  const [loaded, neighbours] = await Promise.all([
+    loadRun(deps, principal, id.value, view),
+    findNeighbours(deps, principal.team, { id: id.value }, view.list),
+  ]);
   if (loaded === null) return fail(c, NO_SUCH_RUN);
-  const { event = null, confirm } = c.req.query();
-  const confirms = confirm === "delete" && loaded.isAdmin;
+  const confirms = c.req.query("confirm") === "delete" && loaded.isAdmin;
   const { run, isLive } = loaded;
+  const trace = traceOf(loaded);
+  const props = { ...loaded, trace, confirms, neighbours, origin: originOf(c) };
   return showPage(c, {
-    title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
-    body: <RunBody {...loaded} opened={event} confirms={confirms} origin={originOf(c)} />,
+    title: titleOf(loaded),
+    lead: <Status of={run.status} />,
+    crumbs: <Crumbs {...props} />,
+    body: <RunBody {...props} />,
     ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
   });
 };
+
+/** Reads the view from the query; unreadable values count as absent. */
+function readView(c: RequestContext, after: TraceView["after"]): TraceView {
+  const query = c.req.query();
+  const { event = null, in: inRun = null, open = null, kind, failed, text = "", skip } = query;
+  const rows = Number(skip ?? 0);
+  return {
+    after,
+    skip: Number.isSafeInteger(rows) && rows > 0 && rows <= SKIP_MAX ? rows : 0,
+    event,
+    inRun,
+    open,
+    kind: STEP_KINDS.find((name) => name === kind) ?? null,
+    failed: failed === "1",
+    text: text.trim().slice(0, TEXT_CHARS),
+    list: listOf(c),
+  };
+}
 
 /** Responds with the record that the API returns, to read in a browser. */
 const showRawRun: Handler = async (c, deps) => {
@@ -59,8 +100,8 @@ const showRawRun: Handler = async (c, deps) => {
 };
 
 interface RunPageProps extends LoadedRun {
-  /** Id of the event that is opened. */
-  readonly opened: string | null;
+  readonly trace: Trace;
+  readonly neighbours: Neighbours | null;
   /** True to ask for confirmation of the deletion. */
   readonly confirms: boolean;
   /** Origin of the service as the browser sees it. */
@@ -68,54 +109,102 @@ interface RunPageProps extends LoadedRun {
 }
 
 function RunBody(props: RunPageProps) {
-  const { run } = props;
-  // Name of the link, id of the section, and the section.
-  const results = [
-    ["Output", "output", OutputSection(props)],
-    ["Scores", "scores", Scores(props)],
-    [run.cost.models.length > 0 && "Cost", "cost", CostSection(props)],
-    ["Metadata", "metadata", MetadataTable(props)],
-    ["Parent and children", "family", Relatives(props)],
-    ["Processing", "processing", Stages(props)],
-  ] as const;
-  const links = results.filter(([name, , content]) => name && content !== null);
-  const goal = run.opening?.goal;
   return (
     <>
       {props.confirms && <ConfirmDeletion {...props} />}
-      <div id="facts" {...following(props)}>
-        <Failure {...props} />
-        <Glance {...props} />
-        {goal !== undefined && (
-          <p class="goal" tabindex={0}>
-            <span class="soft">Goal:</span> {goal}
-          </p>
-        )}
+      <div id="facts" class="run-facts" {...following(props)}>
         <RunLabelList {...props} />
-        <nav class="contents" aria-label="On this page">
-          <a href="#timeline">Timeline</a>
-          {links.map(([name, id]) => <a href={`#${id}`}>{name}</a>)}
-          <a href="#elsewhere">JSON and curl</a>
-        </nav>
+        <Failure {...props} />
+        <Facts {...props} />
       </div>
-      <Timeline {...props} />
-      <div id="results">{results.map(([, , content]) => content)}</div>
+      <section id="timeline" class="panel trace" aria-labelledby="timeline-title">
+        {isEmpty(props) ? <NoEvents {...props.run} /> : <Waterfall {...props} />}
+        <StepPanel {...props} />
+      </section>
+      <div id="results" class="results">
+        <OutputSection {...props} />
+        <Scores {...props} />
+        <CostSection {...props} />
+        <MetadataTable {...props} />
+        <Relatives {...props} />
+        <Stages {...props} />
+        <Instants {...props.run} />
+      </div>
       <Elsewhere {...props} />
+      <script src={assetPath("trace.js")} defer />
     </>
   );
 }
 
+function Crumbs({ run, view, neighbours }: RunPageProps) {
+  const to = (id: string) => tracePath(id, { list: view.list });
+  const { previous = null, next = null } = neighbours ?? {};
+  return (
+    <div class="crumbs">
+      <nav aria-label="Breadcrumb">
+        <ol>
+          <li>
+            <a href={neighbours?.path ?? RUNS_PATH}>Runs</a>
+          </li>
+          <li aria-current="page">{shortId(run.id)}</li>
+        </ol>
+      </nav>
+      {neighbours !== null && (
+        <div class="end joined">
+          {previous === null
+            ? <span class="btn small" aria-disabled="true">Previous</span>
+            : <a class="btn small" rel="prev" href={to(previous)} data-key="[">Previous</a>}
+          {next === null
+            ? <span class="btn small" aria-disabled="true">Next</span>
+            : <a class="btn small" rel="next" href={to(next)} data-key="]">Next</a>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Returns whether a run has nothing to show in a waterfall. */
+function isEmpty({ run, page, view, branches }: LoadedRun): boolean {
+  const hasEvents = run.usage.events > 0 && (page.events.length > 0 || view.after !== null);
+  return !hasEvents && branches.length === 0;
+}
+
+function NoEvents({ id, kind, usage }: LoadedRun["run"]) {
+  if (usage.events > 0) {
+    return (
+      <div class="steps-side" id="steps">
+        <div class="wf-tools">
+          <h2 id="timeline-title">Timeline</h2>
+        </div>
+        <p class="wf-none">
+          {countedText(usage.events, "event")}{" "}
+          removed by age: the plan keeps payloads for a while. The totals are above.
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="steps-side" id="steps">
+      <div class="wf-tools">
+        <h2 id="timeline-title">Timeline</h2>
+      </div>
+      <p class="wf-none">
+        {kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
+        Model calls, tools and logs are shown here once they are sent to{" "}
+        <code>POST /v1/runs/{id}/events</code>.
+      </p>
+    </div>
+  );
+}
+
 /** Returns the htmx attributes that reload the changing parts of a live run. */
-function following(props: RunPageProps): Record<string, string> {
-  const { run, page, after, isLive, confirms } = props;
+function following({ run, view, isLive, confirms }: RunPageProps): Record<string, string> {
   if (!isLive || confirms) return {};
-  // A full page of events has no room for new ones.
-  const events = page.next === null ? [`#${chunkName(props)}`] : [];
   return {
-    "hx-get": pagePath(run.id, after),
+    "hx-get": tracePath(run.id, view),
     "hx-trigger": `every ${RELOAD_SECONDS}s`,
     "hx-swap": "none",
-    "hx-select-oob": ["#facts", "#results", ...events].join(","),
+    "hx-select-oob": "#facts,#steps,#results",
   };
 }
 
@@ -125,7 +214,7 @@ function Elsewhere(props: RunPageProps) {
   return (
     <Section id="elsewhere" title="The same as JSON">
       <p>
-        <a href={rawPath(id)}>Show the JSON</a>, or ask for it with a key of the team:
+        <a href={rawPath(id)}>Show the JSON</a>, or request it with a key of the team:
       </p>
       <Copyable id="curl" text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${id}"`} />
       <OfferDeletion {...props} />
@@ -140,6 +229,7 @@ export const runPage: DashboardPage = {
   handler: showRun,
   routes: [
     get(`${RUNS_PATH}/:id/raw`, showRawRun),
+    get(`${RUNS_PATH}/:id/compare`, showComparison),
     post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
   ],
 };

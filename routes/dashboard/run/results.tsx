@@ -15,8 +15,8 @@ import { type Column, countColumn, numberColumn, Table } from "../components/tab
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Payload } from "./payload.tsx";
 import { membersOf } from "./event_preview.ts";
-import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
-import { rawPath } from "./paths.ts";
+import type { LoadedRun } from "./load.ts";
+import { CHILDREN_LISTED, rawPath } from "./paths.ts";
 import { runPath } from "../layout/paths.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";

@@ -1,17 +1,17 @@
 /** A list without runs: explains how to fill it or how to find more. */
-import { Copyable, Empty } from "../components/elements.tsx";
+import { Empty } from "../components/elements.tsx";
+import { type CommandTarget, FirstCommand, pingCommand } from "../components/first_command.tsx";
 import { isFiltered, isLiveList, listPath, liveParameter, type RunListQuery } from "./filters.tsx";
 
 interface EmptyRunListProps {
   readonly filters: RunListQuery;
-  /** Origin of the service as the browser sees it. */
-  readonly origin: string;
+  readonly target: CommandTarget;
   /** True if the search continues on the next page. */
   readonly goesOn: boolean;
 }
 
 /** Shown instead of the table. */
-export function EmptyRunList({ filters, origin, goesOn }: EmptyRunListProps) {
+export function EmptyRunList({ filters, target, goesOn }: EmptyRunListProps) {
   if (goesOn) {
     return (
       <Empty title="Nothing found so far">
@@ -40,20 +40,16 @@ export function EmptyRunList({ filters, origin, goesOn }: EmptyRunListProps) {
       </Empty>
     );
   }
-  const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=0"`;
   return (
     <Empty title="No runs yet">
-      <p>
-        Send the first one from a shell. The key is one with the scope <code>ingest</code>.
-      </p>
-      <Copyable id="first-run" text={line} />
+      <FirstCommand id="first-run" text={pingCommand(target)} target={target} />
       <p>
         {live ? "It appears here automatically." : (
           <>
             Then load this page again, or{" "}
             <a href={listPath(new Map(), { live: "1" })}>watch live</a>.
           </>
-        )} <a href="/docs">All the calls there are</a>
+        )} <a href="/docs">See all API calls</a>
       </p>
     </Empty>
   );

@@ -113,7 +113,7 @@ export function FilterForm({ filters, problem }: FormProps) {
       {isLiveList(filters) && <input type="hidden" name="live" value="1" />}
       <div class="filters">
         {COMMON.map(renderField)}
-        <button type="submit">Show</button>
+        <button type="submit" class="btn">Show</button>
       </div>
       <details open={isOpen}>
         <summary>More filters</summary>

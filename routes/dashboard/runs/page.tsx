@@ -8,11 +8,13 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Refuse, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
-import { originOf } from "../components/origin.ts";
+import { commandTarget } from "../components/first_command.tsx";
 import { type DashboardPage, get } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, NextPage, Wide } from "../components/elements.tsx";
+import { Icon } from "../components/icons.tsx";
+import { NextPage, Wide } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { Done } from "../components/done_notice.tsx";
 import { countRejected, RejectedBanner } from "../refusals/page.tsx";
 import {
@@ -90,13 +92,14 @@ async function loadList(
   const nowMs = deps.environment.now();
   // Read the number first: the next request then reports changes made in between.
   const change = isLiveList(filters) ? await deps.changes.last(team.id) : 0;
-  const [page, rejected] = await Promise.all([
+  const [page, rejected, target] = await Promise.all([
     deps.runList.page(team, request.query, request.after, request.limit),
     countRejected(deps, team.id, nowMs),
+    commandTarget(deps, c),
   ]);
   // `fresh` are the runs that the browser has not shown yet.
   const fresh = newOf(page.rows, seen);
-  return { filters, request, page, rejected, fresh, nowMs, origin: originOf(c), change };
+  return { filters, request, page, rejected, fresh, nowMs, target, change };
 }
 
 /** Renders a rejected query as the form with the error at its field. */
@@ -124,18 +127,18 @@ function Tools({ filters, fresh }: ListContent) {
         ? (
           <>
             <span class="live">
-              <span aria-hidden="true">●</span> Live
+              <Icon name="run" /> Live
             </span>
-            <a role="button" class="small secondary" href={listPath(filters)}>Pause</a>
+            <a class="btn" href={listPath(filters)}>Pause</a>
             <span id="news" class="news" role="status">
               {fresh.size > 0 && `${fresh.size} new`}
             </span>
           </>
         )
-        : <a role="button" class="small" href={listPath(filters, { live: "1" })}>Live</a>}
-      <span>
-        Export as <a href={listPath(filters, file, ".csv")} download="">CSV</a>,{" "}
-        <a href={listPath(filters, file, ".ndjson")} download="">NDJSON</a>
+        : <a class="btn" href={listPath(filters, { live: "1" })}>Live</a>}
+      <span class="joined" role="group" aria-label="Export">
+        <a class="btn" href={listPath(filters, file, ".csv")} download="">CSV</a>
+        <a class="btn" href={listPath(filters, file, ".ndjson")} download="">NDJSON</a>
       </span>
     </div>
   );
@@ -218,7 +221,7 @@ function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListCon
 /** The run list and its exports. */
 export const runsPage: DashboardPage = {
   path: RUNS_PATH,
-  menu: "Runs",
+  menu: { name: "Runs", area: "main" },
   access: teamKey("read"),
   handler: showRuns,
   routes: [

@@ -1,9 +1,9 @@
 /** The table of runs: status, duration, calls and cost of each. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
-import { Ago, Money, Status } from "../components/elements.tsx";
+import { Money, Status } from "../components/elements.tsx";
+import { At } from "../components/time.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { listPath, liveParameter, type RunListQuery } from "./filters.tsx";
@@ -28,10 +28,9 @@ export function RunsTable(props: TableProps) {
   const { rows, nowMs } = props;
   const columns = columnsFor(props);
   return (
-    <table class="runs folding">
+    <table class="list fold runs">
       <caption>
-        {countedText(rows.length, "run")}, newest first, as of{" "}
-        <time datetime={formatInstant(nowMs)}>{formatInstant(nowMs).slice(11, 19)} UTC</time>
+        {countedText(rows.length, "run")}, newest first, as of <At at={nowMs} />
       </caption>
       <TableHead columns={columns} />
       <tbody>{rows.map((row) => <TableRow columns={columns} row={row} />)}</tbody>
@@ -49,8 +48,8 @@ function columnsFor({ rows, fresh, filters, nowMs }: TableProps): readonly Colum
       class: "run-name",
       cell: ({ id, kind }) => (
         <>
-          <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
-          {fresh.has(id) && <mark class="fresh">✦ new</mark>}{" "}
+          <a class="row" id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
+          {fresh.has(id) && <mark class="fresh">new</mark>}{" "}
           {kind === "heartbeat" && <small>heartbeat</small>}
         </>
       ),
@@ -58,7 +57,7 @@ function columnsFor({ rows, fresh, filters, nowMs }: TableProps): readonly Colum
     {
       head: "Started",
       class: "started",
-      cell: ({ startedAt, receivedAt }) => <Ago at={startedAt ?? receivedAt} now={nowMs} />,
+      cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} />,
     },
     {
       head: "Agent",
@@ -75,19 +74,19 @@ function columnsFor({ rows, fresh, filters, nowMs }: TableProps): readonly Colum
     },
     {
       head: "Cost",
-      class: "number cost",
+      class: "num cost",
       cell: ({ cost: { state, amount }, status }) => (
         <>
+          {state !== "final" && <small>{status === "running" ? "so far" : "not final"}</small>}{" "}
           <Money of={amount} />
-          {state !== "final" && <small>{status === "running" ? "so far" : "not final"}</small>}
         </>
       ),
     },
     { head: "Models", class: "text models", cell: ({ cost }) => <Models of={cost.models} /> },
-    { head: "Calls", class: "number calls", cell: ({ cost }) => formatCount(cost.calls) },
+    { head: "Calls", class: "num calls", cell: ({ cost }) => formatCount(cost.calls) },
     {
       head: "Events",
-      class: "number events",
+      class: "num events",
       unit: ({ usage }) => pluralOf(usage.events, "event"),
       cell: ({ usage }) => formatCount(usage.events),
     },
@@ -102,7 +101,7 @@ function columnsFor({ rows, fresh, filters, nowMs }: TableProps): readonly Colum
       cell: (row) =>
         notesOf(row).map(({ kind, text }) => (
           <span class={`tag ${kind}`}>
-            <span aria-hidden="true">{kind === "soft" ? "·" : "⚠"}</span> {text}
+            {text}
           </span>
         )),
     },
@@ -119,8 +118,7 @@ function Duration({ status, startedAt, durationMs, longestMs, nowMs }: DurationP
     if (status !== "running" || startedAt === null) return <span class="soft">unknown</span>;
     return (
       <>
-        {durationText(Math.max(0, nowMs - startedAt))}
-        <small>so far</small>
+        {durationText(Math.max(0, nowMs - startedAt))} <small>so far</small>
       </>
     );
   }

@@ -12,12 +12,10 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { atFixedTime, clientOf, cookieOf, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
+import { DASHBOARD_PATH, ownPage, SIGN_IN } from "../layout/paths.ts";
 import { type DashboardPage, post, type View } from "../layout/page.ts";
+import { Brand } from "../layout/top_bar.tsx";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-
-/** Dashboard paths that the form may redirect to, in characters that a header may contain. */
-const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
  * Shows the form. Redirects a browser that has just signed in, or that follows the link that the
@@ -81,10 +79,6 @@ function secretOfLink({ signInLink }: AppDeps, c: RequestContext, code: string):
   return isHere && code === signInLink?.code ? signInLink.secret : null;
 }
 
-function ownPage(path: string | null | undefined): string {
-  return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD_PATH;
-}
-
 const OLD_LINK: Problem = {
   code: "invalid_credential",
   message:
@@ -103,29 +97,43 @@ const UNKNOWN_KEY = "No such key works here: check it for missing characters, or
 function viewOf(next: string, problem: Problem | null): View {
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
   const body = (
-    <form class="sign-in" method="post" action={SIGN_IN}>
-      {message === undefined ? null : <p role="alert" class="notice bad">{message}.</p>}
-      <input type="hidden" name="next" value={next} />
-      <label>
-        Team key
+    <>
+      <Brand to={DASHBOARD_PATH} />
+      <form class="panel" method="post" action={SIGN_IN}>
+        <h1>Sign in</h1>
+        {message === undefined ? null : <p role="alert" class="notice bad">{message}.</p>}
+        <input type="hidden" name="next" value={next} />
+        <label for="key">Team key</label>
         <input
+          id="key"
           type="password"
           name="key"
           required
           autofocus
           autocomplete="current-password"
           placeholder="apk_…"
+          aria-describedby="key-help"
           {...(message === undefined ? {} : { "aria-invalid": "true" })}
         />
-        <small>
+        <p id="key-help" class="quiet">
           A key with the scope <code>read</code>, or the operator's. With <code>admin</code>{" "}
           it can also change things.
-        </small>
-      </label>
-      <button type="submit">Sign in</button>
-    </form>
+        </p>
+        <button type="submit" class="btn main">Sign in</button>
+      </form>
+      <aside aria-label="Where to find a key">
+        <p>
+          <b>First time here?</b> Under{" "}
+          <code>deno task dev</code>, the terminal printed a link that signs you in.
+        </p>
+        <p>
+          <b>Lost the key?</b>{" "}
+          Only its hash is stored. Ask an admin to create one under Settings, Keys.
+        </p>
+      </aside>
+    </>
   );
-  return { title: "Sign in", body, problem };
+  return { title: "Sign in", body, problem, isBare: true };
 }
 
 /** The sign-in form, sign-in and sign-out. */

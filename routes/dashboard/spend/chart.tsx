@@ -4,16 +4,13 @@ import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { Money, Wide } from "../components/elements.tsx";
-import { moneyText, percentText } from "../components/format.ts";
+import { exactMoneyText, moneyText, percentText } from "../components/format.ts";
 import { daySpan, dayText, monthText, shortName } from "./labels.ts";
 import type { SpendAnswer } from "./paths.ts";
 
 /** SVG units: bars are drawn from 0 to `bars`, amounts above 0. */
-const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
+const SIZE = { width: 1280, left: 56, right: 4, above: 10, bars: 200, names: 24 } as const;
 const INNER_WIDTH = SIZE.width - SIZE.left - SIZE.right;
-
-/** Minimum slot width for level amounts, and the heights of level and turned amounts. */
-const UPRIGHT = { widthMin: 48, height: 20, turnedHeight: 50 } as const;
 
 /** Maximum number of day names below the bars. */
 const NAMES_MAX = 16;
@@ -41,15 +38,14 @@ export function SpendChart({ query, spend }: Pick<SpendAnswer, "query" | "spend"
   const ticks = ticksOf(greatest);
   const top = ticks.at(-1) ?? 1n;
   const slot = INNER_WIDTH / bars.length;
-  const above = slot < UPRIGHT.widthMin ? UPRIGHT.turnedHeight : UPRIGHT.height;
-  const height = above + SIZE.bars + SIZE.names;
+  const height = SIZE.above + SIZE.bars + SIZE.names;
   const namedEvery = Math.ceil(bars.length / NAMES_MAX);
   return (
-    <figure class="spend">
+    <figure class="panel spend">
       <Wide label="Chart of the cost">
         <svg
           class="chart"
-          viewBox={`0 ${-above} ${SIZE.width} ${height}`}
+          viewBox={`0 ${-SIZE.above} ${SIZE.width} ${height}`}
           width={SIZE.width}
           height={height}
           role="img"
@@ -66,7 +62,7 @@ export function SpendChart({ query, spend }: Pick<SpendAnswer, "query" | "spend"
               return (
                 <>
                   <line class="grid" x1={SIZE.left} x2={SIZE.width - SIZE.right} y1={y} y2={y} />
-                  <text x={SIZE.left - 6} y={y + 4} text-anchor="end">{moneyText(tick)}</text>
+                  <text x={SIZE.left - 6} y={y + 4} text-anchor="end">{exactMoneyText(tick)}</text>
                 </>
               );
             })}
@@ -120,10 +116,6 @@ function Bar({ bar, left, slot, top, isNamed }: BarProps) {
   const width = Math.min(slot * 0.78, 64);
   const x = left + (slot - width) / 2;
   const middle = rounded(x + width / 2);
-  const y = rounded(yOf(bar.total, top) - 5);
-  const label = slot < UPRIGHT.widthMin
-    ? { transform: `rotate(-90 ${middle + 4} ${y})`, x: middle + 4, y }
-    : { x: middle, y, "text-anchor": "middle" };
   let below = 0n;
   return (
     <g>
@@ -143,7 +135,6 @@ function Bar({ bar, left, slot, top, isNamed }: BarProps) {
           />
         );
       })}
-      {bar.total === 0n ? null : <text {...label}>{moneyText(bar.total)}</text>}
       {isNamed && <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text>}
     </g>
   );

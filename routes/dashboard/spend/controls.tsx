@@ -47,25 +47,26 @@ export function Controls(props: ControlsProps & { readonly nowMs: number }) {
   const { parameters, query, nowMs } = props;
   return (
     <>
-      <Choices
-        label="Period"
-        links={periodsAt(nowMs).map(([name, from, to]) => ({
-          name,
-          to: spendPath(parameters, { from, to }),
-          isCurrent: query?.from === from && query.to === to,
-        }))}
-      />
-      {query === null ? null : (
+      <div class="actions">
         <Choices
-          label="Group by"
-          class="choices tabs"
-          links={TABS.map((grouping) => ({
-            name: `By ${grouping}`,
-            to: spendPath(parameters, { group_by: grouping }),
-            isCurrent: query.groupBy === grouping,
+          label="Period"
+          links={periodsAt(nowMs).map(([name, from, to]) => ({
+            name,
+            to: spendPath(parameters, { from, to }),
+            isCurrent: query?.from === from && query.to === to,
           }))}
         />
-      )}
+        {query === null ? null : (
+          <Choices
+            label="Group by"
+            links={TABS.map((grouping) => ({
+              name: `By ${grouping}`,
+              to: spendPath(parameters, { group_by: grouping }),
+              isCurrent: query.groupBy === grouping,
+            }))}
+          />
+        )}
+      </div>
       <Filters {...props} />
     </>
   );
@@ -117,7 +118,7 @@ function Filters({ parameters, query, problem }: ControlsProps) {
           value={parameters.get("status") ?? null}
           options={STATUS_OPTIONS}
         />
-        <button type="submit">Show</button>
+        <button type="submit" class="btn">Show</button>
         {filtered === 0 ? null : <a href={spendPath(parameters, none)}>Without filters</a>}
       </form>
       {problem !== null && !FIELDS.includes(problem.field) && <p role="alert">{problem.message}.

@@ -21,7 +21,13 @@ import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { rowsOf, unpricedModels } from "../../api/spend/spend.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Copyable, Empty, Money } from "../components/elements.tsx";
+import { Empty, Money } from "../components/elements.tsx";
+import {
+  type CommandTarget,
+  commandTarget,
+  costCommand,
+  FirstCommand,
+} from "../components/first_command.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import { Tile } from "../components/tile.tsx";
 import { SpendChart } from "./chart.tsx";
@@ -45,18 +51,22 @@ const showSpend: Handler = async (c, deps) => {
   const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
   return showPage(c, {
     title: "Spend",
-    aside: <a href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>,
+    aside: (
+      <a class="btn" href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>
+    ),
     body: (
       <>
         <Controls parameters={parameters} query={query.value} problem={null} nowMs={nowMs} />
-        {spend.value.totals.runs === 0 ? <NoRuns c={c} query={query.value} /> : (
-          <Answer
-            parameters={parameters}
-            query={query.value}
-            spend={spend.value}
-            banner={banner}
-          />
-        )}
+        {spend.value.totals.runs === 0
+          ? <NoRuns target={await commandTarget(deps, c)} query={query.value} />
+          : (
+            <Answer
+              parameters={parameters}
+              query={query.value}
+              spend={spend.value}
+              banner={banner}
+            />
+          )}
       </>
     ),
   });
@@ -153,8 +163,13 @@ function Tiles(answer: SpendAnswer) {
   );
 }
 
+interface NoRunsProps {
+  readonly target: CommandTarget;
+  readonly query: SpendQuery;
+}
+
 /** Shows how to send a run, or how to find runs. */
-function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: SpendQuery }) {
+function NoRuns({ target, query }: NoRunsProps) {
   if (Object.keys(query.filters).length > 0) {
     return (
       <Empty title="No such runs">
@@ -165,15 +180,10 @@ function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: Spen
       </Empty>
     );
   }
-  const { origin } = new URL(c.req.url);
-  const body = '{"agent":"my-agent","status":"ok","model":"gpt-4o","input_tokens":1200,' +
-    '"output_tokens":300}';
-  const line = `curl "${origin}/v1/heartbeats" -u "$RUNLEDGER_KEY:" ` +
-    `-H "Content-Type: application/json" -d '${body}'`;
   return (
     <Empty title={`Nothing ran ${daySpan(query.from, query.to)}`}>
-      <p>Send a run with its tokens, and its cost is shown here a moment later:</p>
-      <Copyable id="first-cost" text={line} />
+      <p>Send a run with its tokens, and its cost is shown here a moment later.</p>
+      <FirstCommand id="first-cost" text={costCommand(target)} target={target} />
     </Empty>
   );
 }
@@ -234,7 +244,7 @@ function columnsFor(groupBy: Grouping): readonly CsvColumn[] {
 /** The spend page and its export. */
 export const spendPage: DashboardPage = {
   path: SPEND_PATH,
-  menu: "Spend",
+  menu: { name: "Spend", area: "main" },
   access: teamKey("read"),
   handler: showSpend,
   routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],

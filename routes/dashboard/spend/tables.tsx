@@ -24,8 +24,8 @@ export function GroupTable(answer: SpendAnswer) {
   return (
     <Section title={`By ${groupBy}`}>
       <Wide label={`Spend by ${groupBy}`}>
-        <table class="named folding">
-          <caption class="hidden">Spend by {groupBy}, each group with its share</caption>
+        <table class="list fold named">
+          <caption class="sr">Spend by {groupBy}, each group with its share</caption>
           <TableHead columns={columns} />
           <tbody>
             {visible.map((group) => <TableRow columns={columns} row={group} />)}
@@ -131,7 +131,7 @@ function Share({ cost, of }: { readonly cost: Picodollars; readonly of: Picodoll
     <>
       <svg width="60" height="10" aria-hidden="true">
         <rect class="track" width="60" height="10" />
-        <rect class="c1" width={60 * percentOf(cost, of)} height="10" />
+        <rect class="past" width={60 * percentOf(cost, of)} height="10" />
       </svg>{" "}
       {percentText(cost, of)}
     </>
@@ -159,7 +159,7 @@ function Unshown(
           {formatCount(groups.length)} more: show all
         </a>
       </th>
-      <td class="number">
+      <td class="num">
         <Money of={cost} />
       </td>
       <td class="share">{percentText(cost, totals.cost)}</td>
@@ -199,7 +199,7 @@ export function DayTable({ spend }: Pick<SpendAnswer, "spend">) {
     numberColumn("All", ({ total }) => <Money of={total} />),
     ...spend.daily.map((series, at) => ({
       head: seriesName(series),
-      class: "number",
+      class: "num",
       cell: ({ parts }: SpendBar) => <Money of={parts[at] ?? 0n} />,
     })),
   ];
@@ -209,7 +209,7 @@ export function DayTable({ spend }: Pick<SpendAnswer, "spend">) {
       <Table
         label={`Cost by ${unit}`}
         class="named"
-        caption={<caption class="hidden">Cost by {unit}</caption>}
+        caption={<caption class="sr">Cost by {unit}</caption>}
         columns={columns}
         rows={spendBarsOf(spend)}
       />

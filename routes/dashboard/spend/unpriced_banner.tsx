@@ -46,7 +46,7 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: BannerProps) {
       </p>
       <Table
         label="Models without a price"
-        class="named folding"
+        class="fold named"
         columns={mayPrice ? [NAME, ACTION, ...METRICS] : [NAME, ...METRICS]}
         rows={models.slice(0, MODELS_SHOWN)}
       />
@@ -72,8 +72,7 @@ const ACTION: Column<EstimatedModel> = {
     name.model === OTHER_MODELS ? "stands for many models" : (
       <a
         href={NEW_RATE + queryText(Object.entries({ ...name }))}
-        role="button"
-        class="small"
+        class="btn small"
         aria-label={`Add a price for ${modelKey(name)}`}
       >
         Add a price

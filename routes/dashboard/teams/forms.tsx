@@ -73,7 +73,7 @@ export function ChangeForm({ team, texts, problem }: TeamFormProps & { readonly 
         <NumberFields fields={LIMITS} texts={texts} />
         <small>Empty is without limit. Other plans have limits of their own.</small>
       </fieldset>
-      <button type="submit">Save</button>
+      <button type="submit" class="btn main">Save</button>
     </form>
   );
 }
@@ -151,7 +151,7 @@ export function TeamKeyForm(
         hint="For a team that lost its last key; it creates its own others."
       />
       <Scopes checked={scopes} problem={problem} />
-      <button type="submit">Create key</button>
+      <button type="submit" class="btn">Create key</button>
     </form>
   );
 }

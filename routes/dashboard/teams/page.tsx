@@ -14,12 +14,14 @@ import { teamIdOf } from "../../api/teams/teams.ts";
 import { type DashboardPage, get, post, type View } from "../layout/page.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, NextPage } from "../components/elements.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
+import { Empty, NextPage } from "../components/elements.tsx";
+import { At } from "../components/time.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import type { Texts } from "../components/texts.ts";
 import { type Column, Table } from "../components/table.tsx";
 import { showSecret } from "../keys/secret.tsx";
-import { TeamState } from "../team/page.tsx";
+import { TeamState } from "../plan/team.tsx";
 import { TeamFields } from "./forms.tsx";
 import { teamPath } from "./paths.ts";
 import {
@@ -41,7 +43,7 @@ const showTeams: Handler = async (c, { teams, environment }) => {
   ]);
   return showPage(c, {
     title: "Teams",
-    aside: <a role="button" class="small" href={`${TEAMS_PATH}/new`}>New team</a>,
+    aside: <a class="btn main" href={`${TEAMS_PATH}/new`}>New team</a>,
     body: (
       <>
         {page.teams.length === 0
@@ -53,7 +55,7 @@ const showTeams: Handler = async (c, { teams, environment }) => {
           : (
             <Table
               label="Teams"
-              class="roomy folding"
+              class="fold"
               columns={columnsAt(environment.now())}
               rows={page.teams}
             />
@@ -66,7 +68,11 @@ const showTeams: Handler = async (c, { teams, environment }) => {
 
 function columnsAt(now: number): readonly Column<Team>[] {
   return [
-    { head: "Name", isName: true, cell: ({ id, name }) => <a href={teamPath(id)}>{name}</a> },
+    {
+      head: "Name",
+      isName: true,
+      cell: ({ id, name }) => <a class="row" href={teamPath(id)}>{name}</a>,
+    },
     {
       head: "Plan",
       cell: ({ tier, rate, limits }) => rate || limits ? `${tier}, own limits` : tier,
@@ -74,9 +80,9 @@ function columnsAt(now: number): readonly Column<Team>[] {
     { head: "State", cell: (team) => <TeamState team={team} now={now} /> },
     { head: "Owner", before: "owner", cell: ({ ownerEmail }) => ownerEmail ?? "–" },
     {
-      head: "Since",
-      before: "since",
-      cell: ({ createdAt }) => createdAt === undefined ? "–" : <Ago at={createdAt} now={now} />,
+      head: "Created",
+      before: "created",
+      cell: ({ createdAt }) => createdAt === undefined ? "–" : <At at={createdAt} />,
     },
     { head: "Id", cell: ({ id }) => <code>{id}</code> },
   ];
@@ -104,11 +110,11 @@ const submitNewTeam: Handler = async (c, { teams }) => {
 function newTeamView(texts: Texts, problem: Problem | null): View {
   return {
     title: "New team",
-    aside: <a href={TEAMS_PATH}>All teams</a>,
+    crumbs: <Crumbs links={[["Teams", TEAMS_PATH]]} />,
     body: (
       <form class="narrow" method="post" action={TEAMS_PATH}>
         <TeamFields texts={texts} problem={problem} />
-        <button type="submit">Create team</button>
+        <button type="submit" class="btn main">Create team</button>
       </form>
     ),
   };
@@ -117,7 +123,7 @@ function newTeamView(texts: Texts, problem: Problem | null): View {
 /** The list of teams, the page of each, and the forms that change them. */
 export const teamsPage: DashboardPage = {
   path: TEAMS_PATH,
-  menu: "Teams",
+  menu: { name: "Teams", area: "settings" },
   access: OPERATOR_ONLY,
   handler: showTeams,
   routes: [

@@ -10,11 +10,12 @@ import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
 import type { View } from "../layout/page.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/crumbs.tsx";
 import { Done, SAVED } from "../components/done_notice.tsx";
 import { bodyOf, ConfirmForm } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
 import { showSecret } from "../keys/secret.tsx";
-import { TeamDetails, TeamPlan } from "../team/page.tsx";
+import { TeamDetails, TeamPlan } from "../plan/team.tsx";
 import {
   changeBody,
   ChangeForm,
@@ -102,14 +103,16 @@ function viewOf(c: RequestContext, team: Team, view: TeamView): View {
   const does = isSuspended ? "resume" : "suspend";
   return {
     title: team.name,
-    aside: <a href={TEAMS_PATH}>All teams</a>,
+    crumbs: <Crumbs links={[["Teams", TEAMS_PATH]]} />,
     body: (
       <>
         <Done c={c} />
         <TeamDetails team={team} now={now} />
         {confirm === does ? <SuspensionForm team={team} does={does} /> : (
           <p>
-            <a href={teamPath(team.id, does)}>{isSuspended ? "Resume it" : "Suspend it"}</a>
+            <a class="btn" href={teamPath(team.id, does)}>
+              {isSuspended ? "Resume it" : "Suspend it"}
+            </a>
           </p>
         )}
         <TeamPlan team={team} />
@@ -136,7 +139,7 @@ function SuspensionForm({ team, does }: { readonly team: Team; readonly does: Te
       action={`${TEAMS_PATH}/${team.id}/${does}`}
       title={`${verb} “${team.name}”?`}
       submit={`${verb} the team`}
-      submitClass={isSuspend ? "danger" : ""}
+      submitClass={isSuspend ? "btn danger" : "btn main"}
       cancel="Leave it as it is"
       cancelTo={teamPath(team.id)}
     >

@@ -81,6 +81,7 @@ const FORMS: readonly (readonly [path: string, fields: Fields, never?: Fields])[
   [`/rate-card/rows/${NEVER.row}/delete`, {}, {}],
   ["/rate-card/reprice", { model: "gpt-4o", provider: "", dry_run: "true" }, { from: "never" }],
   [`/runs/${NEVER.run}/delete`, {}, {}],
+  ["/view", { theme: "dark", time: "utc" }, { theme: "\r\n", time: "x;y" }],
   ["/sign-in", { next: "/dashboard" }, { key: "apk_eu_0" }],
   ["/teams", { name: "theirs", tier: "free" }, {}],
   ["/teams/t_never/suspend", {}, {}],

@@ -161,7 +161,7 @@ export const WHAT_MOVED = `new Promise((resolve) => {
  * that make the page scroll sideways.
  */
 export const OVERFLOW = `(() => {
-  const unfolded = [...document.querySelectorAll(".wide:has(table.folding)")]
+  const unfolded = [...document.querySelectorAll(".wide:has(table.fold)")]
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   if (innerWidth < 600 && unfolded.length > 0) {
     return unfolded.map(({ scrollWidth, clientWidth, ariaLabel }) =>

@@ -1,21 +1,21 @@
-/** Live updates of a run and the paging of its timeline, in a real browser. */
+/** Live updates of a run and the keys of its waterfall, in a real browser. */
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { aFinish, aRun, eventId, events, runId } from "../../support/builders/requests.ts";
+import { aFinish, anEvent, aRun, eventId, events, runId } from "../../support/builders/requests.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { BrowserSession } from "../../support/harness/browser_session.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
-/** Waits until an event is on the timeline, and checks that it is the last of `n` events. */
+/** Waits until an event is in the waterfall, and checks that it is the last of `n` events. */
 async function untilShown(page: Page, n: number): Promise<void> {
   await page.locator(`[id="${eventId(n)}"]`).waitFor();
-  assertEquals(await page.locator("ol.events > li").count(), n);
+  assertEquals(await page.locator("#rows > tr").count(), n + 1);
 }
 
 browserTest(
-  "a live run adds events, loads pages and finishes, while opened details stay open",
+  "a live run adds steps and finishes, while the selected step and the focus stay",
   async (browser, t) => {
     await using h = await Harness.open();
     const send = (from: number, to: number) =>
@@ -27,40 +27,71 @@ browserTest(
     await visitor.signIn(h.key);
     await page.goto(PAGE);
     const row = page.locator(`[id="${eventId(3)}"]`);
-    const more = page.getByRole("button", { name: "Load more" });
+    const step = page.getByRole("complementary", { name: "Selected step" });
 
-    await t.step(
-      "a new event appears; opened details and focus are kept",
-      async () => {
-        await page.getByText("Exact instants").click();
-        await row.locator("summary").click();
-        await send(49, 49);
-        await untilShown(page, 49);
-        assertEquals(await row.locator("pre").isVisible(), true);
-        assertEquals(await page.getByText("Last arrived").isVisible(), true);
-        assertEquals(await row.locator("summary").and(page.locator(":focus")).count(), 1);
-      },
-    );
-
-    await t.step("the next page is appended, and updates continue there", async () => {
-      await send(50, 51);
-      await more.waitFor();
-      await more.focus();
-      await page.keyboard.press("Enter");
-      await untilShown(page, 51);
-      await send(52, 52);
-      await untilShown(page, 52);
-      assertEquals(await row.locator("pre").isVisible(), true);
-      const ids = await page.locator("[id]").evaluateAll((all) => all.map(({ id }) => id));
-      assertEquals(ids.length, new Set(ids).size);
+    await t.step("a new step appears; opened details and the focus are kept", async () => {
+      await row.locator(".row").click();
+      await step.getByText(eventId(3)).waitFor();
+      await step.getByText("JSON as sent").click();
+      await row.locator(".row").focus();
+      await send(49, 49);
+      await untilShown(page, 49);
+      assertEquals(await step.locator("#raw-json").isVisible(), true);
+      assertEquals(await row.locator(".row").and(page.locator(":focus")).count(), 1);
+      assertEquals(await page.locator('.wf .row[tabindex="0"]').count(), 1);
     });
 
     await t.step("the output appears at the end, and polling stops", async () => {
       await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ output: { pages: 7 } }));
-      await page.getByRole("heading", { name: "Output" }).waitFor();
+      await page.getByRole("heading", { name: "Output", exact: true }).waitFor();
       await page.locator("[hx-trigger]").waitFor({ state: "detached" });
-      assertEquals(await page.locator(".glance .status.success").count(), 1);
     });
     visitor.assertCalm();
   },
 );
+
+browserTest("the waterfall is used with the keyboard alone", async (browser) => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const tool = (n: number, error?: string) =>
+    anEvent(n, { type: "tool_call", data: { name: `tool-${n}`, arguments: { n }, error } });
+  for (let from = 1; from <= 150; from += 50) {
+    const batch = Array.from(
+      { length: 50 },
+      (_, i) => tool(from + i, from + i === 70 ? "gone" : ""),
+    );
+    await h.post(`/v1/runs/${runId(1)}/events`, { events: batch });
+  }
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  await using visitor = await BrowserSession.open(browser, h.url);
+  const { page } = visitor;
+  await visitor.signIn(h.key);
+  await page.goto(PAGE);
+  const focused = () =>
+    page.evaluate<string | undefined>("document.activeElement.closest('tr')?.id");
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  assertEquals(await page.locator('.wf .row[tabindex="0"]').count(), 1, "one Tab stop");
+  await page.getByLabel("Find in steps").focus();
+  for (let tabs = 0; tabs < 6 && await focused() === undefined; tabs++) await press("Tab");
+  assertEquals(await focused(), runId(1));
+  await press("ArrowDown", "j", "k");
+  assertEquals(await focused(), eventId(1));
+  const step = page.getByRole("complementary", { name: "Selected step" });
+  await press("Enter");
+  await step.getByRole("heading", { name: "Tool call tool-1", exact: true }).waitFor();
+  await press("e");
+  await step.getByRole("heading", { name: "tool-70" }).waitFor();
+  assertEquals(await focused(), eventId(70));
+  await press("Home", "ArrowLeft");
+  assertEquals(await page.locator("#rows > tr:visible").count(), 1, "folded");
+  await press("ArrowRight", "End");
+  assertEquals(await focused(), eventId(100));
+  // The next rows are appended, and the first of them has the focus.
+  await page.getByRole("link", { name: "Next steps" }).focus();
+  await press("Enter");
+  await page.locator(`[id="${eventId(150)}"]`).waitFor();
+  assertEquals(await focused(), eventId(101));
+  visitor.assertCalm();
+});

@@ -30,18 +30,18 @@ browserTest(
     const { page } = visitor;
     await visitor.signIn(h.key);
     await page.goto("/dashboard/runs");
-    await page.getByRole("button", { name: "Live" }).click();
-    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.getByRole("link", { name: "Live" }).click();
+    await page.getByRole("link", { name: "Pause" }).waitFor();
 
     await t.step("a new run is marked and counted; focus and scroll stay", async () => {
       // Wide enough for a table, but too narrow for all its columns.
-      await page.setViewportSize({ width: 700, height: 800 });
+      await page.setViewportSize({ width: 720, height: 800 });
       await page.locator(`[id="${runId(2)}"]`).focus();
       await page.evaluate(`document.querySelector(".wide").scrollLeft = 90`);
       await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(4) }));
       await untilListed(page, 4);
-      assertEquals(await page.getByRole("status").textContent(), "1 new");
-      assertEquals(await page.getByText("✦ new").count(), 1);
+      assertEquals(await page.locator("#news").textContent(), "1 new");
+      assertEquals(await page.locator("mark.fresh").count(), 1);
       assertEquals(await page.evaluate("document.activeElement.id"), runId(2));
       assertEquals(await page.evaluate(`document.querySelector(".wide").scrollLeft`), 90);
     });

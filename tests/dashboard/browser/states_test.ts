@@ -17,7 +17,8 @@ browserTest(
   async (browser, t) => {
     await using world = await openEmptyWorld();
     await using visitors = new Visitors(browser, world);
-    const names = /^(overview|runs|agents|spend|rate-card|reprice|usage|keys|team|audit|teams)$/;
+    const names =
+      /^(overview|runs|agents|spend|rate-card|reprice|plan|keys|audit|teams|alerts|search)$/;
     for (const page of PAGES.filter(({ name }) => names.test(name))) {
       const empty = { ...page, name: `empty-${page.name}` };
       await t.step(empty.name, () => checkPage(visitors, empty));
@@ -31,7 +32,7 @@ browserTest(
     await using world = await openEmptyWorld({ tier: "free" });
     await trouble(world.h);
     await using visitors = new Visitors(browser, world);
-    for (const page of PAGES.filter(({ name }) => /^(overview|usage)$/.test(name))) {
+    for (const page of PAGES.filter(({ name }) => /^(overview|plan)$/.test(name))) {
       const trouble = { ...page, name: `trouble-${page.name}` };
       await t.step(trouble.name, () => checkPage(visitors, trouble));
     }
@@ -41,7 +42,7 @@ browserTest(
 browserTest("pages of a key with the scope read pass all checks", async (browser, t) => {
   await using world = await openDemoWorld();
   await using visitors = new Visitors(browser, world);
-  const names = /^(overview|run-failed|agent|spend|team)$/;
+  const names = /^(overview|run-failed|agent|spend|plan|refusals)$/;
   for (const page of PAGES.filter(({ name }) => names.test(name))) {
     const read: PageUnderTest = { ...page, name: `reader-${page.name}`, role: "reader" };
     await t.step(read.name, () => checkPage(visitors, read));

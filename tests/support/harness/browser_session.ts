@@ -87,7 +87,7 @@ export class BrowserSession implements AsyncDisposable {
     await this.page.goto("/dashboard/sign-in");
     await this.page.getByLabel("Team key").fill(key);
     await this.page.getByRole("button", { name: "Sign in" }).click();
-    await this.page.getByRole("button", { name: "Sign out" }).waitFor();
+    await this.page.getByRole("navigation", { name: "Pages" }).waitFor();
   }
 
   /** State that keeps this person signed in, for another window. */

@@ -61,7 +61,9 @@ export function submit(
 
 /** Returns a page's text without markup, with spaces between elements. */
 export function textOf(html: string): string {
-  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/g, "").replace(/<[^>]+>/g, " ")
+  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/g, "")
+    // Digits after the cent belong to their amount.
+    .replace(/<span class="sub">(\d+)<\/span>/g, "$1").replace(/<[^>]+>/g, " ")
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&").replace(/\s+/g, " ").trim();
 }

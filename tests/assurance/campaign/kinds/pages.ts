@@ -94,14 +94,15 @@ export const pages: readonly Attack[] = [
   attack<{ cookie: string }>({
     name: "every page",
     finding: null,
-    does: "pages of runs, agents, keys, spend, usage, rate card, jobs and the audit log in turn",
+    does:
+      "pages of runs, agents, keys, spend, the plan, prices, jobs, the audit log and a search in turn",
     setUp: storeRunsAndSignIn,
     run: (attacker, { cookie }) =>
       show(
         attacker,
         cookie,
-        ["runs", "agents", "agents/agent-0", "keys", "spend", "spend.csv", "usage", "rate-card"]
-          .concat("rate-card/reprice", "audit", "team").map((page) => `/dashboard/${page}`),
+        ["runs", "agents", "agents/agent-0", "keys", "spend", "spend.csv", "plan", "rate-card"]
+          .concat("rate-card/reprice", "audit", "search?q=a").map((page) => `/dashboard/${page}`),
       ),
   }),
   attack<{ cookie: string }>({

@@ -6,7 +6,7 @@ import { keys } from "../../kv/base/keys.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-const PAGE = "/dashboard/usage";
+const PAGE = "/dashboard/plan";
 
 /** Counts events for a team. */
 async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {
@@ -63,7 +63,7 @@ Deno.test("an unlimited plan has no bar and no state, but still counts events", 
   assert(!text.includes('role="img"') && !text.includes("Notices"));
   assertMatch(textOf(text), /123,456,789 events; the plan has no limit/);
   assert(!/Within the plan|% of the plan/.test(textOf(text)));
-  assertMatch(textOf(text), /Requests no limit .* until they are deleted/);
+  assertMatch(textOf(text), /Requests a second without limit .* Records kept for ever/);
 });
 
 Deno.test("a past month is shown if the query names it, without a projection", async () => {
@@ -77,7 +77,7 @@ Deno.test("a past month is shown if the query names it, without a projection", a
   const content = textOf(text);
   assertMatch(
     content,
-    /Usage in 2026-09 This month 90,000 of 100,000 events: 90% .* This month is over/,
+    /This month Usage in 2026-09 90,000 of 100,000 events: 90% .* This month is over/,
   );
   assert(!content.includes("present pace"));
   for (const month of ["2026-12", "2026-13", "<b>x</b>"]) {
@@ -130,13 +130,19 @@ Deno.test("a notice shows its delivery state", async () => {
 Deno.test("the plan is shown with the team's own rate and limits instead of the plan's", async () => {
   await using h = await Harness.open({ tier: "free" });
   const free = textOf((await (await signedIn(h)).get(PAGE)).text);
-  assertMatch(free, /Plan free .* Requests 100 a second, 200 at once Agents 10 .* none/);
-  assertMatch(free, /metadata are kept 7 days Records of runs are kept 30 days/);
+  assertMatch(
+    free,
+    /Requests a second 100 sustained, 200 in a burst; .* Agents 10, .* none is kept .* Plan free/,
+  );
+  assertMatch(free, /Events, outputs kept 7 days Records kept 30 days/);
   const { team, key } = await h.addTeam("enterprise");
   const rate = { sustained: 1_234, burst: 5_678 };
   const value = { ...team, rate, limits: { eventsPerMonth: 77_000, payloadDays: 3 } };
   await h.store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value }] });
   const own = textOf((await (await signedIn(h, key)).get(PAGE)).text);
-  assertMatch(own, /Events a month 77,000 Requests 1,234 a second, 5,678 at once Agents no limit/);
-  assertMatch(own, /metadata are kept 3 days Records of runs are kept until they are deleted/);
+  assertMatch(
+    own,
+    /Events a month 77,000; .* 1,234 sustained, 5,678 in a burst; .* Agents without limit/,
+  );
+  assertMatch(own, /Events, outputs kept 3 days Records kept for ever/);
 });

@@ -1,43 +1,12 @@
-/** `/dashboard/team`: the team of the session; and the details that the operator sees of each. */
+/** A team and what its plan includes, for its own page and for the operator. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import type { Handler } from "../../http/admission.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
-import { keyPath } from "../keys/paths.ts";
-import type { DashboardPage } from "../layout/page.ts";
-import { TEAM_PATH, USAGE_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { Ago } from "../components/elements.tsx";
+import { Section, State } from "../components/elements.tsx";
+import { Ago, At } from "../components/time.tsx";
 import { formatCount } from "../components/format.ts";
 import { type KeyValue, KeyValues } from "../components/key_values.tsx";
-
-const showOwnTeam: Handler = (c, { environment, region }) => {
-  const principal = c.get("principal");
-  const { team, credentialId } = principal;
-  const id = <code>{credentialId}</code>;
-  const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
-  return showPage(c, {
-    title: `Team ${team.name}`,
-    body: (
-      <>
-        <TeamDetails
-          team={team}
-          now={environment.now()}
-          more={[["Region", region], ["Your key", key]]}
-        />
-        <TeamPlan team={team} />
-        <p>
-          <a href={USAGE_PATH}>How much of it is used</a>
-        </p>
-        <p class="soft">
-          Name, plan, owner and limits are changed by the operator of this service: ask them.
-        </p>
-      </>
-    ),
-  });
-};
 
 interface TeamProps {
   readonly team: Team;
@@ -47,11 +16,11 @@ interface TeamProps {
 /** Shows whether a team is active or suspended. */
 export function TeamState({ team: { suspendedAt }, now }: TeamProps) {
   return suspendedAt === undefined
-    ? <span class="state works">✓ served</span>
+    ? <State icon="ok" name="active" />
     : (
-      <span class="state ending">
-        ✕ suspended <Ago at={suspendedAt} now={now} />
-      </span>
+      <State icon="bad" name="suspended">
+        <Ago at={suspendedAt} now={now} />
+      </State>
     );
 }
 
@@ -66,7 +35,7 @@ export function TeamDetails(
         ["State", <TeamState team={team} now={now} />],
         ["Plan", tier],
         ["Owner", ownerEmail ?? "none: notices about the quota are not sent"],
-        ["Since", createdAt === undefined ? "not known" : <Ago at={createdAt} now={now} />],
+        ["Created", createdAt === undefined ? "not known" : <At at={createdAt} />],
         ["Team id", <code>{id}</code>],
         ...more,
       ]}
@@ -82,8 +51,7 @@ export function TeamPlan({ team }: { readonly team: Team }) {
   const beyond = plan.eventsPerMonth === Infinity ? "" : "; beyond them nothing is refused";
   const sums = plan.recordDays === Infinity ? "" : "; sums by day stay";
   return (
-    <>
-      <h2>What the plan includes</h2>
+    <Section title="What the plan includes">
       <KeyValues
         pairs={[
           ["Events a month", limitText(plan.eventsPerMonth) + beyond],
@@ -100,7 +68,7 @@ export function TeamPlan({ team }: { readonly team: Team }) {
       {isOwn && (
         <p class="soft">Some of this is agreed for this team instead of the plan's limits.</p>
       )}
-    </>
+    </Section>
   );
 }
 
@@ -117,10 +85,3 @@ function limitText(limit: number): string {
 function daysText(days: number): string {
   return days === Infinity ? "for ever" : `${formatCount(days)} days`;
 }
-
-export const teamPage: DashboardPage = {
-  path: TEAM_PATH,
-  menu: "Team",
-  access: teamKey("read"),
-  handler: showOwnTeam,
-};

@@ -1,10 +1,8 @@
-/** Tables of usage: the recent months, and the limits of the plan. */
-import type { Team } from "../../../domain/teams/team.ts";
-import { planOfTeam } from "../../../domain/teams/plans.ts";
+/** The table of the recent months of usage. */
 import type { Child } from "hono/jsx";
 import type { QuotaState } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
-import { queryText, USAGE_PATH } from "../layout/paths.ts";
+import { PLAN_PATH, queryText } from "../layout/paths.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { percent } from "../components/column_chart.tsx";
 import { Section } from "../components/elements.tsx";
@@ -31,6 +29,7 @@ export function MonthsTable({ of }: { readonly of: UsageView }) {
       {of.months.length === 0 ? <p>Nothing was counted yet.</p> : (
         <Table
           label="Events by month"
+          class="fold"
           caption={<caption class="soft">The last 12 months with any events</caption>}
           columns={columnsFor(of)}
           rows={of.months}
@@ -55,7 +54,7 @@ function columnsFor({ months, included, month: current }: UsageView): readonly C
       isName: true,
       cell: ({ month }) => (
         <a
-          href={USAGE_PATH + queryText([["month", month]])}
+          href={PLAN_PATH + queryText([["month", month]])}
           {...(month === current ? { "aria-current": "true" } : {})}
         >
           {month}
@@ -75,50 +74,4 @@ function columnsFor({ months, included, month: current }: UsageView): readonly C
       ),
     },
   ];
-}
-
-export function PlanLimits({ team }: { readonly team: Team }) {
-  const plan = planOfTeam(team);
-  const sustained = team.rate?.sustained ?? plan.requestsPerSecond;
-  const burst = team.rate?.burst ?? plan.burst;
-  const limits: readonly (readonly [string, string])[] = [
-    ["Plan", team.tier],
-    ["Events a month", textOf(plan.eventsPerMonth)],
-    [
-      "Requests",
-      sustained === Infinity
-        ? "no limit"
-        : `${formatCount(sustained)} a second, ${formatCount(burst)} at once`,
-    ],
-    ["Agents", textOf(plan.agentsMax)],
-    ["Metadata keys of a run", plan.metadataKeysMax === 0 ? "none" : textOf(plan.metadataKeysMax)],
-    ["Events, outputs and metadata are kept", daysText(plan.payloadDays)],
-    ["Records of runs are kept", daysText(plan.recordDays)],
-  ];
-  return (
-    <Section title="The plan">
-      <table class="plan">
-        <tbody>
-          {limits.map(([name, value]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              <td>{value}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <p class="soft">
-        Totals of spend and usage are kept forever. Only the operator of this service can change a
-        plan.
-      </p>
-    </Section>
-  );
-}
-
-function textOf(limit: number): string {
-  return limit === Infinity ? "no limit" : formatCount(limit);
-}
-
-function daysText(days: number): string {
-  return days === Infinity ? "until they are deleted" : `${formatCount(days)} days`;
 }

@@ -1,38 +1,52 @@
-/** `/dashboard/usage`: the usage of a month, as a share of the plan and as a projection. */
+/** `/dashboard/plan`: the team, its plan, and the usage of a month. */
 import type { NoticeState } from "../../../domain/teams/quota_notice.ts";
 import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
-import { teamKey } from "../../http/access.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import { USAGE_PATH } from "../layout/paths.ts";
+import { PLAN_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Section } from "../components/elements.tsx";
+import { Section } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
-import { MonthsTable, PlanLimits, quotaText } from "./tables.tsx";
+import { keyPath } from "../keys/paths.ts";
+import { MonthsTable, quotaText } from "./tables.tsx";
+import { TeamDetails, TeamPlan } from "./team.tsx";
 
 /** Shows a month; the current one unless the query names another. */
-const showUsage: Handler = async (c, { usage, environment }) => {
+const showPlan: Handler = async (c, { usage, environment, region }) => {
   const nowMs = environment.now();
   const query = parseUsageQuery(queryOf(c), nowMs);
   if (!query.ok) return fail(c, query.problem);
-  const { team } = c.get("principal");
+  const principal = c.get("principal");
+  const { team, credentialId } = principal;
+  const id = <code>{credentialId}</code>;
+  const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
   const view = await readUsage(usage, team, query.value, nowMs);
   const isNow = view.month === monthOf(nowMs);
   const body = (
     <>
       <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
-      <Notices of={view} nowMs={nowMs} />
+      <div class="cols two">
+        <TeamPlan team={team} />
+        <Section title={`Team ${team.name}`}>
+          <TeamDetails team={team} now={nowMs} more={[["Region", region], ["Your key", key]]} />
+          <p class="soft">
+            The operator of this service changes the name, the plan, the owner and the limits.
+          </p>
+        </Section>
+      </div>
       <MonthsTable of={view} />
-      <PlanLimits team={team} />
+      <Notices of={view} nowMs={nowMs} />
     </>
   );
-  const aside = isNow ? null : <a href={USAGE_PATH}>This month</a>;
-  return showPage(c, { title: `Usage in ${view.month}`, body, aside });
+  const aside = isNow ? null : <a class="btn" href={PLAN_PATH}>This month</a>;
+  return showPage(c, { title: "Plan", body, aside });
 };
 
 const STATE_MEANINGS: Readonly<Record<QuotaState, string>> = {
@@ -51,7 +65,7 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
   const { used, included, state } = of;
   const isLimited = included !== Infinity;
   return (
-    <section aria-label="The month">
+    <Section title={`Usage in ${of.month}`}>
       <p class="month-use">
         <b>{formatCount(used)}</b> {isLimited
           ? `of ${formatCount(included)} events: ${percentText(used, included)}`
@@ -66,7 +80,7 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
         </>
       )}
       {isNow ? <Pace of={of} nowMs={nowMs} /> : <p>This month is over.</p>}
-    </section>
+    </Section>
   );
 }
 
@@ -167,9 +181,9 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
   );
 }
 
-export const usagePage: DashboardPage = {
-  path: USAGE_PATH,
-  menu: "Usage",
+export const planPage: DashboardPage = {
+  path: PLAN_PATH,
+  menu: { name: "Plan", area: "settings" },
   access: teamKey("read"),
-  handler: showUsage,
+  handler: showPlan,
 };

@@ -1,0 +1,232 @@
+/**
+ * Reads the messages of a model call from the usual shapes of providers: OpenAI chat completions and
+ * responses, Anthropic messages, Gemini contents, and plain texts.
+ *
+ * @module
+ */
+import { isObject } from "../core/raw_json.ts";
+import type { JsonFields } from "../core/body.ts";
+
+/** Part of a message. */
+export type ChatPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "note"; readonly text: string }
+  | {
+    readonly kind: "call";
+    readonly id: string | null;
+    readonly name: string;
+    readonly input: unknown;
+    /** Result of the call; absent until one is found. */
+    readonly result?: unknown;
+  }
+  | { readonly kind: "result"; readonly id: string | null; readonly value: unknown };
+
+/** A message of a conversation. */
+export interface ChatMessage {
+  /** `system`, `user`, `assistant`, `tool`, or another role as sent. */
+  readonly role: string;
+  /** Contents in order. */
+  readonly parts: readonly ChatPart[];
+}
+
+/** Messages of a call: sent ones, then the answer. */
+export interface Chat {
+  /** Messages sent to the model. */
+  readonly input: readonly ChatMessage[];
+  /** Messages of the answer. */
+  readonly output: readonly ChatMessage[];
+}
+
+/** Maximum messages of a chat that are read, the last ones. */
+const MESSAGES_MAX = 200;
+
+/** Members that hold what was sent to the model, and its answer; the first present one is read. */
+const INPUTS = ["messages", "input", "contents", "prompt", "question"] as const;
+const OUTPUTS = [
+  ["choices", "candidates", "output", "response", "completion", "message"],
+  ["content", "text", "answer", "result"],
+].flat();
+
+/** Reads the messages of a model call's data, with the result of each tool call that has one. */
+export function chatOf(data: JsonFields): Chat {
+  const request = isObject(data.request) ? data.request : {};
+  const system = data.system ?? data.systemInstruction ?? data.instructions ?? request.system;
+  const sent = INPUTS.map((name) => data[name] ?? request[name]).find(isPresent);
+  const answer = OUTPUTS.map((name) => data[name]).find(isPresent);
+  const messages = [
+    ...isPresent(system) ? messagesOf(system, "system") : [],
+    ...isPresent(sent) ? messagesOf(sent, "user") : [],
+  ];
+  const output = isPresent(answer) ? messagesOf(answer, "assistant") : [];
+  const paired = pairResults([...messages, ...withCalls(data, output)]);
+  // Results and calls may join messages, so the answer is what follows the last of the input.
+  const first = paired.length - withCalls(data, output).length;
+  return { input: paired.slice(0, first).slice(-MESSAGES_MAX), output: paired.slice(first) };
+}
+
+/** Adds tool calls that stand beside the text of an answer. */
+function withCalls(data: JsonFields, output: readonly ChatMessage[]): readonly ChatMessage[] {
+  const calls = callsOf(data.tool_calls);
+  if (calls.length === 0) return output;
+  const [first, ...others] = output;
+  if (first === undefined) return [{ role: "assistant", parts: calls }];
+  return [{ ...first, parts: [...first.parts, ...calls] }, ...others];
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "" &&
+    !(Array.isArray(value) && value.length === 0);
+}
+
+function messagesOf(value: unknown, role: string): ChatMessage[] {
+  if (!Array.isArray(value)) return [messageOf(value, role)];
+  const isParts = value.every((item) => isObject(item) && item.role === undefined && isPart(item));
+  if (isParts) return [{ role, parts: value.flatMap(partsOf) }];
+  return value.map((item) => messageOf(item, role));
+}
+
+/** Returns whether an item is part of a message, not a message. */
+function isPart(item: JsonFields): boolean {
+  const { type } = item;
+  if (typeof type !== "string") return "text" in item || "functionCall" in item;
+  return PART_TYPES.has(type);
+}
+
+const PART_TYPES: ReadonlySet<string> = new Set([
+  ...["text", "input_text", "output_text", "thinking", "image", "image_url", "input_image"],
+  ...["tool_use", "tool_result"],
+]);
+
+function messageOf(value: unknown, role: string): ChatMessage {
+  if (!isObject(value)) return { role, parts: partsOf(value) };
+  // A choice or candidate holds the message.
+  const inner = value.message ?? (isObject(value.content) ? value.content : undefined);
+  if (isObject(inner)) return messageOf(inner, role);
+  // An answer may hold choices or output items itself.
+  for (const name of ["choices", "candidates", "output"]) {
+    const list = value[name];
+    if (Array.isArray(list) && list.length > 0) {
+      return { role, parts: messagesOf(list, role).flatMap(({ parts }) => parts) };
+    }
+  }
+  const own = value.role ?? (value.type === "function_call" ? "assistant" : undefined) ??
+    (value.type === "function_call_output" ? "tool" : undefined);
+  const name = typeof own === "string" ? ROLES.get(own) ?? own : role;
+  const callId = textOf(value.tool_call_id);
+  if (callId !== null || name === "tool" && value.type === undefined) {
+    return { role: "tool", parts: [{ kind: "result", id: callId, value: value.content }] };
+  }
+  const content = value.content ?? value.parts ?? value.text ?? value.summary;
+  const parts = [
+    ...isPresent(content) ? partsOf(content) : [],
+    ...callsOf(value.tool_calls),
+  ];
+  return { role: name, parts: parts.length > 0 ? parts : partsOf(value) };
+}
+
+/** Roles with another name at some provider. */
+const ROLES = new Map([["model", "assistant"], ["developer", "system"], ["human", "user"], [
+  "ai",
+  "assistant",
+], ["function", "tool"]]);
+
+function partsOf(value: unknown): ChatPart[] {
+  if (Array.isArray(value)) return value.flatMap(partsOf);
+  if (typeof value === "string") return [{ kind: "text", text: value }];
+  if (!isObject(value)) return [{ kind: "text", text: JSON.stringify(value) }];
+  const { type } = value;
+  if (type === "tool_use" || type === "function_call" || type === "tool_call") {
+    return [callPart(value.call_id ?? value.id, value.name, value.input ?? value.arguments)];
+  }
+  if (type === "tool_result" || type === "function_call_output") {
+    const id = textOf(value.tool_use_id ?? value.call_id);
+    return [{ kind: "result", id, value: value.content ?? value.output }];
+  }
+  if (isObject(value.functionCall)) {
+    const { name, args, id } = value.functionCall;
+    return [callPart(id, name, args)];
+  }
+  if (isObject(value.functionResponse)) {
+    const { name, response, id } = value.functionResponse;
+    return [{ kind: "result", id: textOf(id ?? name), value: response }];
+  }
+  if (typeof value.text === "string") return [{ kind: "text", text: value.text }];
+  if (typeof value.thinking === "string") return [{ kind: "note", text: value.thinking }];
+  if (typeof type === "string" && NOT_SHOWN.test(type)) {
+    return [{ kind: "note", text: `${type}, not shown` }];
+  }
+  return [{ kind: "text", text: JSON.stringify(value, null, 2) }];
+}
+
+/** Types of parts that are no text. */
+const NOT_SHOWN = /image|audio|file|video|document|redacted/;
+
+function callsOf(value: unknown): ChatPart[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map((call) => {
+    const of = isObject(call.function) ? call.function : call;
+    return callPart(call.id, of.name, of.arguments ?? of.args ?? of.input);
+  });
+}
+
+function callPart(id: unknown, name: unknown, input: unknown): ChatPart {
+  return { kind: "call", id: textOf(id), name: textOf(name) ?? "tool", input: decoded(input) };
+}
+
+/** Parses arguments that a provider sends as the text of an object. */
+function decoded(input: unknown): unknown {
+  if (typeof input !== "string" || !/^\s*[{[]/.test(input)) return input;
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+/** Moves the result of each tool call to the call, and drops messages that are then empty. */
+function pairResults(messages: readonly ChatMessage[]): ChatMessage[] {
+  const results = new Map<string, unknown>();
+  const calls = new Set<string>();
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.kind === "result" && part.id !== null) results.set(part.id, part.value);
+      if (part.kind === "call" && part.id !== null) calls.add(part.id);
+    }
+  }
+  return messages.flatMap(({ role, parts }) => {
+    const left = parts.flatMap((part): ChatPart[] => {
+      if (part.kind === "result") return part.id !== null && calls.has(part.id) ? [] : [part];
+      if (part.kind !== "call" || part.id === null || !results.has(part.id)) return [part];
+      return [{ ...part, result: results.get(part.id) }];
+    });
+    return left.length === 0 && parts.length > 0 ? [] : [{ role, parts: left }];
+  });
+}
+
+/** A tool call: its arguments and its result. */
+export interface ToolUse {
+  /** Id that its model call and its result share; null if absent. */
+  readonly id: string | null;
+  /** Arguments; undefined if absent. */
+  readonly input: unknown;
+  /** Result; undefined if absent. */
+  readonly result: unknown;
+}
+
+/** Reads a tool call from the data of its event. */
+export function toolUseOf(data: JsonFields): ToolUse {
+  const of = isObject(data.function) ? data.function : data;
+  const first = (names: readonly string[]) =>
+    names.map((name) => data[name] ?? of[name]).find((value) => value !== undefined);
+  return {
+    id: textOf(data.tool_call_id ?? data.call_id ?? data.tool_use_id ?? data.id),
+    input: decoded(
+      first(["arguments", "args", "input", "parameters", "params", "command", "action"]),
+    ),
+    result: decoded(first(["result", "output", "response", "observation", "content", "return"])),
+  };
+}

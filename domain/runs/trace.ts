@@ -1,0 +1,178 @@
+/**
+ * A run as a trace: the tree of its steps, what made it fail, and what stands out.
+ *
+ * @module
+ */
+
+/** A step before its place in the tree is known. */
+export interface TraceStep {
+  /** Unique in the trace. */
+  readonly key: string;
+  /** Key of the step above it; null for the root. A key that no step has counts as the root's. */
+  readonly parent: string | null;
+  /** Start, unix milliseconds. */
+  readonly atMs: number;
+}
+
+/** A step in its place. */
+export interface TraceRow<Step extends TraceStep> {
+  /** The step. */
+  readonly step: Step;
+  /** Generations above it; 0 for the root. */
+  readonly depth: number;
+  /** Number of all steps below it. */
+  readonly below: number;
+}
+
+/**
+ * Orders steps as a tree: each one after its parent, siblings by time. Of steps with one key, the
+ * first has the children. A cycle is broken at its earliest step, which becomes a child of the root.
+ *
+ * @param steps the root first; the others in the order of equal times
+ */
+export function orderAsTree<Step extends TraceStep>(steps: readonly Step[]): TraceRow<Step>[] {
+  const [root, ...others] = steps;
+  if (root === undefined) return [];
+  const byKey = new Map<string, Step>([[root.key, root]]);
+  for (const step of others) if (!byKey.has(step.key)) byKey.set(step.key, step);
+  const children = new Map<Step, Step[]>();
+  for (const step of others.toSorted((a, b) => a.atMs - b.atMs)) {
+    const parent = parentOf(step, byKey, root);
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [step]);
+    else siblings.push(step);
+  }
+  return flatten(root, children);
+}
+
+function parentOf<Step extends TraceStep>(
+  step: Step,
+  byKey: ReadonlyMap<string, Step>,
+  root: Step,
+): Step {
+  const parent = byKey.get(step.parent ?? root.key) ?? root;
+  // Each step but the earliest of a cycle keeps its parent.
+  const seen = new Set<Step>([step]);
+  for (let at: Step = parent; at !== root;) {
+    if (at === step) return isEarliest(step, seen) ? root : parent;
+    if (seen.has(at)) return parent;
+    seen.add(at);
+    at = byKey.get(at.parent ?? root.key) ?? root;
+  }
+  return parent;
+}
+
+function isEarliest<Step extends TraceStep>(step: Step, cycle: ReadonlySet<Step>): boolean {
+  for (const other of cycle) {
+    const order = step.atMs - other.atMs || (step.key < other.key ? -1 : 1);
+    if (other !== step && order > 0) return false;
+  }
+  return true;
+}
+
+/** Walks the tree without recursion: strangers choose its depth. */
+function flatten<Step extends TraceStep>(
+  root: Step,
+  children: ReadonlyMap<Step, readonly Step[]>,
+): TraceRow<Step>[] {
+  const rows: { step: Step; depth: number; below: number }[] = [];
+  const next: { step: Step; depth: number }[] = [{ step: root, depth: 0 }];
+  const above: number[] = [];
+  for (let at = next.pop(); at !== undefined; at = next.pop()) {
+    const { step, depth } = at;
+    above.length = depth;
+    for (const i of above) (rows[i] as { below: number }).below++;
+    above.push(rows.length);
+    rows.push({ step, depth, below: 0 });
+    const list = children.get(step) ?? [];
+    for (let i = list.length - 1; i >= 0; i--) {
+      next.push({ step: list[i] as Step, depth: depth + 1 });
+    }
+  }
+  return rows;
+}
+
+/** A step with what marks it. */
+export interface MarkedStep {
+  /** Duration in milliseconds; null if unknown. */
+  readonly durationMs: number | null;
+  /** Cost in picodollars. */
+  readonly cost: bigint;
+  /** True for a step that others can be below: its time and cost are theirs. */
+  readonly isContainer: boolean;
+}
+
+/** The step that took longest, and the most expensive one; null for none or if all are equal. */
+export interface Standouts<Step> {
+  /** Longest step. */
+  readonly slowest: Step | null;
+  /** Most expensive step. */
+  readonly costliest: Step | null;
+}
+
+/** Finds the slowest and the most expensive of several steps. */
+export function standoutsOf<Step extends MarkedStep>(steps: readonly Step[]): Standouts<Step> {
+  let [slowest, costliest]: (Step | null)[] = [null, null];
+  let [timed, priced] = [0, 0];
+  for (const step of steps) {
+    if (step.isContainer) continue;
+    if ((step.durationMs ?? 0) > 0) {
+      timed++;
+      if (!slowest || (step.durationMs ?? 0) > (slowest.durationMs ?? 0)) slowest = step;
+    }
+    if (step.cost > 0n) {
+      priced++;
+      if (!costliest || step.cost > costliest.cost) costliest = step;
+    }
+  }
+  return {
+    slowest: timed > 1 ? slowest ?? null : null,
+    costliest: priced > 1 ? costliest ?? null : null,
+  };
+}
+
+/** Reads the `span: { id, parent }` of an event's data; null for absent or unreadable ones. */
+export function spanOf(
+  data: unknown,
+): { readonly id: string | null; readonly parent: string | null } {
+  const span = fieldOf(data, "span");
+  return { id: nameOf(fieldOf(span, "id")), parent: nameOf(fieldOf(span, "parent")) };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+/** Maximum characters of a span's id. */
+const SPAN_CHARS_MAX = 256;
+
+function nameOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" && value.length <= SPAN_CHARS_MAX ? value : null;
+}
+
+const SECOND_MS = 1_000, MINUTE_MS = 60_000, HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
+
+/** Milliseconds between ticks that people count in, beyond those below a second. */
+const TICKS_MS = [
+  ...[1, 2, 5, 10, 20, 30].map((step) => step * SECOND_MS),
+  ...[1, 2, 5, 10, 20, 30].map((step) => step * MINUTE_MS),
+  ...[1, 2, 3, 6, 12].map((step) => step * HOUR_MS),
+];
+
+/** Round ticks of an axis from 0: the milliseconds between them, and the end of the axis. */
+export function ticksOf(lengthMs: number): { readonly stepMs: number; readonly endMs: number } {
+  const least = Math.max(1, lengthMs) / 5;
+  const stepMs = least > SECOND_MS && least <= DAY_MS / 2
+    ? TICKS_MS.find((step) => step >= least) ?? DAY_MS
+    : least > SECOND_MS
+    ? roundUp(least / DAY_MS) * DAY_MS
+    : Math.max(1, roundUp(least));
+  return { stepMs, endMs: Math.max(1, Math.ceil(lengthMs / stepMs)) * stepMs };
+}
+
+/** Rounds up to 1, 2 or 5 times a power of ten. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5].find((step) => step * power >= value * (1 - 1e-9)) ?? 10) * power;
+}

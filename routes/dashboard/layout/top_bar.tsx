@@ -1,0 +1,159 @@
+/** The top bar: places, search, and the account menu. */
+import type { Principal } from "../../../domain/teams/credentials.ts";
+import type { MenuEntry, RequestContext } from "../../http/context.ts";
+import { Icon, Logo } from "../components/icons.tsx";
+import { DASHBOARD_PATH, isWithin, SEARCH_PATH, VIEW_PATH } from "./paths.ts";
+import type { Preferences } from "./preferences.ts";
+
+interface TopBarProps {
+  readonly c: RequestContext;
+  readonly principal: Principal;
+  readonly entries: readonly MenuEntry[];
+  readonly preferences: Preferences;
+}
+
+export function TopBar({ c, principal, entries, preferences }: TopBarProps) {
+  const [first] = entries;
+  return (
+    <header class="top">
+      <Brand to={first?.path ?? DASHBOARD_PATH} />
+      <Places entries={entries} at={c.req.path} />
+      <div class="end">
+        <a class="jump" href={SEARCH_PATH} data-jump>
+          <Icon name="search" />
+          <span>Search or jump to…</span>
+          <kbd aria-hidden="true">⌘K</kbd>
+        </a>
+        <form class="switches hide-s" method="post" action={VIEW_PATH}>
+          <ViewFields preferences={preferences} isIcons />
+        </form>
+        <Account {...{ principal, entries, preferences }} />
+      </div>
+    </header>
+  );
+}
+
+/** The logo and the name, as a link to the first page. */
+export function Brand({ to }: { readonly to: string }) {
+  return (
+    <a class="brand" href={to} aria-label="Runledger">
+      <Logo />
+      <b>Runledger</b>
+    </a>
+  );
+}
+
+interface PlacesProps {
+  readonly entries: readonly MenuEntry[];
+  /** Path of the current page. */
+  readonly at: string;
+}
+
+function Places({ entries, at }: PlacesProps) {
+  const places = entries.filter(({ area }) => area === "main");
+  const settings = entries.filter(({ area }) => area === "settings");
+  const [setting] = settings;
+  const isSetting = settings.some(({ path }) => isWithin(at, path));
+  return (
+    <nav class="nav" aria-label="Pages">
+      <ul>
+        {places.map(({ name, path }) => (
+          <li>
+            <a href={path} aria-current={isWithin(at, path) ? "page" : undefined}>{name}</a>
+          </li>
+        ))}
+        {setting !== undefined && (
+          <>
+            {places.length > 0 && <li class="sep" aria-hidden="true" />}
+            <li>
+              <a href={setting.path} aria-current={isSetting ? "page" : undefined}>Settings</a>
+            </li>
+          </>
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+interface ViewProps {
+  readonly preferences: Preferences;
+}
+
+/** Buttons that switch the theme and the time zone; the script switches them in place. */
+function ViewFields({ preferences, isIcons }: ViewProps & { readonly isIcons?: boolean }) {
+  const { theme, zone, isUtc } = preferences;
+  const other = theme === "dark" ? "light" : "dark";
+  const timeButton = { type: "submit", name: "time", value: isUtc ? "local" : "utc" } as const;
+  const isShownUtc = isUtc || zone === null;
+  return (
+    <>
+      {isIcons
+        ? (
+          <button {...timeButton} class="btn plain small zone" data-utc-switch>
+            <span class="sr">Time zone:</span>{" "}
+            <span data-utc-name>{isShownUtc ? "UTC" : "Local time"}</span>
+          </button>
+        )
+        : (
+          <button {...timeButton} data-utc-switch>
+            {isUtc ? "Show times in local time" : "Show times in UTC"}
+          </button>
+        )}
+      {isIcons
+        ? (
+          <button
+            type="submit"
+            name="theme"
+            value={other}
+            class="btn plain icon"
+            aria-label="Switch theme"
+            data-theme-switch
+          >
+            <Icon name="theme" />
+          </button>
+        )
+        : <button type="submit" name="theme" value={other} data-theme-switch>Switch theme</button>}
+    </>
+  );
+}
+
+function Account(
+  { principal, entries, preferences }: ViewProps & Omit<PlacesProps, "at"> & {
+    readonly principal: Principal;
+  },
+) {
+  const { grant, team, credentialName = grant.kind } = principal;
+  const allowed = grant.kind === "api_key" ? grant.scopes.join(", ") : "manages teams";
+  const setting = entries.find(({ area }) => area === "settings");
+  return (
+    <details class="menu account">
+      <summary>
+        <span class="avatar" aria-hidden="true">{initials(credentialName)}</span>
+        <span class="sr">Account: {credentialName}</span>
+      </summary>
+      <div>
+        <p>
+          <b>{credentialName}</b>
+          <br />
+          {team.name} · {allowed}
+        </p>
+        <hr />
+        <form method="post" action={VIEW_PATH}>
+          <ViewFields preferences={preferences} />
+        </form>
+        {setting !== undefined && <a class="only-s" href={setting.path}>Settings</a>}
+        <a href="/docs">API reference</a>
+        <hr />
+        <form method="post" action={`${DASHBOARD_PATH}/sign-out`}>
+          <button type="submit">Sign out</button>
+        </form>
+      </div>
+    </details>
+  );
+}
+
+/** Returns the first letters of the first two words of a name. */
+function initials(name: string): string {
+  const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+  return words.slice(0, 2).map((word) => [...word][0] ?? "").join("").toUpperCase() || "K";
+}

@@ -1,0 +1,142 @@
+/** The steps of two runs side by side. */
+import type { ComparedPair } from "../../../domain/runs/compare.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import { countedText, durationText } from "../components/format.ts";
+import { Icon } from "../components/icons.tsx";
+import { runPath } from "../layout/paths.ts";
+import { tracePath } from "./paths.ts";
+import type { Step } from "./steps.ts";
+import { StepIcon } from "./waterfall_row.tsx";
+
+/** A run of a comparison. */
+export interface Side {
+  readonly run: RunRecord;
+  /** Its events and child runs in order of time. */
+  readonly steps: readonly Step[];
+  readonly children: number;
+  /** Cost with that of the runs it started. */
+  readonly cost: bigint;
+  readonly hasMore: boolean;
+}
+
+/** Two runs of a comparison. */
+export interface Sides {
+  readonly a: Side;
+  readonly b: Side;
+}
+
+interface StepsProps extends Sides {
+  readonly pairs: readonly ComparedPair[];
+  readonly first: number;
+}
+
+export function Steps({ a, b, pairs, first }: StepsProps) {
+  const equal = first < 0 ? pairs : pairs.slice(0, first);
+  const rest = first < 0 ? [] : pairs.slice(first);
+  const row = (pair: ComparedPair, i: number) => <Pair pair={pair} n={i + 1} a={a} b={b} />;
+  return (
+    <section class="panel" aria-labelledby="steps-h">
+      <header>
+        <h2 id="steps-h">Steps in order</h2>
+      </header>
+      {equal.length > 0 && (
+        <details class="equal" open={first < 0 && equal.length <= 20}>
+          <summary>
+            <Icon name="chevron" /> {countedText(equal.length, "equal step")}
+          </summary>
+          <table class="cmp">
+            <CompareHead a={a} b={b} />
+            <tbody>{equal.map(row)}</tbody>
+          </table>
+        </details>
+      )}
+      {first >= 0 && (
+        <>
+          <p class="rule">
+            First difference, step {first + 1}:{" "}
+            {differenceOf(pairs[first] as ComparedPair, a, b, true)}
+          </p>
+          <table class="cmp">
+            <CompareHead a={a} b={b} />
+            <tbody>{rest.map((pair, i) => row(pair, first + i))}</tbody>
+          </table>
+        </>
+      )}
+    </section>
+  );
+}
+
+function CompareHead({ a, b }: Sides) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col" class="num c-n">Step</th>
+        <th scope="col">A, {a.run.status}</th>
+        <th scope="col">B, {b.run.status}</th>
+        <th scope="col" class="c-d">Difference</th>
+      </tr>
+    </thead>
+  );
+}
+
+function Pair({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly n: number }) {
+  return (
+    <tr class={pair.isEqual ? "" : "diff"}>
+      <td class="num c-n">{n}</td>
+      <Cell side={a} index={pair.a} name="A" />
+      <Cell side={b} index={pair.b} name="B" />
+      <td class="c-d">{differenceOf(pair, a, b)}</td>
+    </tr>
+  );
+}
+
+function Cell({ side, index, name }: {
+  readonly side: Side;
+  readonly index: number | null;
+  readonly name: string;
+}) {
+  const step = index === null ? undefined : side.steps[index];
+  if (step === undefined) return <td class="none" data-side={name}>no such step</td>;
+  return (
+    <td data-side={name}>
+      <div class="cell">
+        <StepIcon step={step} />
+        <a
+          href={step.preview === null
+            ? runPath(step.run)
+            : `${tracePath(side.run.id, { event: step.preview.event.id })}#step`}
+        >
+          {step.name === "" ? step.text ?? "log" : step.name}
+        </a>
+        {step.failure !== null && <span class="tag bad">failed</span>}
+        <span class="num">{step.durationMs === null ? "" : durationText(step.durationMs)}</span>
+      </div>
+    </td>
+  );
+}
+
+/** How much longer one of two steps must take to be named slower. */
+const SLOWER = 2;
+
+function differenceOf(pair: ComparedPair, a: Side, b: Side, isSentence = false): string {
+  const [left, right] = [
+    pair.a === null ? undefined : a.steps[pair.a],
+    pair.b === null ? undefined : b.steps[pair.b],
+  ];
+  if (left === undefined) return "only in B";
+  if (right === undefined) return "only in A";
+  const outcome = (left.failure === null) === (right.failure === null)
+    ? null
+    : left.failure === null
+    ? "failed in B"
+    : "failed in A";
+  if (isSentence) return `the same step, ${outcome ?? "another outcome"}`;
+  const [longer, shorter] = [left.durationMs ?? 0, right.durationMs ?? 0];
+  const ratio = shorter === 0 ? 0 : longer / shorter;
+  const speed = ratio >= SLOWER
+    ? `${ratio.toFixed(ratio < 10 ? 1 : 0)}× slower`
+    : ratio > 0 && ratio <= 1 / SLOWER
+    ? `${(1 / ratio).toFixed(1 / ratio < 10 ? 1 : 0)}× faster`
+    : null;
+  return [outcome, speed].filter((part) => part !== null).join(", ");
+}

@@ -1,0 +1,245 @@
+/** Messages of a model call and the values in them. */
+import type {
+  Chat as ChatData,
+  ChatMessage,
+  ChatPart,
+  ToolUse,
+} from "../../../domain/runs/chat.ts";
+import { excerpt } from "../../../domain/core/pretty_json.ts";
+import { countedText, durationText } from "../components/format.ts";
+import { Markdown } from "../components/markdown.tsx";
+import { Icon } from "../components/icons.tsx";
+
+/** Maximum characters of a panel, of them as Markdown, and of one text. */
+const PANEL_CHARS = 40_000, MARKDOWN_CHARS = 12_000, TEXT_CHARS = 12_000;
+
+/** Maximum characters of a text that is rendered as Markdown: its time grows with its length. */
+const MARKDOWN_TEXT_CHARS = 6_000;
+
+/** Messages before the last ones that are folded. */
+const MESSAGES_SHOWN = 2;
+
+/** Bounds what a panel renders, whatever was sent. */
+export class TextBudget {
+  #chars = PANEL_CHARS;
+  #markdown = MARKDOWN_CHARS;
+
+  /** Returns the part of a text that fits, and whether it may be Markdown. */
+  take(
+    text: string,
+  ): { readonly text: string; readonly isCut: boolean; readonly isMarkdown: boolean } {
+    const cut = excerpt(text, Math.min(TEXT_CHARS, Math.max(0, this.#chars)));
+    this.#chars -= cut.text.length;
+    const isMarkdown = !cut.isCut && text.length <= Math.min(MARKDOWN_TEXT_CHARS, this.#markdown);
+    if (isMarkdown) this.#markdown -= text.length;
+    return { ...cut, isMarkdown };
+  }
+}
+
+/** A button that copies the text of an element; scripts show it. */
+export function CopyButton({ of, label }: { readonly of: string; readonly label: string }) {
+  return (
+    <button
+      type="button"
+      class="btn plain icon small copy"
+      data-copy={of}
+      aria-label={label}
+      hidden
+    >
+      <Icon name="copy" />
+    </button>
+  );
+}
+
+interface ValueProps {
+  readonly value: unknown;
+  readonly budget: TextBudget;
+}
+
+/** A text as Markdown, or another value as indented JSON. */
+export function Value({ value, budget }: ValueProps) {
+  if (value === undefined || value === null) return <p class="quiet">nothing</p>;
+  const { text, isCut, isMarkdown } = budget.take(
+    typeof value === "string" ? value : JSON.stringify(value, null, 2),
+  );
+  if (typeof value === "string" && isMarkdown) return <Markdown text={text} />;
+  return (
+    <pre class={typeof value === "string" ? "text" : "json"} tabindex={0}>
+      {text}{isCut && "… The JSON has all of it."}
+    </pre>
+  );
+}
+
+/** Outcome of a tool call. */
+interface Outcome {
+  readonly result: unknown;
+  /** Reason of its failure; null if it did not fail. */
+  readonly failure: string | null;
+}
+
+interface ChatProps {
+  readonly chat: ChatData;
+  readonly model: string;
+  /** Outcomes of tool calls by id, from the events of the run. */
+  readonly results: ReadonlyMap<string, Outcome>;
+  readonly budget: TextBudget;
+}
+
+/** Shows the answer of a call and what it answers; system texts and earlier messages are folded. */
+export function Chat({ chat: { input, output }, model, results, budget }: ChatProps) {
+  const system = input.filter(({ role }) => role === "system");
+  const others = input.filter(({ role }) => role !== "system");
+  const earlier = others.slice(0, -MESSAGES_SHOWN);
+  const last = others.slice(-MESSAGES_SHOWN);
+  const shared = { model, results };
+  // The answer is rendered first: the budget is for what readers came for.
+  const answer = output.map((message, i) => (
+    <Message {...shared} message={message} id={`out-${i}`} budget={budget} />
+  ));
+  const recent = last.map((message, i) => (
+    <Message {...shared} message={message} id={`in-${i}`} budget={budget} />
+  ));
+  return (
+    <>
+      {system.map((message, i) => (
+        <details class="msg system">
+          <summary>
+            <Icon name="chevron" /> <b>System</b> <span>{previewOf(message)}</span>
+          </summary>
+          <Message {...shared} message={message} id={`system-${i}`} budget={budget} />
+        </details>
+      ))}
+      {earlier.length > 0 && (
+        <details class="earlier">
+          <summary>
+            <Icon name="chevron" /> {countedText(earlier.length, "earlier message")}
+          </summary>
+          {earlier.map((message, i) => (
+            <Message {...shared} message={message} id={`earlier-${i}`} budget={budget} />
+          ))}
+        </details>
+      )}
+      {recent}
+      {answer}
+    </>
+  );
+}
+
+function previewOf({ parts }: ChatMessage): string {
+  const first = parts.find(({ kind }) => kind === "text");
+  return first?.kind === "text" ? first.text.slice(0, 80) : "";
+}
+
+const ROLES = new Map([
+  ["system", "System"],
+  ["user", "User"],
+  ["assistant", "Assistant"],
+  ["tool", "Tool result"],
+]);
+
+interface MessageProps extends Omit<ChatProps, "chat"> {
+  readonly message: ChatMessage;
+  readonly id: string;
+}
+
+function Message({ message: { role, parts }, id, model, results, budget }: MessageProps) {
+  const name = ROLES.get(role) ?? role.slice(0, 40);
+  const isKnown = ROLES.has(role);
+  return (
+    <section class={`msg ${isKnown ? role : ""}`}>
+      <header>
+        <b>{name}</b> {role === "assistant" && <span>{model}</span>}
+        <CopyButton of={id} label={`Copy: ${name}`} />
+      </header>
+      <div id={id}>
+        {parts.map((part, i) => (
+          <Part part={part} id={`${id}-${i}`} results={results} budget={budget} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+interface PartProps extends Pick<ChatProps, "results" | "budget"> {
+  readonly part: ChatPart;
+  readonly id: string;
+}
+
+function Part({ part, id, results, budget }: PartProps) {
+  switch (part.kind) {
+    case "text":
+      return <Value value={part.text} budget={budget} />;
+    case "note":
+      return <p class="quiet note">{budget.take(part.text).text}</p>;
+    case "result":
+      return <Value value={part.value} budget={budget} />;
+    case "call": {
+      const found = part.id === null ? undefined : results.get(part.id);
+      const use = { id: part.id, input: part.input, result: part.result ?? found?.result };
+      return (
+        <CallBox
+          id={id}
+          use={use}
+          name={part.name}
+          failure={found?.failure ?? null}
+          took={null}
+          budget={budget}
+        />
+      );
+    }
+  }
+}
+
+interface CallBoxProps {
+  readonly id: string;
+  readonly use: ToolUse;
+  readonly name: string;
+  readonly failure: string | null;
+  readonly took: number | null;
+  readonly budget: TextBudget;
+}
+
+/** A tool call: its arguments and, below a line, its result. */
+export function CallBox({ id, use, name, failure, took, budget }: CallBoxProps) {
+  const hasResult = use.result !== undefined || failure !== null;
+  return (
+    <div class="call">
+      <div>
+        <header>
+          <span class="st k-tool">
+            <Icon name="tool" />
+          </span>
+          <b>{name}</b>
+          {use.id !== null && <code class="end">{use.id.slice(0, 40)}</code>}
+          <CopyButton of={`${id}-input`} label={`Copy the arguments of ${name}`} />
+        </header>
+        <div id={`${id}-input`}>
+          {use.input === undefined
+            ? <p class="quiet">no arguments</p>
+            : <Value value={use.input} budget={budget} />}
+        </div>
+      </div>
+      {hasResult && (
+        <div class={failure === null ? "result" : "result is-bad"}>
+          <header>
+            {failure === null ? <b>Result</b> : (
+              <>
+                <span class="st st-bad">
+                  <Icon name="bad" />
+                </span>
+                <b>Failed</b>
+              </>
+            )}
+            {took !== null && <span class="end">{durationText(took)}</span>}
+            <CopyButton of={`${id}-result`} label={`Copy the result of ${name}`} />
+          </header>
+          <div id={`${id}-result`}>
+            {use.result === undefined
+              ? failure !== null && <pre class="text">{failure}</pre>
+              : <Value value={use.result} budget={budget} />}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/** The minimap of a run: all its events in one lane for each kind, from its stored buckets. */
+import { KIND_BITS, type MinimapBuckets, minimapBuckets } from "../../../domain/runs/minimap.ts";
+import { countedText, durationText } from "../components/format.ts";
+import type { Trace, TraceProps } from "./trace.ts";
+
+/** Units of the axis. */
+const WIDTH = 1_000;
+
+/** Class, bit, top and height of each lane. */
+const LANES = [
+  ["m", KIND_BITS.model, 4, 6],
+  ["t", KIND_BITS.tool, 12, 6],
+  ["l", KIND_BITS.other, 20, 4],
+  ["e", KIND_BITS.failed, 25, 4],
+] as const;
+
+/** Draws the minimap; nothing for a run without events. */
+export function Minimap({ page, trace: { axis }, run, branches }: TraceProps) {
+  const maps = [page.totals.minimap, ...branches.map(({ loaded }) => loaded?.minimap)]
+    .flatMap((map) => map === undefined ? [] : [minimapBuckets(map)]);
+  if (maps.length === 0) return null;
+  const { events, errors } = run.usage;
+  const label =
+    `The complete run, ${durationText(axis.lengthMs)}: ${countedText(events, "event")}` +
+    (errors > 0 ? `, ${errors} failed.` : ".");
+  return (
+    <div class="minimap" data-minimap>
+      <svg viewBox={`0 0 ${WIDTH} 32`} preserveAspectRatio="none" role="img" aria-label={label}>
+        {LANES.map(([name, bit, top, height]) => (
+          <path
+            class={name}
+            d={maps.map((map) => laneOf(map, axis, bit, top, height)).join("")}
+          />
+        ))}
+        <rect class="win" x="0" y="0" width={WIDTH} height="32" visibility="hidden" />
+      </svg>
+    </div>
+  );
+}
+
+/** Returns the path of a lane: a rectangle for each range of buckets that have the kind. */
+function laneOf(
+  { startMs, widthMs, kinds }: MinimapBuckets,
+  axis: Trace["axis"],
+  bit: number,
+  top: number,
+  height: number,
+): string {
+  const x = (bucket: number) =>
+    Math.min(
+      WIDTH,
+      Math.max(0, (startMs + bucket * widthMs - axis.startMs) / axis.lengthMs * WIDTH),
+    );
+  let path = "";
+  for (let from = 0; from < kinds.length;) {
+    if (((kinds[from] ?? 0) & bit) === 0) {
+      from++;
+      continue;
+    }
+    let to = from + 1;
+    while (((kinds[to] ?? 0) & bit) !== 0) to++;
+    const [left, width] = [x(from), Math.max(3, x(to) - x(from)).toFixed(1)];
+    path += `M${left.toFixed(1)} ${top}h${width}v${height}h-${width}z`;
+    from = to;
+  }
+  return path;
+}

@@ -1,0 +1,224 @@
+/** The trace of a loaded run: its rows in order, its axis, and the cause of its failure. */
+import { orderAsTree, standoutsOf, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import { minimapBuckets } from "../../../domain/runs/minimap.ts";
+import { explainCalls } from "../../../domain/runs/explain_cost.ts";
+import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { lineOf, membersOf, previewOf, reasonIn } from "./event_preview.ts";
+import type { LoadedRun } from "./load.ts";
+import { isFiltered, UNFOLDED_STEPS_MAX } from "./paths.ts";
+import { isFailing, type RunEnd } from "./run_end.ts";
+import { matchesStep } from "./search.ts";
+import { type Branch, eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
+
+/** Maximum characters of a reason. */
+const REASON_CHARS = 600;
+
+/** A trace as the waterfall shows it. */
+export type Trace = ReturnType<typeof traceOf>;
+
+/** A loaded run and its trace. */
+export type TraceProps = LoadedRun & { readonly trace: Trace };
+
+/** Builds the trace of a loaded run. */
+export function traceOf(loaded: LoadedRun) {
+  const { run, page, calls, found, view, nowMs } = loaded;
+  const events = found?.events ?? page.events;
+  const root: Branch = {
+    run: run.id,
+    events,
+    calls: found === null ? calls : callsOf(loaded, events),
+    isRoot: true,
+  };
+  const startMs = startOf(loaded);
+  const cause = causeOf(loaded);
+  const steps: Step[] = [
+    runStep(run, {
+      parent: null,
+      atMs: startMs,
+      text: null,
+      failure: isFailure(run.status) ? reasonOf(run) ?? "" : null,
+      folded: null,
+    }, nowMs),
+    ...eventSteps(root),
+    ...childSteps(loaded),
+  ];
+  const all = orderAsTree(steps);
+  const rows = isFiltered(view)
+    ? all.filter(({ step }) => matchesStep(step, view)).map((row) => ({
+      ...row,
+      depth: 0,
+      below: 0,
+    }))
+    : all;
+  const endMs = Math.max(
+    startMs,
+    run.finishedAt ?? nowMs,
+    startMs + (run.durationMs ?? 0),
+    ...steps.map((step) => step.endMs),
+    mapEnd(loaded),
+  );
+  const { stepMs, endMs: lengthMs } = ticksOf(endMs - startMs);
+  return {
+    rows,
+    /** Start of the axis, its length, and the milliseconds between its ticks. */
+    axis: { startMs, lengthMs, stepMs },
+    marks: standoutsOf(steps),
+    cause,
+    selected: selectedOf(loaded, rows, cause),
+  };
+}
+
+function callsOf({ page }: LoadedRun, events: readonly PositionedEvent[]): Branch["calls"] {
+  const calls = explainCalls({ ...page, events }, false);
+  return new Map(calls.map((call) => [call.eventId as string | null, call]));
+}
+
+/** Returns the start of the axis: the run's start, or its first event if that is earlier. */
+function startOf({ run, page }: LoadedRun): number {
+  const { minimap } = page.totals;
+  const first = minimap === undefined ? Infinity : minimapBuckets(minimap).startMs;
+  const known = Math.min(run.startedAt ?? Infinity, ...page.events.map(({ ts }) => ts));
+  // A bucket may begin before the first event in it.
+  if (Number.isFinite(known) && first > known - bucketMs(page.totals.minimap)) return known;
+  return Math.min(known, first, run.receivedAt);
+}
+
+function bucketMs(minimap: LoadedRun["page"]["totals"]["minimap"]): number {
+  return minimap === undefined ? 0 : 2 ** minimap.scale;
+}
+
+/** Returns the end of the last event, to a bucket. */
+function mapEnd({ page: { totals: { minimap }, next }, after }: LoadedRun): number {
+  if (minimap === undefined || (after === null && next === null)) return 0;
+  const { startMs, widthMs, kinds } = minimapBuckets(minimap);
+  return startMs + (kinds.length - 1) * widthMs;
+}
+
+/** Returns the steps of child runs that belong to the page of events shown. */
+function childSteps(loaded: LoadedRun): Step[] {
+  const { branches, run, page, after, nowMs, found } = loaded;
+  const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
+  const to = page.next === null ? Infinity : page.next.ts;
+  return branches.flatMap(({ row, parent, loaded: branch }) => {
+    const atMs = row.startedAt ?? row.receivedAt;
+    const isHere = parent !== run.id || (atMs >= from && atMs <= to) || found !== null;
+    if (!isHere) return [];
+    const span = branch?.record.opening?.trace?.spanId;
+    const isOpen = branch !== null && isShown(loaded, row.id);
+    const { events, errors } = row.usage;
+    const own = runStep(row, {
+      parent: span === undefined ? parent : spanKey(parent, span),
+      atMs,
+      text: branch?.record.opening?.goal === undefined
+        ? null
+        : lineOf(branch.record.opening.goal, 140),
+      failure: isFailure(row.status) ? (branch && reasonOf(branch.record)) ?? "" : null,
+      folded: isOpen
+        ? branch.unread === 0 ? null : { steps: branch.unread, failed: 0 }
+        : events === 0
+        ? null
+        : { steps: events, failed: errors },
+    }, nowMs);
+    const known = hasSpan(loaded, parent, span) ? own : { ...own, parent };
+    return isOpen ? [known, ...eventSteps(branch)] : [known];
+  });
+}
+
+function hasSpan({ branches, page, run }: LoadedRun, parent: RunId, span: string | undefined) {
+  if (span === undefined) return false;
+  const events = parent === run.id
+    ? page.events
+    : branches.find(({ row }) => row.id === parent)?.loaded?.events ?? [];
+  return events.some(({ data }) => data.includes(span));
+}
+
+/** Returns whether a child run is shown with its steps: a folded one may be read for its cause. */
+function isShown({ view, branches, run }: LoadedRun, id: RunId): boolean {
+  if (view.open === id || view.inRun === id) return true;
+  const steps = branches.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
+  return steps <= UNFOLDED_STEPS_MAX;
+}
+
+/** Returns why a run failed, in its own words: its note, or the error in its output. */
+export function reasonOf({ note, output }: RunRecord): string | null {
+  const reason = note ?? (output === null ? null : reasonIn(membersOf(output, "message")));
+  return reason === null ? null : lineOf(reason, REASON_CHARS);
+}
+
+/** The failing step that explains a failure, and the runs that it is in. */
+export interface Cause {
+  /** Child runs from the run of the page to the one that failed, by id and agent. */
+  readonly path: readonly { readonly id: RunId; readonly agent: string | null }[];
+  /** The failing event, else the last one; null if none was read. */
+  readonly event: PositionedEvent | null;
+  /** True if the event reports a failure. */
+  readonly isFailing: boolean;
+  /** Number of failures of the same step before and including this one. */
+  readonly tries: number;
+  /** Position that the page of the event follows, for the run of the page. */
+  readonly after: LoadedRun["after"];
+  /** Reason that the run with the event gives itself; null for none. */
+  readonly reason: string | null;
+}
+
+/** Follows failed child runs down to the step that failed; null for a run that did not fail. */
+export function causeOf(loaded: LoadedRun): Cause | null {
+  const { run, branches, page, after, end } = loaded;
+  if (!isFailure(run.status)) return null;
+  const path: { id: RunId; agent: string | null }[] = [];
+  let at: { run: RunRecord; end: RunEnd } = { run, end };
+  for (let depth = 0; depth <= branches.length; depth++) {
+    const failed = branches
+      .filter(({ parent, row }) => parent === at.run.id && isFailure(row.status))
+      .toSorted((a, b) => (a.row.startedAt ?? 0) - (b.row.startedAt ?? 0)).at(-1);
+    if (failed === undefined) break;
+    path.push({ id: failed.row.id, agent: failed.row.agent });
+    if (failed.loaded === null) return { ...NO_EVENT, path };
+    at = { run: failed.loaded.record, end: failed.loaded.end };
+  }
+  const { events } = at.end;
+  const index = events.findLastIndex(isFailing);
+  const event = events[index] ?? events.at(-1) ?? null;
+  const onPage = at.run === run && event !== null &&
+    page.events.some(({ id }) => id === event.id);
+  return {
+    path,
+    event,
+    isFailing: index >= 0,
+    tries: index < 0 ? 0 : triesOf(events, index),
+    after: onPage ? after : events[index - 9]?.position ?? at.end.after,
+    reason: reasonOf(at.run),
+  };
+}
+
+const NO_EVENT = { event: null, isFailing: false, tries: 0, after: null, reason: null };
+
+function triesOf(events: readonly PositionedEvent[], index: number): number {
+  const nameAt = (i: number) => {
+    const event = events[i];
+    return event === undefined ? "" : `${event.type} ${previewOf(event).name}`;
+  };
+  const name = nameAt(index);
+  return events.slice(0, index + 1).filter((event, i) => isFailing(event) && nameAt(i) === name)
+    .length;
+}
+
+/** Returns the selected step: the requested one, the cause of the failure, or the run. */
+function selectedOf(
+  { view, run }: LoadedRun,
+  rows: readonly TraceRow<Step>[],
+  cause: Cause | null,
+): Step | null {
+  const find = (event: string | undefined | null, inRun: string | null) =>
+    rows.find(({ step }) =>
+      step.run === (inRun ?? run.id) &&
+      (event ? step.preview?.event.id === event : step.preview === null)
+    )?.step ?? null;
+  if (view.event !== null || view.inRun !== null) return find(view.event, view.inRun);
+  const failing = cause?.isFailing === true
+    ? find(cause.event?.id, cause.path.at(-1)?.id ?? null)
+    : null;
+  return failing ?? rows[0]?.step ?? null;
+}

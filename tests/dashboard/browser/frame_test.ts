@@ -1,0 +1,123 @@
+/** The frame by keyboard and pointer: search, account menu, theme, time zone. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Page } from "playwright-core";
+import { axe } from "../../support/oracles/axe.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { openDemoWorld } from "../../support/builders/demo_world.ts";
+import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
+import { WHAT_MOVED } from "./looking.ts";
+
+const BERLIN = { ...DESK, timezoneId: "Europe/Berlin" };
+
+/** Maximum milliseconds from ⌘K to the page of a run. */
+const FIND_MS_MAX = 2_000;
+
+browserTest("a run is found by its id with the keyboard alone, in 2 s", async (browser) => {
+  await using world = await openDemoWorld();
+  await using visitor = await BrowserSession.open(browser, world.h.url);
+  await visitor.signIn(world.h.key);
+  const { page } = visitor;
+  await page.goto("/dashboard/spend");
+  const began = performance.now();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.insertText(world.runs.failed);
+  const result = page.getByRole("dialog").getByRole("region", { name: "Runs" }).getByRole("link");
+  await result.waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/dashboard/runs/${world.runs.failed}`);
+  const ms = performance.now() - began;
+  assert(ms < FIND_MS_MAX, `${Math.round(ms)} ms`);
+  visitor.assertCalm();
+});
+
+browserTest("the search dialog works by arrows, and Escape returns the focus", async (browser) => {
+  await using world = await openDemoWorld();
+  await using visitor = await BrowserSession.open(browser, world.h.url);
+  await visitor.signIn(world.h.key);
+  const { page } = visitor;
+  await page.getByRole("link", { name: /Search or jump/ }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("region", { name: "Pages" }).waitFor();
+  await page.keyboard.type("issue");
+  const agent = dialog.getByRole("link", { name: "issue-triage" });
+  await dialog.getByRole("link", { name: "Runs of the agent “issue”" }).waitFor();
+  assertEquals(await axe(page), []);
+  await page.keyboard.press("ArrowDown");
+  await agent.and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowUp");
+  await dialog.getByRole("textbox").and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  await page.getByRole("link", { name: /Search or jump/ }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Meta+k");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/dashboard/agents/issue-triage");
+  visitor.assertCalm();
+});
+
+browserTest(
+  "times are local from the first page on, UTC on demand, and nothing moves",
+  async (browser, t) => {
+    await using world = await openDemoWorld();
+    const inZone = async (page: Page) =>
+      await page.locator("table.runs tbody time").first().innerText();
+    await t.step("before the zone is known", async () => {
+      await using visitor = await BrowserSession.open(browser, world.h.url, BERLIN);
+      await visitor.signIn(world.h.key);
+      const { page } = visitor;
+      await page.context().clearCookies({ name: "runledger-zone" });
+      await page.goto("/dashboard/runs");
+      assertEquals(await inZone(page), "today 13:00");
+      assertEquals(await page.evaluate(WHAT_MOVED), []);
+    });
+    await t.step("switched and remembered", async () => {
+      await using visitor = await BrowserSession.open(browser, world.h.url, BERLIN);
+      await visitor.signIn(world.h.key);
+      const { page } = visitor;
+      await page.goto("/dashboard/runs");
+      const zone = page.getByRole("button", { name: /Time zone/ });
+      const width = (await zone.boundingBox())?.width;
+      assertMatch(await zone.innerText(), /Local time/);
+      await zone.click();
+      assertEquals(await inZone(page), "today 12:00");
+      assertMatch(await zone.innerText(), /UTC/);
+      assertEquals((await zone.boundingBox())?.width, width);
+      await page.reload();
+      assertEquals(await inZone(page), "today 12:00");
+      await page.locator("summary").filter({ hasText: "Account" }).click();
+      await page.getByRole("button", { name: "Show times in local time" }).click();
+      assertEquals(await inZone(page), "today 13:00");
+      visitor.assertCalm();
+    });
+  },
+);
+
+browserTest(
+  "the theme is switched and remembered, with and without scripts",
+  async (browser, t) => {
+    await using world = await openDemoWorld();
+    const dark = (page: Page) => page.locator('html[data-theme="dark"]').waitFor();
+    for (const javaScriptEnabled of [true, false]) {
+      await t.step(javaScriptEnabled ? "with scripts" : "without scripts", async () => {
+        const options = { ...PHONE, colorScheme: "light", javaScriptEnabled } as const;
+        await using visitor = await BrowserSession.open(browser, world.h.url, options);
+        await visitor.signIn(world.h.key);
+        const { page } = visitor;
+        await page.goto("/dashboard/runs?status=failed");
+        const account = page.locator("summary").filter({ hasText: "Account" });
+        await account.focus();
+        await page.keyboard.press("Enter");
+        // axe needs the page's own scripts.
+        if (javaScriptEnabled) assertEquals(await axe(page), []);
+        await page.getByRole("button", { name: "Switch theme" }).click();
+        await dark(page);
+        assertEquals(new URL(page.url()).search, "?status=failed");
+        await page.goto("/dashboard/spend");
+        await dark(page);
+        visitor.assertCalm();
+      });
+    }
+  },
+);

@@ -1,0 +1,191 @@
+/** The frame of every page: places, preferences, single-team mode, commands, pages not found. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { developmentKey } from "../../domain/teams/credentials.ts";
+import { createCredentialStore } from "../../kv/teams/credentials.ts";
+import { aHeartbeat, aRun } from "../support/builders/requests.ts";
+import { hrefsOf, type Reader, signedIn, submit, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+
+/** Requests a page with further cookies of the browser. */
+function seen(h: Harness, reader: Reader, path: string, cookies = "") {
+  const headers = { Cookie: `${reader.cookie}; ${cookies}` };
+  return h.get(path, { key: null, headers, redirect: "manual" });
+}
+
+/** Returns the names of a navigation's links, the current one in brackets. */
+function linksIn(html: string, label: string): string[] {
+  const [nav = ""] = new RegExp(`<nav[^>]*aria-label="${label}".*?</nav>`, "s").exec(html) ?? [];
+  return [...nav.matchAll(/<a [^>]*?(aria-current="page")?>([^<]*)<\/a>/g)]
+    .map(([, isCurrent, name = ""]) => isCurrent ? `[${name}]` : name);
+}
+
+Deno.test("the top bar has five places and the settings, and marks the current one", async () => {
+  await using h = await openWithOperator();
+  const reader = await signedIn(h);
+  const runs = (await reader.get("/dashboard/runs?status=failed")).text;
+  const places = ["Overview", "[Runs]", "Agents", "Spend", "Alerts", "Settings"];
+  assertEquals(linksIn(runs, "Pages"), places);
+  const keys = (await reader.get("/dashboard/keys/new")).text;
+  assertEquals(linksIn(keys, "Pages").at(-1), "[Settings]");
+  const tabs = ["Prices", "[Keys]", "Rejected requests", "Plan", "Audit"];
+  assertEquals(linksIn(keys, "Settings"), tabs);
+  const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const plan = (await reads.get("/dashboard/plan")).text;
+  assertEquals(linksIn(plan, "Settings"), ["Rejected requests", "[Plan]"]);
+  assertEquals((await reader.get("/dashboard/alerts")).status, 200);
+});
+
+Deno.test("the account menu names the key and its team, not the secret", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get("/dashboard/runs");
+  assertMatch(textOf(text), /Account: first key .* default · ingest, read, admin .* Sign out/);
+  assert(!text.includes(h.key));
+});
+
+Deno.test("without an operator there are no plans and quotas", async () => {
+  for (const operatorKey of [null, OPERATOR_KEY]) {
+    const operator = operatorKey === null ? {} : { operatorKey };
+    await using h = await Harness.open({ tier: "free", ...operator });
+    await h.post("/v1/heartbeats", aHeartbeat(1));
+    await h.worker.idle();
+    const { text } = await (await signedIn(h)).get("/dashboard");
+    const hasPlan = operatorKey !== null;
+    assertEquals(textOf(text).includes("in the plan"), hasPlan);
+    const keys = (await (await signedIn(h)).get("/dashboard/keys")).text;
+    assertEquals(linksIn(keys, "Settings").includes("Plan"), hasPlan);
+  }
+});
+
+Deno.test("a page that does not exist keeps the navigation of a session", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { status, text } = await reader.get("/dashboard/nothing");
+  assertEquals(status, 404);
+  assertMatch(textOf(text), /Not found No such page: check the address/);
+  assertEquals(linksIn(text, "Pages").length, 6);
+  const anonymous = await h.get("/dashboard/nothing", { key: null });
+  assertEquals([anonymous.status, linksIn(anonymous.text, "Pages")], [404, []]);
+  await reader.send("/dashboard/sign-out");
+  assertEquals(linksIn((await reader.get("/dashboard/nothing")).text, "Pages"), []);
+  assertMatch((await h.get("/v1/nothing")).text, /No such path: see the API's docs/);
+});
+
+Deno.test("theme and zone come from cookies, and other values are ignored", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const tag = async (cookies: string) => {
+    const { status, text } = await seen(h, reader, "/dashboard/runs", cookies);
+    assertEquals(status, 200);
+    return /<html[^>]*>/.exec(text)?.[0] ?? "";
+  };
+  assertStringIncludes(await tag("runledger-theme=dark"), 'data-theme="dark"');
+  assert(!(await tag("")).includes("data-theme"));
+  assert(!/data-theme|onload/.test(await tag(`runledger-theme="onload=alert(1)"`)));
+  assertStringIncludes(await tag("runledger-zone=Asia/Tokyo"), 'data-zone="Asia/Tokyo"');
+  const utc = await tag("runledger-zone=Asia/Tokyo; runledger-time=utc");
+  assertMatch(utc, /data-zone="UTC" data-utc="true"/);
+  for (const zone of ["", "Nowhere/City", "%22%3E", "x".repeat(50), "../etc"]) {
+    assertStringIncludes(await tag(`runledger-zone=${zone}`), 'data-zone="UTC"');
+  }
+});
+
+Deno.test("times are in the browser's zone, with the exact instant in UTC", async () => {
+  await using h = await Harness.open();
+  for (const [n, ms] of [0, 6 * 3_600_000, 30 * 3_600_000, 40 * 86_400_000].entries()) {
+    const started_at = new Date(NOON - ms).toISOString();
+    await h.post("/v1/runs", aRun(n + 1, { started_at }));
+  }
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const times = async (cookies: string) => {
+    const { text } = await seen(h, reader, "/dashboard/runs", cookies);
+    const rows = text.slice(text.indexOf("<tbody>"));
+    return [...rows.matchAll(/<time datetime="[^"]*" title="[^"]*" data-at="[^"]*">([^<]*)</g)]
+      .map(([, time]) => time);
+  };
+  assertEquals(await times(""), ["today 12:00", "today 06:00", "yesterday 06:00", "Oct 12, 12:00"]);
+  assertEquals(await times("runledger-zone=Asia/Tokyo"), [
+    "today 21:00",
+    "today 15:00",
+    "yesterday 15:00",
+    "Oct 12, 21:00",
+  ]);
+  const los = "runledger-zone=America/Los_Angeles";
+  const west = ["today 04:00", "yesterday 22:00", "Nov 19, 22:00", "Oct 12, 05:00"];
+  assertEquals(await times(los), west, "also across a change of the clocks");
+  assertEquals((await times(`${los}; runledger-time=utc`))[0], "today 12:00");
+  const { text } = await seen(h, reader, "/dashboard/runs", los);
+  const exact =
+    'datetime="2026-11-21T12:00:00.000Z" title="2026-11-21 04:00:00 America/Los_Angeles"';
+  assertStringIncludes(text, exact);
+});
+
+Deno.test("the form of the top bar stores the preferences and returns to its page", async () => {
+  await using h = await Harness.open();
+  const { cookie: Cookie } = await signedIn(h);
+  const send = (fields: Record<string, string>, Referer: string) =>
+    submit(h, "/dashboard/view", fields, { Cookie, Referer });
+  const page = `${h.url}/dashboard/runs?status=failed`;
+  const dark = await send({ theme: "dark" }, page);
+  const to = "/dashboard/runs?status=failed";
+  assertEquals([dark.status, dark.headers.get("location")], [303, to]);
+  const stored = dark.headers.get("set-cookie") ?? "";
+  assertMatch(stored, /^runledger-theme=dark; Max-Age=\d+; Path=\/dashboard; SameSite=Lax$/);
+  const hostile = await send({ time: "a;b\r\nc", theme: "" }, "https://else.example/x");
+  assertEquals([hostile.status, hostile.headers.get("set-cookie")], [303, null]);
+  for (const referer of ["", "::", "https://else.example//evil.example", `${h.url}/docs`]) {
+    assertEquals((await send({ time: "utc" }, referer)).headers.get("location"), "/dashboard");
+  }
+});
+
+/** Gives the first team the key that `deno task dev` creates. */
+async function storeDevelopmentKey(h: Harness): Promise<void> {
+  const digits = developmentKey("eu").slice("apk_eu_".length);
+  const environment = {
+    now: () => h.nowMs,
+    random: (bytes: number) => Uint8Array.fromHex(digits).slice(0, bytes),
+  };
+  const secrets = { region: "eu", refusedSecret: null, operatorKey: null } as const;
+  const credentials = createCredentialStore(h.store, environment, secrets);
+  const spec = { name: "dev", grant: { kind: "api_key", scopes: ["ingest"] } } as const;
+  const { secret } = await credentials.create(h.team, spec, "nobody");
+  assertEquals(secret, developmentKey("eu"));
+}
+
+Deno.test("commands have the development key in dev, and no other secret anywhere", async () => {
+  const shared = developmentKey("eu");
+  const commands = async (h: Harness, reader: Reader) => {
+    const paths = ["", "/runs", "/agents", "/spend"];
+    const texts = await Promise.all(paths.map((path) => reader.get(`/dashboard${path}`)));
+    return texts.map(({ text }) => {
+      assert(!text.includes(h.key));
+      return textOf(/<pre id="first[^"]*"[^>]*>(.*?)<\/pre>/s.exec(text)?.[1] ?? "");
+    });
+  };
+  {
+    await using h = await Harness.open({ dev: true });
+    await storeDevelopmentKey(h);
+    const [ping = ""] = await commands(h, await signedIn(h));
+    assertEquals(ping, `curl -u ${shared}: "${h.url}/v1/ping?agent=hello"`);
+    for (const line of await commands(h, await signedIn(h))) {
+      assertStringIncludes(line, `-u ${shared}: "${h.url}/v1/`);
+    }
+    const { key } = await h.addTeam("business");
+    for (const line of await commands(h, await signedIn(h, key))) {
+      assertStringIncludes(line, '-u "$RUNLEDGER_KEY:"');
+    }
+  }
+  for (const dev of [true, false]) {
+    await using h = await Harness.open({ dev });
+    for (const line of await commands(h, await signedIn(h))) {
+      assertStringIncludes(line, '-u "$RUNLEDGER_KEY:"');
+    }
+  }
+});
+
+Deno.test("every page leads to the search, also without scripts", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get("/dashboard/spend");
+  assert(hrefsOf(text, "data-jump").includes("/dashboard/search"));
+});

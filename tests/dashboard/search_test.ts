@@ -1,0 +1,102 @@
+/** The search of the frame: runs by id, agents, customers and pages, from a bounded number of rows. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+
+/** Returns the results of a search: the title of each group with its targets. */
+async function found(reader: Reader, q: string): Promise<Record<string, string[]>> {
+  const { status, text } = await reader.get(`/dashboard/search?${new URLSearchParams({ q })}`);
+  assertEquals(status, 200);
+  const groups = [...text.matchAll(/<section aria-label="(\w+)">(.*?)<\/section>/gs)];
+  return Object.fromEntries(groups.map(([, title = "", group = ""]) => [
+    title,
+    [...group.matchAll(/<a href="([^"]*)"/g)].map(([, to = ""]) => to.replaceAll("&amp;", "&")),
+  ]));
+}
+
+const RUNS = "/dashboard/runs";
+
+async function openSome(): Promise<Harness> {
+  const h = await openWithOperator();
+  const long_ago = new Date(NOON - 20 * 86_400_000).toISOString();
+  await h.post("/v1/runs", aRun(1, { agent: "night/report", customer_id: "Acme & Sons" }));
+  await h.post("/v1/runs", aRun(2, { agent: "triage", customer_id: "globex" }));
+  await h.post("/v1/runs", aRun(255, { agent: "triage", started_at: long_ago }));
+  const { key } = await h.addTeam("business");
+  await h.post("/v1/runs", aRun(9, { agent: "night/theirs", customer_id: "Acme 2" }), { key });
+  await h.worker.idle();
+  return h;
+}
+
+Deno.test("search: a run is found by its id at any age, and by a part of it today", async () => {
+  await using h = await openSome();
+  const reader = await signedIn(h);
+  assertEquals((await found(reader, runId(255))).Runs, [`${RUNS}/${runId(255)}`]);
+  assertEquals((await found(reader, `  ${runId(1).toUpperCase()} `)).Runs, [`${RUNS}/${runId(1)}`]);
+  assertEquals((await found(reader, "00000002")).Runs, [`${RUNS}/${runId(2)}`]);
+  assertEquals((await found(reader, "000000ff")).Runs, undefined, "older than a day");
+  assertEquals((await found(reader, "002")).Runs, undefined, "too short to tell runs apart");
+  const { Filter } = await found(reader, "00000002");
+  assertEquals(Filter, [`${RUNS}?q=00000002`]);
+});
+
+Deno.test("search: agents, customers and pages are found by a part of their name", async () => {
+  await using h = await openSome();
+  const reader = await signedIn(h);
+  assertEquals((await found(reader, "REPORT")).Agents, ["/dashboard/agents/night%2Freport"]);
+  assertEquals((await found(reader, "acme")).Customers, [`${RUNS}?customer_id=Acme+%26+Sons`]);
+  assertEquals((await found(reader, "globex")).Customers, [`${RUNS}?customer_id=globex`]);
+  assertEquals((await found(reader, "audit")).Pages, ["/dashboard/audit"]);
+  assertEquals((await found(reader, "triage")).Filter, [`${RUNS}?agent=triage`]);
+  await h.request("PATCH", "/v1/agents/triage", { body: { name: "First look" } });
+  assertEquals((await found(reader, "first l")).Agents, ["/dashboard/agents/triage"]);
+  const all = await found(reader, "");
+  assertEquals(all.Agents?.length, 2);
+  assertEquals([all.Runs, all.Customers, all.Filter], [undefined, undefined, undefined]);
+  assert((all.Pages?.length ?? 0) > 8);
+});
+
+Deno.test("search: among many agents those are found whose slug begins with the text", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  for (let n = 0; n < 300; n++) {
+    await h.post("/v1/heartbeats", aHeartbeat(n, { agent: `a${1_000 + n}` }));
+  }
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  assertEquals((await found(reader, "a1299")).Agents, ["/dashboard/agents/a1299"]);
+  const agents = (await found(reader, "a129")).Agents;
+  assertEquals(agents, [0, 1, 2, 3, 4].map((n) => `/dashboard/agents/a129${n}`));
+  assertEquals((await found(reader, "199")).Agents, ["/dashboard/agents/a1199"]);
+});
+
+Deno.test("search: another team's runs, agents and customers are not found", async () => {
+  await using h = await openSome();
+  const reader = await signedIn(h);
+  assertEquals((await found(reader, runId(9))).Runs, undefined);
+  assertEquals((await found(reader, "theirs")).Agents, undefined);
+  assertEquals((await found(reader, "Acme 2")).Customers, undefined);
+});
+
+Deno.test("search: pages are those of the session; the operator has no runs", async () => {
+  await using h = await openSome();
+  const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  assertEquals((await found(reads, "keys")).Pages, undefined);
+  const operator = await signedIn(h, OPERATOR_KEY);
+  assertEquals(await found(operator, "t"), {
+    Pages: ["/dashboard/teams", "/dashboard/audit"],
+  });
+});
+
+Deno.test("search: a hostile or very long text is shown as text", async () => {
+  await using h = await openSome();
+  const reader = await signedIn(h);
+  const hostile = `"><script>alert(1)</script>`;
+  const { text } = await reader.get(`/dashboard/search?${new URLSearchParams({ q: hostile })}`);
+  assert(!text.includes("<script>alert"));
+  assertStringIncludes(textOf(text), `Runs of the agent “${hostile}”`);
+  const long = await reader.get(`/dashboard/search?q=${"é".repeat(3_000)}`);
+  assertEquals(long.status, 200);
+  assertMatch(long.text, new RegExp(`value="${"é".repeat(200)}"`));
+});

@@ -1,0 +1,129 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type Chat, chatOf, toolUseOf } from "../../../../domain/runs/chat.ts";
+
+/** A chat in few words: `user: text`, calls as `name(input) = result`. */
+function outline({ input, output }: Chat): string[] {
+  const line = (mark: string) => ({ role, parts }: Chat["input"][number]) =>
+    `${mark}${role}: ${
+      parts.map((part) => {
+        if (part.kind === "call") {
+          const result = "result" in part ? ` = ${JSON.stringify(part.result)}` : "";
+          return `${part.name}(${JSON.stringify(part.input)})${result}`;
+        }
+        return part.kind === "result" ? `= ${JSON.stringify(part.value)}` : part.text;
+      }).join(" | ")
+    }`;
+  return [...input.map(line("")), ...output.map(line("> "))];
+}
+
+Deno.test("chat: OpenAI completions, with the tool result beside its call", () => {
+  const chat = chatOf({
+    messages: [
+      { role: "developer", content: "Be brief." },
+      {
+        role: "user",
+        content: [{ type: "text", text: "Hi" }, { type: "image_url", image_url: {} }],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c1", function: { name: "find", arguments: '{"q":"x"}' } }],
+      },
+      { role: "tool", tool_call_id: "c1", content: "found" },
+    ],
+    choices: [{ index: 0, message: { role: "assistant", content: "Done" } }],
+  });
+  assertEquals(outline(chat), [
+    "system: Be brief.",
+    "user: Hi | image_url, not shown",
+    'assistant: find({"q":"x"}) = "found"',
+    "> assistant: Done",
+  ]);
+});
+
+Deno.test("chat: OpenAI responses", () => {
+  const chat = chatOf({
+    instructions: "Be brief.",
+    input: [
+      { role: "user", content: "Hi" },
+      { type: "function_call", call_id: "c1", name: "find", arguments: "{}" },
+      { type: "function_call_output", call_id: "c1", output: "found" },
+    ],
+    output: [{
+      type: "message",
+      role: "assistant",
+      content: [{ type: "output_text", text: "Ok" }],
+    }],
+  });
+  assertEquals(outline(chat), [
+    "system: Be brief.",
+    "user: Hi",
+    'assistant: find({}) = "found"',
+    "> assistant: Ok",
+  ]);
+});
+
+Deno.test("chat: Anthropic messages", () => {
+  const chat = chatOf({
+    system: [{ type: "text", text: "Be brief." }],
+    messages: [
+      { role: "user", content: "Hi" },
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "t1", name: "find", input: { q: 1 } }],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "found" }] },
+    ],
+    content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "Done" }],
+  });
+  assertEquals(outline(chat), [
+    "system: Be brief.",
+    "user: Hi",
+    'assistant: find({"q":1}) = "found"',
+    "> assistant: hm | Done",
+  ]);
+});
+
+Deno.test("chat: Gemini contents", () => {
+  const chat = chatOf({
+    systemInstruction: { parts: [{ text: "Be brief." }] },
+    contents: [{ role: "user", parts: [{ text: "Hi" }] }],
+    candidates: [{
+      content: { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] },
+    }],
+  });
+  assertEquals(outline(chat), ["system: Be brief.", "user: Hi", "> assistant: f({})"]);
+});
+
+Deno.test("chat: plain texts, and a request with its response", () => {
+  assertEquals(outline(chatOf({ prompt: "Hi", text: "Done" })), ["user: Hi", "> assistant: Done"]);
+  const nested = chatOf({
+    request: { messages: [{ role: "user", content: "Hi" }] },
+    response: { choices: [{ message: { role: "assistant", content: "Done" } }] },
+  });
+  assertEquals(outline(nested), ["user: Hi", "> assistant: Done"]);
+  assertEquals(outline(chatOf({ model: "m" })), []);
+});
+
+Deno.test("chat: any JSON is read without an error", () => {
+  const names = ["messages", "input", "choices", "content", "role", "type", "tool_calls", "text"];
+  const tree = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.constantFrom(null, 1, "", "text", "tool_use", "tool_result", "function_call_output"),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...names, "message", "id", "call_id"), tie("value")),
+    ),
+  })).value;
+  fc.assert(fc.property(fc.dictionary(fc.constantFrom(...names), tree), (data) => {
+    chatOf(data);
+    toolUseOf(data);
+  }));
+});
+
+Deno.test("tool: arguments and result by their usual names", () => {
+  const use = toolUseOf({ call_id: "c1", arguments: '{"a":1}', output: { b: 2 } });
+  assertEquals(use, { id: "c1", input: { a: 1 }, result: { b: 2 } });
+  assertEquals(toolUseOf({ function: { name: "f", arguments: "{}" } }).input, {});
+});

@@ -1,0 +1,98 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  orderAsTree,
+  spanOf,
+  standoutsOf,
+  ticksOf,
+  type TraceStep,
+} from "../../../../domain/runs/trace.ts";
+
+const step = (key: string, parent: string | null, atMs: number): TraceStep => ({
+  key,
+  parent,
+  atMs,
+});
+
+const outline = (steps: readonly TraceStep[]) =>
+  orderAsTree(steps).map(({ step, depth, below }) => `${"  ".repeat(depth)}${step.key} ${below}`);
+
+Deno.test("tree: children follow their parent, siblings are in order of time", () => {
+  const steps = [
+    step("run", null, 0),
+    step("b", "a", 5),
+    step("c", null, 9),
+    step("a", null, 1),
+    step("d", "a", 2),
+  ];
+  assertEquals(outline(steps), ["run 4", "  a 2", "    d 0", "    b 0", "  c 0"]);
+});
+
+Deno.test("tree: without spans, the order of time is the tree", () => {
+  const steps = [step("run", null, 0), step("x", null, 2), step("y", null, 1), step("z", null, 2)];
+  assertEquals(outline(steps), ["run 3", "  y 0", "  x 0", "  z 0"]);
+});
+
+Deno.test("tree: an unknown parent is the root, and a cycle is broken at its earliest step", () => {
+  assertEquals(outline([step("run", null, 0), step("a", "gone", 1)]), ["run 1", "  a 0"]);
+  const cycle = [step("run", null, 0), step("a", "b", 2), step("b", "a", 1), step("c", "c", 3)];
+  assertEquals(outline(cycle), ["run 3", "  b 1", "    a 0", "  c 0"]);
+});
+
+Deno.test("tree: whatever the parents, each step has one place, below its parent", () => {
+  const name = fc.constantFrom("a", "b", "c", "d", "e", "run");
+  const others = fc.array(fc.record({
+    key: name,
+    parent: fc.option(name),
+    atMs: fc.integer({ min: 0, max: 4 }),
+  }));
+  fc.assert(fc.property(others, (others) => {
+    const steps = [step("run", null, 0), ...others];
+    const rows = orderAsTree(steps);
+    assertEquals(new Set(rows.map(({ step }) => step)), new Set(steps));
+    assertEquals(rows.length, steps.length);
+    for (const [i, { depth, below }] of rows.entries()) {
+      const inside = rows.slice(i + 1, i + 1 + below);
+      assertEquals(inside.every((row) => row.depth > depth), true);
+      assertEquals((rows[i + 1 + below]?.depth ?? 0) <= depth, true);
+    }
+  }));
+});
+
+Deno.test("tree: a chain of 20,000 steps is no problem", () => {
+  const chain = Array.from(
+    { length: 20_000 },
+    (_, i) => step(`${i}`, i === 0 ? null : `${i - 1}`, i),
+  );
+  assertEquals(orderAsTree(chain).at(-1)?.depth, 19_999);
+});
+
+Deno.test("marks: the slowest and the most expensive step, but no container and no only one", () => {
+  const of = (durationMs: number | null, cost: bigint, isContainer = false) => ({
+    durationMs,
+    cost,
+    isContainer,
+  });
+  const [run, slow, dear] = [of(90, 90n, true), of(50, 1n), of(2, 7n)];
+  assertEquals(standoutsOf([run, slow, dear]), { slowest: slow, costliest: dear });
+  assertEquals(standoutsOf([run, slow]), { slowest: null, costliest: null });
+  assertEquals(standoutsOf([of(null, 0n), of(0, 0n)]), { slowest: null, costliest: null });
+});
+
+Deno.test("spans: only short texts are ids", () => {
+  assertEquals(spanOf({ span: { id: "s1", parent: "s0" } }), { id: "s1", parent: "s0" });
+  assertEquals(spanOf({ span: { id: 7, parent: "" } }), { id: null, parent: null });
+  assertEquals(spanOf({ span: "s1" }), { id: null, parent: null });
+  assertEquals(spanOf([]), { id: null, parent: null });
+});
+
+Deno.test("ticks: round numbers of milliseconds, seconds, minutes, hours or days; the axis ends at one", () => {
+  assertEquals(ticksOf(48_600), { stepMs: 10_000, endMs: 50_000 });
+  assertEquals(ticksOf(19_000), { stepMs: 5_000, endMs: 20_000 });
+  assertEquals(ticksOf(2_500_000), { stepMs: 600_000, endMs: 3_000_000 });
+  assertEquals(ticksOf(0), { stepMs: 1, endMs: 1 });
+  fc.assert(fc.property(fc.integer({ min: 1, max: 10 ** 13 }), (lengthMs) => {
+    const { stepMs, endMs } = ticksOf(lengthMs);
+    assertEquals(endMs >= lengthMs && endMs / stepMs <= 6, true);
+  }));
+});
