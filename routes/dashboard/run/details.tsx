@@ -2,7 +2,8 @@
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Ago, Section } from "../components/elements.tsx";
+import { Section } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { durationText } from "../components/format.ts";
 import { CopyButton } from "./messages.tsx";
 import { type KeyValue, KeyValues, LabelList } from "../components/key_values.tsx";
