@@ -95,16 +95,18 @@ export class Lease implements Turn {
   async #step(): Promise<void> {
     const { store, timers } = this.#deps;
     const startMs = timers.now();
-    if (this.#own === null && !await this.#isFree()) {
-      return await this.#loop.wait(this.#lengths.lookMs);
+    if (this.#own === null) {
+      const freeInMs = await this.#freeInMs();
+      if (freeInMs > 0) return await this.#loop.wait(Math.min(this.#lengths.lookMs, freeInMs));
     }
-    const wasHeld = this.isHeld;
     this.#own = await store.take(this.#own ?? this.#other?.version ?? null);
     this.#other = null;
     if (this.#own === null) {
       this.#heldUntilMs = -Infinity;
       return await this.#loop.wait(this.#lengths.lookMs);
     }
+    // It may have ended during the commit: then loops that saw it wait for the next turn.
+    const wasHeld = this.isHeld;
     this.#heldUntilMs = startMs + this.#lengths.ms;
     if (!wasHeld) {
       this.#begin.resolve(true);
@@ -114,13 +116,13 @@ export class Lease implements Turn {
     await this.#loop.wait(this.#lengths.renewMs);
   }
 
-  /** Returns whether the lease has no holder, or one that has not renewed it in time. */
-  async #isFree(): Promise<boolean> {
+  /** Returns the milliseconds until the lease has no holder if nobody renews it; 0 without one. */
+  async #freeInMs(): Promise<number> {
     const version = await this.#deps.store.version();
     const nowMs = this.#deps.timers.now();
     if (this.#other === null || this.#other.version !== version) {
       this.#other = { version, sinceMs: nowMs };
     }
-    return version === null || nowMs - this.#other.sinceMs >= this.#lengths.ms;
+    return version === null ? 0 : this.#other.sinceMs + this.#lengths.ms - nowMs;
   }
 }

@@ -14,7 +14,7 @@ import { keys } from "./base/keys.ts";
 import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
-import { Reads } from "./base/reads.ts";
+import { READS, Reads } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
@@ -43,14 +43,14 @@ export interface Store extends Omit<StoreDeps, "kv"> {
 
 /** Builds a store over open handles. */
 export function createStore({ kv, ...deps }: StoreDeps): Store {
-  const { deadlines } = deps;
+  const { deadlines, limits } = deps;
   return {
     ...deps,
     writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
-    reads: new Reads(deadlines),
+    reads: new Reads(deadlines, READS[limits.mayRepeat ? "shared" : "file"]),
     // Only a file is locked by its process; a shared store may repeat commits.
-    heads: new RecentHeads(deps.memory, !deps.limits.mayRepeat),
+    heads: new RecentHeads(deps.memory, !limits.mayRepeat),
   };
 }
 

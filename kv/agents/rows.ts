@@ -13,7 +13,7 @@ import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { agentCapRefusal, type AgentRecord, type AgentStore } from "../../domain/agents/agents.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getMany, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import type { Write } from "../writer/write.ts";
@@ -119,7 +119,7 @@ export function changeAgent(
   ...[team, slug, patch, actor]: Parameters<AgentStore["change"]>
 ): ReturnType<AgentStore["change"]> {
   const keysToRead = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
-  return untilCommitted("change an agent", async () => {
+  return untilCommittedInTime("change an agent", store.deadlines, async () => {
     const entries = await getMany(store, keysToRead);
     const rows = agentRows(entries);
     const before = rows.used ?? rows.archived;

@@ -9,11 +9,17 @@ import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { currentScope, readScopes } from "./read_scope.ts";
 
+const WAITING = { waiting: 5_000, teamWaiting: 1_000 } as const;
+
 /**
- * Limits of concurrent reads: one thread reads and decodes, so more would only use memory. A team
- * gets several because one dashboard page makes several requests.
+ * Limits of concurrent reads. One thread reads and decodes a file, so more would only use memory;
+ * reads of a shared KV mostly wait for round trips. A team gets several because one dashboard page
+ * makes several requests.
  */
-const READS: SlotLimits = { all: 6, team: 2, waiting: 5_000, teamWaiting: 1_000 };
+export const READS = {
+  file: { all: 6, team: 2, ...WAITING },
+  shared: { all: 24, team: 8, ...WAITING },
+} as const satisfies Record<string, SlotLimits>;
 
 /** A scope whose work already has a slot; nested reads need no second one. */
 class SlotScope extends ReadScope {}
@@ -24,7 +30,7 @@ export class Reads {
   readonly #slots: FairSlots;
 
   /** Creates a limiter whose reads share one deadline length. */
-  constructor(deadlines: Deadlines, limits: SlotLimits = READS) {
+  constructor(deadlines: Deadlines, limits: SlotLimits) {
     this.#deadlines = deadlines;
     this.#slots = new FairSlots(limits);
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Deadlines } from "../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { COMMIT_ATTEMPTS_MAX } from "./limits.ts";
 
@@ -24,4 +25,30 @@ export async function untilCommitted<T>(
     if (outcome !== LOST) return outcome;
   }
   throw new StorageUnavailable(`Cannot ${task}: every attempt conflicted with another write`);
+}
+
+/**
+ * Repeats an attempt like {@link untilCommitted}, but begins none after the deadline: the caller has
+ * been answered by then, and its next change may be stored already.
+ *
+ * @param locked runs the attempts under a lock; the wait for it counts
+ * @throws {StorageUnavailable} when every attempt conflicted, or the deadline has passed
+ */
+export async function untilCommittedInTime<T>(
+  task: string,
+  deadlines: Deadlines,
+  attempt: () => Promise<T | typeof LOST>,
+  locked: (work: () => Promise<T>) => Promise<T> = (work) => work(),
+): Promise<T> {
+  let isLate = false;
+  const wait = deadlines.watch(() => isLate = true);
+  const attemptInTime = () => {
+    if (isLate) throw new StorageUnavailable(`Cannot ${task}: the store took too long`);
+    return attempt();
+  };
+  try {
+    return await locked(() => untilCommitted(task, attemptInTime));
+  } finally {
+    deadlines.done(wait);
+  }
 }

@@ -6,7 +6,6 @@
 import { createHash } from "node:crypto";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import {
   isSameRate,
   rateCapRefusal,
@@ -17,7 +16,7 @@ import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts"
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 
@@ -73,19 +72,14 @@ function nameOf({ provider, model, from }: Pick<RateRow, "provider" | "model" | 
 export function createRateWriter(store: Store, { now }: Pick<Environment, "now">) {
   const locks = new KeyedMutex();
 
-  /**
-   * Reads, decides and commits until the decision holds. No attempt begins after the deadline: the
-   * caller has been answered, and its next change may be stored already.
-   */
+  /** Reads, decides and commits until the decision holds. */
   function change<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
-    let isLate = false;
-    const wait = store.deadlines.watch(() => isLate = true);
-    const attemptInTime = async () => {
-      if (isLate) throw new StorageUnavailable("The rate card could not be changed in time");
-      return await attempt();
-    };
-    return locks.take(team, () => untilCommitted("change a rate card", attemptInTime))
-      .finally(() => store.deadlines.done(wait));
+    return untilCommittedInTime(
+      "change a rate card",
+      store.deadlines,
+      attempt,
+      (work) => locks.take(team, work),
+    );
   }
 
   return {

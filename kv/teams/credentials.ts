@@ -13,7 +13,7 @@ import { formatInstant } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import {
   credentialAudit,
@@ -147,7 +147,7 @@ export function createCredentialStore(
   };
 
   const revoke: CredentialStore["revoke"] = (team, id, by) =>
-    untilCommitted("revoke a key", async () => {
+    untilCommittedInTime("revoke a key", store.deadlines, async () => {
       const read = await readCredential(store, team.id, id);
       if (read === null) return null;
       const { key, value: stored } = read;
@@ -166,7 +166,7 @@ export function createCredentialStore(
     });
 
   const rotate: CredentialStore["rotate"] = (team, id, overlapMs, by) =>
-    untilCommitted("rotate a key", async () => {
+    untilCommittedInTime("rotate a key", store.deadlines, async () => {
       const read = await readCredential(store, team.id, id);
       if (read === null) return null;
       const { key, value: stored } = read;

@@ -23,7 +23,7 @@ import {
 } from "../../domain/teams/team_change.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys, LEDGER_FORMAT } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -99,7 +99,7 @@ function changeTeam(
   by: string,
   nowMs: number,
 ): Promise<Parsed<Team> | null> {
-  return untilCommitted("change a team", async () => {
+  return untilCommittedInTime("change a team", store.deadlines, async () => {
     const entry = await readTeamEntry(store, id);
     if (entry === null) return null;
     const team = entry.value;

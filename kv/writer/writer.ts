@@ -8,31 +8,26 @@
  * On a store whose commits take long, more of them run: one more begins when it is full, or when its
  * oldest write has waited for a part of a commit's usual time.
  *
- * No other module calls `atomic()`.
- *
  * @module
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { groupsOf } from "../base/groups.ts";
 import type { WorkerSignal } from "./signal.ts";
+import { type CommitDeps, Commits } from "./commits.ts";
 import { Group, keyText, sizeOf } from "./group.ts";
 import {
-  type BackEnd,
   COMMIT_ATTEMPTS_MAX,
   COMMIT_WAIT,
   COMMITS_AT_ONCE,
   GET_MANY_KEYS_MAX,
-  LOCKED_RETRY,
   QUEUE,
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { WriterMetrics } from "./metrics.ts";
-import { Receipts } from "./receipts.ts";
 import type { Write } from "./write.ts";
 
 /** A queued or in-flight write. */
@@ -57,19 +52,13 @@ interface Pending {
 }
 
 /** Dependencies of a writer. */
-export interface WriterDeps {
-  /** Handle for commits. */
-  readonly kv: Deno.Kv;
+export interface WriterDeps extends CommitDeps {
   /** Handle for reads; on a separate handle, reads never wait for commits. */
   readonly reader: Deno.Kv;
-  /** Limits of one commit. */
-  readonly limits: BackEnd;
   /** Deadlines of callers; null to wait without a limit. */
   readonly deadlines: Deadlines | null;
   /** Raised when a commit leaves work for the worker. */
   readonly workerSignal: WorkerSignal;
-  /** Returns whether the ledger's files are in place; called before and after each commit. */
-  readonly inPlace: () => boolean;
   /** Memory budget of caches and queues. */
   readonly memory: Memory;
 }
@@ -98,13 +87,12 @@ export class GroupWriter {
   #commitMs = 0;
   #wait: ReturnType<typeof setTimeout> | undefined;
   #idle: PromiseWithResolvers<void> | null = null;
-  /** Null if the store never repeats a commit. */
-  readonly #receipts: Receipts | null;
+  readonly #commits: Commits;
   readonly metrics: WriterMetrics = new WriterMetrics();
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
-    this.#receipts = deps.limits.mayRepeat ? new Receipts(deps.kv) : null;
+    this.#commits = new Commits(deps);
     this.#bytesMax = deps.memory.bytesMax("writes");
     deps.memory.register("writes", () => this.#queuedBytes);
   }
@@ -230,7 +218,7 @@ export class GroupWriter {
     try {
       const version = await this.metrics.counted(
         group.members.length,
-        () => this.#commitInPlace(group),
+        () => this.#commits.commit(group),
       );
       if (version === null) return await this.#sortOut(group.members);
       if (group.hasMarks) this.#deps.workerSignal.raise();
@@ -240,39 +228,6 @@ export class GroupWriter {
       const message = error instanceof Error ? error.message : String(error);
       const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
       for (const pending of group.members) this.#fail(pending, failure);
-    }
-  }
-
-  /**
-   * Commits a group if the ledger's files are in place, and verifies that they still are. Without
-   * its lock, another process may have the ledger, and expects to see all of its commits.
-   */
-  async #commitInPlace(group: Group<Pending>): Promise<string | null> {
-    this.#requireFiles();
-    const version = await this.#commitUnlocked(group);
-    this.#requireFiles();
-    return version;
-  }
-
-  /** Retries while another process holds the file lock: nothing was written by such a commit. */
-  async #commitUnlocked(group: Group<Pending>): Promise<string | null> {
-    for (let attempt = 1;; attempt++) {
-      try {
-        const operation = group.build(this.#deps.kv);
-        if (this.#receipts !== null) return await this.#receipts.commit(operation);
-        const result = await operation.commit();
-        return result.ok ? result.versionstamp : null;
-      } catch (error) {
-        const locked = error instanceof Error && error.message.includes("database is locked");
-        if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
-        await sleep(LOCKED_RETRY.pauseMs);
-      }
-    }
-  }
-
-  #requireFiles(): void {
-    if (!this.#deps.inPlace()) {
-      throw new Error("the ledger's file, log or lock was moved, deleted or replaced");
     }
   }
 

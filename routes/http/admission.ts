@@ -139,11 +139,13 @@ export class Admission {
     this.#silentMsMax = silentMsMax;
   }
 
-  /** Refuses a request after a delay when too many are in progress. */
-  readonly require: Guard = (c) => {
-    if (!this.requests.isFull) return null;
+  /** Refuses a request when too many are in progress. */
+  readonly require: Guard = (c) => this.requests.isFull ? this.refuse(c) : null;
+
+  /** Refuses a request after a delay. */
+  refuse(c: RequestContext): Promise<Response> {
     return new Promise((resolve) => setTimeout(() => resolve(fail(c, OVERLOADED)), REFUSAL_MS));
-  };
+  }
 
   /** Takes a slot for a long poll, or refuses the request. */
   acquireLongPoll(c: RequestContext): Slot | Response {

@@ -77,7 +77,9 @@ export function createDispatch(
       response = await runGuards(c, guards);
       // Requests without a team share one count.
       team = teamOf(c) ?? "";
-      if (response === null && admission.requests.isTeamFull(team)) response = fail(c, OVERLOADED);
+      if (response === null && admission.requests.isTeamFull(team)) {
+        response = await admission.refuse(c);
+      }
       if (response === null) {
         entered = true;
         admission.requests.enter(team);

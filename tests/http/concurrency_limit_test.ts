@@ -61,8 +61,11 @@ ofInstance("request 401 of one team in progress is 503, and other teams are serv
   await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
   const under = Array.from({ length: 400 }, (_, n) => h.post("/v1/runs", aRun(n)));
   await full.promise;
+  const startMs = performance.now();
   const refused = await h.post("/v1/runs", aRun(1_000));
   assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+  // A client that retries at once would otherwise take the processor from admitted requests.
+  assert(performance.now() - startMs >= 240);
   const { key } = await h.addTeam("free");
   assertEquals((await h.post("/v1/runs", aRun(1_000), { key })).status, 409);
   gate.resolve();

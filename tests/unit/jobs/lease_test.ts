@@ -91,3 +91,28 @@ Deno.test("lease: a lease that was stored without an answer belongs to its insta
   const other = leaseOf(temp);
   assertEquals([await other.version(), await other.take(null)], [version, null]);
 });
+
+Deno.test("lease: a turn begins again if the lease ended while it was being renewed", async () => {
+  await using temp = await TempStore.open();
+  const store = leaseOf(temp);
+  let renewal = Promise.resolve();
+  const instance = new Instance({
+    ...store,
+    async take(version) {
+      const taken = await store.take(version);
+      await renewal;
+      return taken;
+    },
+  });
+  await instance.begins();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  renewal = promise;
+  while (instance.lease.isHeld) await new Promise((resolve) => setTimeout(resolve, 5));
+  // The loops of its jobs sleep until their turn begins.
+  let hasBegun = false;
+  instance.lease.onBegin(() => hasBegun = true);
+  resolve();
+  while (!instance.lease.isHeld) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert(hasBegun, "its jobs sleep");
+  await instance.lease.stop();
+});

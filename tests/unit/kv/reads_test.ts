@@ -8,7 +8,10 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import { openStore } from "../../../kv/open.ts";
 import { outsideScope, readScopes } from "../../../kv/base/read_scope.ts";
 import { Reads } from "../../../kv/base/reads.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { getMany, listRows } from "../../../kv/store.ts";
+import { storeOver } from "../../support/harness/stores.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const NEVER = new AbortController().signal;
 const LIMITS = { all: 1, team: 1, waiting: 10, teamWaiting: 10 };
@@ -85,3 +88,23 @@ async function memory() {
   assert((await listRows(store, { prefix: ["x"] })).length === 1_200);
   return { ...store, [Symbol.asyncDispose]: () => store.close() };
 }
+
+Deno.test("reads: more run at once on a shared KV, whose reads wait for round trips", async () => {
+  await using temp = await TempStore.open();
+  using deadlines = new Deadlines(10_000, TIMERS);
+  const { reader } = temp.store;
+  for (const [limits, expected] of [[BACK_ENDS.embedded, 2], [BACK_ENDS.remote, 8]] as const) {
+    const { reads } = storeOver(reader, reader, limits, deadlines);
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    let running = 0;
+    const work = Array.from({ length: 20 }, () =>
+      reads.run("t", async () => {
+        running++;
+        await end;
+      }));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assertEquals(running, expected);
+    resolve();
+    await Promise.all(work);
+  }
+});
