@@ -33,7 +33,7 @@ Deno.test("an amount has 4 decimals, and one that is not zero is never shown as 
   for (const [amount, text] of amounts) assertEquals(moneyText(amount), text);
 });
 
-Deno.test("an instant is told by the day of its zone", () => {
+Deno.test("an instant names the day in its zone", () => {
   const now = Date.parse("2026-03-29T12:00:00Z");
   const texts: readonly (readonly [string, string, string])[] = [
     ["2026-03-29T11:59:59Z", "UTC", "today 11:59"],

@@ -1,6 +1,6 @@
 /** The search of the frame: runs by id, agents, customers and pages, from a bounded number of rows. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aRun, runId } from "../support/builders/requests.ts";
+import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -56,6 +56,19 @@ Deno.test("search: agents, customers and pages are found by a part of their name
   assertEquals(all.Agents?.length, 2);
   assertEquals([all.Runs, all.Customers, all.Filter], [undefined, undefined, undefined]);
   assert((all.Pages?.length ?? 0) > 8);
+});
+
+Deno.test("search: among many agents those are found whose slug begins with the text", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  for (let n = 0; n < 300; n++) {
+    await h.post("/v1/heartbeats", aHeartbeat(n, { agent: `a${1_000 + n}` }));
+  }
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  assertEquals((await found(reader, "a1299")).Agents, ["/dashboard/agents/a1299"]);
+  const agents = (await found(reader, "a129")).Agents;
+  assertEquals(agents, [0, 1, 2, 3, 4].map((n) => `/dashboard/agents/a129${n}`));
+  assertEquals((await found(reader, "199")).Agents, ["/dashboard/agents/a1199"]);
 });
 
 Deno.test("search: another team's runs, agents and customers are not found", async () => {

@@ -39,7 +39,9 @@ function showZone() {
   }
 }
 
-if (!document.cookie.includes(`runledger-zone=${ownZone}`)) remember("runledger-zone", ownZone);
+if (!`; ${document.cookie};`.includes(`; runledger-zone=${ownZone};`)) {
+  remember("runledger-zone", ownZone);
+}
 if (root.dataset.now !== undefined) showZone();
 
 addEventListener("click", (event) => {
@@ -108,7 +110,10 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
     openSearch();
   }
-  if (event.key === "Escape") closeMenus(null);
+  if (event.key === "Escape") {
+    document.activeElement?.closest("details.menu[open]")?.querySelector("summary").focus();
+    closeMenus(null);
+  }
 });
 
 addEventListener("click", (event) => {

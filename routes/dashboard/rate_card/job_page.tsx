@@ -12,7 +12,7 @@ import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../
 import { showPage } from "../layout/reply.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
-import { InlineNotice, Money } from "../components/elements.tsx";
+import { InlineNotice, Money, Section } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
@@ -160,22 +160,26 @@ function Breakdown({ shares: { agents, days } }: { readonly shares: RepriceBreak
   const byDifference = agents.toSorted((a, b) => Number(differenceOf(b) - differenceOf(a)));
   return (
     <>
-      <h2>By agent</h2>
-      <Shares
-        by="Agent"
-        rows={byDifference.map(({ agent, sum }) => ({
-          name: agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
-          sum,
-        }))}
-      />
-      <h2>By day</h2>
-      <Shares
-        by="Day (UTC)"
-        rows={days.map(({ from, to, sum }) => ({
-          name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
-          sum,
-        }))}
-      />
+      <Section title="By agent">
+        <Shares
+          by="Agent"
+          rows={byDifference.map(({ agent, sum }) => ({
+            name: agent === null
+              ? "all others"
+              : <a class="row" href={agentPath(agent)}>{agent}</a>,
+            sum,
+          }))}
+        />
+      </Section>
+      <Section title="By day">
+        <Shares
+          by="Day (UTC)"
+          rows={days.map(({ from, to, sum }) => ({
+            name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
+            sum,
+          }))}
+        />
+      </Section>
     </>
   );
 }

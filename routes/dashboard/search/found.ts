@@ -4,7 +4,7 @@ import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isRunId } from "../../../domain/core/ids.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { dayOf } from "../../../domain/core/time.ts";
-import type { AgentRecord } from "../../../domain/agents/agents.ts";
+import type { AgentPosition, AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -31,7 +31,7 @@ export interface Found {
 
 type Deps = Pick<AppDeps, "runList" | "lineage" | "agents" | "spend">;
 
-/** Searches all kinds in parallel. An empty text finds the agents seen last. */
+/** Searches all kinds in parallel. An empty text finds agents only. */
 export async function findAll(
   deps: Deps,
   team: Team,
@@ -55,22 +55,34 @@ async function findRuns({ runList, lineage }: Deps, team: Team, text: string, no
   return (await runList.page(team, query, null, SHOWN)).rows;
 }
 
-/** Finds the agent of this slug, and those seen last whose slug or name contains the text. */
-async function findAgents({ agents }: Deps, team: Team, text: string) {
-  const query = { limit: AGENTS_READ, after: null, archived: false } as const;
-  const [exact, latest] = await Promise.all([
+/**
+ * Finds the agent of this slug, those whose slug begins with the text, and those among the first
+ * ones by slug whose slug or name contains it.
+ */
+async function findAgents({ agents }: Deps, team: Team, text: string): Promise<AgentRecord[]> {
+  const list = async (limit: number, after: AgentPosition | null) => {
+    const page = await agents.list(team, { limit, after, archived: false, sort: "agent" });
+    return page.ok ? page.value.agents : [];
+  };
+  const [exact, beginning, first] = await Promise.all([
     isName(text, AGENT_CHARS_MAX) ? agents.read(team, text) : null,
-    agents.list(team, { ...query, sort: "last_seen" }),
+    text === "" ? [] : list(SHOWN, { agent: text, lastSeen: null }),
+    list(AGENTS_READ, null),
   ]);
-  // Too many agents to sort by time: those after the text in the order of slugs are read instead.
-  const after = text === "" ? null : { agent: text, lastSeen: null };
-  const page = latest.ok ? latest : await agents.list(team, { ...query, sort: "agent", after });
   const wanted = text.toLowerCase();
-  const found = (page.ok ? page.value.agents : []).filter(({ agent, name }) =>
-    agent !== exact?.agent &&
-    (agent.toLowerCase().includes(wanted) || (name ?? "").toLowerCase().includes(wanted))
+  const containing = first.filter(({ agent, name }) =>
+    agent.toLowerCase().includes(wanted) || (name ?? "").toLowerCase().includes(wanted)
   );
-  return [...exact === null ? [] : [exact], ...found].slice(0, SHOWN);
+  const found = [
+    ...exact === null ? [] : [exact],
+    ...beginning.filter(({ agent }) => agent.startsWith(text)),
+    ...containing.sort((a, b) => lastSeenOf(b) - lastSeenOf(a)),
+  ];
+  return [...new Map(found.map((record) => [record.agent, record])).values()].slice(0, SHOWN);
+}
+
+function lastSeenOf({ activity }: AgentRecord): number {
+  return activity?.lastSeen ?? 0;
 }
 
 /** Finds the customers of the last days whose name contains the text, and the one that has it. */

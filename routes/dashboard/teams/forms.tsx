@@ -151,7 +151,7 @@ export function TeamKeyForm(
         hint="For a team that lost its last key; it creates its own others."
       />
       <Scopes checked={scopes} problem={problem} />
-      <button type="submit" class="btn main">Create key</button>
+      <button type="submit" class="btn">Create key</button>
     </form>
   );
 }

@@ -110,7 +110,9 @@ function viewOf(c: RequestContext, team: Team, view: TeamView): View {
         <TeamDetails team={team} now={now} />
         {confirm === does ? <SuspensionForm team={team} does={does} /> : (
           <p>
-            <a href={teamPath(team.id, does)}>{isSuspended ? "Resume it" : "Suspend it"}</a>
+            <a class="btn" href={teamPath(team.id, does)}>
+              {isSuspended ? "Resume it" : "Suspend it"}
+            </a>
           </p>
         )}
         <TeamPlan team={team} />
