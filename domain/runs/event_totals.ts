@@ -32,7 +32,7 @@ export interface EventTotals extends Omit<CallTotals, "calls"> {
   readonly flags: readonly EventFlag[];
   /** Calls with tokens, by model and by whether the model had a price. */
   readonly models: readonly ModelUsage[];
-  /** Minimap of all events; absent for none, and for a run whose first events had none. */
+  /** Minimap of all events; absent for none. */
   readonly minimap?: Minimap | undefined;
 }
 
@@ -60,10 +60,7 @@ export function addEvents(
   prices: BatchPrices,
 ): EventTotals {
   const sum: { -readonly [Name in keyof EventTotals]: EventTotals[Name] } = { ...totals };
-  const isMapped = totals.events === 0 || totals.minimap !== undefined;
-  if (isMapped && events.length > 0) {
-    sum.minimap = addToMinimap(totals.minimap, events);
-  }
+  if (events.length > 0) sum.minimap = addToMinimap(totals.minimap, events);
   const all = new TokenSums();
   const models = new ModelSums();
   for (let i = 0; i < events.length; i++) {

@@ -35,9 +35,11 @@ export function orderAsTree<Step extends TraceStep>(steps: readonly Step[]): Tra
   if (root === undefined) return [];
   const byKey = new Map<string, Step>([[root.key, root]]);
   for (const step of others) if (!byKey.has(step.key)) byKey.set(step.key, step);
+  const parentOf = (step: Step) => byKey.get(step.parent ?? root.key) ?? root;
+  const breaks = earliestOfCycles(root, others, parentOf);
   const children = new Map<Step, Step[]>();
   for (const step of others.toSorted((a, b) => a.atMs - b.atMs)) {
-    const parent = parentOf(step, byKey, root);
+    const parent = breaks.has(step) ? root : parentOf(step);
     const siblings = children.get(parent);
     if (siblings === undefined) children.set(parent, [step]);
     else siblings.push(step);
@@ -45,29 +47,29 @@ export function orderAsTree<Step extends TraceStep>(steps: readonly Step[]): Tra
   return flatten(root, children);
 }
 
-function parentOf<Step extends TraceStep>(
-  step: Step,
-  byKey: ReadonlyMap<string, Step>,
+/** Returns the earliest step of each cycle of parents. Each step is visited once. */
+function earliestOfCycles<Step extends TraceStep>(
   root: Step,
-): Step {
-  const parent = byKey.get(step.parent ?? root.key) ?? root;
-  // Each step but the earliest of a cycle keeps its parent.
-  const seen = new Set<Step>([step]);
-  for (let at: Step = parent; at !== root;) {
-    if (at === step) return isEarliest(step, seen) ? root : parent;
-    if (seen.has(at)) return parent;
-    seen.add(at);
-    at = byKey.get(at.parent ?? root.key) ?? root;
+  steps: readonly Step[],
+  parentOf: (step: Step) => Step,
+): ReadonlySet<Step> {
+  const visited = new Set<Step>([root]);
+  const earliest = new Set<Step>();
+  for (const step of steps) {
+    const path = new Set<Step>();
+    let at = step;
+    for (; !visited.has(at) && !path.has(at); at = parentOf(at)) path.add(at);
+    if (path.has(at)) {
+      const steps = [...path];
+      earliest.add(steps.slice(steps.indexOf(at)).reduce((a, b) => isEarlier(b, a) ? b : a));
+    }
+    for (const each of path) visited.add(each);
   }
-  return parent;
+  return earliest;
 }
 
-function isEarliest<Step extends TraceStep>(step: Step, cycle: ReadonlySet<Step>): boolean {
-  for (const other of cycle) {
-    const order = step.atMs - other.atMs || (step.key < other.key ? -1 : 1);
-    if (other !== step && order > 0) return false;
-  }
-  return true;
+function isEarlier(a: TraceStep, b: TraceStep): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.key < b.key);
 }
 
 /** Walks the tree without recursion: strangers choose its depth. */
@@ -77,17 +79,25 @@ function flatten<Step extends TraceStep>(
 ): TraceRow<Step>[] {
   const rows: { step: Step; depth: number; below: number }[] = [];
   const next: { step: Step; depth: number }[] = [{ step: root, depth: 0 }];
-  const above: number[] = [];
   for (let at = next.pop(); at !== undefined; at = next.pop()) {
     const { step, depth } = at;
-    above.length = depth;
-    for (const i of above) (rows[i] as { below: number }).below++;
-    above.push(rows.length);
     rows.push({ step, depth, below: 0 });
     const list = children.get(step) ?? [];
     for (let i = list.length - 1; i >= 0; i--) {
       next.push({ step: list[i] as Step, depth: depth + 1 });
     }
+  }
+  // Steps below a row follow it until one of its depth or less.
+  const open: number[] = [];
+  for (let end = 0; end <= rows.length; end++) {
+    const depth = rows[end]?.depth ?? 0;
+    for (let at = open.at(-1); at !== undefined; at = open.at(-1)) {
+      const row = rows[at];
+      if (row === undefined || row.depth < depth) break;
+      row.below = end - at - 1;
+      open.pop();
+    }
+    open.push(end);
   }
   return rows;
 }

@@ -13,7 +13,7 @@ const WAITING = { waiting: 5_000, teamWaiting: 1_000 } as const;
 
 /**
  * Limits of concurrent reads. One thread reads and decodes a file, so more would only use memory;
- * reads of a shared KV mostly wait for round trips. A team gets several because one dashboard page
+ * reads of a shared KV wait for round trips most of the time. A team gets several because one dashboard page
  * makes several requests.
  */
 export const READS = {

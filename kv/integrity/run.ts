@@ -72,7 +72,7 @@ async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
   const { id, head, summary, ledger, processing, tombstone } = run;
   if (tombstone !== null) return { ...NOTHING, mismatches: await verifyDeleted(run, tombstone) };
   const events = await sumEvents(run);
-  const totals = mappedAs(withLinesOf(events.totals, ledger.totals), ledger.totals);
+  const totals = withLinesOf(events.totals, ledger.totals);
   const mismatches = [
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
@@ -156,11 +156,6 @@ function withLinesOf(totals: EventTotals, ledger: EventTotals): EventTotals {
   const folded = [...totals.models, ...ledger.models].some(isRest);
   const same = folded && sumOfLines(totals.models) === sumOfLines(ledger.models);
   return same ? { ...totals, models: ledger.models } : totals;
-}
-
-/** Leaves out the minimap of a run whose first events were stored without one. */
-function mappedAs({ minimap, ...totals }: EventTotals, ledger: EventTotals): EventTotals {
-  return minimap === undefined || ledger.minimap === undefined ? totals : { ...totals, minimap };
 }
 
 function sumOfLines(lines: readonly ModelUsage[]): string {

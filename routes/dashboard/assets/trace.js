@@ -2,9 +2,6 @@
 // reload, further rows in place, copy buttons. The page works without this script.
 "use strict";
 
-const one = (selector, within = document) => within.querySelector(selector);
-const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-
 const rowsOf = () => all(".wf tbody tr");
 const shownRows = () => rowsOf().filter((row) => !row.hidden);
 const linkOf = (row) => one(".row", row);
@@ -25,9 +22,6 @@ function below(row) {
 
 /** Folded rows by id, which stay folded when the page updates itself. */
 const folded = new Set();
-
-/** The part of the axis that is shown, in milliseconds; null for all of it. */
-let zoomed = null;
 
 function fold(row, isFolded) {
   if (!one(".twist", row)) return;
@@ -85,83 +79,13 @@ function offerCopies() {
   for (const button of all("button[data-copy]")) button.hidden = !navigator.clipboard;
 }
 
-/** Shows a part of the axis; bars keep their milliseconds. */
-function zoom(from, to) {
-  const wf = one(".wf");
-  const length = Number(wf.dataset.length);
-  const isAll = from <= 0 && to >= length;
-  zoomed = isAll ? null : [from, to];
-  const percent = (ms) => (ms - from) / (to - from) * 100;
-  for (const bar of all("rect[data-s]", wf)) {
-    const [start, end] = [percent(Number(bar.dataset.s)), percent(Number(bar.dataset.e))];
-    bar.setAttribute("visibility", end < 0 || start > 100 ? "hidden" : "visible");
-    const left = Math.max(0, start);
-    bar.setAttribute("x", `${left}%`);
-    if (bar.getAttribute("width").endsWith("%")) {
-      bar.setAttribute("width", `${Math.max(0.15, Math.min(100, end) - left)}%`);
-    }
-  }
-  drawTicks(wf, from, to, percent);
-  const part = one(".minimap .win");
-  if (part) {
-    part.setAttribute("visibility", isAll ? "hidden" : "visible");
-    part.setAttribute("x", from / length * 1_000);
-    part.setAttribute("width", (to - from) / length * 1_000);
-  }
-  one("[data-fit]").hidden = isAll;
+/** Shows a word for a moment, also to screen readers. */
+function say(text) {
+  const word = Object.assign(document.createElement("p"), { className: "toast", role: "status" });
+  document.body.append(word);
+  word.textContent = text;
+  setTimeout(() => word.remove(), 1_500);
 }
-
-const ROUND_MS = [1, 2, 5, 10, 20, 30].flatMap((n) => [n * 1_000, n * 60_000])
-  .concat([1, 2, 3, 6, 12].map((n) => n * 3_600_000)).sort((a, b) => a - b);
-
-function drawTicks(wf, from, to, percent) {
-  const least = (to - from) / 5;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = least > 1_000
-    ? ROUND_MS.find((ms) => ms >= least) ?? 86_400_000 * Math.ceil(least / 86_400_000)
-    : Math.max(1, ([1, 2, 5].find((n) => n * power >= least) ?? 10) * power);
-  const axis = one(".axis", wf);
-  const ticks = one("#ticks");
-  for (const text of all("text", axis)) text.remove();
-  ticks.replaceChildren();
-  const make = (name, attributes) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    return element;
-  };
-  for (let ms = Math.ceil(from / step) * step; ms < to; ms += step) {
-    const x = `${percent(ms)}%`;
-    ticks.append(make("line", { class: "tick", x1: x, x2: x, y1: 0, y2: "100%" }));
-    const text = make("text", { x, y: 12 });
-    text.textContent = ms < 1_000 || step < 1_000 && ms < 10_000
-      ? `${Math.round(ms)} ms`
-      : ms < 120_000
-      ? `${Math.round(ms / 100) / 10} s`
-      : ms < 7_200_000
-      ? `${Math.round(ms / 6_000) / 10} min`
-      : `${Math.round(ms / 360_000) / 10} h`;
-    axis.append(text);
-  }
-}
-
-addEventListener("pointerdown", (event) => {
-  const map = event.target.closest?.("[data-minimap]");
-  if (!map || !one(".wf")) return;
-  const length = Number(one(".wf").dataset.length);
-  const box = map.getBoundingClientRect();
-  const at = (x) => Math.min(1, Math.max(0, (x - box.left) / box.width)) * length;
-  const start = at(event.clientX);
-  const isDrag = (x) => Math.abs(at(x) - start) > length / 100;
-  const move = ({ clientX }) => {
-    if (isDrag(clientX)) zoom(Math.min(start, at(clientX)), Math.max(start, at(clientX)));
-  };
-  map.setPointerCapture(event.pointerId);
-  map.addEventListener("pointermove", move);
-  map.addEventListener("pointerup", ({ clientX }) => {
-    map.removeEventListener("pointermove", move);
-    if (!isDrag(clientX)) zoom(0, length);
-  }, { once: true });
-});
 
 addEventListener("click", async (event) => {
   const within = (selector) => event.target.closest?.(selector);
@@ -172,11 +96,14 @@ addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(source.innerText.trim());
     element.classList.add("copied");
     setTimeout(() => element.classList.remove("copied"), 1_500);
+    say("Copied");
   } else if ((element = within(".twist"))) {
     const row = element.closest("tr");
     fold(row, !folded.has(row.id));
   } else if (within("[data-collapse]")) {
     collapseAll(within("[data-collapse]"));
+  } else if (within("[data-zoom]")) {
+    zoomToRows();
   } else if (within("[data-fit]")) {
     zoom(0, Number(one(".wf").dataset.length));
   } else if (isPlain && (element = within(".wf .row"))) {
@@ -211,11 +138,15 @@ function collapseAll(button) {
   showRows();
 }
 
+/** True once rows of a further page are shown. */
+let isExtended = false;
+
 /** Appends the rows of the next page; the root is there already. */
 async function appendRows(link) {
   const answer = await fetch(link.href, { headers: { "hx-request": "true" } });
   if (!answer.ok) return location.assign(link.href);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  isExtended = true;
   const first = rowsOf().length;
   for (const row of all("#rows tr", page)) {
     if (!document.getElementById(row.id)) one("#rows").append(row);
@@ -280,7 +211,9 @@ function begin() {
   one("#steps").classList.add("zooms");
   showRows();
   const collapse = one("[data-collapse]");
+  collapse.textContent = folded.size > 0 ? "Expand all" : "Collapse all";
   collapse.hidden = !rowsOf().some((row) => one(".twist", row) && depthOf(row) > 1);
+  one("[data-zoom]").hidden = !one(".wf-more") || !one(".minimap");
   const focused = document.activeElement?.closest?.(".wf tbody tr");
   const selected = rowsOf().find((row) => row.getAttribute("aria-selected") === "true");
   rove(focused ?? selected ?? rowsOf()[0]);
@@ -308,7 +241,10 @@ addEventListener("htmx:oobAfterSwap", ({ detail: { target } }) => {
   begin();
 });
 
-// An update would take the text that someone types.
+// An update would take the text that someone types, and the rows that were appended.
 addEventListener("htmx:beforeRequest", (event) => {
+  if (isExtended && event.target.id === "facts") {
+    event.target.setAttribute("hx-select-oob", "#facts,#results");
+  }
   if (document.activeElement?.closest?.("#steps form")) event.preventDefault();
 });

@@ -16,6 +16,7 @@ import run from "../assets/style/run.css" with { type: "text" };
 import step from "../assets/style/step.css" with { type: "text" };
 import trace from "../assets/style/trace.css" with { type: "text" };
 import tracePhone from "../assets/style/trace_phone.css" with { type: "text" };
+import traceAxis from "../assets/trace_axis.js" with { type: "text" };
 import traceScript from "../assets/trace.js" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
@@ -55,11 +56,14 @@ const STYLES = [
 /** The script of all pages, with the functions that it shares with the server. */
 const SCRIPT = time.replaceAll(/^export /gm, "") + script;
 
+/** The script of a run's page, with names of its own. */
+const TRACE_SCRIPT = `(() => {\n${traceAxis.replaceAll(/^export /gm, "")}${traceScript}})();\n`;
+
 const FILES = ([
   ["dashboard.css", STYLES.join("\n"), CSS],
   ["htmx.js", htmx, JAVASCRIPT],
   ["dashboard.js", SCRIPT, JAVASCRIPT],
-  ["trace.js", traceScript, JAVASCRIPT],
+  ["trace.js", TRACE_SCRIPT, JAVASCRIPT],
   ["icon.svg", icon, "image/svg+xml"],
 ] as const).map(([name, text, type]) => {
   const tag = createHash("sha256").update(text).digest("hex").slice(0, 12);

@@ -1,10 +1,12 @@
 /** The steps of two runs side by side. */
 import type { ComparedPair } from "../../../domain/runs/compare.ts";
+import { prettyJson } from "../../../domain/core/pretty_json.ts";
+import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { countedText, durationText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { runPath } from "../layout/paths.ts";
-import { tracePath } from "./paths.ts";
+import { positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
 import type { Step } from "./steps.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
@@ -60,9 +62,33 @@ export function Steps({ a, b, pairs, first }: StepsProps) {
             <CompareHead a={a} b={b} />
             <tbody>{rest.map((pair, i) => row(pair, first + i))}</tbody>
           </table>
+          <Data pair={pairs[first] as ComparedPair} n={first + 1} a={a} b={b} />
         </>
       )}
     </section>
+  );
+}
+
+/** Characters of the data of a step. */
+const DATA_CHARS = 1_500;
+
+/** Shows the data of the steps that differ first, if both runs have the step. */
+function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly n: number }) {
+  const sides = [["A", a, pair.a], ["B", b, pair.b]] as const;
+  const shown = sides.flatMap(([name, side, index]) => {
+    const event = index === null ? undefined : side.steps[index]?.preview?.event;
+    return event === undefined ? [] : [{ name, json: prettyJson(event.data, DATA_CHARS) }];
+  });
+  if (shown.length < sides.length) return null;
+  return (
+    <div class="words">
+      {shown.map(({ name, json }) => (
+        <div>
+          <h3>{name}, step {n}</h3>
+          <pre class="code" tabindex={0}>{json.text}{json.isCut && "…"}</pre>
+        </div>
+      ))}
+    </div>
   );
 }
 
@@ -104,7 +130,7 @@ function Cell({ side, index, name }: {
         <a
           href={step.preview === null
             ? runPath(step.run)
-            : `${tracePath(side.run.id, { event: step.preview.event.id })}#step`}
+            : stepPath(side.run.id, step.preview.event, index ?? 0)}
         >
           {step.name === "" ? step.text ?? "log" : step.name}
         </a>
@@ -113,6 +139,12 @@ function Cell({ side, index, name }: {
       </div>
     </td>
   );
+}
+
+/** Path of a run's page with an event selected; beyond the first page, it begins with the event. */
+function stepPath(run: string, { id, position }: PositionedEvent, index: number): string {
+  const after = index < ROWS_PER_PAGE ? null : positionBefore(position);
+  return `${tracePath(run, { event: id, after })}#step`;
 }
 
 /** How much longer one of two steps must take to be named slower. */

@@ -3,7 +3,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Section } from "../components/elements.tsx";
-import { Ago } from "../components/time.tsx";
+import { At } from "../components/time.tsx";
 import { durationText } from "../components/format.ts";
 import { CopyButton } from "./messages.tsx";
 import { type KeyValue, KeyValues, LabelList } from "../components/key_values.tsx";
@@ -12,7 +12,7 @@ import type { RunFlag } from "../../../domain/runs/flags.ts";
 
 /** Shows the labels, the flags and the exact instants of a run. */
 export function RunLabelList(loaded: LoadedRun) {
-  const { run, nowMs } = loaded;
+  const { run } = loaded;
   return (
     <>
       <LabelList
@@ -20,7 +20,7 @@ export function RunLabelList(loaded: LoadedRun) {
           ["Agent", linkOf(run.agent, agentPath)],
           ["Customer", linkOf(run.customerId, runsWith("customer_id"))],
           ["Feature", linkOf(run.feature, runsWith("feature"))],
-          ["Started", run.startedAt === null ? null : <Ago at={run.startedAt} now={nowMs} />],
+          ["Started", run.startedAt === null ? null : <At at={run.startedAt} />],
           ["Started by run", linkOf(run.opening?.parentRunId, runPath)],
           ["Note", run.status === "failed" ? null : run.note],
           [
@@ -46,7 +46,7 @@ function linkOf(value: string | null | undefined, pathOf: (value: string) => str
 
 /** Shows the exact instants and the trace of a run. */
 export function Instants(
-  { opening, startedAt, finishedAt, receivedAt, updatedAt }: LoadedRun["run"],
+  { opening, startedAt, finishedAt, receivedAt, updatedAt, clockSkewMs }: LoadedRun["run"],
 ) {
   const trace = opening?.trace;
   const pairs: readonly KeyValue[] = [
@@ -54,6 +54,7 @@ export function Instants(
     ["Ended", timeOf(finishedAt)],
     ["First arrived", timeOf(receivedAt)],
     ["Last arrived", timeOf(updatedAt)],
+    ["Sent", latenessText(clockSkewMs)],
     ["Closes when idle", idleText(opening)],
     ["Trace", trace && <code>{trace.traceId}</code>],
     ["Parent span", trace && <code>{trace.spanId}</code>],
@@ -149,7 +150,7 @@ function flagsOf({ run, traits }: LoadedRun): readonly Flag[] {
         "Starts in the future:",
         "more than a day after it arrived, so lists and spend have it at its arrival.",
       ]
-      : skewFlag(run.clockSkewMs),
+      : aheadFlag(run.clockSkewMs),
     run.cost.flags.includes("cached_exceeds_input") && [
       "Cached tokens apart:",
       "some call cached more tokens than its input has, so they cost on top of it.",
@@ -158,10 +159,14 @@ function flagsOf({ run, traits }: LoadedRun): readonly Flag[] {
   return all.filter((flag) => !!flag);
 }
 
-function skewFlag(skewMs: number | null): Flag | null {
-  if (skewMs === null) return null;
-  const by = durationText(Math.abs(skewMs));
-  return skewMs < 0
-    ? ["Sent late:", `it arrived ${by} after it says it was, or the client's clock is behind.`]
-    : ["Clock ahead:", `it says ${by} later than it arrived, so the client's clock is wrong.`];
+function aheadFlag(skewMs: number | null): Flag | null {
+  if (skewMs === null || skewMs < 0) return null;
+  const by = durationText(skewMs);
+  return ["Clock ahead:", `it says ${by} later than it arrived, so the client's clock is wrong.`];
+}
+
+/** Says how late a run arrived, which every imported run does. */
+function latenessText(skewMs: number | null): string | null {
+  if (skewMs === null || skewMs >= 0) return null;
+  return `${durationText(-skewMs)} after its start, or the client's clock is behind`;
 }

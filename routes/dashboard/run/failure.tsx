@@ -36,6 +36,7 @@ export function Failure(props: TraceProps) {
       </h2>
       <Where {...props} cause={cause} target={target} reason={reason} />
       {reason === null && event === null && cause.path.length === 0 && <NoReason {...props} />}
+      <Recent {...props} />
       <div class="act">
         {target !== null && (
           <a class="btn" href={target} data-select>
@@ -96,6 +97,40 @@ function Where({ run, trace, cause, target, reason }: WhereProps) {
           Then {durationText(silentMs)} without an event, until its end.
         </span>
       )}
+    </p>
+  );
+}
+
+/** Width of a run in the picture of the latest ones, its gap, and the heights of its bar. */
+const DOT = { width: 4, gap: 2, good: 5, bad: 10 } as const;
+
+/** Shows how many of the agent's latest runs failed; nothing for its first run. */
+function Recent({ run, recent }: TraceProps) {
+  if (recent.length < 2) return null;
+  const failed = recent.filter(({ status }) => isFailure(status)).length;
+  const words = `${failed} of the last ${recent.length} runs of ${run.agent} failed.`;
+  return (
+    <p class="since">
+      {words}{" "}
+      <svg
+        class="recent"
+        width={recent.length * (DOT.width + DOT.gap)}
+        height={DOT.bad}
+        aria-hidden="true"
+      >
+        {recent.toReversed().map(({ status }, i) => {
+          const height = isFailure(status) ? DOT.bad : DOT.good;
+          return (
+            <rect
+              class={isFailure(status) ? "is-bad" : undefined}
+              x={i * (DOT.width + DOT.gap)}
+              y={DOT.bad - height}
+              width={DOT.width}
+              height={height}
+            />
+          );
+        })}
+      </svg>
     </p>
   );
 }

@@ -6,6 +6,7 @@ import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts"
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { isStated } from "../../../domain/runs/run.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
@@ -19,6 +20,7 @@ import {
 } from "./paths.ts";
 import { isFailing, LAST_EVENTS, readEnd, type RunEnd } from "./run_end.ts";
 import { findMatches } from "./search.ts";
+import { isFailure } from "./steps.ts";
 
 /** The data of a run's page. */
 export type LoadedRun = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
@@ -38,9 +40,10 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const run = assemble(id, first);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const relativeIds = new Set([...parents, ...family.children.slice(0, CHILDREN_LISTED)]);
-  const [relatives, end] = await Promise.all([
+  const [relatives, end, recent] = await Promise.all([
     relativeIds.size === 0 ? [] : deps.lineage.rows(team, [...relativeIds]),
     readEnd(deps, team, run, first, view.after),
+    readRecent(deps, team, run),
   ]);
   const children = relatives.filter(({ id }) => id !== parents[0] || family.children.includes(id));
   const steps = children.reduce((sum, { usage }) => sum + usage.events + 1, run.usage.events);
@@ -71,11 +74,27 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     /** True if the run states its own cost. */
     isStated: isStated(page.parts),
     end,
+    /** Runs of the agent up to a failed one, newest first; none for other runs. */
+    recent,
     /** True if the run is about to change. */
     isLive: run.status === "running" || run.cost.state === "pending",
     isAdmin: mayAdmin(principal),
     nowMs,
   };
+}
+
+/** Runs of the agent that a failure is compared with. */
+const RECENT_RUNS = 20;
+
+/** Reads the latest runs of a failed run's agent, up to the run itself. */
+async function readRecent(
+  { runList }: AppDeps,
+  team: Team,
+  { agent, status, startedAt, receivedAt }: RunRecord,
+): Promise<readonly RunListRow[]> {
+  if (!isFailure(status) || agent === null) return [];
+  const query = { agent, from: null, to: (startedAt ?? receivedAt) + 1 };
+  return (await runList.page(team, query, null, RECENT_RUNS)).rows;
 }
 
 interface PageChoice {

@@ -10,8 +10,15 @@ import { countedText, durationText } from "../components/format.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { Icon } from "../components/icons.tsx";
 
-/** Maximum characters of a panel, of them as Markdown, and of one text. */
-const PANEL_CHARS = 40_000, MARKDOWN_CHARS = 12_000, TEXT_CHARS = 12_000;
+/** Maximum characters of what a panel is about, of them as Markdown, and of one text. */
+const MAIN = { chars: 20_000, markdown: 8_000 } as const, TEXT_CHARS = 12_000;
+
+/** The same of the messages before an answer, and of the folded ones. */
+const RECENT = { chars: 10_000, markdown: 4_000 } as const;
+const FOLDED = { chars: 8_000, markdown: 0 } as const;
+
+/** Characters that a part of a message costs in addition to its text. */
+const PART_CHARS = 60;
 
 /** Maximum characters of a text that is rendered as Markdown: its time grows with its length. */
 const MARKDOWN_TEXT_CHARS = 6_000;
@@ -19,17 +26,27 @@ const MARKDOWN_TEXT_CHARS = 6_000;
 /** Messages before the last ones that are folded. */
 const MESSAGES_SHOWN = 2;
 
-/** Bounds what a panel renders, whatever was sent. */
+/** Bounds what a panel renders, whatever was sent. Elements take from it in the order of the page. */
 export class TextBudget {
-  #chars = PANEL_CHARS;
-  #markdown = MARKDOWN_CHARS;
+  #chars: number;
+  #markdown: number;
+
+  constructor({ chars, markdown }: { readonly chars: number; readonly markdown: number } = MAIN) {
+    this.#chars = chars;
+    this.#markdown = markdown;
+  }
+
+  /** True if nothing more fits. */
+  get isSpent(): boolean {
+    return this.#chars <= 0;
+  }
 
   /** Returns the part of a text that fits, and whether it may be Markdown. */
   take(
     text: string,
   ): { readonly text: string; readonly isCut: boolean; readonly isMarkdown: boolean } {
     const cut = excerpt(text, Math.min(TEXT_CHARS, Math.max(0, this.#chars)));
-    this.#chars -= cut.text.length;
+    this.#chars -= cut.text.length + PART_CHARS;
     const isMarkdown = !cut.isCut && text.length <= Math.min(MARKDOWN_TEXT_CHARS, this.#markdown);
     if (isMarkdown) this.#markdown -= text.length;
     return { ...cut, isMarkdown };
@@ -65,7 +82,7 @@ export function Value({ value, budget }: ValueProps) {
   if (typeof value === "string" && isMarkdown) return <Markdown text={text} />;
   return (
     <pre class={typeof value === "string" ? "text" : "json"} tabindex={0}>
-      {text}{isCut && "… The JSON has all of it."}
+      {text}{isCut && "…"}
     </pre>
   );
 }
@@ -92,13 +109,8 @@ export function Chat({ chat: { input, output }, model, results, budget }: ChatPr
   const earlier = others.slice(0, -MESSAGES_SHOWN);
   const last = others.slice(-MESSAGES_SHOWN);
   const shared = { model, results };
-  // The answer is rendered first: the budget is for what readers came for.
-  const answer = output.map((message, i) => (
-    <Message {...shared} message={message} id={`out-${i}`} budget={budget} />
-  ));
-  const recent = last.map((message, i) => (
-    <Message {...shared} message={message} id={`in-${i}`} budget={budget} />
-  ));
+  // Long earlier messages leave room for what readers came for.
+  const [recent, folded] = [new TextBudget(RECENT), new TextBudget(FOLDED)];
   return (
     <>
       {system.map((message, i) => (
@@ -106,7 +118,7 @@ export function Chat({ chat: { input, output }, model, results, budget }: ChatPr
           <summary>
             <Icon name="chevron" /> <b>System</b> <span>{previewOf(message)}</span>
           </summary>
-          <Message {...shared} message={message} id={`system-${i}`} budget={budget} />
+          <Message {...shared} message={message} id={`system-${i}`} budget={folded} />
         </details>
       ))}
       {earlier.length > 0 && (
@@ -115,12 +127,16 @@ export function Chat({ chat: { input, output }, model, results, budget }: ChatPr
             <Icon name="chevron" /> {countedText(earlier.length, "earlier message")}
           </summary>
           {earlier.map((message, i) => (
-            <Message {...shared} message={message} id={`earlier-${i}`} budget={budget} />
+            <Message {...shared} message={message} id={`earlier-${i}`} budget={folded} />
           ))}
         </details>
       )}
-      {recent}
-      {answer}
+      {last.map((message, i) => (
+        <Message {...shared} message={message} id={`in-${i}`} budget={recent} />
+      ))}
+      {output.map((message, i) => (
+        <Message {...shared} message={message} id={`out-${i}`} budget={budget} />
+      ))}
     </>
   );
 }
@@ -155,9 +171,15 @@ function Message({ message: { role, parts }, id, model, results, budget }: Messa
         {parts.map((part, i) => (
           <Part part={part} id={`${id}-${i}`} results={results} budget={budget} />
         ))}
+        <Rest of={budget} />
       </div>
     </section>
   );
+}
+
+/** Points to the JSON if parts are left out. */
+function Rest({ of }: { readonly of: TextBudget }) {
+  return of.isSpent && <p class="quiet">The JSON has all of it.</p>;
 }
 
 interface PartProps extends Pick<ChatProps, "results" | "budget"> {
@@ -166,6 +188,7 @@ interface PartProps extends Pick<ChatProps, "results" | "budget"> {
 }
 
 function Part({ part, id, results, budget }: PartProps) {
+  if (budget.isSpent) return null;
   switch (part.kind) {
     case "text":
       return <Value value={part.text} budget={budget} />;

@@ -15,10 +15,12 @@ const LANES = [
 ] as const;
 
 /** Draws the minimap; nothing for a run without events. */
-export function Minimap({ page, trace: { axis }, run, branches }: TraceProps) {
+export function Minimap(props: TraceProps) {
+  const { page, trace: { axis }, run, branches } = props;
   const maps = [page.totals.minimap, ...branches.map(({ loaded }) => loaded?.minimap)]
     .flatMap((map) => map === undefined ? [] : [minimapBuckets(map)]);
   if (maps.length === 0) return null;
+  const place = placeOf(props);
   const { events, errors } = run.usage;
   const label =
     `The complete run, ${durationText(axis.lengthMs)}: ${countedText(events, "event")}` +
@@ -32,10 +34,26 @@ export function Minimap({ page, trace: { axis }, run, branches }: TraceProps) {
             d={maps.map((map) => laneOf(map, axis, bit, top, height)).join("")}
           />
         ))}
+        {place !== null && <rect class="here" {...place} y="0.5" height="31" />}
         <rect class="win" x="0" y="0" width={WIDTH} height="32" visibility="hidden" />
       </svg>
     </div>
   );
+}
+
+/** Least width of the frame around the steps of a page. */
+const PLACE_WIDTH = 6;
+
+/** Returns where the steps of a page are in a run of several pages; null for one page. */
+function placeOf({ page, after, trace: { axis } }: TraceProps) {
+  const [first, last] = [page.events[0], page.events.at(-1)];
+  if ((page.next === null && after === null) || first === undefined || last === undefined) {
+    return null;
+  }
+  const scale = WIDTH / axis.lengthMs;
+  const width = Math.max(PLACE_WIDTH, (last.ts - first.ts) * scale);
+  const x = Math.min(WIDTH - width, Math.max(0, (first.ts - axis.startMs) * scale));
+  return { x: x.toFixed(1), width: width.toFixed(1) };
 }
 
 /** Returns the path of a lane: a rectangle for each range of buckets that have the kind. */

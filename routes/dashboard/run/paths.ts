@@ -56,8 +56,18 @@ export function isFiltered({ kind, failed, text }: TraceView): boolean {
   return kind !== null || failed || text !== "";
 }
 
+/** Returns the position before an event: a page that follows it begins with the event. */
+export function positionBefore({ ts, batch, index }: EventPosition): EventPosition | null {
+  if (index > 0) return { ts, batch, index: index - 1 };
+  if (batch > 0) return { ts, batch: batch - 1, index: LAST.index };
+  return ts > 0 ? { ts: ts - 1, ...LAST } : null;
+}
+
+/** Sort after every batch, and after every event of a batch. */
+const LAST = { batch: 999_999_999, index: 99 } as const;
+
 /** Path of a run's page in a view. */
-export function tracePath(id: string, view: Partial<TraceView> = {}, part?: string): string {
+export function tracePath(id: string, view: Partial<TraceView> = {}): string {
   const { after, skip, event, inRun, open, kind, failed, text, list } = { ...PLAIN_VIEW, ...view };
   return runPath(id) + queryText([
     ["events_cursor", after === null ? null : cursorText(after)],
@@ -69,7 +79,6 @@ export function tracePath(id: string, view: Partial<TraceView> = {}, part?: stri
     ["event", event],
     ["in", inRun],
     ["list", list],
-    ["part", part],
   ]);
 }
 

@@ -132,7 +132,9 @@ const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning:
 
 /** Shows the stages; an open run has none. */
 export function Stages({ run: { id, processing }, nowMs }: LoadedRun) {
-  if (processing.length === 0) return null;
+  // Stages that are done, or have nothing to do, are no news.
+  const open = processing.filter(({ state }) => state !== "skipped");
+  if (open.every(({ state }) => state === "done")) return null;
   const columns: readonly Column<StageProgress>[] = [
     { head: "Stage", isName: true, cell: ({ stage }) => stage },
     { head: "State", cell: (stage) => stateOf(stage, nowMs) },
@@ -140,11 +142,10 @@ export function Stages({ run: { id, processing }, nowMs }: LoadedRun) {
     { head: "Since", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
     { head: "Last error", cell: ({ error }) => error ?? "" },
   ];
-  const hasState = (wanted: StageState) => processing.some(({ state }) => state === wanted);
+  const hasState = (wanted: StageState) => open.some(({ state }) => state === wanted);
   return (
     <Section id="processing" title="Processing">
-      <Table label="Stages after the end of the run" columns={columns} rows={processing} />
-      {hasState("skipped") && <p class="soft">Skipped stages are not configured.</p>}
+      <Table label="Stages after the end of the run" columns={columns} rows={open} />
       {hasState("dead") && (
         <p>
           A stage is given up after {STAGE_ATTEMPTS_MAX}{" "}

@@ -12,13 +12,13 @@ import { membersOf, offsetText } from "./event_preview.ts";
 import { Icon } from "../components/icons.tsx";
 import { CallBox, Chat, CopyButton, TextBudget, Value } from "./messages.tsx";
 import { Payload } from "./payload.tsx";
-import { rawPath } from "./paths.ts";
+import { positionBefore, rawPath } from "./paths.ts";
 import type { Step } from "./steps.ts";
 import type { TraceProps } from "./trace.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** Maximum characters of JSON shown. */
-const JSON_CHARS = 12_000;
+const JSON_CHARS = 8_000;
 
 export function StepPanel(props: TraceProps) {
   const { trace: { selected } } = props;
@@ -136,7 +136,7 @@ function EventContent(props: SelectedProps) {
   const { preview, call } = step;
   if (preview === null) return null;
   const { event, members } = preview;
-  const all = rawPath(step.run, before(event.position), 1);
+  const all = rawPath(step.run, positionBefore(event.position), 1);
   const json = prettyJson(event.data, JSON_CHARS);
   return (
     <>
@@ -173,13 +173,6 @@ function EventContent(props: SelectedProps) {
       />
     </>
   );
-}
-
-/** Position before an event: a page that follows it begins with the event. */
-function before({ ts, batch, index }: NonNullable<Step["preview"]>["event"]["position"]) {
-  if (index > 0) return { ts, batch, index: index - 1 };
-  if (batch > 0) return { ts, batch: batch - 1, index: 99 };
-  return ts > 0 ? { ts: ts - 1, batch: 999_999_999, index: 99 } : null;
 }
 
 function Content(props: SelectedProps & { readonly all: string }) {

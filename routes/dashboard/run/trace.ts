@@ -15,6 +15,9 @@ import { type Branch, eventSteps, isFailure, runStep, spanKey, type Step } from 
 /** Maximum characters of a reason. */
 const REASON_CHARS = 600;
 
+/** Events before a failure that its tries are counted in. */
+const TRIES_WITHIN = 100;
+
 /** A trace as the waterfall shows it. */
 export type Trace = ReturnType<typeof traceOf>;
 
@@ -201,8 +204,13 @@ function triesOf(events: readonly PositionedEvent[], index: number): number {
     return event === undefined ? "" : `${event.type} ${previewOf(event).name}`;
   };
   const name = nameAt(index);
-  return events.slice(0, index + 1).filter((event, i) => isFailing(event) && nameAt(i) === name)
-    .length;
+  const first = Math.max(0, index - TRIES_WITHIN);
+  let tries = 0;
+  for (let i = first; i <= index; i++) {
+    const event = events[i];
+    if (event !== undefined && isFailing(event) && nameAt(i) === name) tries++;
+  }
+  return tries;
 }
 
 /** Returns the selected step: the requested one, the cause of the failure, or the run. */

@@ -95,6 +95,7 @@ function Tools({ run, view, page, branches }: TraceProps) {
           <a class="btn small plain" href={`${tracePath(run.id, plain)}#timeline`}>Clear</a>
         )}
         <button type="button" class="btn small plain" data-collapse hidden>Collapse all</button>
+        <button type="button" class="btn small plain" data-zoom hidden>Zoom to steps</button>
         <button type="button" class="btn small plain" data-fit hidden>Fit</button>
       </div>
     </div>

@@ -1,0 +1,110 @@
+/** Comparing two runs, and walking through the list that a run was opened from. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+
+const call = (n: number, ms: number, data: Record<string, unknown> = {}) =>
+  anEvent(n, {
+    type: "tool_call",
+    ts: at(ms),
+    data: { name: `step-${n % 10}`, latency_ms: 100, ...data },
+  });
+
+/** Sends a run of three or four steps; the last one may fail. */
+async function sendRun(
+  h: Harness,
+  n: number,
+  { status, feature = "refunds" }: { readonly status: string; readonly feature?: string },
+): Promise<void> {
+  const started_at = at(n * 60_000);
+  await h.post("/v1/runs", aRun(n, { started_at, feature, agent: "crew" }));
+  const ms = n * 60_000;
+  const last = status === "success"
+    ? [call(n * 10 + 3, ms + 30)]
+    : [call(n * 10 + 3, ms + 30, { error: "gone", latency_ms: 900 }), call(n * 10 + 4, ms + 40)];
+  const steps = [call(n * 10 + 1, ms + 10), call(n * 10 + 2, ms + 20), ...last];
+  await h.post(`/v1/runs/${runId(n)}/events`, { events: steps });
+  const finished_at = at(ms + (status === "success" ? 1_000 : 5_000));
+  await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ status, finished_at }));
+}
+
+Deno.test("a failed run is compared with the last success of its agent and feature before it", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 3_600_000;
+  await sendRun(h, 1, { status: "success" });
+  await sendRun(h, 2, { status: "success", feature: "other" });
+  await sendRun(h, 3, { status: "failed" });
+  await sendRun(h, 4, { status: "success" });
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const run = (await reader.get(`/dashboard/runs/${runId(3)}`)).text;
+  assertMatch(run, new RegExp(`href="/dashboard/runs/${runId(3)}/compare">`));
+  const { text } = await reader.get(`/dashboard/runs/${runId(3)}/compare`);
+  assert(text.includes(`href="/dashboard/runs/${runId(1)}"`), "the success before, same feature");
+  const content = textOf(text);
+  for (
+    const pattern of [
+      /Same agent and feature\. The first 2 of 4 steps are equal\./,
+      /2 equal steps/,
+      /First difference, step 3: the same step, failed in A/,
+      /3 Failed step-3 failed 900 ms Tool call step-3 100 ms failed in A, 9\.0× slower/,
+      /4 Tool call step-4 100 ms no such step only in A/,
+      /A, step 3 \{ .*"error": "gone" \} B, step 3 \{ "name": "step-3", "latency_ms": 100 \}/,
+      /Duration 5 s 1 s \+4 s/,
+      /Tool calls 4 3 \+1/,
+      /Failed steps 1 0 \+1/,
+    ]
+  ) assertMatch(content, pattern);
+  const swapped = await reader.get(`/dashboard/runs/${runId(1)}/compare?with=${runId(3)}`);
+  assertMatch(textOf(swapped.text), /Duration 1 s 5 s −4 s/);
+});
+
+Deno.test("a comparison without another run says so, and unknown runs are not found", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 3_600_000;
+  await sendRun(h, 1, { status: "failed" });
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const path = `/dashboard/runs/${runId(1)}/compare`;
+  assertMatch(textOf((await reader.get(path)).text), /No run of crew succeeded before this one/);
+  for (const other of [runId(9), "nothing"]) {
+    const { status, text } = await reader.get(`${path}?with=${other}`);
+    assertEquals(status, 200);
+    assertMatch(textOf(text), /This team has no run with that id/);
+  }
+  assertEquals((await reader.get(`/dashboard/runs/${runId(9)}/compare`)).status, 404);
+  const { key } = await h.addTeam("business");
+  const other = await signedIn(h, key);
+  assertEquals((await other.get(path)).status, 404, "another team's run");
+});
+
+Deno.test("previous and next walk through the list that a run was opened from", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 3_600_000;
+  for (const n of [1, 2, 3, 4]) {
+    await sendRun(h, n, { status: n === 2 ? "success" : "failed" });
+  }
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const neighbours = async (n: number, query: string) => {
+    const { text } = await reader.get(`/dashboard/runs/${runId(n)}${query}`);
+    return ["prev", "next"].map((rel) =>
+      new RegExp(`rel="${rel}" href="/dashboard/runs/(run_eu_[0-9a-f]{32})\\?list=status`)
+        .exec(text)?.[1] ?? null
+    );
+  };
+  const list = "?list=status%3Dfailed";
+  assertEquals(await neighbours(3, list), [runId(4), runId(1)]);
+  assertEquals(await neighbours(4, list), [null, runId(3)]);
+  assertEquals(await neighbours(1, list), [runId(3), null]);
+  assertEquals(await neighbours(3, ""), [null, null]);
+  // The list that the browser names as the page before counts too.
+  const { text } = await h.get(`/dashboard/runs/${runId(3)}`, {
+    key: null,
+    headers: { Cookie: reader.cookie, Referer: `${h.url}/dashboard/runs?status=failed&live=1` },
+  });
+  assertMatch(text, /<a href="\/dashboard\/runs\?status=failed">Runs<\/a>/);
+  const { status } = await reader.get(`/dashboard/runs/${runId(3)}?list=status%3Dnone`);
+  assertEquals(status, 200, "a malformed list is ignored");
+});
