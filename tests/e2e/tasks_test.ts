@@ -99,11 +99,25 @@ Deno.test("dev: a sweep that removed nothing stays out of the log", async () => 
   }
 });
 
+/** Returns an entry without versions of dependencies, which are only there if a lock has several. */
+// deno-lint-ignore no-explicit-any -- any part of a lock file
+function unversioned(entry: any): unknown {
+  if (entry?.dependencies === undefined) return entry;
+  return {
+    ...entry,
+    dependencies: entry.dependencies.map((name: string) => name.replace(/(?<=.)@.*/, "")),
+  };
+}
+
 Deno.test("packages: the default lock has only the service's, with the versions of the other lock", () => {
   const [all, production] = [readJson("tests/packages/development.lock"), readJson("deno.lock")];
   for (const section of ["specifiers", "npm"]) {
     for (const [name, entry] of Object.entries(production[section])) {
-      assertEquals(entry, all[section][name], `${name}: run deno task lock`);
+      assertEquals(
+        unversioned(entry),
+        unversioned(all[section][name]),
+        `${name}: run deno task lock`,
+      );
     }
   }
   const rows = Deno.readTextFileSync(new URL("docs/DEPENDENCIES.md", ROOT)).split("\n");

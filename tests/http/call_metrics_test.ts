@@ -49,7 +49,7 @@ Deno.test("R5: a call without token counts is flagged and explained, and not unp
   assertEquals([by_model.length, by_model[0].priced, call.unpriced], [1, false, false]);
   const reader = await signedIn(h);
   assertStringIncludes(
-    (await reader.get(`/dashboard/runs/${runId(1)}`)).text,
+    (await reader.get(`/dashboard/runs/${runId(1)}?event=${run.events[0].id}`)).text,
     "No cost: this call has no token counts",
   );
   assertEquals((await verifyStore(h.store)).differences, []);
