@@ -3,7 +3,6 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { exactMoneyText, moneyText } from "./format.ts";
-export { Ago } from "./time.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 
 /** Characters of an amount's text after the cent. */

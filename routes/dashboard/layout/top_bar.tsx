@@ -24,9 +24,7 @@ export function TopBar({ c, principal, entries, preferences }: TopBarProps) {
           <span>Search or jump to…</span>
           <kbd aria-hidden="true">⌘K</kbd>
         </a>
-        <form class="switches hide-s" method="post" action={VIEW_PATH}>
-          <ViewFields preferences={preferences} isIcons />
-        </form>
+        <Switches preferences={preferences} />
         <Account {...{ principal, entries, preferences }} />
       </div>
     </header>
@@ -75,50 +73,49 @@ function Places({ entries, at }: PlacesProps) {
   );
 }
 
-interface ViewProps {
+interface PreferencesProps {
   readonly preferences: Preferences;
 }
 
-/** Buttons that switch the theme and the time zone; the script switches them in place. */
-function ViewFields({ preferences, isIcons }: ViewProps & { readonly isIcons?: boolean }) {
-  const { theme, zone, isUtc } = preferences;
-  const other = theme === "dark" ? "light" : "dark";
-  const timeButton = { type: "submit", name: "time", value: isUtc ? "local" : "utc" } as const;
-  const isShownUtc = isUtc || zone === null;
+/** Returns the fields that switch the time zone and the theme; the script switches in place. */
+function switchesOf({ theme, isUtc }: Preferences) {
+  return {
+    time: { type: "submit", name: "time", value: isUtc ? "local" : "utc" },
+    theme: { type: "submit", name: "theme", value: theme === "dark" ? "light" : "dark" },
+  } as const;
+}
+
+/** The switches of the top bar. */
+function Switches({ preferences }: PreferencesProps) {
+  const { time, theme } = switchesOf(preferences);
+  const isUtc = preferences.isUtc || preferences.zone === null;
   return (
-    <>
-      {isIcons
-        ? (
-          <button {...timeButton} class="btn plain small zone" data-utc-switch>
-            <span class="sr">Time zone:</span>{" "}
-            <span data-utc-name>{isShownUtc ? "UTC" : "Local time"}</span>
-          </button>
-        )
-        : (
-          <button {...timeButton} data-utc-switch>
-            {isUtc ? "Show times in local time" : "Show times in UTC"}
-          </button>
-        )}
-      {isIcons
-        ? (
-          <button
-            type="submit"
-            name="theme"
-            value={other}
-            class="btn plain icon"
-            aria-label="Switch theme"
-            data-theme-switch
-          >
-            <Icon name="theme" />
-          </button>
-        )
-        : <button type="submit" name="theme" value={other} data-theme-switch>Switch theme</button>}
-    </>
+    <form class="switches hide-s" method="post" action={VIEW_PATH}>
+      <button {...time} class="btn plain small zone" data-utc-switch>
+        <span class="sr">Time zone:</span> <span data-utc-name>{isUtc ? "UTC" : "Local time"}</span>
+      </button>
+      <button {...theme} class="btn plain icon" aria-label="Switch theme" data-theme-switch>
+        <Icon name="theme" />
+      </button>
+    </form>
+  );
+}
+
+/** The same in the account menu: on a phone there is no other place. */
+function MenuSwitches({ preferences }: PreferencesProps) {
+  const { time, theme } = switchesOf(preferences);
+  return (
+    <form method="post" action={VIEW_PATH}>
+      <button {...time} data-utc-switch>
+        {preferences.isUtc ? "Show times in local time" : "Show times in UTC"}
+      </button>
+      <button {...theme} data-theme-switch>Switch theme</button>
+    </form>
   );
 }
 
 function Account(
-  { principal, entries, preferences }: ViewProps & Omit<PlacesProps, "at"> & {
+  { principal, entries, preferences }: PreferencesProps & Omit<PlacesProps, "at"> & {
     readonly principal: Principal;
   },
 ) {
@@ -138,9 +135,7 @@ function Account(
           {team.name} · {allowed}
         </p>
         <hr />
-        <form method="post" action={VIEW_PATH}>
-          <ViewFields preferences={preferences} />
-        </form>
+        <MenuSwitches preferences={preferences} />
         {setting !== undefined && <a class="only-s" href={setting.path}>Settings</a>}
         <a href="/docs">API reference</a>
         <hr />

@@ -8,7 +8,8 @@ import {
 import type { Child } from "hono/jsx";
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
-import { Ago, Money, Section, Status } from "../components/elements.tsx";
+import { Money, Section, Status } from "../components/elements.tsx";
+import { Ago } from "../components/time.tsx";
 import { durationText, formatCount } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
