@@ -195,19 +195,21 @@ Deno.test("a job ends although the runs it visits constantly receive events", as
   const id = await start(reprices);
   let done = false;
   let sentCount = 0;
+  const underWay = Promise.withResolvers<void>();
   const fresh = runsOf(temp.store, cardOf(rateRow("known", 7, 11)));
   const load = Array.from({ length: 40 }, async (_, n) => {
     for (let i = 1; !done; i++, sentCount++) {
       await (i === 1 ? runs : fresh).append(TEAM, run(n), [aReadableCall(i)], NOON);
+      if (sentCount > 40) underWay.resolve();
       // As long as a client takes to send the next one.
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   });
+  await underWay.promise;
   // Marks older than the job are removed, so it may begin whatever arrives meanwhile.
   await toTheEnd(reprices);
   done = true;
   await Promise.all(load);
-  assert(sentCount > 40, `only ${sentCount} events came meanwhile`);
   const job = await reprices.get(TEAM, id);
   assertEquals([job?.state, job?.runs, job?.failed], ["done", 40, 0]);
   await processAll(temp.store);
