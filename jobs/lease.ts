@@ -116,7 +116,7 @@ export class Lease implements Turn {
     await this.#loop.wait(this.#lengths.renewMs);
   }
 
-  /** Returns the milliseconds until the lease has no holder if nobody renews it; 0 without one. */
+  /** Returns the milliseconds until the lease is free if its holder does not renew it; 0 without one. */
   async #freeInMs(): Promise<number> {
     const version = await this.#deps.store.version();
     const nowMs = this.#deps.timers.now();

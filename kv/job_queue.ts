@@ -145,7 +145,7 @@ export abstract class JobQueue<Job extends TeamJob> {
   }
 }
 
-/** Milliseconds between a caller's looks at a job that another process may complete. */
+/** Milliseconds between a caller's reads of a job that another process may complete. */
 const LOOK_MS = 250;
 
 /** Returns the result of a promise; null if it takes longer than `ms` milliseconds. */

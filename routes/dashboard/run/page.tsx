@@ -170,28 +170,23 @@ function isEmpty({ run, page, view, branches }: LoadedRun): boolean {
 }
 
 function NoEvents({ id, kind, usage }: LoadedRun["run"]) {
-  if (usage.events > 0) {
-    return (
-      <div class="steps-side" id="steps">
-        <div class="wf-tools">
-          <h2 id="timeline-title">Timeline</h2>
-        </div>
-        <p class="wf-none">
-          {countedText(usage.events, "event")}{" "}
-          removed by age: the plan keeps payloads for a while. The totals are above.
-        </p>
-      </div>
-    );
-  }
   return (
     <div class="steps-side" id="steps">
       <div class="wf-tools">
         <h2 id="timeline-title">Timeline</h2>
       </div>
       <p class="wf-none">
-        {kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
-        Model calls, tools and logs are shown here once they are sent to{" "}
-        <code>POST /v1/runs/{id}/events</code>.
+        {usage.events > 0
+          ? `${
+            countedText(usage.events, "event")
+          } removed by age: the plan keeps payloads for a while. The totals are above.`
+          : (
+            <>
+              {kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
+              Model calls, tools and logs are shown here once they are sent to{" "}
+              <code>POST /v1/runs/{id}/events</code>.
+            </>
+          )}
       </p>
     </div>
   );
