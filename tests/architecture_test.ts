@@ -24,11 +24,13 @@ const LAYERS: Record<string, readonly string[]> = {
 const ORDER: Record<string, readonly string[]> = {
   domain: [
     "core",
+    "clock",
     "metrics",
     "teams",
     "pricing",
     "runs",
     "agents",
+    "monitors",
     "spend",
     "feed",
     "refusals",
@@ -43,6 +45,7 @@ const ORDER: Record<string, readonly string[]> = {
     "teams",
     "rate_cards",
     "agents",
+    "monitors",
     "runs",
     "spend",
     "run_list",
