@@ -1,5 +1,5 @@
 /** The trace of a loaded run: its rows in order, its axis, and the cause of its failure. */
-import { orderAsTree, standoutsOf, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import { orderAsTree, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
 import { minimapBuckets } from "../../../domain/runs/minimap.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
@@ -10,6 +10,7 @@ import type { LoadedRun } from "./load.ts";
 import { isFiltered, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { isFailing, type RunEnd } from "./run_end.ts";
 import { matchesStep } from "./search.ts";
+import { standoutsOf } from "./standouts.ts";
 import { type Branch, eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 
 /** Maximum characters of a reason. */
@@ -67,7 +68,7 @@ export function traceOf(loaded: LoadedRun) {
     rows,
     /** Start of the axis, its length, and the milliseconds between its ticks. */
     axis: { startMs, lengthMs, stepMs },
-    marks: standoutsOf(steps),
+    marks: standoutsOf([loaded.standouts, ...shownBranches(loaded)]),
     cause,
     selected: selectedOf(loaded, rows, cause),
   };
@@ -135,6 +136,13 @@ function hasSpan({ branches, page, run }: LoadedRun, parent: RunId, span: string
     ? page.events
     : branches.find(({ row }) => row.id === parent)?.loaded?.events ?? [];
   return events.some(({ data }) => data.includes(span));
+}
+
+/** Returns what stands out in each child run that is shown with its steps. */
+function shownBranches(loaded: LoadedRun) {
+  return loaded.branches.flatMap(({ row, loaded: branch }) =>
+    branch !== null && isShown(loaded, row.id) ? [branch.standouts] : []
+  );
 }
 
 /** Returns whether a child run is shown with its steps: a folded one may be read for its cause. */
