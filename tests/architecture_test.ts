@@ -42,6 +42,7 @@ const ORDER: Record<string, readonly string[]> = {
     "base",
     "writer",
     ".",
+    "clock",
     "teams",
     "rate_cards",
     "agents",

@@ -29,6 +29,9 @@ export interface DueRow {
   readonly failures: number;
 }
 
+/** Milliseconds between two turns of the clock, on a machine, after which it was absent. */
+export const ABSENCE_MS = 60_000;
+
 /** Time during which no look was possible, because no process did the background work. */
 export interface Absence {
   /** Last turn of the clock before it, unix milliseconds. */
@@ -44,8 +47,8 @@ export interface ClockTurn {
   /** Latest absences, in order; a deadline inside one is postponed (decision 51). */
   readonly absences: readonly Absence[];
   /**
-   * Time before which all calls are summarized, unix milliseconds. A deadline after it is looked at
-   * again later, so that a signal that waits to be summarized counts (decision 51).
+   * Time before which all calls are summarized, unix milliseconds. Rows up to it are looked at, so a
+   * signal that waits to be summarized counts. A deadline after it waits for another look.
    */
   readonly summarizedToMs: number;
 }
@@ -56,7 +59,7 @@ export interface DueHandler {
   readonly kind: DueKind;
   /**
    * Looks at objects, and removes or files each row again in the commit of what it changes. It may be
-   * called again for the same row.
+   * called again for the same row. When it throws, it is called for each half of the rows.
    *
    * @param rows due rows of one team, each object once
    * @returns rows whose look failed on its own: the clock postpones them
@@ -66,16 +69,47 @@ export interface DueHandler {
 
 /** The store as used by the clock. Its methods reject with `StorageUnavailable` when it fails. */
 export interface ClockStore {
-  /** Returns rows due at `nowMs`, at most `max`, in the order of their times. */
-  due(nowMs: number, max: number): Promise<readonly DueRow[]>;
+  /**
+   * Returns rows due at `toMs`, at most `max`. Teams take turns; each team's earliest rows come first.
+   */
+  due(toMs: number, max: number): Promise<readonly DueRow[]>;
   /** Returns the time of the next row, unix milliseconds; null if there is none. */
   nextDueMs(): Promise<number | null>;
+  /** Returns {@link ClockTurn.summarizedToMs} of a turn. */
+  summarizedToMs(nowMs: number): Promise<number>;
   /** Postpones rows whose look failed: by 1 minute, doubling up to 60. */
   postpone(rows: readonly DueRow[], nowMs: number): Promise<void>;
   /**
    * Notes a turn of the clock.
    *
+   * @param nowMs unix milliseconds; null if no row waits: the time up to the next turn is no absence
    * @returns the latest absences, including one that ends with this turn
    */
-  noteTurn(nowMs: number): Promise<readonly Absence[]>;
+  noteTurn(nowMs: number | null): Promise<readonly Absence[]>;
+  /** Returns whether the store can read and write; if so, a failure was caused by the look. */
+  isAlive(): Promise<boolean>;
+}
+
+/** Longest absence whose length is added to a postponed deadline, milliseconds. */
+const POSTPONE_MS_MAX = 900_000;
+
+/**
+ * Returns the time at which a deadline is judged: the deadline, unless it is inside an absence. Then
+ * clients get as long as the absence took, 15 minutes at most, and the grace (decision 51).
+ *
+ * @param deadlineMs unix milliseconds
+ * @param graceMs milliseconds
+ * @param absences in order
+ */
+export function judgedAt(
+  deadlineMs: number,
+  graceMs: number,
+  absences: readonly Absence[],
+): number {
+  let atMs = deadlineMs;
+  for (const { fromMs, untilMs } of absences) {
+    if (atMs < fromMs || atMs >= untilMs) continue;
+    atMs = untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX) + graceMs;
+  }
+  return atMs;
 }

@@ -52,7 +52,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const found = isFiltered(view) && page.next !== null
     ? await findMatches(deps, team, run, view)
     : null;
-  const branches = await loadBranches(deps, team, { run, page, children, view, isUnfolded, end });
+  const branches = await loadBranches(deps, team, { run, children, view, isUnfolded });
   const calls = explainCalls(page, true);
   return {
     run,
