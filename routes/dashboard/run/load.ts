@@ -59,7 +59,7 @@ export async function loadRun(
   const found = isFiltered(view) && page.next !== null
     ? await findMatches(deps, team, run, view)
     : null;
-  const branches = await loadBranches(deps, team, { run, page, children, view, isUnfolded, end });
+  const branches = await loadBranches(deps, team, { run, children, view, isUnfolded });
   const calls = explainCalls(page, true);
   return {
     run,

@@ -234,14 +234,19 @@ function Elsewhere(props: RunPageProps) {
   );
 }
 
+/** Limits how many pages of a team hold events at the same time. */
+function inSlot(show: Handler): Handler {
+  return (c, deps) => deps.admission.showRun(c, async () => await show(c, deps));
+}
+
 /** The page of a run. */
 export const runPage: DashboardPage = {
   path: `${RUNS_PATH}/:id`,
   access: teamKey("read"),
-  handler: showRun,
+  handler: inSlot(showRun),
   routes: [
     get(`${RUNS_PATH}/:id/raw`, showRawRun),
-    get(`${RUNS_PATH}/:id/compare`, showComparison),
+    get(`${RUNS_PATH}/:id/compare`, inSlot(showComparison)),
     post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
   ],
 };

@@ -36,7 +36,7 @@ function signIn(attacker: Attacker, key: string) {
 }
 
 /** Reads pages in turn. */
-function show(
+export function show(
   attacker: Attacker,
   cookie: string,
   paths: readonly string[],
@@ -48,7 +48,7 @@ function show(
   }, READERS);
 }
 
-interface Page {
+export interface Page {
   readonly cookie: string;
   readonly paths: readonly string[];
 }
