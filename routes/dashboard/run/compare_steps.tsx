@@ -45,7 +45,7 @@ export function Steps(props: StepsProps) {
     : numbered.slice(first).filter(({ pair }) => !isBrief || !pair.isEqual);
   const row = (each: typeof numbered[number]) => <Pair {...each} a={a} b={b} />;
   return (
-    <section class="panel" aria-labelledby="steps-h">
+    <section class={isBrief ? "panel brief" : "panel"} aria-labelledby="steps-h">
       <header>
         <h2 id="steps-h">Steps in order</h2>
         {first >= 0 && <Switch {...props} isBrief={isBrief} />}
@@ -109,7 +109,7 @@ function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly
   });
   if (shown.length < sides.length) return null;
   return (
-    <div class="words">
+    <div class="first-data">
       {shown.map(({ name, json }) => (
         <div>
           <h3>{name}, step {n}</h3>

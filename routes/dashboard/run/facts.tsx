@@ -23,7 +23,7 @@ export function Facts(props: TraceProps) {
       >
         {slowest !== null && (
           <ToStep link={standoutLink(props, "slowest")}>
-            slowest step {durationText(slowest.durationMs)}
+            slowest step <span class="num">{durationText(slowest.durationMs)}</span>
           </ToStep>
         )}
       </Fact>
@@ -39,7 +39,10 @@ export function Facts(props: TraceProps) {
           ? countedText(new Set(run.cost.models.map(({ model }) => model)).size, "model")
           : (
             <ToStep link={standoutLink(props, "costliest")}>
-              most expensive <Money of={costliest.cost} />
+              most expensive{" "}
+              <span class="num">
+                <Money of={costliest.cost} />
+              </span>
             </ToStep>
           )}
       </Fact>
