@@ -109,7 +109,7 @@ function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly
   });
   if (shown.length < sides.length) return null;
   return (
-    <div class="words">
+    <div class="first-data">
       {shown.map(({ name, json }) => (
         <div>
           <h3>{name}, step {n}</h3>
