@@ -54,6 +54,7 @@ const service = createService({
   region: config.region,
   isShared: isShared(config.kv),
   silentMsMax: platform.silentMsMax,
+  absenceMs: platform.absenceMs,
   dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,

@@ -2,16 +2,19 @@
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
+import { ABSENCE_MS } from "../domain/clock/due.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
+import { Clock } from "../jobs/clock.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
@@ -52,6 +55,8 @@ export interface ServiceOptions
   readonly isShared?: boolean;
   /** Maximum milliseconds that a response may send nothing; no limit when absent. */
   readonly silentMsMax?: number;
+  /** Milliseconds without a turn of the clock that are an absence; 60,000 when absent. */
+  readonly absenceMs?: number;
   /** True under `deno task dev`. */
   readonly dev?: boolean;
   /** Secret that is refused even if it is stored. */
@@ -120,6 +125,13 @@ export function createService(options: ServiceOptions) {
     now,
     log,
   });
+  const clock = new Clock({
+    store: createClockStore(store, options.absenceMs ?? ABSENCE_MS),
+    handlers: [],
+    turn,
+    now,
+    log,
+  });
   const sweep = new SweepJob({
     store: createSweepStore(store, updater),
     now,
@@ -176,6 +188,9 @@ export function createService(options: ServiceOptions) {
   const finishJobs = async () => {
     if (lease !== null && !await lease.begins(LEASE_COMES_MS)) return;
     await worker.idle(true);
+    // What the clock closes is processed too.
+    await clock.idle();
+    await worker.idle(true);
     await Promise.all([notices.idle(), sweep.idle()]);
   };
   return {
@@ -183,6 +198,7 @@ export function createService(options: ServiceOptions) {
     credentials,
     refusals,
     worker,
+    clock,
     sweep,
     notices,
     /**
@@ -193,6 +209,7 @@ export function createService(options: ServiceOptions) {
       store.workerSignal.listen(() => worker.wake());
       lease?.start();
       worker.start();
+      clock.start();
       notices.start();
     },
     /**
@@ -234,7 +251,7 @@ export function createService(options: ServiceOptions) {
 
   function stopJobs(): Promise<void> {
     stopping.resolve();
-    return stopped ??= Promise.all([worker.stop(), notices.stop(), sweep.stop()])
+    return stopped ??= Promise.all([worker.stop(), clock.stop(), notices.stop(), sweep.stop()])
       .then(() => lease?.stop());
   }
 

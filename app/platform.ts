@@ -4,6 +4,7 @@
  * @module
  */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
+import { ABSENCE_MS } from "../domain/clock/due.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
 import type { Sink } from "./request_log.ts";
 
@@ -17,6 +18,8 @@ export interface Platform {
   readonly drainMs: number;
   /** Maximum milliseconds that a response may send nothing; the platform may stop the instance then. */
   readonly silentMsMax: number;
+  /** Milliseconds without a turn of the clock after which nobody watched deadlines. */
+  readonly absenceMs: number;
   /** Destination of the request log. */
   readonly log: Sink;
   /** Destination of messages about the process. */
@@ -28,19 +31,21 @@ const MACHINE: Platform = {
   memoryMb: MEMORY_MB.default,
   drainMs: DRAIN_MS_MAX,
   silentMsMax: Infinity,
+  absenceMs: ABSENCE_MS,
   log: Deno.stdout,
   messages: Deno.stderr,
 };
 
 /**
  * Deno Deploy kills an instance 5 s after SIGINT, and may stop one whose responses send nothing for
- * 5 s. Its instances have 512 MB, and its log has what goes through the console.
+ * 5 s. Without calls, a cron starts one each minute. Its instances have 512 MB, and its log has what goes through the console.
  */
 const DEPLOY: Platform = {
   isHosted: true,
   memoryMb: 400,
   drainMs: 4_000,
   silentMsMax: 4_000,
+  absenceMs: 180_000,
   // deno-lint-ignore no-console -- the platform collects nothing else
   log: consoleSink(console.log),
   // deno-lint-ignore no-console -- the platform collects nothing else

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { DueKind } from "../../domain/clock/due.ts";
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { NoticeName } from "../../domain/teams/quota_notice.ts";
 import type { Api } from "../../domain/teams/rate_limit.ts";
@@ -113,6 +114,14 @@ export const keys = {
   changes: (team: TeamId) => ["change", team],
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
+  /** The last turn of the clock, and its absences. */
+  clock: () => ["clock"],
+  /** All rows of the due index, by time. */
+  dueRows: () => ["due"],
+  /** Rows of the due index up to a time, inclusive, unix milliseconds. */
+  dueTo: (toMs: number) => ({ start: ["due"], end: ["due", toMs, true] }),
+  /** A row of the due index: look at an object at `atMs`, unix milliseconds. */
+  due: (atMs: number, kind: DueKind, team: TeamId, name: string) => ["due", atMs, kind, team, name],
   /** All waiting stages, by due time. */
   dueStages: () => ["due_stage"],
   /** A run whose next stage waits until `atMs`, unix milliseconds. */
@@ -254,6 +263,13 @@ export const keyParts = {
   lane: (key: Deno.KvKey) => String(key[1]),
   /** Number of a block. */
   number: (key: Deno.KvKey) => Number(key.at(-1)),
+  /** Time, kind, team and name of a row of the due index. */
+  due: ([, at, kind, team, name]: Deno.KvKey) => ({
+    at: Number(at),
+    kind: kind as DueKind,
+    team: team as TeamId,
+    name: String(name),
+  }),
   /** Time at which a stage is due, unix milliseconds. */
   dueMs: (key: Deno.KvKey) => Number(key[1]),
   /** Team of a due stage. */

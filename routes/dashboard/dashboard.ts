@@ -9,7 +9,7 @@ import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
 import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
-import { DASHBOARD_PATH, PLAN_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
+import { DASHBOARD_PATH, PLAN_PATH, REFERENCE_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
 import { submitView } from "./layout/view_form.ts";
 import { agentsPage } from "./agents/page.tsx";
@@ -21,6 +21,7 @@ import { alertsPage } from "./alerts/page.tsx";
 import { overviewPage } from "./overview/page.tsx";
 import { planPage } from "./plan/page.tsx";
 import { rateCardPage } from "./rate_card/page.tsx";
+import { createReference } from "./reference/page.tsx";
 import { refusalsPage } from "./refusals/page.tsx";
 import { runPage } from "./run/page.tsx";
 import { runsPage } from "./runs/page.tsx";
@@ -38,19 +39,30 @@ export function createDashboard(deps: HandlerDeps) {
   const authenticate = sessionAuth(deps, askToSignIn);
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
-    if (c.req.path.startsWith(DASHBOARD_PATH)) {
+    if (isPage(c.req.path)) {
       c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
       c.set("renderProblem", renderProblemPage);
     }
     return null;
   };
-  /** Finds the session of a request for a page that does not exist, which keeps its navigation. */
+  /** Finds the session of a request for a page that needs none: it keeps its navigation. */
   const recognize: Guard = async (c) => {
-    const token = c.req.path.startsWith(DASHBOARD_PATH) ? tokenOf(c) : null;
+    const token = isPage(c.req.path) ? tokenOf(c) : null;
     if (token === null) return null;
     const principal = await deps.sessions.find(token, () => clientOf(c, token));
     if (principal !== null && suspensionOf(principal) === null) c.set("principal", principal);
     return null;
+  };
+
+  const showReference = createReference(deps);
+  const limit = limitRate(deps, "control", { reserve: true });
+  /** Answers with the API reference. Only a session's page is rendered, within its rate. */
+  const reference: Handle = async (c) => {
+    await asPage(c);
+    await recognize(c);
+    const isSession = c.get("principal") !== undefined;
+    const refused = isSession ? await admission.require(c) ?? await limit(c) : null;
+    return refused ?? await showReference(c);
   };
 
   /** Returns the guards that run before the handler of a route. */
@@ -68,7 +80,11 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  return { routes: pageRoutes(deps), guards, asPage, recognize };
+  return { routes: pageRoutes(deps), guards, asPage, recognize, reference };
+}
+
+function isPage(path: string): boolean {
+  return path === REFERENCE_PATH || path.startsWith(DASHBOARD_PATH);
 }
 
 /**

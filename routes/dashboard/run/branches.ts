@@ -9,6 +9,7 @@ import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { readEnd, type RunEnd } from "./run_end.ts";
+import { type RunStandouts, standoutsIn } from "./standouts.ts";
 import { type Branch, isFailure } from "./steps.ts";
 
 /** A child run of the trace. */
@@ -27,6 +28,7 @@ export interface LoadedBranch extends Branch {
   readonly unread: number;
   /** Its last events, if it failed. */
   readonly end: RunEnd;
+  readonly standouts: RunStandouts;
   readonly minimap: RunPage["totals"]["minimap"];
 }
 
@@ -155,6 +157,7 @@ async function loadBranch(deps: AppDeps, team: Team, row: RunListRow) {
     calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
     unread: isCut ? Math.max(0, record.usage.events - events.length) : 0,
     end,
+    standouts: standoutsIn(id, page),
     minimap: page.totals.minimap,
     isRoot: false,
   };

@@ -1,5 +1,5 @@
 /** The trace of a loaded run: its rows in order, its axis, and the cause of its failure. */
-import { orderAsTree, standoutsOf, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import { orderAsTree, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
 import { minimapBuckets } from "../../../domain/runs/minimap.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
@@ -10,6 +10,7 @@ import type { LoadedRun } from "./load.ts";
 import { isFiltered, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { isFailing, type RunEnd } from "./run_end.ts";
 import { matchesStep } from "./search.ts";
+import { standoutsOf } from "./standouts.ts";
 import { type Branch, eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 
 /** Maximum characters of a reason. */
@@ -68,7 +69,7 @@ export function traceOf(loaded: LoadedRun) {
     rows,
     /** Start of the axis, its length, and the milliseconds between its ticks. */
     axis: { startMs, lengthMs, stepMs },
-    marks: standoutsOf(steps),
+    marks: standoutsOf([loaded.standouts, ...shownBranches(loaded)]),
     cause,
     selected: selectedOf(loaded, rows, cause),
   };
@@ -106,7 +107,7 @@ function mapEnd({ page: { totals: { minimap }, next }, after }: LoadedRun): numb
  * @param known keys of the steps of the run of the page
  */
 function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
-  const { branches, run, page, view, after, nowMs, found } = loaded;
+  const { branches, run, page, after, nowMs, found } = loaded;
   const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
   const to = page.next === null ? Infinity : page.next.ts;
   const isShort = stepsOf(loaded) <= UNFOLDED_STEPS_MAX;
@@ -117,7 +118,7 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     if (!isHere) return [];
     const goal = branch?.record.opening?.goal;
     // A child run that was read for its cause stays folded.
-    const isOpen = branch !== null && (isShort || view.open === row.id || view.inRun === row.id);
+    const isOpen = branch !== null && isShown(loaded, row.id, isShort);
     const { events, errors } = row.usage;
     const span = spanKey(parent, branch?.record.opening?.trace?.spanId ?? "");
     const own = runStep(row, {
@@ -135,6 +136,19 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     for (const { key } of steps) keys.add(key);
     return [own, ...steps];
   });
+}
+
+/** Returns what stands out in each child run that is shown with its steps. */
+function shownBranches(loaded: LoadedRun) {
+  const isShort = stepsOf(loaded) <= UNFOLDED_STEPS_MAX;
+  return loaded.branches.flatMap(({ row, loaded: branch }) =>
+    branch !== null && isShown(loaded, row.id, isShort) ? [branch.standouts] : []
+  );
+}
+
+/** Returns whether a child run is shown with its steps: a folded one may be read for its cause. */
+function isShown({ view }: LoadedRun, id: RunId, isShort: boolean): boolean {
+  return isShort || view.open === id || view.inRun === id;
 }
 
 /** Returns the number of steps of a run and of its child runs. */

@@ -1,0 +1,115 @@
+/**
+ * The due index: work that waits for an instant.
+ *
+ * A row says only when to look and at what; the object itself says what to do. So a row that comes
+ * too early or twice is harmless, and an event that postpones a deadline moves no row: the look
+ * files the row again (decision 50).
+ *
+ * @module
+ */
+import type { TeamId } from "../core/ids.ts";
+
+/** Kinds of rows, each with one handler. */
+export const DUE_KINDS = ["idle", "monitor"] as const;
+
+/** One of {@link DUE_KINDS}: `idle`: an open run; `monitor`: the monitor of an agent. */
+export type DueKind = typeof DUE_KINDS[number];
+
+/** A row of the due index. */
+export interface DueRow {
+  /** Time to look, unix milliseconds. */
+  readonly at: number;
+  /** Kind of the object. */
+  readonly kind: DueKind;
+  /** Team of the object. */
+  readonly team: TeamId;
+  /** Name of the object: a run's id or an agent's slug. */
+  readonly name: string;
+  /** Number of looks that failed on their own. */
+  readonly failures: number;
+}
+
+/** Milliseconds between two turns of the clock, on a machine, after which it was absent. */
+export const ABSENCE_MS = 60_000;
+
+/** Time during which no look was possible, because no process did the background work. */
+export interface Absence {
+  /** Last turn of the clock before it, unix milliseconds. */
+  readonly fromMs: number;
+  /** First turn of the clock after it, unix milliseconds. */
+  readonly untilMs: number;
+}
+
+/** What a look needs to know of time. */
+export interface ClockTurn {
+  /** Time of the turn, unix milliseconds. */
+  readonly nowMs: number;
+  /** Latest absences, in order; a deadline inside one is postponed (decision 51). */
+  readonly absences: readonly Absence[];
+  /**
+   * Time before which all calls are summarized, unix milliseconds. Rows up to it are looked at, so a
+   * signal that waits to be summarized counts. A deadline after it waits for another look.
+   */
+  readonly summarizedToMs: number;
+}
+
+/** Looks at the objects of one kind. */
+export interface DueHandler {
+  /** Kind of the objects. */
+  readonly kind: DueKind;
+  /**
+   * Looks at objects, and removes or files each row again in the commit of what it changes. It may be
+   * called again for the same row. When it throws, it is called for each half of the rows.
+   *
+   * @param rows due rows of one team, each object once
+   * @returns rows whose look failed on its own: the clock postpones them
+   */
+  look(rows: readonly DueRow[], turn: ClockTurn): Promise<readonly DueRow[]>;
+}
+
+/** The store as used by the clock. Its methods reject with `StorageUnavailable` when it fails. */
+export interface ClockStore {
+  /**
+   * Returns rows due at `toMs`, at most `max`. Teams take turns; each team's earliest rows come first.
+   */
+  due(toMs: number, max: number): Promise<readonly DueRow[]>;
+  /** Returns the time of the next row, unix milliseconds; null if there is none. */
+  nextDueMs(): Promise<number | null>;
+  /** Returns {@link ClockTurn.summarizedToMs} of a turn. */
+  summarizedToMs(nowMs: number): Promise<number>;
+  /** Postpones rows whose look failed: by 1 minute, doubling up to 60. */
+  postpone(rows: readonly DueRow[], nowMs: number): Promise<void>;
+  /**
+   * Notes a turn of the clock.
+   *
+   * @param nowMs unix milliseconds; null if no row waits: the time up to the next turn is no absence
+   * @returns the latest absences, including one that ends with this turn
+   */
+  noteTurn(nowMs: number | null): Promise<readonly Absence[]>;
+  /** Returns whether the store can read and write; if so, a failure was caused by the look. */
+  isAlive(): Promise<boolean>;
+}
+
+/** Longest absence whose length is added to a postponed deadline, milliseconds. */
+const POSTPONE_MS_MAX = 900_000;
+
+/**
+ * Returns the time at which a deadline is judged: the deadline, unless it is inside an absence. Then
+ * clients get as long as the absence took, 15 minutes at most, and the grace (decision 51).
+ *
+ * @param deadlineMs unix milliseconds
+ * @param graceMs milliseconds
+ * @param absences in order
+ */
+export function judgedAt(
+  deadlineMs: number,
+  graceMs: number,
+  absences: readonly Absence[],
+): number {
+  let atMs = deadlineMs;
+  for (const { fromMs, untilMs } of absences) {
+    if (atMs < fromMs || atMs >= untilMs) continue;
+    atMs = untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX) + graceMs;
+  }
+  return atMs;
+}

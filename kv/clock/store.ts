@@ -1,0 +1,100 @@
+/**
+ * The clock's store: the due index, and the absences of the clock.
+ *
+ * @module
+ */
+import { decodeTime } from "@std/ulid";
+import type { Absence, ClockStore, DueRow } from "../../domain/clock/due.ts";
+import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
+import { PENDING_LANES } from "../../domain/runs/processing.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { findEntry, getAll, isAlive, listRows, type Store } from "../store.ts";
+import { dueKey, DueRows, dueSet } from "./due_rows.ts";
+
+/** Maximum absences that are kept; the oldest are dropped. */
+const ABSENCES_MAX = 20;
+
+/** Longest time for which deadlines wait for calls to be summarized, milliseconds. */
+const SUMMARY_WAIT_MS_MAX = 300_000;
+
+/** Milliseconds by which a look that failed is postponed the first time, and at most. */
+const POSTPONE_MS = { first: 60_000, max: 3_600_000 } as const;
+
+/** The last turn of the clock as stored. */
+interface StoredClock {
+  /** Time of the turn, unix milliseconds; null if no row waited then. */
+  readonly at: number | null;
+  /** Latest absences, in order. */
+  readonly absences: readonly Absence[];
+}
+
+/**
+ * Creates the clock's store.
+ *
+ * @param absenceMs milliseconds between two turns after which the time between them is an absence
+ */
+export function createClockStore(store: Store, absenceMs: number): ClockStore {
+  const rows = new DueRows(store);
+  return {
+    due: (toMs, max) => rows.take(toMs, max),
+    nextDueMs: () => nextDueMs(store),
+    summarizedToMs: (nowMs) => summarizedToMs(store, nowMs),
+    postpone: (failed, nowMs) => postpone(store, failed, nowMs),
+    noteTurn: (nowMs) => noteTurn(store, nowMs, absenceMs),
+    isAlive: () => isAlive(store),
+  };
+}
+
+/** Returns the time of the next row of the due index, unix milliseconds; null if there is none. */
+export async function nextDueMs(store: Store): Promise<number | null> {
+  const [row] = await listRows(store, { prefix: keys.dueRows() }, { limit: 1 });
+  return row === undefined ? null : keyParts.due(row.key).at;
+}
+
+/** A commit that is still in progress adds its mark within the deadline of storage. */
+async function summarizedToMs(store: Store, nowMs: number): Promise<number> {
+  const lanes = PENDING_LANES.map((lane) => ({ prefix: keys.pendingLane(lane) }));
+  const oldest = await Promise.all(lanes.map((lane) => listRows(store, lane, { limit: 1 })));
+  // The name of a mark begins with its time.
+  const marksMs = oldest.flat().map(({ key }) => decodeTime(keyParts.id(key)));
+  const settledMs = Math.min(nowMs, ...marksMs) - STORAGE_DEADLINE_MS;
+  return Math.max(settledMs, nowMs - SUMMARY_WAIT_MS_MAX);
+}
+
+/** A row that was moved or removed meanwhile stays so. */
+async function postpone(store: Store, rows: readonly DueRow[], nowMs: number): Promise<void> {
+  const entries = await getAll(store, rows.map(dueKey));
+  await Promise.all(rows.map(async (row, i) => {
+    const entry = entries[i];
+    if (entry === undefined || entry.versionstamp === null) return;
+    const { first, max } = POSTPONE_MS;
+    const at = nowMs + Math.min(max, first * 2 ** row.failures);
+    await store.writer.commit({
+      team: row.team,
+      checks: [entry],
+      deletes: [entry.key],
+      sets: [dueSet({ ...row, at }, row.failures + 1)],
+    });
+  }));
+}
+
+function noteTurn(
+  store: Store,
+  nowMs: number | null,
+  absenceMs: number,
+): Promise<readonly Absence[]> {
+  const key = keys.clock();
+  return untilCommitted("note a turn of the clock", async () => {
+    const entry = await findEntry<StoredClock>(store, key);
+    const { at, absences: known } = entry?.value ?? { at: null, absences: [] };
+    if (at === nowMs) return known;
+    const isAbsence = at !== null && nowMs !== null && nowMs - at > absenceMs;
+    const absences = isAbsence
+      ? [...known, { fromMs: at, untilMs: nowMs }].slice(-ABSENCES_MAX)
+      : known;
+    const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
+    const value: StoredClock = { at: nowMs, absences };
+    return await store.writer.commit({ checks, sets: [{ key, value }] }) === null ? LOST : absences;
+  });
+}
