@@ -63,7 +63,7 @@ function lookAtSome(
   if (first === undefined) return Promise.resolve();
   const { store, changes } = deps;
   const { team } = first;
-  return changes.changeMonitors(team, async () => {
+  return changes.changeMonitors(team, "clock", async () => {
     const monitors = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
     const running = await runningRuns(store, team, monitors);
     const changed: (MonitorChange & { readonly before: Monitor })[] = [];
@@ -114,7 +114,7 @@ async function look(
   const { monitor, flips } = andThen(counted, (monitor) => lookAt(monitor, turn));
   // The clock takes a row once all calls before it are summarized, so it may be due already.
   const dueAt = nextDueAt(monitor, turn.summarizedToMs, running);
-  return { monitor: { ...monitor, dueAt, overrunsAfter: passed ?? null }, flips };
+  return { monitor: { ...monitor, dueAt, overrunsAfter: passed }, flips };
 }
 
 /** Finds open runs that last too long and are not counted yet. */
@@ -125,7 +125,7 @@ async function overrunsOf(
   { nowMs, summarizedToMs, absences }: ClockTurn,
 ): Promise<{ readonly signals: readonly Signal[]; readonly passed: Position | null }> {
   const { agent, settings: { maxRuntimeSeconds, graceSeconds }, state } = monitor;
-  let passed = monitor.overrunsAfter ?? null;
+  let passed = monitor.overrunsAfter;
   if (maxRuntimeSeconds === null || state === "paused") return { signals: [], passed };
   const limitMs = maxRuntimeSeconds * 1_000;
   const open = await findOpenRuns(team, agent, passed, summarizedToMs - limitMs);
