@@ -27,6 +27,7 @@ import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceStore } from "../kv/repricing/jobs.ts";
 import { createDeletionStore } from "../kv/retention/deletions.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
+import { createIdleHandler } from "../kv/runs/idle_closes.ts";
 import { createLineageStore } from "../kv/runs/lineage.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
@@ -127,7 +128,7 @@ export function createService(options: ServiceOptions) {
   });
   const clock = new Clock({
     store: createClockStore(store, options.absenceMs ?? ABSENCE_MS),
-    handlers: [],
+    handlers: [createIdleHandler(store)],
     turn,
     now,
     log,

@@ -93,6 +93,7 @@ function partOf(one: Opening | Closing): Fields {
     finished_at: part.finishedAt,
     received_at: part.receivedAt,
     duration_ms: part.durationMs,
+    closed_by: part.closedBy,
     customer_id: part.customerId,
     feature: part.feature,
     goal: part.goal,

@@ -92,7 +92,10 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     const reported = pick(sent, ...REPORTED, ...labels);
     const start = run.opening ? null : { kind: "heartbeat" as const, ...startOf(sent, now) };
     if (status !== "running" && !run.closing) {
-      const closing = { ...endOf(status, sent, now), ...pick(sent, "duration_ms"), ...reported };
+      const closing = {
+        ...{ ...endOf(status, sent, now), closed_by: "heartbeat" },
+        ...{ ...pick(sent, "duration_ms"), ...reported },
+      };
       const parts = start === null ? { closing } : { opening: start, closing };
       return [parts, heartbeatBody(id, { ...run, ...parts })];
     }

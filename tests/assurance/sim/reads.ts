@@ -20,6 +20,7 @@ export function recordOf(id: string, run: Run): Fields {
     kind: opening?.kind ?? "run",
     agent: opening?.agent ?? null,
     status: closing?.status ?? "running",
+    closed_by: closing && (closing.closed_by ?? "finish"),
     started_at: opening && instant(opening.started_at),
     finished_at: closing && instant(closing.finished_at),
     received_at: instant(opening?.received_at ?? Math.min(...arrivals)),
