@@ -5,7 +5,8 @@
  */
 import { type Parsed, type Problem, refuse } from "./errors.ts";
 import { type IdPrefix, judgeId } from "./ids.ts";
-import { show } from "./text.ts";
+import { FIELD_CHARS_MAX, nearestName } from "./query.ts";
+import { printable, show } from "./text.ts";
 import { z } from "zod";
 
 /**
@@ -24,6 +25,24 @@ export function check<T>(
   // A failed parse always has an issue; the fallback only satisfies the type.
   if (issue === undefined) return refuse("invalid_json", "The body does not fit this call");
   return { ok: false, problem: problemOf(issue, value, where) };
+}
+
+/** Checks a value as {@link check} does, and refuses fields that the schema lacks (decision 47). */
+export function checkClosed<T>(
+  schema: Schema<T>,
+  value: Readonly<Record<string, unknown>>,
+): Parsed<T> {
+  const known = [...fieldsOf(schema)];
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown === undefined) return check(schema, value);
+  const field = printable(unknown.slice(0, FIELD_CHARS_MAX));
+  const nearest = nearestName(unknown, known);
+  const hint = nearest === null ? "" : ` Did you mean "${nearest}"?`;
+  return refuse(
+    "invalid_field",
+    `Unknown field "${field}".${hint} Known: ${known.join(", ")}`,
+    field,
+  );
 }
 
 function problemOf(issue: Issue, body: unknown, where: string): Problem {

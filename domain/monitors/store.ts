@@ -6,16 +6,10 @@
 import type { Parsed } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { Team } from "../teams/team.ts";
-import type { Flip, Monitor, MonitorPause, MonitorSettings, MonitorState } from "./monitor.ts";
+import type { Flip, MadeBy, Monitor, MonitorPause, MonitorSettings, MonitorState } from "./row.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Who makes a change: identifier of the credential, and the time, for the audit log. */
-export interface MadeBy {
-  /** Identifier of the credential. */
-  readonly by: string;
-  /** Time, unix milliseconds. */
-  readonly at: number;
-}
+export type { MadeBy };
 
 /** A monitor with the activity of its agent. */
 export interface MonitorRecord {

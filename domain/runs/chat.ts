@@ -4,13 +4,15 @@
  *
  * @module
  */
-import { isObject } from "../core/raw_json.ts";
+import { isObject, nestsDeeperThan } from "../core/raw_json.ts";
+import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonFields } from "../core/body.ts";
 
 /** Part of a message. */
 export type ChatPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "note"; readonly text: string }
+  | { readonly kind: "value"; readonly value: unknown }
   | {
     readonly kind: "call";
     readonly id: string | null;
@@ -37,7 +39,7 @@ export interface Chat {
   readonly output: readonly ChatMessage[];
 }
 
-/** Maximum messages of a chat that are read, the last ones. */
+/** Maximum messages that are read: the last ones sent, and the first ones of the answer. */
 const MESSAGES_MAX = 200;
 
 /** Members that hold what was sent to the model, and its answer; the first present one is read. */
@@ -61,7 +63,10 @@ export function chatOf(data: JsonFields): Chat {
   const paired = pairResults([...messages, ...withCalls(data, output)]);
   // Results and calls may join messages, so the answer is what follows the last of the input.
   const first = paired.length - withCalls(data, output).length;
-  return { input: paired.slice(0, first).slice(-MESSAGES_MAX), output: paired.slice(first) };
+  return {
+    input: paired.slice(0, first).slice(-MESSAGES_MAX),
+    output: paired.slice(first).slice(0, MESSAGES_MAX),
+  };
 }
 
 /** Adds tool calls that stand beside the text of an answer. */
@@ -155,7 +160,7 @@ function partsOf(value: unknown): ChatPart[] {
   if (typeof type === "string" && NOT_SHOWN.test(type)) {
     return [{ kind: "note", text: `${type}, not shown` }];
   }
-  return [{ kind: "text", text: JSON.stringify(value, null, 2) }];
+  return [{ kind: "value", value }];
 }
 
 /** Types of parts that are no text. */
@@ -173,9 +178,10 @@ function callPart(id: unknown, name: unknown, input: unknown): ChatPart {
   return { kind: "call", id: textOf(id), name: textOf(name) ?? "tool", input: decoded(input) };
 }
 
-/** Parses arguments that a provider sends as the text of an object. */
+/** Parses arguments that a provider sends as the text of an object; deep ones stay text. */
 function decoded(input: unknown): unknown {
   if (typeof input !== "string" || !/^\s*[{[]/.test(input)) return input;
+  if (nestsDeeperThan(input, JSON_DEPTH_MAX)) return input;
   try {
     return JSON.parse(input);
   } catch {

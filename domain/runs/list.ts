@@ -178,6 +178,8 @@ export interface RunLineage {
 export interface LineageStore {
   /** Returns the summarized children and descendants of a run. */
   of(team: Team, id: RunId): Promise<RunLineage>;
+  /** Returns the summarized children of a run, latest start first; at most `limit`. */
+  children(team: Team, id: RunId, limit: number): Promise<readonly RunId[]>;
   /**
    * Returns runs of the team as list rows, in the order of `ids`; missing runs are left out.
    *

@@ -1,5 +1,5 @@
 /**
- * A run as a trace: the tree of its steps, what made it fail, and what stands out.
+ * A run as a trace: the tree of its steps, and the axis of its time.
  *
  * @module
  */
@@ -100,45 +100,6 @@ function flatten<Step extends TraceStep>(
     open.push(end);
   }
   return rows;
-}
-
-/** A step with what marks it. */
-export interface MarkedStep {
-  /** Duration in milliseconds; null if unknown. */
-  readonly durationMs: number | null;
-  /** Cost in picodollars. */
-  readonly cost: bigint;
-  /** True for a step that others can be below: its time and cost are theirs. */
-  readonly isContainer: boolean;
-}
-
-/** The step that took longest, and the most expensive one; null for none or if all are equal. */
-export interface Standouts<Step> {
-  /** Longest step. */
-  readonly slowest: Step | null;
-  /** Most expensive step. */
-  readonly costliest: Step | null;
-}
-
-/** Finds the slowest and the most expensive of several steps. */
-export function standoutsOf<Step extends MarkedStep>(steps: readonly Step[]): Standouts<Step> {
-  let [slowest, costliest]: (Step | null)[] = [null, null];
-  let [timed, priced] = [0, 0];
-  for (const step of steps) {
-    if (step.isContainer) continue;
-    if ((step.durationMs ?? 0) > 0) {
-      timed++;
-      if (!slowest || (step.durationMs ?? 0) > (slowest.durationMs ?? 0)) slowest = step;
-    }
-    if (step.cost > 0n) {
-      priced++;
-      if (!costliest || step.cost > costliest.cost) costliest = step;
-    }
-  }
-  return {
-    slowest: timed > 1 ? slowest ?? null : null,
-    costliest: priced > 1 ? costliest ?? null : null,
-  };
 }
 
 /** Reads the `span: { id, parent }` of an event's data; null for absent or unreadable ones. */

@@ -10,6 +10,8 @@ import { packBlob, unpackBlob } from "./blob.ts";
 import { type Form, packRecord, unpackRecord } from "./codec_shape.ts";
 import { TOTALS } from "./codec_sums.ts";
 
+const POSITION = { ts: "plain", batch: "plain", index: "plain" } as const;
+
 /** Shape of a ledger without its open page. */
 const LEDGER = {
   sealed: "plain",
@@ -22,6 +24,8 @@ const LEDGER = {
   latestAt: "plain",
   months: "plain",
   scores: "optional",
+  slowest: { ...POSITION, durationMs: "plain" },
+  costliest: { ...POSITION, cost: "big" },
 } as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>;
 
 /** Bytes that count the ids. */

@@ -16,6 +16,8 @@ import { readListRows, type RunAt, type TeamAt } from "./heads.ts";
 export function createLineageStore(store: Store): LineageStore {
   return {
     of: (team, id) => store.reads.run(team.id, () => readLineage({ store, team: team.id, id })),
+    children: (team, id, limit) =>
+      store.reads.run(team.id, () => childrenOf({ store, team: team.id, id }, limit)),
     rows: (team, ids) =>
       store.reads.run(team.id, () => readListRows({ store, team: team.id }, ids)),
   };

@@ -33,7 +33,17 @@ export async function readRun(
   const addedScores = await readScores(read);
   const payload = payloadState(head.parts, ledger);
   const stored = { firstBatchAt: ledger.firstAt, payload, summary, processing, addedScores };
-  return { ...head, ...stored, ...page, nearEnd };
+  const slowest = storedAt(ledger, ledger.slowest);
+  const costliest = storedAt(ledger, ledger.costliest);
+  return { ...head, ...stored, ...page, nearEnd, slowest, costliest };
+}
+
+/** Returns an event if retention did not remove it. */
+function storedAt<Event extends EventPosition>(
+  { removed }: EventLedger,
+  event: Event | null | undefined,
+): Event | null {
+  return event && event.batch >= removed ? event : null;
 }
 
 /**

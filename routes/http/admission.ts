@@ -2,10 +2,10 @@
  * Admission control: bounds requests, long polls, exports, and the bytes of bodies and responses in
  * flight. A request beyond a limit is refused before its body is read or its credential is looked up.
  */
-import type { Problem } from "../../domain/core/errors.ts";
+import { Overloaded, type Problem } from "../../domain/core/errors.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { fail, OVERLOADED } from "./answer.ts";
-import type { AppDeps, Guard, RequestContext } from "./context.ts";
+import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
 import {
   type ConcurrencyBounds,
   ConcurrencyLimit,
@@ -44,6 +44,15 @@ export const LARGE_BYTES_MIN = 65_536;
 
 /** Maximum large bodies in progress and waiting. */
 const LARGE_BODIES: SlotLimits = { all: 3, team: 1, waiting: 256, teamWaiting: 64 };
+
+/** Milliseconds that work waits for a slot; a team's share of the memory holds a dozen large bodies. */
+const SLOT_WAIT_MS = 5_000;
+
+/**
+ * Concurrent pages of runs. Each holds several megabytes of events, and its reads wait for those of the
+ * team's other pages.
+ */
+const RUN_PAGES: SlotLimits = { all: 12, team: 2, waiting: 256, teamWaiting: 64 };
 
 /** Maximum pause of a team after a large body, in milliseconds. */
 const PAUSE_MS_MAX = 500;
@@ -102,6 +111,19 @@ class LargeBodies {
 
 type AdmissionDeps = Pick<AppDeps, "memory" | "shuttingDown" | "draining" | "silentMsMax">;
 
+/** Waits up to {@link SLOT_WAIT_MS} for a slot; null when none was free in time. */
+export async function slotInTime(
+  take: (late: AbortSignal) => Promise<() => void>,
+): Promise<(() => void) | null> {
+  const late = AbortSignal.timeout(SLOT_WAIT_MS);
+  try {
+    return await take(late);
+  } catch (error) {
+    if (error instanceof Overloaded || late.aborted) return null;
+    throw error;
+  }
+}
+
 /** Concurrency and memory limits, shared by all routes of an application. */
 export class Admission {
   /** Requests in progress. */
@@ -122,6 +144,8 @@ export class Admission {
   readonly chunkedBodies = new FairSlots(CHUNKED_BODIES);
   /** Teams that sent a body in tiny chunks; their bodies without a Content-Length are refused. */
   readonly tinyChunks = new Pauses();
+  /** Slots for pages that show the events of runs. */
+  readonly #runPages = new FairSlots(RUN_PAGES);
   readonly #shuttingDown: AbortSignal;
   readonly #silentMsMax: number;
 
@@ -145,6 +169,20 @@ export class Admission {
   /** Refuses a request after a delay. */
   refuse(c: RequestContext): Promise<Response> {
     return new Promise((resolve) => setTimeout(() => resolve(fail(c, OVERLOADED)), REFUSAL_MS));
+  }
+
+  /** Runs `work` in a slot for pages of runs, or refuses the request when none was free in time. */
+  async showRun(c: RequestContext, work: () => Promise<Response>): Promise<Response> {
+    const { id } = c.get("principal").team;
+    const release = await slotInTime((late) =>
+      this.#runPages.take(id, AbortSignal.any([late, c.req.raw.signal]))
+    );
+    if (release === null) return fail(c, OVERLOADED);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
   /** Takes a slot for a long poll, or refuses the request. */
@@ -191,6 +229,8 @@ export interface HandlerDeps extends AppDeps {
   readonly admission: Admission;
   /** Returns the OpenAPI document of all endpoints as JSON text. */
   readonly openapiText: () => Promise<string>;
+  /** Answers with the API reference as a page. */
+  readonly reference: Handle;
 }
 
 /** Answers a request that passed every guard. */

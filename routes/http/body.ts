@@ -2,7 +2,7 @@
 import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { Deadlines } from "../../domain/core/deadlines.ts";
-import { Overloaded, type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
+import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
 import {
   BODY_BYTES_MAX,
   EVENTS_BODY_BYTES_MAX,
@@ -16,7 +16,7 @@ import { fail, OVERLOADED } from "./answer.ts";
 import type { Guard, RequestContext } from "./context.ts";
 import { inTurns, TurnClock } from "./in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
-import { type Admission, LARGE_BYTES_MIN } from "./admission.ts";
+import { type Admission, LARGE_BYTES_MIN, slotInTime } from "./admission.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -25,9 +25,6 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * takes a third of the time. A connection's own buffers are as large.
  */
 const SMALL_BYTES_MAX = 8_192;
-
-/** Milliseconds that a body waits for a slot; a team's share of the memory holds a dozen large ones. */
-const SLOT_WAIT_MS = 5_000;
 
 /**
  * Maximum chunks of a body: `max`, and one more for every `bytes` bytes. Each chunk takes a turn of the
@@ -132,7 +129,7 @@ function readBody(
     lease.use(flight);
     c.set("bodyLease", lease);
     if (body.value.length <= LARGE_BYTES_MIN) return take(c, body.value);
-    const slot = await inTime((late) => admission.largeBodies.take(arrival.team, late));
+    const slot = await slotInTime((late) => admission.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
     lease.defer(slot);
     const cutBytes = body.value.length > WHOLE_BODY_BYTES_MAX
@@ -141,19 +138,6 @@ function readBody(
     if (!flight.take(Math.max(0, cutBytes - flight.bytes))) return fail(c, OVERLOADED);
     return take(c, body.value);
   };
-}
-
-/** Waits up to {@link SLOT_WAIT_MS} for a slot; null when none was free in time. */
-async function inTime(
-  take: (late: AbortSignal) => Promise<() => void>,
-): Promise<(() => void) | null> {
-  const late = AbortSignal.timeout(SLOT_WAIT_MS);
-  try {
-    return await take(late);
-  } catch (error) {
-    if (error instanceof Overloaded || late.aborted) return null;
-    throw error;
-  }
 }
 
 /** Team id under which the bytes of requests without a team are counted. */
@@ -214,7 +198,7 @@ class Arrival {
   async #mayReadChunks(): Promise<boolean> {
     const { chunkedBodies } = this.#admission;
     if (this.#admission.tinyChunks.left(this.team) > 0) return false;
-    const release = await inTime((late) => chunkedBodies.take(this.team, late));
+    const release = await slotInTime((late) => chunkedBodies.take(this.team, late));
     if (this.#hasLeft) release?.();
     else this.#release = release;
     return this.#release !== null && this.#admission.tinyChunks.left(this.team) === 0;

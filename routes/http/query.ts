@@ -8,10 +8,13 @@ export function queryOf(c: RequestContext): string {
   return mark < 0 ? "" : url.slice(mark + 1);
 }
 
-/** Returns the last segment of the path, percent-decoded; null when it cannot be decoded. */
-export function lastPartOf(c: RequestContext): string | null {
-  const path = pathOf(c);
-  return decoded(path.slice(path.lastIndexOf("/") + 1));
+/**
+ * Returns the name in a path, percent-decoded; null when it cannot be decoded. In each path with a name
+ * the name is the third segment, such as the slug of `/v1/agents/:slug/monitor`.
+ */
+export function nameInPath(c: RequestContext): string | null {
+  const [, , , , , name = ""] = pathOf(c).split("/");
+  return decoded(name);
 }
 
 /** Returns whether the path is percent-encoded UTF-8. */
@@ -19,6 +22,7 @@ export function isEncoded(c: RequestContext): boolean {
   return decoded(pathOf(c)) !== null;
 }
 
+/** Returns the URL without its query. */
 function pathOf(c: RequestContext): string {
   return c.req.url.split("?", 1)[0] ?? "";
 }

@@ -50,3 +50,23 @@ Deno.test("an instant names the day in its zone", () => {
   const exact = "2026-03-29 14:05:06 Europe/Berlin";
   assertEquals(exactText(Date.parse("2026-03-29T12:05:06Z"), "Europe/Berlin"), exact);
 });
+
+Deno.test("made-up spellings of time zones do not push out the one in use for long", () => {
+  const spellings = Array.from(
+    { length: 1_500 },
+    (_, n) => [..."america/new_york"].map((c, at) => n >> at & 1 ? c.toUpperCase() : c).join(""),
+  );
+  for (const zone of spellings) instantText(0, 0, zone);
+  const { DateTimeFormat } = Intl;
+  let made = 0;
+  Intl.DateTimeFormat = function (...args: Parameters<typeof Intl.DateTimeFormat>) {
+    made++;
+    return new DateTimeFormat(...args);
+  } as typeof Intl.DateTimeFormat;
+  try {
+    for (let n = 0; n < 10; n++) instantText(n, n, "Asia/Tokyo");
+  } finally {
+    Intl.DateTimeFormat = DateTimeFormat;
+  }
+  assertEquals(made, 1);
+});

@@ -56,6 +56,10 @@ Deno.test("a failed run is compared with the last success of its agent and featu
       /Failed steps 1 0 \+1/,
     ]
   ) assertMatch(content, pattern);
+  assertMatch(content, /All 4 Differences 2/);
+  const brief = await reader.get(`/dashboard/runs/${runId(3)}/compare?with=${runId(1)}&only=diff`);
+  const rows = [...brief.text.matchAll(/<td class="num c-n">(\d+)<\/td>/g)].map(([, n]) => n);
+  assertEquals(rows, ["3", "4"], "only the steps that differ, with their numbers");
   const swapped = await reader.get(`/dashboard/runs/${runId(1)}/compare?with=${runId(3)}`);
   assertMatch(textOf(swapped.text), /Duration 1 s 5 s −4 s/);
 });
@@ -99,6 +103,15 @@ Deno.test("previous and next walk through the list that a run was opened from", 
   assertEquals(await neighbours(4, list), [null, runId(3)]);
   assertEquals(await neighbours(1, list), [runId(3), null]);
   assertEquals(await neighbours(3, ""), [null, null]);
+  const { text: second } = await reader.get(`/dashboard/runs/${runId(3)}${list}`);
+  assertMatch(textOf(second), /Runs \S+ 2 of 3 Previous Next/);
+  // Next leads on to the next page of the list, whose first run it is.
+  const short = "?list=status%3Dfailed%26limit%3D2";
+  const { text: last } = await reader.get(`/dashboard/runs/${runId(3)}${short}`);
+  assertMatch(textOf(last), /2 of 2\+ Previous Next/);
+  const [, onward = ""] = /rel="next" href="([^"]*)"/.exec(last) ?? [];
+  const { text: third } = await reader.get(onward.replaceAll("&amp;", "&"));
+  assertMatch(textOf(third), /1 of 1 on the page Previous Next/);
   // The list that the browser names as the page before counts too.
   const { text } = await h.get(`/dashboard/runs/${runId(3)}`, {
     key: null,

@@ -14,7 +14,7 @@ import {
 import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { lastPartOf, queryOf } from "../../http/query.ts";
+import { nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
@@ -131,7 +131,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     route: "GET /v1/agents/:slug",
     access: teamKey("read"),
     handler: async (c, { agents }) => {
-      const slug = lastPartOf(c);
+      const slug = nameInPath(c);
       // Any other text is no slug, and may exceed the store's key length.
       const record = isName(slug, AGENT_CHARS_MAX)
         ? await agents.read(c.get("principal").team, slug)
@@ -157,7 +157,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     handler: async (c, { agents, environment }) => {
       const patch = parseAgentPatch(c.get("body"));
       if (!patch.ok) return fail(c, patch.problem);
-      const slug = lastPartOf(c);
+      const slug = nameInPath(c);
       const { team, credentialId } = c.get("principal");
       const author = { by: credentialId, at: environment.now() };
       const changed = isName(slug, AGENT_CHARS_MAX)

@@ -68,8 +68,8 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
     },
     summary: "Read the audit log",
     description:
-      "Lists changes of credentials, the team and its rate card, repricing jobs and deletions, " +
-      "newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
+      "Lists changes of credentials, the team, its rate card and its monitors, repricing jobs and " +
+      "deletions, newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
       "as the team exists.",
     query: {
       from: instantText.optional().describe("Start of the range, inclusive."),

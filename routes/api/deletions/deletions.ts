@@ -13,7 +13,7 @@ import type {
 } from "../../../domain/retention/deletion.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
-import { lastPartOf } from "../../http/query.ts";
+import { nameInPath } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
@@ -139,7 +139,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     route: "DELETE /v1/customers/:customer_id",
     access: teamKey("admin"),
     handler: async (c, { deletions, silentMsMax }) => {
-      const customer = lastPartOf(c);
+      const customer = nameInPath(c);
       if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
       const { team, credentialId } = c.get("principal");
       const outcome = await deletions.deleteCustomer(team, customer, credentialId);

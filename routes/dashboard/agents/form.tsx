@@ -8,7 +8,7 @@ import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { lastPartOf } from "../../http/query.ts";
+import { nameInPath } from "../../http/query.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
@@ -17,7 +17,7 @@ import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 
 /** Reads the agent of the path; null when the team has none of that slug. */
 export async function readAgent({ agents }: AppDeps, c: RequestContext) {
-  const slug = lastPartOf(c);
+  const slug = nameInPath(c);
   return isName(slug, AGENT_CHARS_MAX) ? await agents.read(c.get("principal").team, slug) : null;
 }
 

@@ -5,8 +5,8 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const FORMATS = new Map();
 
-/** Maximum time zones kept; there are about 600. */
-const ZONES_MAX = 600;
+/** Maximum time zones kept, the latest ones: a name has many spellings, and each takes 40 KB. */
+const ZONES_MAX = 50;
 
 /**
  * Returns the parts of an instant in a time zone, as texts.
@@ -20,7 +20,8 @@ function partsOf(ms, zone) {
   let format = FORMATS.get(zone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat("en", { ...part, ...time, timeZone: zone });
-    if (FORMATS.size < ZONES_MAX) FORMATS.set(zone, format);
+    if (FORMATS.size >= ZONES_MAX) FORMATS.delete(FORMATS.keys().next().value);
+    FORMATS.set(zone, format);
   }
   return Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, value]));
 }

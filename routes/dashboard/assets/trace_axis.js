@@ -80,14 +80,28 @@ addEventListener("pointerdown", (event) => {
   const box = map.getBoundingClientRect();
   const at = (x) => Math.min(1, Math.max(0, (x - box.left) / box.width)) * length;
   const start = at(event.clientX);
-  const isDrag = (x) => Math.abs(at(x) - start) > length / 100;
+  let hasMoved = false;
   const move = ({ clientX }) => {
-    if (isDrag(clientX)) zoom(Math.min(start, at(clientX)), Math.max(start, at(clientX)));
+    if (!hasMoved && Math.abs(at(clientX) - start) <= length / 100) return;
+    // Captured only now: a captured pointer would not click the link below it.
+    if (!hasMoved) map.setPointerCapture(event.pointerId);
+    hasMoved = true;
+    zoom(Math.min(start, at(clientX)), Math.max(start, at(clientX)));
   };
-  map.setPointerCapture(event.pointerId);
   map.addEventListener("pointermove", move);
-  map.addEventListener("pointerup", ({ clientX }) => {
+  addEventListener("pointerup", () => {
     map.removeEventListener("pointermove", move);
-    if (!isDrag(clientX)) zoom(0, length);
+    if (!hasMoved && !one("a", map)) zoom(0, length);
   }, { once: true });
+});
+
+// The links of the minimap are one Tab stop; arrows move along them.
+addEventListener("keydown", (event) => {
+  const link = event.target.closest?.(".map-pages a");
+  const next = { ArrowLeft: "previousElementSibling", ArrowRight: "nextElementSibling" }[event.key];
+  if (!link || !next || !link[next]) return;
+  event.preventDefault();
+  link.tabIndex = -1;
+  link[next].tabIndex = 0;
+  link[next].focus();
 });

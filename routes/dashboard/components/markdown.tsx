@@ -8,6 +8,9 @@ import type { Child } from "hono/jsx";
 /** Maximum characters rendered, and the maximum depth of blocks and marks. */
 const CHARS_MAX = 20_000, DEPTH_MAX = 20;
 
+/** Maximum cells of tables: the parser completes each row to all columns. */
+const CELLS_MAX = 2_000;
+
 /** Part of a parsed text. */
 interface Token {
   readonly type: string;
@@ -23,11 +26,18 @@ interface Token {
 const parser = new MarkdownIt("commonmark", { html: false, maxNesting: DEPTH_MAX })
   .enable(["table", "strikethrough"]);
 
-/** Renders a text as Markdown; beyond its limit, only the beginning. */
+/** Renders a text as Markdown; beyond its limit, only the beginning. Large tables stay text. */
 export function Markdown({ text }: { readonly text: string }) {
+  if (mayHaveCells(text) > CELLS_MAX) return <pre class="text" tabindex={0}>{text}</pre>;
   const shown = text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX).toWellFormed()}…` : text;
   const tokens = parser.parse(shown, {}) as readonly Token[];
   return <div class="md">{elementsOf(tokens)}</div>;
+}
+
+/** Returns the maximum number of cells that tables of a text may have. */
+function mayHaveCells(text: string): number {
+  const lines = text.split("\n");
+  return lines.length * lines.reduce((most, line) => Math.max(most, line.split("|").length - 1), 0);
 }
 
 /** An element whose end is not reached. */

@@ -5,9 +5,11 @@ import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { readEnd, type RunEnd } from "./run_end.ts";
+import { type RunStandouts, standoutsIn } from "./standouts.ts";
 import { type Branch, isFailure } from "./steps.ts";
 
 /** A child run of the trace. */
@@ -26,21 +28,53 @@ export interface LoadedBranch extends Branch {
   readonly unread: number;
   /** Its last events, if it failed. */
   readonly end: RunEnd;
+  readonly standouts: RunStandouts;
   readonly minimap: RunPage["totals"]["minimap"];
 }
 
 interface Trunk {
   readonly run: RunRecord;
-  readonly page: RunPage;
   readonly children: readonly RunListRow[];
   readonly view: TraceView;
   readonly isUnfolded: boolean;
-  readonly end: RunEnd;
+}
+
+/** Maximum generations of child runs, child runs read, and reads in parallel. */
+const GENERATIONS_MAX = 10, BRANCHES_MAX = 40, PARALLEL_MAX = 4;
+
+/** What a page may still read of child runs. */
+class Room {
+  #steps: number;
+  #branches = BRANCHES_MAX;
+  #chars = EVENTS_PAGE_BYTES_MAX;
+
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  /** True if nothing more may be read. */
+  get isSpent(): boolean {
+    return this.#branches <= 0 || this.#chars <= 0;
+  }
+
+  /** Takes the steps of a run if they fit. */
+  fits({ usage }: RunListRow): boolean {
+    if (usage.events > this.#steps) return false;
+    this.#steps -= usage.events + 1;
+    return true;
+  }
+
+  /** Takes what was read of a run. */
+  take({ events, end }: LoadedBranch): void {
+    this.#branches--;
+    for (const { data } of new Set([...events, ...end.events])) this.#chars -= data.length;
+  }
 }
 
 /**
  * Reads child runs, generation by generation: all while the trace has few steps, else the one that
- * the view unfolds, and the failed ones that the cause of a failure may be in.
+ * the view unfolds, and the failed ones that the cause of a failure may be in. Those that do not fit
+ * stay folded.
  */
 export async function loadBranches(
   deps: AppDeps,
@@ -49,9 +83,9 @@ export async function loadBranches(
 ): Promise<readonly ChildBranch[]> {
   const branches: ChildBranch[] = [];
   const visited = new Set<RunId>([run.id]);
-  let left = UNFOLDED_STEPS_MAX - run.usage.events;
+  const room = new Room(UNFOLDED_STEPS_MAX - run.usage.events);
   let waiting = children.map((row) => ({ row, parent: run.id, isCause: isFailure(run.status) }));
-  while (waiting.length > 0) {
+  for (let generation = 1; waiting.length > 0 && generation <= GENERATIONS_MAX; generation++) {
     // Of a failed run's children, the last one that failed explains the failure.
     const cause = waiting.filter(({ row, isCause }) => isCause && isFailure(row.status))
       .reduce<RunListRow | null>(
@@ -59,27 +93,41 @@ export async function loadBranches(
         null,
       );
     const fresh = waiting.filter(({ row }) => !visited.has(row.id) && visited.add(row.id));
-    const loaded = await Promise.all(fresh.map(({ row }) => {
-      const fits = isUnfolded && row.usage.events <= left;
-      if (fits) left -= row.usage.events + 1;
-      return fits || row.id === view.open || row.id === view.inRun || row === cause
-        ? loadBranch(deps, team, row)
-        : null;
-    }));
-    branches.push(...fresh.map(({ row, parent }, i) => ({
-      row,
-      parent,
-      loaded: loaded[i]?.branch ?? null,
-    })));
-    waiting = loaded.flatMap((each) =>
-      each === null ? [] : each.children.map((row) => ({
+    const named = new Set([cause?.id, view.open, view.inRun]);
+    const wanted = [
+      ...fresh.filter(({ row }) => named.has(row.id)),
+      ...fresh.filter(({ row }) => !named.has(row.id) && isUnfolded && room.fits(row)),
+    ];
+    const loaded = await loadSome(deps, team, wanted.map(({ row }) => row), room);
+    branches.push(
+      ...fresh.map(({ row, parent }) => ({
         row,
-        parent: each.branch.run,
-        isCause: each.branch.record.id === cause?.id,
-      }))
+        parent,
+        loaded: loaded.get(row.id)?.branch ?? null,
+      })),
+    );
+    waiting = [...loaded].flatMap(([id, { children }]) =>
+      children.map((row) => ({ row, parent: id, isCause: id === cause?.id }))
     );
   }
   return branches;
+}
+
+type Loaded = NonNullable<Awaited<ReturnType<typeof loadBranch>>>;
+
+/** Reads runs in groups, until nothing more fits. */
+async function loadSome(deps: AppDeps, team: Team, rows: readonly RunListRow[], room: Room) {
+  const loaded = new Map<RunId, Loaded>();
+  for (let at = 0; at < rows.length && !room.isSpent; at += PARALLEL_MAX) {
+    const group = rows.slice(at, at + PARALLEL_MAX);
+    const read = await Promise.all(group.map((row) => loadBranch(deps, team, row)));
+    for (const each of read) {
+      if (each === null) continue;
+      loaded.set(each.branch.run, each);
+      room.take(each.branch);
+    }
+  }
+  return loaded;
 }
 
 function startOf({ startedAt, sortedAt }: RunListRow): number {
@@ -88,13 +136,12 @@ function startOf({ startedAt, sortedAt }: RunListRow): number {
 
 async function loadBranch(deps: AppDeps, team: Team, row: RunListRow) {
   const { id } = row;
-  const [page, family] = await Promise.all([
+  const [page, listed] = await Promise.all([
     deps.runs.read(team, id, null, ROWS_PER_PAGE, ROWS_PER_PAGE),
-    deps.lineage.of(team, id),
+    deps.lineage.children(team, id, CHILDREN_LISTED),
   ]);
   if (page === null) return null;
   const record = assemble(id, page);
-  const listed = family.children.slice(0, CHILDREN_LISTED);
   const [children, end] = await Promise.all([
     listed.length === 0 ? [] : deps.lineage.rows(team, listed),
     readEnd(deps, team, record, page, null),
@@ -110,6 +157,7 @@ async function loadBranch(deps: AppDeps, team: Team, row: RunListRow) {
     calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
     unread: isCut ? Math.max(0, record.usage.events - events.length) : 0,
     end,
+    standouts: standoutsIn(id, page),
     minimap: page.totals.minimap,
     isRoot: false,
   };

@@ -34,7 +34,7 @@ export const showComparison: Handler = async (c, deps) => {
   if (!id.ok) return fail(c, NO_SUCH_RUN);
   const a = await loadSide(deps, team, id.value);
   if (a === null) return fail(c, NO_SUCH_RUN);
-  const { with: wanted } = c.req.query();
+  const { with: wanted, only } = c.req.query();
   const other = wanted === undefined ? null : parseRunId(wanted.trim());
   const otherId = other === null
     ? await lastSuccess(deps, team, a.run)
@@ -54,7 +54,7 @@ export const showComparison: Handler = async (c, deps) => {
       <>
         {b === null
           ? <NoOther a={a} wanted={wanted ?? null} />
-          : <Comparison a={a} b={b} nowMs={nowMs} />}
+          : <Comparison a={a} b={b} nowMs={nowMs} isBrief={only === "diff"} />}
         <Choose id={a.run.id} wanted={wanted ?? ""} />
       </>
     ),
@@ -146,7 +146,11 @@ function Choose({ id, wanted }: { readonly id: string; readonly wanted: string }
   );
 }
 
-function Comparison({ a, b, nowMs }: Sides & { readonly nowMs: number }) {
+function Comparison({ a, b, nowMs, isBrief }: Sides & {
+  readonly nowMs: number;
+  /** True to list only the steps that differ. */
+  readonly isBrief: boolean;
+}) {
   const pairs = alignSteps(a.steps.map(compared), b.steps.map(compared));
   const first = pairs.findIndex(({ isEqual }) => !isEqual);
   const isCut = a.hasMore || b.hasMore;
@@ -156,16 +160,18 @@ function Comparison({ a, b, nowMs }: Sides & { readonly nowMs: number }) {
         {a.run.agent === b.run.agent ? "Same agent" : "Another agent"}
         {a.run.feature !== null && a.run.feature === b.run.feature && " and feature"}. {first < 0
           ? `All ${countedText(pairs.length, "step")} have the same names and outcomes.`
+          : first === 0
+          ? `The first of ${countedText(pairs.length, "step")} differs.`
           : `The first ${first} of ${countedText(pairs.length, "step")} are equal.`}
         {isCut && ` The first ${STEPS_MAX} steps of each run are compared.`}{" "}
-        <a href={comparePath(b.run.id, a.run.id)}>Swap</a>
+        <a href={comparePath(b.run.id, a.run.id, isBrief)}>Swap</a>
       </p>
       <div class="versus">
         <SideHead {...a} name="A" nowMs={nowMs} />
         <SideHead {...b} name="B" nowMs={nowMs} />
       </div>
       <div class="compare-cols">
-        <Steps a={a} b={b} pairs={pairs} first={first} />
+        <Steps a={a} b={b} pairs={pairs} first={first} isBrief={isBrief} />
         <Sums a={a} b={b} />
       </div>
     </>

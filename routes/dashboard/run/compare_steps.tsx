@@ -3,11 +3,12 @@ import type { ComparedPair } from "../../../domain/runs/compare.ts";
 import { prettyJson } from "../../../domain/core/pretty_json.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { countedText, durationText } from "../components/format.ts";
+import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { runPath } from "../layout/paths.ts";
-import { positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
+import { comparePath, positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
 import type { Step } from "./steps.ts";
+import { lineOf } from "./event_preview.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** A run of a comparison. */
@@ -29,17 +30,26 @@ export interface Sides {
 
 interface StepsProps extends Sides {
   readonly pairs: readonly ComparedPair[];
+  /** Index of the first difference; -1 for none. */
   readonly first: number;
+  /** True to list only the steps that differ. */
+  readonly isBrief: boolean;
 }
 
-export function Steps({ a, b, pairs, first }: StepsProps) {
-  const equal = first < 0 ? pairs : pairs.slice(0, first);
-  const rest = first < 0 ? [] : pairs.slice(first);
-  const row = (pair: ComparedPair, i: number) => <Pair pair={pair} n={i + 1} a={a} b={b} />;
+export function Steps(props: StepsProps) {
+  const { a, b, pairs, first } = props;
+  const isBrief = props.isBrief && first >= 0;
+  const numbered = pairs.map((pair, i) => ({ pair, n: i + 1 }));
+  const equal = isBrief ? [] : first < 0 ? numbered : numbered.slice(0, first);
+  const rest = first < 0
+    ? []
+    : numbered.slice(first).filter(({ pair }) => !isBrief || !pair.isEqual);
+  const row = (each: typeof numbered[number]) => <Pair {...each} a={a} b={b} />;
   return (
-    <section class="panel" aria-labelledby="steps-h">
+    <section class={isBrief ? "panel brief" : "panel"} aria-labelledby="steps-h">
       <header>
         <h2 id="steps-h">Steps in order</h2>
+        {first >= 0 && <Switch {...props} isBrief={isBrief} />}
       </header>
       {equal.length > 0 && (
         <details class="equal" open={first < 0 && equal.length <= 20}>
@@ -60,7 +70,7 @@ export function Steps({ a, b, pairs, first }: StepsProps) {
           </p>
           <table class="cmp">
             <CompareHead a={a} b={b} />
-            <tbody>{rest.map((pair, i) => row(pair, first + i))}</tbody>
+            <tbody>{rest.map(row)}</tbody>
           </table>
           <Data pair={pairs[first] as ComparedPair} n={first + 1} a={a} b={b} />
         </>
@@ -68,6 +78,28 @@ export function Steps({ a, b, pairs, first }: StepsProps) {
     </section>
   );
 }
+
+/** Links to all steps and to those that differ. */
+function Switch({ a, b, pairs, isBrief }: StepsProps) {
+  const different = pairs.filter(({ isEqual }) => !isEqual).length;
+  const choice = (name: string, brief: boolean) => (
+    <a
+      href={`${comparePath(a.run.id, b.run.id, brief)}#steps-h`}
+      aria-current={brief === isBrief ? "true" : undefined}
+    >
+      {name}
+    </a>
+  );
+  return (
+    <div class="seg small end" role="group" aria-label="Steps listed">
+      {choice(`All ${formatCount(pairs.length)}`, false)}
+      {choice(`Differences ${formatCount(different)}`, true)}
+    </div>
+  );
+}
+
+/** Maximum characters of a name: hundreds of them are on a page. */
+const NAME_CHARS = 60;
 
 /** Characters of the data of a step. */
 const DATA_CHARS = 1_500;
@@ -81,7 +113,7 @@ function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly
   });
   if (shown.length < sides.length) return null;
   return (
-    <div class="words">
+    <div class="first-data">
       {shown.map(({ name, json }) => (
         <div>
           <h3>{name}, step {n}</h3>
@@ -132,7 +164,7 @@ function Cell({ side, index, name }: {
             ? runPath(step.run)
             : stepPath(side.run.id, step.preview.event, index ?? 0)}
         >
-          {step.name === "" ? step.text ?? "log" : step.name}
+          {lineOf(step.name === "" ? step.text ?? "log" : step.name, NAME_CHARS)}
         </a>
         {step.failure !== null && <span class="tag bad">failed</span>}
         <span class="num">{step.durationMs === null ? "" : durationText(step.durationMs)}</span>

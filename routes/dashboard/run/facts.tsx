@@ -3,9 +3,12 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
+import { type StandoutLink, standoutLink } from "./standout_link.ts";
+import type { TraceProps } from "./trace.ts";
 
-export function Facts(loaded: LoadedRun) {
-  const { run, family, nowMs } = loaded;
+export function Facts(props: TraceProps) {
+  const { run, family, nowMs } = props;
+  const { slowest, costliest } = props.trace.marks;
   const { usage, durationMs, startedAt, finishedAt } = run;
   const runningMs = startedAt === null || finishedAt !== null
     ? null
@@ -17,16 +20,31 @@ export function Facts(loaded: LoadedRun) {
       <Fact
         name={runningMs === null ? "Duration" : "Running for"}
         value={shownMs === null ? "–" : durationText(shownMs)}
-      />
+      >
+        {slowest !== null && (
+          <ToStep link={standoutLink(props, "slowest")}>
+            slowest step <span class="num">{durationText(slowest.durationMs)}</span>
+          </ToStep>
+        )}
+      </Fact>
       <Fact name="Cost" value={<Money of={run.cost.amount} />}>
-        <CostNote {...loaded} />
+        <CostNote {...props} />
       </Fact>
       <Fact name="Tokens" value={compactText(usage.inputTokens)}>
         in, {compactText(usage.outputTokens)} out
         {usage.cachedInputTokens > 0n && `, ${compactText(usage.cachedInputTokens)} cached`}
       </Fact>
       <Fact name="Model calls" value={formatCount(run.cost.calls)}>
-        {countedText(new Set(run.cost.models.map(({ model }) => model)).size, "model")}
+        {costliest === null
+          ? countedText(new Set(run.cost.models.map(({ model }) => model)).size, "model")
+          : (
+            <ToStep link={standoutLink(props, "costliest")}>
+              most expensive{" "}
+              <span class="num">
+                <Money of={costliest.cost} />
+              </span>
+            </ToStep>
+          )}
       </Fact>
       <Fact name="Tool calls" value={formatCount(usage.toolCalls)}>
         {usage.errors > 0 && (
@@ -46,6 +64,13 @@ export function Facts(loaded: LoadedRun) {
         )}
     </dl>
   );
+}
+
+/** A link to the step that stands out; the script selects it in place if it is on the page. */
+function ToStep({ link, children }: PropsWithChildren<{ readonly link: StandoutLink | null }>) {
+  return link === null
+    ? null
+    : <a href={link.href} data-select={link.isHere ? "" : undefined}>{children}</a>;
 }
 
 function CostNote({ run: { cost, status }, family, isStated }: LoadedRun) {

@@ -108,10 +108,9 @@ const DOT = { width: 4, gap: 2, good: 5, bad: 10 } as const;
 function Recent({ run, recent }: TraceProps) {
   if (recent.length < 2) return null;
   const failed = recent.filter(({ status }) => isFailure(status)).length;
-  const words = `${failed} of the last ${recent.length} runs of ${run.agent} failed.`;
   return (
     <p class="since">
-      {words}{" "}
+      {failed} of the last {recent.length} runs of <bdi>{run.agent}</bdi> failed.{" "}
       <svg
         class="recent"
         width={recent.length * (DOT.width + DOT.gap)}

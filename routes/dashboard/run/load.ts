@@ -20,6 +20,7 @@ import {
 } from "./paths.ts";
 import { isFailing, LAST_EVENTS, readEnd, type RunEnd } from "./run_end.ts";
 import { findMatches } from "./search.ts";
+import { resolveMark, standoutsIn } from "./standouts.ts";
 import { isFailure } from "./steps.ts";
 
 /** The data of a run's page. */
@@ -29,8 +30,14 @@ export type LoadedRun = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
 const EVENTS_BEFORE = 8;
 
 /** Loads a run; null if the team has no run with that id. */
-export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, view: TraceView) {
+export async function loadRun(
+  deps: AppDeps,
+  principal: Principal,
+  id: RunId,
+  requested: TraceView,
+) {
   const { team } = principal;
+  const view = await resolveMark(deps, team, id, requested);
   const nowMs = deps.environment.now();
   const [first, family] = await Promise.all([
     deps.runs.read(team, id, view.after, ROWS_PER_PAGE, LAST_EVENTS.first),
@@ -52,7 +59,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const found = isFiltered(view) && page.next !== null
     ? await findMatches(deps, team, run, view)
     : null;
-  const branches = await loadBranches(deps, team, { run, page, children, view, isUnfolded, end });
+  const branches = await loadBranches(deps, team, { run, children, view, isUnfolded });
   const calls = explainCalls(page, true);
   return {
     run,
@@ -60,6 +67,8 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     /** The page of events shown, and the position that it follows. */
     page,
     after,
+    /** What stands out in the run itself. */
+    standouts: standoutsIn(id, first),
     /** Events that match the filters of a run with further pages. */
     found,
     family,
@@ -111,11 +120,17 @@ async function pageOf(
   { id }: RunRecord,
   { first, end, view, isUnfolded }: PageChoice,
 ): Promise<{ readonly page: RunPage; readonly after: EventPosition | null }> {
-  if (view.after !== null || first.next === null) return { page: first, after: view.after };
   const read = async (after: EventPosition | null, limit: number) => ({
     page: await runs.read(team, id, after, limit, LAST_EVENTS.first) ?? first,
     after,
   });
+  // After the last event, such as while the last step takes its time, there are the last steps.
+  if (view.after !== null && first.events.length === 0 && !isFiltered(view)) {
+    return first.nearEnd === null
+      ? await read(null, ROWS_PER_PAGE)
+      : await read(first.nearEnd, ROWS_PER_PAGE);
+  }
+  if (view.after !== null || first.next === null) return { page: first, after: view.after };
   if (isUnfolded) return await read(null, UNFOLDED_STEPS_MAX);
   const failing = end.events.findLastIndex(isFailing);
   if (failing < 0 || view.event !== null || isFiltered(view)) return { page: first, after: null };

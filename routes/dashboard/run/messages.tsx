@@ -5,10 +5,12 @@ import type {
   ChatPart,
   ToolUse,
 } from "../../../domain/runs/chat.ts";
-import { excerpt } from "../../../domain/core/pretty_json.ts";
+import { excerpt, prettyJson } from "../../../domain/core/pretty_json.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
 import { countedText, durationText } from "../components/format.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { Icon } from "../components/icons.tsx";
+import { lineOf } from "./event_preview.ts";
 
 /** Maximum characters of what a panel is about, of them as Markdown, and of one text. */
 const MAIN = { chars: 20_000, markdown: 8_000 } as const, TEXT_CHARS = 12_000;
@@ -17,8 +19,14 @@ const MAIN = { chars: 20_000, markdown: 8_000 } as const, TEXT_CHARS = 12_000;
 const RECENT = { chars: 10_000, markdown: 4_000 } as const;
 const FOLDED = { chars: 8_000, markdown: 0 } as const;
 
-/** Characters that a part of a message costs in addition to its text. */
-const PART_CHARS = 60;
+/** Characters that a value, a message and a tool call cost in addition to their texts. */
+const VALUE_CHARS = 60, MESSAGE_CHARS = 120, CALL_CHARS = 240;
+
+/** Maximum parts of a message. */
+const PARTS_MAX = 200;
+
+/** Maximum characters of a role or an id, and of the name of a tool. */
+const WORD_CHARS = 40, NAME_CHARS = 140;
 
 /** Maximum characters of a text that is rendered as Markdown: its time grows with its length. */
 const MARKDOWN_TEXT_CHARS = 6_000;
@@ -41,12 +49,17 @@ export class TextBudget {
     return this.#chars <= 0;
   }
 
+  /** Takes the characters of markup around texts. */
+  takeMarkup(chars: number): void {
+    this.#chars -= chars;
+  }
+
   /** Returns the part of a text that fits, and whether it may be Markdown. */
   take(
     text: string,
   ): { readonly text: string; readonly isCut: boolean; readonly isMarkdown: boolean } {
     const cut = excerpt(text, Math.min(TEXT_CHARS, Math.max(0, this.#chars)));
-    this.#chars -= cut.text.length + PART_CHARS;
+    this.#chars -= cut.text.length + VALUE_CHARS;
     const isMarkdown = !cut.isCut && text.length <= Math.min(MARKDOWN_TEXT_CHARS, this.#markdown);
     if (isMarkdown) this.#markdown -= text.length;
     return { ...cut, isMarkdown };
@@ -75,9 +88,13 @@ interface ValueProps {
 
 /** A text as Markdown, or another value as indented JSON. */
 export function Value({ value, budget }: ValueProps) {
-  if (value === undefined || value === null) return <p class="quiet">nothing</p>;
+  if (value === undefined || value === null) {
+    budget.takeMarkup(VALUE_CHARS);
+    return <p class="quiet">nothing</p>;
+  }
   const { text, isCut, isMarkdown } = budget.take(
-    typeof value === "string" ? value : JSON.stringify(value, null, 2),
+    // One character more than fits shows that the value is cut.
+    typeof value === "string" ? value : prettyJson(rawOf(value), TEXT_CHARS + 1).text,
   );
   if (typeof value === "string" && isMarkdown) return <Markdown text={text} />;
   return (
@@ -159,7 +176,9 @@ interface MessageProps extends Omit<ChatProps, "chat"> {
 }
 
 function Message({ message: { role, parts }, id, model, results, budget }: MessageProps) {
-  const name = ROLES.get(role) ?? role.slice(0, 40);
+  if (budget.isSpent) return null;
+  budget.takeMarkup(MESSAGE_CHARS);
+  const name = ROLES.get(role) ?? lineOf(role, WORD_CHARS);
   const isKnown = ROLES.has(role);
   return (
     <section class={`msg ${isKnown ? role : ""}`}>
@@ -168,18 +187,18 @@ function Message({ message: { role, parts }, id, model, results, budget }: Messa
         <CopyButton of={id} label={`Copy: ${name}`} />
       </header>
       <div id={id}>
-        {parts.map((part, i) => (
+        {parts.slice(0, PARTS_MAX).map((part, i) => (
           <Part part={part} id={`${id}-${i}`} results={results} budget={budget} />
         ))}
-        <Rest of={budget} />
+        <Rest of={budget} isCut={parts.length > PARTS_MAX} />
       </div>
     </section>
   );
 }
 
 /** Points to the JSON if parts are left out. */
-function Rest({ of }: { readonly of: TextBudget }) {
-  return of.isSpent && <p class="quiet">The JSON has all of it.</p>;
+function Rest({ of, isCut }: { readonly of: TextBudget; readonly isCut: boolean }) {
+  return (of.isSpent || isCut) && <p class="quiet">The JSON has all of it.</p>;
 }
 
 interface PartProps extends Pick<ChatProps, "results" | "budget"> {
@@ -194,6 +213,7 @@ function Part({ part, id, results, budget }: PartProps) {
       return <Value value={part.text} budget={budget} />;
     case "note":
       return <p class="quiet note">{budget.take(part.text).text}</p>;
+    case "value":
     case "result":
       return <Value value={part.value} budget={budget} />;
     case "call": {
@@ -223,7 +243,9 @@ interface CallBoxProps {
 }
 
 /** A tool call: its arguments and, below a line, its result. */
-export function CallBox({ id, use, name, failure, took, budget }: CallBoxProps) {
+export function CallBox({ id, use, failure, took, budget, ...props }: CallBoxProps) {
+  budget.takeMarkup(CALL_CHARS);
+  const name = lineOf(props.name, NAME_CHARS);
   const hasResult = use.result !== undefined || failure !== null;
   return (
     <div class="call">
@@ -233,7 +255,7 @@ export function CallBox({ id, use, name, failure, took, budget }: CallBoxProps) 
             <Icon name="tool" />
           </span>
           <b>{name}</b>
-          {use.id !== null && <code class="end">{use.id.slice(0, 40)}</code>}
+          {use.id !== null && <code class="end">{use.id.slice(0, WORD_CHARS)}</code>}
           <CopyButton of={`${id}-input`} label={`Copy the arguments of ${name}`} />
         </header>
         <div id={`${id}-input`}>

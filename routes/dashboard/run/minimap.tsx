@@ -1,6 +1,8 @@
 /** The minimap of a run: all its events in one lane for each kind, from its stored buckets. */
 import { KIND_BITS, type MinimapBuckets, minimapBuckets } from "../../../domain/runs/minimap.ts";
 import { countedText, durationText } from "../components/format.ts";
+import { isFiltered, tracePath } from "./paths.ts";
+import { offsetText } from "./event_preview.ts";
 import type { Trace, TraceProps } from "./trace.ts";
 
 /** Units of the axis. */
@@ -37,7 +39,45 @@ export function Minimap(props: TraceProps) {
         {place !== null && <rect class="here" {...place} y="0.5" height="31" />}
         <rect class="win" x="0" y="0" width={WIDTH} height="32" visibility="hidden" />
       </svg>
+      {hasPages(props) && <PageLinks {...props} />}
     </div>
+  );
+}
+
+/** Returns whether the steps of a run are on several pages. */
+function hasPages({ page, after, view }: TraceProps): boolean {
+  return (page.next !== null || after !== null) && !isFiltered(view);
+}
+
+/** Number of links of a minimap, each to the page that begins at its time. */
+const PAGE_LINKS = 40;
+
+/** Sorts after every event of its instant. */
+const LAST = { batch: 999_999_999, index: 99 } as const;
+
+/** Links across the minimap. They are one Tab stop: the one with the first step of the page. */
+function PageLinks({ run, view, page, trace: { axis } }: TraceProps) {
+  const widthMs = axis.lengthMs / PAGE_LINKS;
+  const shownMs = (page.events[0]?.ts ?? axis.startMs) - axis.startMs;
+  const here = Math.min(PAGE_LINKS - 1, Math.max(0, Math.floor(shownMs / widthMs)));
+  return (
+    <nav class="map-pages" aria-label="Steps by time">
+      {Array.from({ length: PAGE_LINKS }, (_, i) => {
+        const atMs = Math.floor(axis.startMs + i * widthMs);
+        const after = { ts: Math.max(0, atMs - 1), ...LAST };
+        const text = `Steps from ${offsetText(atMs, axis.startMs)}`;
+        return (
+          <a
+            href={`${tracePath(run.id, { after, list: view.list })}#timeline`}
+            aria-label={text}
+            title={text}
+            aria-current={i === here ? "true" : undefined}
+            tabindex={i === here ? 0 : -1}
+            draggable={false}
+          />
+        );
+      })}
+    </nav>
   );
 }
 
@@ -45,11 +85,10 @@ export function Minimap(props: TraceProps) {
 const PLACE_WIDTH = 6;
 
 /** Returns where the steps of a page are in a run of several pages; null for one page. */
-function placeOf({ page, after, trace: { axis } }: TraceProps) {
+function placeOf(props: TraceProps) {
+  const { page, trace: { axis } } = props;
   const [first, last] = [page.events[0], page.events.at(-1)];
-  if ((page.next === null && after === null) || first === undefined || last === undefined) {
-    return null;
-  }
+  if (!hasPages(props) || first === undefined || last === undefined) return null;
   const scale = WIDTH / axis.lengthMs;
   const width = Math.max(PLACE_WIDTH, (last.ts - first.ts) * scale);
   const x = Math.min(WIDTH - width, Math.max(0, (first.ts - axis.startMs) * scale));

@@ -3,7 +3,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { parseRunsCursor } from "../../api/runs/run_list.ts";
+import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 
@@ -16,6 +16,22 @@ export interface Neighbours {
   readonly path: string;
   readonly previous: RunId | null;
   readonly next: RunId | null;
+  /** Query of the list for the next run: it may be on the next page of the list. */
+  readonly nextList: string;
+  /** Place on the page of the list; null if the run is no longer on it. */
+  readonly place: ListPlace | null;
+}
+
+/** A run's place on a page of its list. */
+export interface ListPlace {
+  /** From 1. */
+  readonly at: number;
+  /** Number of runs on the page. */
+  readonly of: number;
+  /** True if the list has further pages. */
+  readonly hasMore: boolean;
+  /** True if the page is the first of the list. */
+  readonly isFirst: boolean;
 }
 
 /**
@@ -43,12 +59,19 @@ export async function findNeighbours(
   if (list === null) return null;
   const request = parseRunsQuery(list, environment.now(), parseRunsCursor);
   if (!request.ok) return null;
-  const { query, after, limit } = request.value;
+  const { query, after, limit, isWindowDefault } = request.value;
   const path = RUNS_PATH + (list === "" ? "" : `?${list}`);
   const { rows, next } = await runList.page(team, query, after, limit);
   const at = rows.findIndex(({ id }) => id === run.id);
-  if (at < 0) return { path, previous: null, next: null };
-  const following = rows[at + 1]?.id ??
-    (next === null ? null : (await runList.page(team, query, next, 1)).rows[0]?.id ?? null);
-  return { path, previous: rows[at - 1]?.id ?? null, next: following };
+  if (at < 0) return { path, previous: null, next: null, nextList: list, place: null };
+  const place = { at: at + 1, of: rows.length, hasMore: next !== null, isFirst: after === null };
+  const neighbours = { path, previous: rows[at - 1]?.id ?? null, place };
+  const following = rows[at + 1]?.id ?? null;
+  if (following !== null || next === null) {
+    return { ...neighbours, next: following, nextList: list };
+  }
+  const further = new URLSearchParams(list);
+  further.set("cursor", runsCursorText(next, isWindowDefault ? query.from : null));
+  const [first] = (await runList.page(team, query, next, 1)).rows;
+  return { ...neighbours, next: first?.id ?? null, nextList: `${further}` };
 }

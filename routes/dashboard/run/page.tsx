@@ -11,7 +11,7 @@ import { assetPath } from "../layout/assets.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
-import { countedText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { Copyable, Section, Status } from "../components/elements.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
@@ -19,9 +19,9 @@ import { Instants, RunLabelList } from "./details.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
-import { findNeighbours, listOf, type Neighbours } from "./neighbours.ts";
+import { findNeighbours, listOf, type ListPlace, type Neighbours } from "./neighbours.ts";
 import { renderRunNotFound } from "./not_found.tsx";
-import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
+import { MARKS, rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
   CostSection,
   MetadataTable,
@@ -73,7 +73,8 @@ const showRun: Handler = async (c, deps) => {
 /** Reads the view from the query; unreadable values count as absent. */
 function readView(c: RequestContext, after: TraceView["after"]): TraceView {
   const query = c.req.query();
-  const { event = null, in: inRun = null, open = null, kind, failed, text = "", skip } = query;
+  const { event = null, in: inRun = null, open = null, mark, kind, failed, text = "", skip } =
+    query;
   const rows = Number(skip ?? 0);
   return {
     after,
@@ -81,6 +82,7 @@ function readView(c: RequestContext, after: TraceView["after"]): TraceView {
     event,
     inRun,
     open,
+    mark: MARKS.find((name) => name === mark) ?? null,
     kind: STEP_KINDS.find((name) => name === kind) ?? null,
     failed: failed === "1",
     text: text.trim().slice(0, TEXT_CHARS),
@@ -137,7 +139,7 @@ function RunBody(props: RunPageProps) {
 }
 
 function Crumbs({ run, view, neighbours }: RunPageProps) {
-  const to = (id: string) => tracePath(id, { list: view.list });
+  const to = (id: string, list = view.list) => tracePath(id, { list });
   const { previous = null, next = null } = neighbours ?? {};
   return (
     <div class="crumbs">
@@ -150,17 +152,32 @@ function Crumbs({ run, view, neighbours }: RunPageProps) {
         </ol>
       </nav>
       {neighbours !== null && (
-        <div class="end joined">
-          {previous === null
-            ? <span class="btn small" aria-disabled="true">Previous</span>
-            : <a class="btn small" rel="prev" href={to(previous)} data-key="[">Previous</a>}
-          {next === null
-            ? <span class="btn small" aria-disabled="true">Next</span>
-            : <a class="btn small" rel="next" href={to(next)} data-key="]">Next</a>}
+        <div class="end">
+          {neighbours.place !== null && <Place {...neighbours.place} />}
+          <span class="joined">
+            {previous === null
+              ? <span class="btn small" aria-disabled="true">Previous</span>
+              : <a class="btn small" rel="prev" href={to(previous)} data-key="[">Previous</a>}
+            {next === null
+              ? <span class="btn small" aria-disabled="true">Next</span>
+              : (
+                <a class="btn small" rel="next" href={to(next, neighbours?.nextList)} data-key="]">
+                  Next
+                </a>
+              )}
+          </span>
         </div>
       )}
     </div>
   );
+}
+
+/** The place of a run in what was listed: the length of a list is known only where it ends. */
+function Place({ at, of, hasMore, isFirst }: ListPlace) {
+  const all = isFirst
+    ? `${formatCount(of)}${hasMore ? "+" : ""}`
+    : `${formatCount(of)} on the page`;
+  return <span class="num">{formatCount(at)} of {all}</span>;
 }
 
 /** Returns whether a run has nothing to show in a waterfall. */
@@ -217,14 +234,19 @@ function Elsewhere(props: RunPageProps) {
   );
 }
 
+/** Limits how many pages of a team hold events at the same time. */
+function inSlot(show: Handler): Handler {
+  return (c, deps) => deps.admission.showRun(c, async () => await show(c, deps));
+}
+
 /** The page of a run. */
 export const runPage: DashboardPage = {
   path: `${RUNS_PATH}/:id`,
   access: teamKey("read"),
-  handler: showRun,
+  handler: inSlot(showRun),
   routes: [
     get(`${RUNS_PATH}/:id/raw`, showRawRun),
-    get(`${RUNS_PATH}/:id/compare`, showComparison),
+    get(`${RUNS_PATH}/:id/compare`, inSlot(showComparison)),
     post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
   ],
 };

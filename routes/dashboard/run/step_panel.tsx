@@ -8,7 +8,7 @@ import { durationText, formatCount } from "../components/format.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { runPath } from "../layout/paths.ts";
 import { CallCost } from "./call_cost.tsx";
-import { membersOf, offsetText } from "./event_preview.ts";
+import { lineOf, membersOf, offsetText } from "./event_preview.ts";
 import { Icon } from "../components/icons.tsx";
 import { CallBox, Chat, CopyButton, TextBudget, Value } from "./messages.tsx";
 import { Payload } from "./payload.tsx";
@@ -19,6 +19,9 @@ import { StepIcon } from "./waterfall_row.tsx";
 
 /** Maximum characters of JSON shown. */
 const JSON_CHARS = 8_000;
+
+/** Maximum characters of the level of a log. */
+const LEVEL_CHARS = 40;
 
 export function StepPanel(props: TraceProps) {
   const { trace: { selected } } = props;
@@ -219,7 +222,8 @@ function Content(props: SelectedProps & { readonly all: string }) {
     return (
       <section class={`msg ${step.failure === null ? "" : "is-bad"}`}>
         <header>
-          <b>Log</b> {typeof data.level === "string" && <span>{data.level}</span>}
+          <b>Log</b>{" "}
+          {typeof data.level === "string" && <span>{lineOf(data.level, LEVEL_CHARS)}</span>}
           <CopyButton of="log-text" label="Copy the message" />
         </header>
         <div id="log-text">

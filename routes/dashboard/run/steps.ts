@@ -4,14 +4,14 @@ import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import { type MarkedStep, spanOf, type TraceStep } from "../../../domain/runs/trace.ts";
+import { spanOf, type TraceStep } from "../../../domain/runs/trace.ts";
 import { type EventPreview, previewOf } from "./event_preview.ts";
 
 /** Kinds of steps: each has its icon and its form of bar. */
 export type StepKind = "run" | "model" | "tool" | "log" | "span";
 
 /** A run or an event as a row of the waterfall. */
-export interface Step extends TraceStep, MarkedStep {
+export interface Step extends TraceStep {
   /** Id of its element. */
   readonly id: string;
   readonly kind: StepKind;
@@ -24,6 +24,10 @@ export interface Step extends TraceStep, MarkedStep {
   readonly failure: string | null;
   /** Status of a run; null for an event. */
   readonly status: RunStatus | null;
+  /** Duration in milliseconds; null if unknown. */
+  readonly durationMs: number | null;
+  /** Cost in picodollars. */
+  readonly cost: bigint;
   /** End, unix milliseconds. */
   readonly endMs: number;
   /** The event; null for a run. */
@@ -64,7 +68,6 @@ export function eventSteps({ run, events, calls, isRoot }: Branch): Step[] {
       endMs: event.ts + (latencyMs ?? 0),
       durationMs: latencyMs,
       cost: call?.cost ?? 0n,
-      isContainer: false,
       id: isRoot ? event.id : `${run}.${event.id}`,
       kind: KINDS.get(event.type) ?? "span",
       run,
@@ -109,7 +112,6 @@ export function runStep(
     endMs: Math.max(place.atMs, endMs),
     durationMs,
     cost: cost.amount,
-    isContainer: true,
     preview: null,
     call: null,
   };

@@ -5,9 +5,13 @@ import { lineOf } from "./event_preview.ts";
 /** Maximum characters of a title. */
 const TITLE_CHARS = 120;
 
+/** Matches a character that can be seen. */
+const VISIBLE = /[^\p{C}\p{Z}\p{M}]/u;
+
 /** Returns the title of a run: its goal, else its agent and its id. */
 export function titleOf({ run: { id, agent, opening } }: { readonly run: RunRecord }): string {
-  if (opening?.goal) return lineOf(opening.goal, TITLE_CHARS);
+  const goal = lineOf(opening?.goal ?? "", TITLE_CHARS);
+  if (VISIBLE.test(goal)) return goal;
   return agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`;
 }
 

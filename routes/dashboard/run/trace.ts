@@ -1,5 +1,5 @@
 /** The trace of a loaded run: its rows in order, its axis, and the cause of its failure. */
-import { orderAsTree, standoutsOf, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import { orderAsTree, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
 import { minimapBuckets } from "../../../domain/runs/minimap.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
@@ -10,6 +10,7 @@ import type { LoadedRun } from "./load.ts";
 import { isFiltered, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { isFailing, type RunEnd } from "./run_end.ts";
 import { matchesStep } from "./search.ts";
+import { standoutsOf } from "./standouts.ts";
 import { type Branch, eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 
 /** Maximum characters of a reason. */
@@ -36,6 +37,7 @@ export function traceOf(loaded: LoadedRun) {
   };
   const startMs = startOf(loaded);
   const cause = causeOf(loaded);
+  const own = eventSteps(root);
   const steps: Step[] = [
     runStep(run, {
       parent: null,
@@ -44,8 +46,8 @@ export function traceOf(loaded: LoadedRun) {
       failure: isFailure(run.status) ? reasonOf(run) ?? "" : null,
       folded: null,
     }, nowMs),
-    ...eventSteps(root),
-    ...childSteps(loaded),
+    ...own,
+    ...childSteps(loaded, new Set(own.map(({ key }) => key))),
   ];
   const all = orderAsTree(steps);
   const rows = isFiltered(view)
@@ -67,7 +69,7 @@ export function traceOf(loaded: LoadedRun) {
     rows,
     /** Start of the axis, its length, and the milliseconds between its ticks. */
     axis: { startMs, lengthMs, stepMs },
-    marks: standoutsOf(steps),
+    marks: standoutsOf([loaded.standouts, ...shownBranches(loaded)]),
     cause,
     selected: selectedOf(loaded, rows, cause),
   };
@@ -99,24 +101,30 @@ function mapEnd({ page: { totals: { minimap }, next }, after }: LoadedRun): numb
   return startMs + (kinds.length - 1) * widthMs;
 }
 
-/** Returns the steps of child runs that belong to the page of events shown. */
-function childSteps(loaded: LoadedRun): Step[] {
+/**
+ * Returns the steps of child runs that belong to the page of events shown.
+ *
+ * @param known keys of the steps of the run of the page
+ */
+function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
   const { branches, run, page, after, nowMs, found } = loaded;
   const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
   const to = page.next === null ? Infinity : page.next.ts;
+  const isShort = stepsOf(loaded) <= UNFOLDED_STEPS_MAX;
+  const keys = new Set(known);
   return branches.flatMap(({ row, parent, loaded: branch }) => {
     const atMs = row.startedAt ?? row.receivedAt;
     const isHere = parent !== run.id || (atMs >= from && atMs <= to) || found !== null;
     if (!isHere) return [];
-    const span = branch?.record.opening?.trace?.spanId;
-    const isOpen = branch !== null && isShown(loaded, row.id);
+    const goal = branch?.record.opening?.goal;
+    // A child run that was read for its cause stays folded.
+    const isOpen = branch !== null && isShown(loaded, row.id, isShort);
     const { events, errors } = row.usage;
+    const span = spanKey(parent, branch?.record.opening?.trace?.spanId ?? "");
     const own = runStep(row, {
-      parent: span === undefined ? parent : spanKey(parent, span),
+      parent: keys.has(span) ? span : parent,
       atMs,
-      text: branch?.record.opening?.goal === undefined
-        ? null
-        : lineOf(branch.record.opening.goal, 140),
+      text: goal === undefined ? null : lineOf(goal, 140),
       failure: isFailure(row.status) ? (branch && reasonOf(branch.record)) ?? "" : null,
       folded: isOpen
         ? branch.unread === 0 ? null : { steps: branch.unread, failed: 0 }
@@ -124,24 +132,28 @@ function childSteps(loaded: LoadedRun): Step[] {
         ? null
         : { steps: events, failed: errors },
     }, nowMs);
-    const known = hasSpan(loaded, parent, span) ? own : { ...own, parent };
-    return isOpen ? [known, ...eventSteps(branch)] : [known];
+    const steps = isOpen ? eventSteps(branch) : [];
+    for (const { key } of steps) keys.add(key);
+    return [own, ...steps];
   });
 }
 
-function hasSpan({ branches, page, run }: LoadedRun, parent: RunId, span: string | undefined) {
-  if (span === undefined) return false;
-  const events = parent === run.id
-    ? page.events
-    : branches.find(({ row }) => row.id === parent)?.loaded?.events ?? [];
-  return events.some(({ data }) => data.includes(span));
+/** Returns what stands out in each child run that is shown with its steps. */
+function shownBranches(loaded: LoadedRun) {
+  const isShort = stepsOf(loaded) <= UNFOLDED_STEPS_MAX;
+  return loaded.branches.flatMap(({ row, loaded: branch }) =>
+    branch !== null && isShown(loaded, row.id, isShort) ? [branch.standouts] : []
+  );
 }
 
 /** Returns whether a child run is shown with its steps: a folded one may be read for its cause. */
-function isShown({ view, branches, run }: LoadedRun, id: RunId): boolean {
-  if (view.open === id || view.inRun === id) return true;
-  const steps = branches.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
-  return steps <= UNFOLDED_STEPS_MAX;
+function isShown({ view }: LoadedRun, id: RunId, isShort: boolean): boolean {
+  return isShort || view.open === id || view.inRun === id;
+}
+
+/** Returns the number of steps of a run and of its child runs. */
+function stepsOf({ branches, run }: LoadedRun): number {
+  return branches.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
 }
 
 /** Returns why a run failed, in its own words: its note, or the error in its output. */

@@ -38,7 +38,7 @@ export function Waterfall(props: TraceProps) {
         </table>
       )}
       <More {...props} shown={rows.length} />
-      {run.usage.events > 0 && <Legend isWhole={isPart} />}
+      {run.usage.events > 0 && <Legend {...props} />}
     </div>
   );
 }
@@ -183,7 +183,8 @@ function NoRows({ view, run, found }: TraceProps) {
   return <p class="wf-none">No further steps.</p>;
 }
 
-function Legend({ isWhole }: { readonly isWhole: boolean }) {
+function Legend({ trace }: TraceProps) {
+  const hasFolded = trace.rows.some(({ step }) => step.kind === "run" && step.folded !== null);
   return (
     <p class="wf-legend">
       {STEP_KINDS.map((kind) => (
@@ -196,7 +197,7 @@ function Legend({ isWhole }: { readonly isWhole: boolean }) {
         <Icon name="agent" />
         <span>agent</span>
       </span>
-      <span>▲ slowest, most expensive{isWhole ? "" : " of these"}</span>
+      <span>▲ slowest, most expensive{hasFolded && ", folded runs excepted"}</span>
     </p>
   );
 }

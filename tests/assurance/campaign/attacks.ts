@@ -9,6 +9,7 @@ import { lists } from "./kinds/lists.ts";
 import { pages } from "./kinds/pages.ts";
 import { sockets } from "./kinds/sockets.ts";
 import { spend } from "./kinds/spend.ts";
+import { traces } from "./kinds/traces.ts";
 
 /** All attacks, in execution order. */
 export const ATTACKS: readonly Attack[] = [
@@ -19,6 +20,7 @@ export const ATTACKS: readonly Attack[] = [
   ...lists,
   ...feed,
   ...pages,
+  ...traces,
   ...spend,
   ...jobs,
 ];

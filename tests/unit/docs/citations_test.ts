@@ -16,7 +16,7 @@ function textsBelow(folder: string): string[] {
 }
 
 /** Matches numbers after a word, such as "decisions 5, 6 and 8 to 10"; the last may end a range. */
-const NUMBERS = String.raw`\d{1,2}(?:(?:, | and | to |, and |-)\d{1,2})*`;
+const NUMBERS = String.raw`\d{1,3}(?:(?:, | and | to |, and |-)\d{1,3})*`;
 
 /** Kinds of rulings: the form of a citation and the prefix of the heading. */
 const KINDS = [
@@ -54,13 +54,15 @@ Deno.test("every cited ruling has an entry in docs/DECISIONS.md", () => {
   assert(cited > 500, `${cited}`);
 });
 
-Deno.test("every ruling has one entry, and each kind is numbered without gaps", () => {
+Deno.test("every ruling has one entry, and each kind is numbered in order", () => {
   assertEquals(headings.length, new Set(headings).size);
   for (const { heading } of KINDS) {
     const numbers = headings.filter((each) => each.replace(/\d+$/, "") === heading)
       .map((each) => Number(each.slice(heading.length)));
-    assertEquals(numbers, numbers.map((_, at) => at + 1), heading);
-    assert(numbers.length > 0, heading);
+    assertEquals(numbers, numbers.toSorted((a, b) => a - b), heading);
+    assertEquals(numbers[0], 1, heading);
+    // Numbers of decisions are reserved for features in advance.
+    if (heading !== "Decision ") assertEquals(numbers.length, numbers.at(-1), heading);
   }
 });
 

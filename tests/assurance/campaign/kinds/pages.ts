@@ -36,7 +36,7 @@ function signIn(attacker: Attacker, key: string) {
 }
 
 /** Reads pages in turn. */
-function show(
+export function show(
   attacker: Attacker,
   cookie: string,
   paths: readonly string[],
@@ -48,7 +48,7 @@ function show(
   }, READERS);
 }
 
-interface Page {
+export interface Page {
   readonly cookie: string;
   readonly paths: readonly string[];
 }
@@ -173,6 +173,22 @@ export const pages: readonly Attack[] = [
         const path = n % 2 === 0 ? "/docs" : "/openapi.json";
         return attacker.send("GET", path, { key: null, headers: { "Accept-Encoding": "gzip" } });
       }, 100),
+  }),
+  attack<{ cookie: string }>({
+    name: "documentation in a session",
+    finding: null,
+    does: "the API reference with gzip, and to 200 connections that read nothing",
+    setUp: async (attacker) => ({ cookie: await signedIn(attacker) }),
+    async run(attacker, { cookie }) {
+      const lines = ["GET /docs HTTP/1.1", "Host: ledger", `Cookie: ${cookie}`];
+      await Promise.all([
+        show(attacker, cookie, ["/docs"], { "Accept-Encoding": "gzip" }),
+        attacker.hold(200, async (socket) => {
+          await socket.send(`${lines.join("\r\n")}\r\n\r\n`);
+          await new Promise((resolve) => attacker.signal.addEventListener("abort", resolve));
+        }),
+      ]);
+    },
   }),
   attack({
     name: "sign-ins",

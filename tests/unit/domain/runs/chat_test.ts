@@ -11,7 +11,7 @@ function outline({ input, output }: Chat): string[] {
           const result = "result" in part ? ` = ${JSON.stringify(part.result)}` : "";
           return `${part.name}(${JSON.stringify(part.input)})${result}`;
         }
-        return part.kind === "result" ? `= ${JSON.stringify(part.value)}` : part.text;
+        return "value" in part ? `= ${JSON.stringify(part.value)}` : part.text;
       }).join(" | ")
     }`;
   return [...input.map(line("")), ...output.map(line("> "))];

@@ -1,12 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import {
-  orderAsTree,
-  spanOf,
-  standoutsOf,
-  ticksOf,
-  type TraceStep,
-} from "../../../../domain/runs/trace.ts";
+import { orderAsTree, spanOf, ticksOf, type TraceStep } from "../../../../domain/runs/trace.ts";
 
 const step = (key: string, parent: string | null, atMs: number): TraceStep => ({
   key,
@@ -65,18 +59,6 @@ Deno.test("tree: a chain of 20,000 steps is no problem", () => {
     (_, i) => step(`${i}`, i === 0 ? null : `${i - 1}`, i),
   );
   assertEquals(orderAsTree(chain).at(-1)?.depth, 19_999);
-});
-
-Deno.test("marks: the slowest and the most expensive step, but no container and no only one", () => {
-  const of = (durationMs: number | null, cost: bigint, isContainer = false) => ({
-    durationMs,
-    cost,
-    isContainer,
-  });
-  const [run, slow, dear] = [of(90, 90n, true), of(50, 1n), of(2, 7n)];
-  assertEquals(standoutsOf([run, slow, dear]), { slowest: slow, costliest: dear });
-  assertEquals(standoutsOf([run, slow]), { slowest: null, costliest: null });
-  assertEquals(standoutsOf([of(null, 0n), of(0, 0n)]), { slowest: null, costliest: null });
 });
 
 Deno.test("spans: only short texts are ids", () => {

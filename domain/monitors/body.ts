@@ -1,0 +1,102 @@
+/**
+ * Validates the body of `PUT /v1/agents/{slug}/monitor`. Unknown fields are refused (decision 47).
+ *
+ * @module
+ */
+import { z } from "zod";
+import type { Body } from "../core/body.ts";
+import type { Parsed } from "../core/errors.ts";
+import { optional } from "../core/fields.ts";
+import { checkClosed } from "../core/validate.ts";
+import { type MonitorSettings, SIGNALS_MAX } from "./monitor.ts";
+import {
+  CRON_CHARS_MAX,
+  defaultGraceSeconds,
+  EVERY_SECONDS,
+  GRACE_SECONDS,
+  type Schedule,
+  scheduleProblem,
+} from "./schedule.ts";
+
+/** Settings to store, and the version that they replace. */
+export interface MonitorRequest {
+  /** The settings. */
+  readonly settings: MonitorSettings;
+  /** Version that must be the current one; null for any. */
+  readonly version: number | null;
+}
+
+/** Minimum and maximum seconds of a run. */
+export const MAX_RUNTIME_SECONDS = { min: 60, max: 31_536_000 } as const;
+
+const SCHEDULE = 'an object with either "every_seconds", or "cron" and optionally "tz"';
+const TEXT = "a text";
+
+const scheduleFields = z.strictObject({
+  every_seconds: optional(whole(EVERY_SECONDS))
+    .describe("Seconds from the last arrival to the next one."),
+  cron: optional(z.string(TEXT).meta({ maxLength: CRON_CHARS_MAX })).describe(
+    "Cron expression of 5 fields, 6 with seconds first, or a nickname such as `@daily`. Its slots " +
+      `are at least ${EVERY_SECONDS.min} s apart, and one is within 5 years.`,
+  ),
+  tz: optional(z.string(TEXT)).describe("IANA time zone of `cron`; `UTC` when absent."),
+}, SCHEDULE).transform((sent, context): Schedule => {
+  const { every_seconds: everySeconds, cron, tz } = sent;
+  const isPeriod = everySeconds !== undefined;
+  if (isPeriod === (cron !== undefined) || isPeriod && tz !== undefined) {
+    context.addIssue({ code: "custom", message: SCHEDULE });
+    return z.NEVER;
+  }
+  if (isPeriod) return { everySeconds };
+  const schedule = { cron: cron?.trim() ?? "", tz: tz ?? "UTC" };
+  const problem = scheduleProblem(schedule);
+  if (problem === null) return schedule;
+  const isZone = scheduleProblem({ ...schedule, tz: "UTC" }) === null;
+  context.addIssue({ code: "custom", message: problem, path: [isZone ? "tz" : "cron"] });
+  return z.NEVER;
+});
+
+const THRESHOLD = { min: 1, max: SIGNALS_MAX } as const;
+
+/**
+ * Body of `PUT /v1/agents/{slug}/monitor`.
+ *
+ * @internal
+ */
+export const monitorBody = z.object({
+  schedule: scheduleFields.describe("When the agent is expected."),
+  grace_seconds: optional(whole(GRACE_SECONDS)).describe(
+    "Seconds after the expected time until it is down; a fifth of the gap when absent, at least 60.",
+  ),
+  max_runtime_seconds: optional(whole(MAX_RUNTIME_SECONDS))
+    .describe("Seconds after which an open run is a failure; no limit when absent."),
+  failure_threshold: optional(whole(THRESHOLD))
+    .describe("Failures in a row after which it is down; 1 when absent."),
+  recovery_threshold: optional(whole(THRESHOLD))
+    .describe("Successes in a row after which it is up again; 1 when absent."),
+  enabled: optional(z.boolean("true or false")).describe("`false` judges nothing."),
+  version: optional(whole({ min: 1, max: Number.MAX_SAFE_INTEGER }))
+    .describe("The current version; any when absent."),
+});
+
+/** Validates the body of `PUT /v1/agents/{slug}/monitor`. */
+export function parseMonitor(body: Body): Parsed<MonitorRequest> {
+  const parsed = checkClosed(monitorBody, body.value);
+  if (!parsed.ok) return parsed;
+  const { schedule, version = null } = parsed.value;
+  const settings: MonitorSettings = {
+    schedule,
+    graceSeconds: parsed.value.grace_seconds ?? defaultGraceSeconds(schedule),
+    maxRuntimeSeconds: parsed.value.max_runtime_seconds ?? null,
+    failureThreshold: parsed.value.failure_threshold ?? 1,
+    recoveryThreshold: parsed.value.recovery_threshold ?? 1,
+    enabled: parsed.value.enabled ?? true,
+  };
+  return { ok: true, value: { settings, version } };
+}
+
+/** Schema of an integer in a range. */
+function whole({ min, max }: { readonly min: number; readonly max: number }) {
+  const expected = `an integer from ${min} to ${max}`;
+  return z.int(expected).min(min, expected).max(max, expected);
+}

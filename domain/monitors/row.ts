@@ -1,0 +1,134 @@
+/**
+ * A monitor as stored, its settings, and the changes of its state (decisions 107 to 111).
+ *
+ * @module
+ */
+import type { RunId } from "../core/ids.ts";
+import type { Schedule } from "./schedule.ts";
+import type { SignalWindow } from "./signals.ts";
+
+/** Who makes a change: identifier of the credential, and the time, for the audit log. */
+export interface MadeBy {
+  /** Identifier of the credential. */
+  readonly by: string;
+  /** Time, unix milliseconds. */
+  readonly at: number;
+}
+
+/** What a team sets for the monitor of an agent. */
+export interface MonitorSettings {
+  /** When the agent is expected. */
+  readonly schedule: Schedule;
+  /** Seconds after the expected time until it is down. */
+  readonly graceSeconds: number;
+  /** Seconds after which an open run counts as a failure; null for no limit. */
+  readonly maxRuntimeSeconds: number | null;
+  /** Failures in a row after which it is down. */
+  readonly failureThreshold: number;
+  /** Successes in a row after which it is up again. */
+  readonly recoveryThreshold: number;
+  /** False to judge nothing. */
+  readonly enabled: boolean;
+}
+
+/** States of a monitor. */
+export const MONITOR_STATES = ["new", "up", "late", "down", "paused"] as const;
+
+/**
+ * One of {@link MONITOR_STATES}: `new`: its agent has never finished a run; `late`: a run is
+ * expected, and its grace has not ended.
+ */
+export type MonitorState = typeof MONITOR_STATES[number];
+
+/** Why a monitor changed its state. */
+export const FLIP_REASONS = [
+  "created",
+  "arrived",
+  "expected",
+  "missed",
+  "failed",
+  "overrun",
+  "recovered",
+  "paused",
+  "resumed",
+  "changed",
+  "absence",
+] as const;
+
+/** One of {@link FLIP_REASONS}; `changed`: the settings. */
+export type FlipReason = typeof FLIP_REASONS[number];
+
+/** A change of a monitor's state, or a time in which nothing was judged. */
+export interface Flip {
+  /** Instant of the change, unix milliseconds: the deadline's or the arrival's, not the look's. */
+  readonly at: number;
+  /** State before; null when the monitor was created. */
+  readonly from: MonitorState | null;
+  /** State after; `unknown` from `at` to `until`, while no process did the background work. */
+  readonly to: MonitorState | "unknown";
+  /** Why. */
+  readonly reason: FlipReason;
+  /** End of an `unknown` time, unix milliseconds; absent for a change. */
+  readonly until?: number;
+  /** The run that caused it; absent for none. */
+  readonly run?: RunId;
+}
+
+/** A monitor as stored. Its state is a function of its settings, signals and deadlines. */
+export interface Monitor extends SignalWindow {
+  /** Agent's slug. */
+  readonly agent: string;
+  /** Identifier, `mon_…`. */
+  readonly id: string;
+  /** Number of the settings' version, from 1. */
+  readonly version: number;
+  /** What the team set. */
+  readonly settings: MonitorSettings;
+  /** Creation, unix milliseconds. */
+  readonly createdAt: number;
+  /** Last change of the settings, unix milliseconds. */
+  readonly updatedAt: number;
+  /** Identifier of the credential that made the last change. */
+  readonly updatedBy: string;
+  /** Current state. */
+  readonly state: MonitorState;
+  /** Instant of the flip to the current state, unix milliseconds. */
+  readonly since: number;
+  /** Latest arrival of an outcome, unix milliseconds; null for none. */
+  readonly lastArrivalAt: number | null;
+  /** Latest arrival of a successful outcome, unix milliseconds; null for none. */
+  readonly lastOkAt: number | null;
+  /** Instant from which runs are expected: its creation, resumption or new schedule. */
+  readonly watchedFrom: number;
+  /** When the next run is expected by the schedule; null if none is. */
+  readonly expectedAt: number | null;
+  /** Instant before which nothing is late, after an absence; unix milliseconds, null for none. */
+  readonly excusedUntil: number | null;
+  /** End of the latest absence that its flips show, unix milliseconds; null for none. */
+  readonly absentUntil: number | null;
+  /** Pause in force; null for none. */
+  readonly pause: MonitorPause | null;
+  /** Time of its row in the due index, unix milliseconds; null for none. */
+  readonly dueAt: number | null;
+  /**
+   * Position in the agent's runs by start up to which runs that last too long are counted; null or
+   * absent for none.
+   */
+  readonly overrunsAfter?: { readonly at: number; readonly run: string } | null;
+}
+
+/** A pause of a monitor. */
+export interface MonitorPause {
+  /** End, unix milliseconds; null for none. */
+  readonly untilMs: number | null;
+  /** True if a successful run does not end it. */
+  readonly isSticky: boolean;
+}
+
+/** A monitor after a change, with the flips that it caused. */
+export interface MonitorChange {
+  /** The monitor after the change. */
+  readonly monitor: Monitor;
+  /** Flips, in order. */
+  readonly flips: readonly Flip[];
+}
