@@ -51,7 +51,7 @@ async function look(run: SummarizedHead, row: DueRow, turn: ClockTurn): Promise<
 }
 
 /** Returns the latest `ts` of a run's events, unix milliseconds; null if it has none. */
-async function lastTsOf(run: SummarizedHead): Promise<number | null> {
+export async function lastTsOf(run: SummarizedHead): Promise<number | null> {
   const { ledger: { tail, sealed } } = run;
   const sealedPages = sealed === 0 ? [] : await readDirectory(run);
   const spans = [...tail.batches, ...sealedPages];
