@@ -20,6 +20,7 @@ import tracePhone from "../assets/style/trace_phone.css" with { type: "text" };
 import traceAxis from "../assets/trace_axis.js" with { type: "text" };
 import traceScript from "../assets/trace.js" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
+import search from "../assets/style/search.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
 import surfaces from "../assets/style/surfaces.css" with { type: "text" };
 import tokens from "../assets/style/tokens.css" with { type: "text" };
@@ -46,6 +47,7 @@ const STYLES = [
   lists,
   charts,
   pages,
+  search,
   runs,
   run,
   trace,
