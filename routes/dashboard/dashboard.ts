@@ -9,7 +9,7 @@ import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
 import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
-import { DASHBOARD_PATH, PLAN_PATH, REFERENCE_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
+import { DASHBOARD_PATH, PLAN_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
 import { renderProblemPage, seeOther } from "./layout/reply.tsx";
 import { submitView } from "./layout/view_form.ts";
 import { agentsPage } from "./agents/page.tsx";
@@ -37,20 +37,26 @@ export function createDashboard(deps: HandlerDeps) {
   const menu = hasOperator ? MENU : MENU.filter(({ path }) => path !== PLAN_PATH);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
+  const setFrame = (c: RequestContext) =>
+    c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
-    if (isPage(c.req.path)) {
-      c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
+    if (c.req.path.startsWith(DASHBOARD_PATH)) {
+      setFrame(c);
       c.set("renderProblem", renderProblemPage);
     }
     return null;
   };
-  /** Finds the session of a request for a page that needs none: it keeps its navigation. */
-  const recognize: Guard = async (c) => {
-    const token = isPage(c.req.path) ? tokenOf(c) : null;
-    if (token === null) return null;
+  /** Finds the session of a request that needs none: its page keeps the navigation. */
+  async function findSession(c: RequestContext): Promise<void> {
+    const token = tokenOf(c);
+    if (token === null) return;
     const principal = await deps.sessions.find(token, () => clientOf(c, token));
     if (principal !== null && suspensionOf(principal) === null) c.set("principal", principal);
+  }
+  /** Finds the session of a request for a page that does not exist. */
+  const recognize: Guard = async (c) => {
+    if (c.req.path.startsWith(DASHBOARD_PATH)) await findSession(c);
     return null;
   };
 
@@ -58,8 +64,8 @@ export function createDashboard(deps: HandlerDeps) {
   const limit = limitRate(deps, "control", { reserve: true });
   /** Answers with the API reference. Only a session's page is rendered, within its rate. */
   const reference: Handle = async (c) => {
-    await asPage(c);
-    await recognize(c);
+    setFrame(c);
+    await findSession(c);
     const isSession = c.get("principal") !== undefined;
     const refused = isSession ? await admission.require(c) ?? await limit(c) : null;
     return refused ?? await showReference(c);
@@ -81,10 +87,6 @@ export function createDashboard(deps: HandlerDeps) {
     ];
   }
   return { routes: pageRoutes(deps), guards, asPage, recognize, reference };
-}
-
-function isPage(path: string): boolean {
-  return path === REFERENCE_PATH || path.startsWith(DASHBOARD_PATH);
 }
 
 /**

@@ -68,7 +68,9 @@ export function Facts(props: TraceProps) {
 
 /** A link to the step that stands out; the script selects it in place if it is on the page. */
 function ToStep({ link, children }: PropsWithChildren<{ readonly link: StandoutLink | null }>) {
-  return link === null ? null : <a href={link.href} data-select={link.isHere}>{children}</a>;
+  return link === null
+    ? null
+    : <a href={link.href} data-select={link.isHere ? "" : undefined}>{children}</a>;
 }
 
 function CostNote({ run: { cost, status }, family, isStated }: LoadedRun) {
