@@ -16,6 +16,10 @@ import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
+import { createArchiveCommit } from "../kv/monitors/archive.ts";
+import { createMonitorLooks } from "../kv/monitors/looks.ts";
+import { createMonitorStore } from "../kv/monitors/store.ts";
+import { findOpenRuns } from "../kv/run_list/open_runs.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
@@ -127,7 +131,13 @@ export function createService(options: ServiceOptions) {
   });
   const clock = new Clock({
     store: createClockStore(store, options.absenceMs ?? ABSENCE_MS),
-    handlers: [],
+    handlers: [
+      createMonitorLooks({
+        store,
+        changes: updater,
+        findOpenRuns: (...args) => findOpenRuns(store, ...args),
+      }),
+    ],
     turn,
     now,
     log,
@@ -163,7 +173,8 @@ export function createService(options: ServiceOptions) {
     auditLog: createAuditLogStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
-    agents: createAgentStore(store, knownAgents),
+    agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
+    monitors: createMonitorStore({ store, changes: updater, region, environment }),
     rateCards,
     reprices,
     deletions,

@@ -7,7 +7,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { SHUTTING_DOWN } from "./api/service/service.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
-import { Admission } from "./http/admission.ts";
+import { Admission, type HandlerDeps } from "./http/admission.ts";
 import { answerText, fail } from "./http/answer.ts";
 import { authorize } from "./http/access.ts";
 import { readJsonBody } from "./http/body.ts";
@@ -24,7 +24,12 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>({ getPath: pathOf });
   const admission = new Admission(deps);
   const dispatch = createDispatch(deps, admission);
-  const handlerDeps = { ...deps, admission, openapiText };
+  const handlerDeps: HandlerDeps = {
+    ...deps,
+    admission,
+    openapiText,
+    reference: (c) => dashboard.reference(c),
+  };
   const dashboard = createDashboard(handlerDeps);
   const mount = (route: RouteRule, guards: readonly Guard[], handler: Handle) => {
     const served = isCompressed(route) ? compressed(handler) : handler;

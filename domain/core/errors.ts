@@ -23,6 +23,7 @@ export const ERRORS = {
   body_timeout: { status: 408, retry: true },
   id_conflict: { status: 409, retry: false },
   credential_ended: { status: 409, retry: false },
+  version_conflict: { status: 409, retry: false },
   payload_too_large: { status: 413, retry: false },
   unsupported_encoding: { status: 415, retry: false },
   rate_limit: { status: 429, retry: true },

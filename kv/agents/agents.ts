@@ -17,6 +17,7 @@ import {
   laterRun,
   subtractAgentRun,
 } from "../../domain/agents/activity.ts";
+import type { Monitor } from "../../domain/monitors/monitor.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
@@ -25,7 +26,7 @@ import { agentPart } from "../base/index_parts.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
 import { listAgents } from "./list.ts";
-import { changeAgent, recordOf, type StoredAgent } from "./rows.ts";
+import { changeAgent, type CommitArchive, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { getAll, getMany, getValue, type Store } from "../store.ts";
@@ -34,17 +35,21 @@ import type { Write } from "../writer/write.ts";
 /** Fraction of the memory share of agents; the rest is for known agents. */
 const ACTIVITIES_PART = 0.5;
 
-/** Bytes of a team without its rows, and of a row without its slug. */
-const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
+/** Bytes of a team without its rows, and of the parts of a row without its slug. */
+const TEAM_BYTES = 200, ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, SIGNAL_BYTES = 160;
 
 /**
  * Creates the store of agents. No run is read.
  *
  * @param known cache of active agents, invalidated when an agent is archived
  */
-export function createAgentStore(store: Store, known: KnownAgents): AgentStore {
+export function createAgentStore(
+  store: Store,
+  known: KnownAgents,
+  commitArchive: CommitArchive,
+): AgentStore {
   return {
-    change: (...args) => inTime(changeAgent(store, known, ...args), store.deadlines),
+    change: (...args) => inTime(changeAgent(store, known, commitArchive, ...args), store.deadlines),
     read: (team, slug) => store.reads.run(team.id, () => readAgent(store, team, slug)),
     list: (team, query) => listAgents(store, team, query),
   };
@@ -68,30 +73,43 @@ export interface AgentChange {
   readonly after: AgentRun | null;
 }
 
-/** A change of agents' activity, ready to commit. */
-export interface ActivityChange {
-  /** Sets of the commit, which also checks the version of the team's roll-ups. */
-  readonly sets: NonNullable<Write["sets"]>;
-  /** Updates the cache after the commit; called with the committed version. */
-  readonly remember: (version: string) => void;
+/** Rows of an agent that change with its runs; null for one that is not stored. */
+export interface AgentRow {
+  readonly activity: AgentActivity | null;
+  readonly monitor: Monitor | null;
 }
 
-/** Cached activity of a team. */
-interface TeamActivities {
+/** Monitors by agent; null for a deleted one. */
+export type Monitors = ReadonlyMap<string, Monitor | null>;
+
+const NO_MONITORS: Monitors = new Map();
+
+/** A change of agents' activity, ready to commit. */
+export interface ActivityChange {
+  /** Rows of the changed agents, with the activity after the change. */
+  readonly agents: ReadonlyMap<string, AgentRow>;
+  /** Sets of the commit, which also checks the version of the team's roll-ups. */
+  readonly sets: NonNullable<Write["sets"]>;
+  /** Updates the cache after the commit, with its version and the monitors that it changed. */
+  readonly remember: (version: string, monitors?: Monitors) => void;
+}
+
+/** Cached agents of a team. */
+interface TeamAgents {
   /** Version of the team's roll-ups at which the rows are current. */
   readonly version: string | null;
-  /** Rows by slug; null if the agent has none. */
-  readonly rows: SizedMap<AgentActivity | null>;
+  /** Rows by slug. */
+  readonly rows: SizedMap<AgentRow>;
 }
 
 /**
- * Caches agents' activity, so that adding to it needs no read.
+ * Caches agents' activity and monitors, so that a change of runs needs no read of them.
  *
  * The version of a team's roll-ups covers these rows too: every commit that changes one changes it.
  */
 export class ActivityCache {
   readonly #store: Store;
-  readonly #teams: ByteCache<TeamId, TeamActivities>;
+  readonly #teams: ByteCache<TeamId, TeamAgents>;
 
   constructor(store: Store) {
     this.#store = store;
@@ -119,7 +137,7 @@ export class ActivityCache {
     const unsure = new Set<string>();
     for (const change of changes) {
       const slug = agentOf(change);
-      const current = changed.get(slug) ?? rows.get(slug) ?? null;
+      const current = changed.get(slug) ?? rows.get(slug)?.activity ?? null;
       if (change.after !== null && startsEarlier(current, change.after)) unsure.add(slug);
       const activity = count(current, change);
       if (activity.lastRun === null) unsure.add(slug);
@@ -130,7 +148,16 @@ export class ActivityCache {
       key: keys.agentActivity(team, slug),
       value,
     }));
-    return { sets, remember: (now) => this.#remember(team, now, rows, changed) };
+    const agents = new Map<string, AgentRow>();
+    for (const [slug, activity] of changed) {
+      agents.set(slug, { activity, monitor: rows.get(slug)?.monitor ?? null });
+    }
+    return {
+      agents,
+      sets,
+      remember: (now, monitors = NO_MONITORS) =>
+        this.#remember(team, now, rows, withMonitors(rows, agents, monitors)),
+    };
   }
 
   /** Finds an agent's last run after the known one was deleted or got an earlier start. */
@@ -152,7 +179,7 @@ export class ActivityCache {
     changed.set(slug, { ...activity, lastRun });
   }
 
-  #rowsUnder(team: TeamId, version: string | null): TeamActivities["rows"] {
+  #rowsUnder(team: TeamId, version: string | null): TeamAgents["rows"] {
     const known = this.#teams.get(team);
     if (known !== undefined && known.version === version) return known.rows;
     const rows = newRows();
@@ -162,31 +189,54 @@ export class ActivityCache {
 
   async #load(
     team: TeamId,
-    rows: TeamActivities["rows"],
+    rows: TeamAgents["rows"],
     wanted: ReadonlySet<string>,
   ): Promise<void> {
     const missing = [...wanted].filter((slug) => !rows.has(slug));
-    const found = await getAll(this.#store, missing.map((slug) => keys.agentActivity(team, slug)));
+    const found = await getAll(this.#store, [
+      ...missing.map((slug) => keys.agentActivity(team, slug)),
+      ...missing.map((slug) => keys.monitor(team, slug)),
+    ]);
     for (const [i, slug] of missing.entries()) {
-      rows.set(slug, (found[i]?.value ?? null) as AgentActivity | null);
+      const activity = (found[i]?.value ?? null) as AgentActivity | null;
+      const monitor = (found[missing.length + i]?.value ?? null) as Monitor | null;
+      rows.set(slug, { activity, monitor });
     }
   }
 
   #remember(
     team: TeamId,
     version: string,
-    known: TeamActivities["rows"],
-    changed: ReadonlyMap<string, AgentActivity>,
+    known: TeamAgents["rows"],
+    changed: ReadonlyMap<string, AgentRow>,
   ): void {
     // A team that exceeds its share loses all its cached rows.
     const rows = known.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known;
-    for (const [slug, activity] of changed) rows.set(slug, activity);
+    for (const [slug, row] of changed) rows.set(slug, row);
     this.#teams.set(team, { version, rows });
   }
 }
 
-function newRows(): TeamActivities["rows"] {
-  return new SizedMap((activity) => activity === null ? 0 : ACTIVITY_BYTES);
+function newRows(): TeamAgents["rows"] {
+  return new SizedMap(({ activity, monitor }) =>
+    (activity === null ? 0 : ACTIVITY_BYTES) +
+    (monitor === null ? 0 : MONITOR_BYTES + monitor.signals.length * SIGNAL_BYTES)
+  );
+}
+
+/** Returns changed rows with their changed monitors, and the cached rows of other monitors. */
+function withMonitors(
+  cached: TeamAgents["rows"],
+  agents: ReadonlyMap<string, AgentRow>,
+  monitors: Monitors,
+): ReadonlyMap<string, AgentRow> {
+  if (monitors.size === 0) return agents;
+  const changed = new Map(agents);
+  for (const [slug, monitor] of monitors) {
+    const row = agents.get(slug) ?? cached.get(slug);
+    if (row !== undefined) changed.set(slug, { ...row, monitor });
+  }
+  return changed;
 }
 
 /** Returns whether the last run got an earlier start, so that another run may be the last. */

@@ -112,44 +112,81 @@ function archiveAgent({ counts, entries }: AgentRows, agent: StoredAgent): Write
   };
 }
 
+/** Planned change of an agent. */
+export interface AgentPlan {
+  readonly result: Awaited<ReturnType<AgentStore["change"]>>;
+  /** Rows to commit; null if nothing changes. */
+  readonly write: Write | null;
+  /** True if the agent is archived after the change, false if not. */
+  readonly archived: boolean;
+  /** Receives the version of the commit. */
+  readonly onCommitted: (version: string) => void;
+}
+
+/**
+ * Commits a change that may archive or restore an agent, together with what depends on that.
+ *
+ * @param plan called again after a conflict
+ */
+export type CommitArchive = (
+  team: TeamId,
+  slug: string,
+  atMs: number,
+  plan: () => Promise<AgentPlan>,
+) => Promise<AgentPlan["result"]>;
+
 /** Changes an agent, with retries on a conflict; null if the team has none with that slug. */
 export function changeAgent(
   store: Store,
   known: KnownAgents,
+  commitArchive: CommitArchive,
   ...[team, slug, patch, actor]: Parameters<AgentStore["change"]>
 ): ReturnType<AgentStore["change"]> {
-  const keysToRead = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
+  const plan = () => planChange(store, known, team, slug, patch, actor);
+  if (patch.archived !== undefined) return commitArchive(team.id, slug, actor.at, plan);
   return untilCommittedInTime("change an agent", store.deadlines, async () => {
-    const entries = await getMany(store, keysToRead);
-    const rows = agentRows(entries);
-    const before = rows.used ?? rows.archived;
-    if (before === null) return null;
-    const after = { created_at: before.created_at, ...patchedTexts(before, patch) };
-    const isArchived = rows.used === null;
-    const archived = patch.archived ?? isArchived;
-    const record = recordOf(slug, after, entries.at(-1)?.value, archived);
-    const details = differenceOf(
-      fieldsOf(slug, before, isArchived),
-      fieldsOf(slug, after, archived),
-    );
-    if (details === null) return { ok: true, value: record };
-    const write = writeOf(team, rows, after, archived);
-    if ("code" in write) return { ok: false, problem: write };
-    const logged = auditRows({
-      at: actor.at,
-      team: team.id,
-      actor: actor.by,
-      action: "agent.changed",
-      target: slug,
-      details,
-    });
-    const sets = [...write.sets ?? [], ...logged];
-    const version = await store.writer.commit({ ...write, sets, team: team.id });
-    if (version === null) return LOST;
-    // This process must no longer treat the agent as active.
-    if (archived && !isArchived) known.noteVersion(team.id, version, known.now());
-    return { ok: true, value: record };
+    const { result, write } = await plan();
+    if (write === null) return result;
+    return await store.writer.commit({ ...write, team: team.id }) === null ? LOST : result;
   });
+}
+
+async function planChange(
+  store: Store,
+  known: KnownAgents,
+  ...[team, slug, patch, actor]: Parameters<AgentStore["change"]>
+): Promise<AgentPlan> {
+  const keysToRead = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
+  const entries = await getMany(store, keysToRead);
+  const rows = agentRows(entries);
+  const before = rows.used ?? rows.archived;
+  const isArchived = rows.used === null;
+  const archived = patch.archived ?? isArchived;
+  const unchanged = { write: null, archived, onCommitted: () => {} };
+  if (before === null) return { ...unchanged, result: null };
+  const after = { created_at: before.created_at, ...patchedTexts(before, patch) };
+  const record = recordOf(slug, after, entries.at(-1)?.value, archived);
+  const details = differenceOf(fieldsOf(slug, before, isArchived), fieldsOf(slug, after, archived));
+  if (details === null) return { ...unchanged, result: { ok: true, value: record } };
+  const write = writeOf(team, rows, after, archived);
+  if ("code" in write) return { ...unchanged, result: { ok: false, problem: write } };
+  const logged = auditRows({
+    at: actor.at,
+    team: team.id,
+    actor: actor.by,
+    action: "agent.changed",
+    target: slug,
+    details,
+  });
+  return {
+    result: { ok: true, value: record },
+    write: { ...write, sets: [...write.sets ?? [], ...logged] },
+    archived,
+    onCommitted(version) {
+      // This process must no longer treat the agent as active.
+      if (archived && !isArchived) known.noteVersion(team.id, version, known.now());
+    },
+  };
 }
 
 /** Returns an agent's changeable fields, as responses show them. */

@@ -278,6 +278,8 @@ export const keyParts = {
   day: (key: Deno.KvKey) => String(key[3]),
   /** Part after the team: an agent's slug, a month, a day's version, a dimension of the index. */
   name: (key: Deno.KvKey) => String(key[2]),
+  /** Instant that ends a key, unix milliseconds: of flips. */
+  instant: (key: Deno.KvKey) => Number(key.at(-1)),
   /** Id of a job, or name of a mark. */
   id: (key: Deno.KvKey) => String(key.at(-1)),
 } as const;

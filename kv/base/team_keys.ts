@@ -78,6 +78,17 @@ export const teamKeys = {
   }),
   /** Activity totals of one agent's runs. */
   agentActivity: (team: TeamId, slug: string) => ["agent_activity", team, slug],
+  /** All monitors of a team. */
+  monitors: (team: TeamId) => ["monitor", team],
+  /** The monitor of an agent. */
+  monitor: (team: TeamId, slug: string) => ["monitor", team, slug],
+  /** Flips of an agent's monitor from one instant (inclusive) to another (exclusive). */
+  flips: (team: TeamId, slug: string, fromMs: number, toMs: number) => ({
+    start: ["flip", team, slug, fromMs],
+    end: ["flip", team, slug, toMs],
+  }),
+  /** Flips of an agent's monitor at an instant, unix milliseconds. */
+  flip: (team: TeamId, slug: string, atMs: number) => ["flip", team, slug, atMs],
   /** Number of active agents of a team; every write that adds one checks it. */
   agentCount: (team: TeamId) => ["agent_count", team],
 } satisfies KeyBuilders;

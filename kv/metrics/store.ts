@@ -9,6 +9,7 @@ import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
 import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
+import { nextDueMs } from "../clock/store.ts";
 import { readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
 import type { WriterMetrics } from "../writer/metrics.ts";
@@ -64,13 +65,16 @@ function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFami
 
 /** Reads the numbers that are in the store. */
 async function readRows(store: Store) {
-  const [backlog, deadStages, openNotices] = await Promise.all([
+  const [backlog, dueMs, deadStages, openNotices] = await Promise.all([
     readBacklog(store, ROWS_MAX),
+    nextDueMs(store),
     countRows(store, keys.deadStages()),
     countRows(store, keys.openNotices()),
   ]);
-  return { backlog, deadStages, openNotices };
+  return { backlog, dueMs, deadStages, openNotices };
 }
+
+type Rows = Awaited<ReturnType<typeof readRows>>;
 
 async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
   let rows = 0;
@@ -79,7 +83,7 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
 }
 
 function rowFamilies(
-  { backlog: { runs, stages }, deadStages, openNotices }: Awaited<ReturnType<typeof readRows>>,
+  { backlog: { runs, stages }, dueMs, deadStages, openNotices }: Rows,
   nowMs: number,
 ): MetricFamily[] {
   // Clocks may be set back, but an age is never negative.
@@ -111,6 +115,11 @@ function rowFamilies(
       "runledger_stages_dead",
       `Stages that failed permanently, up to ${ROWS_MAX}.`,
       deadStages,
+    ),
+    gauge(
+      "runledger_clock_lag_seconds",
+      "Time since the oldest deadline of a run or monitor that is not handled yet; 0 without one.",
+      ageOf(dueMs),
     ),
     gauge("runledger_notices_open", "Quota notices that are not sent yet.", openNotices),
   ];

@@ -21,7 +21,7 @@ import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entrie
 import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import { changeRemovedSums, removedRunSets } from "../spend/removed_sums.ts";
@@ -30,6 +30,8 @@ import { indexChange, type Orders } from "../run_list/run_index.ts";
 import { removeEntries } from "../entries.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../agents/agents.ts";
+import { signalRows } from "../monitors/signals.ts";
+import type { MonitorChanges, MonitorPlan } from "../monitors/rows.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet, Write } from "../writer/write.ts";
@@ -90,7 +92,7 @@ interface UpdateSteps {
 }
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
-export class RunUpdater {
+export class RunUpdater implements MonitorChanges {
   /** Notifies the watchers of a team's changes. */
   readonly notifier: ChangeNotifier;
   readonly #store: Store;
@@ -233,6 +235,37 @@ export class RunUpdater {
     return this.#locks.take(team, () => untilCommitted("change roll-ups", adjust));
   }
 
+  /** See {@link MonitorChanges.changeMonitors}. */
+  changeMonitors<Result>(
+    team: TeamId,
+    plan: () => Promise<MonitorPlan<Result>>,
+  ): Promise<Result> {
+    const attempt = async () => {
+      const current = await this.#rollups.of(team);
+      const { result, rows, onCommitted = () => {} } = await plan();
+      if (rows === null) return result;
+      const rollups = await this.#rollups.change(team, current, []);
+      const agents = await this.#agents.change(team, current.version, []);
+      const version = await this.#store.writer.commit({
+        team,
+        checks: [...rollups.checks, ...rows.checks ?? []],
+        sets: [...rollups.sets, ...rows.sets],
+        deletes: rows.deletes,
+      });
+      if (version === null) {
+        this.#rollups.forget(team);
+        return LOST;
+      }
+      agents.remember(version, rows.monitors);
+      rollups.remember(version);
+      onCommitted(version);
+      return result;
+    };
+    const { deadlines } = this.#store;
+    const locked = (work: () => Promise<Result>) => this.#locks.take(team, work);
+    return untilCommittedInTime("change monitors", deadlines, attempt, locked);
+  }
+
   /**
    * Commits the updates of runs that were read under a version.
    *
@@ -312,20 +345,28 @@ export class RunUpdater {
       feed.lastChange,
     );
     const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
+    const monitors = await signalRows(this.#store, team, agents.agents, changes);
     const removed = { sets: await removedRunSets({ store: this.#store, team }, changes) };
     const rows = changes.map((change) => change.rows);
-    const changed: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, entries];
+    const changed: readonly Pick<RunRows, "sets">[] = [
+      rollups,
+      agents,
+      monitors,
+      removed,
+      feed,
+      entries,
+    ];
     return {
       write: {
         team,
         checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
         sums: rows.flatMap(({ sums = [] }) => sums),
         sets: [...changed, ...rows].flatMap(({ sets }) => sets),
-        deletes: [rollups, entries, ...rows].flatMap(({ deletes }) => deletes),
+        deletes: [rollups, monitors, entries, ...rows].flatMap(({ deletes }) => deletes),
       },
       summaries: entries.summaries,
       remember(version) {
-        agents.remember(version);
+        agents.remember(version, monitors.monitors);
         return rollups.remember(version);
       },
     };

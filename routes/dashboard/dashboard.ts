@@ -21,6 +21,7 @@ import { alertsPage } from "./alerts/page.tsx";
 import { overviewPage } from "./overview/page.tsx";
 import { planPage } from "./plan/page.tsx";
 import { rateCardPage } from "./rate_card/page.tsx";
+import { createReference } from "./reference/page.tsx";
 import { refusalsPage } from "./refusals/page.tsx";
 import { runPage } from "./run/page.tsx";
 import { runsPage } from "./runs/page.tsx";
@@ -36,21 +37,38 @@ export function createDashboard(deps: HandlerDeps) {
   const menu = hasOperator ? MENU : MENU.filter(({ path }) => path !== PLAN_PATH);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
+  const setFrame = (c: RequestContext) =>
+    c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
-      c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
+      setFrame(c);
       c.set("renderProblem", renderProblemPage);
     }
     return null;
   };
-  /** Finds the session of a request for a page that does not exist, which keeps its navigation. */
-  const recognize: Guard = async (c) => {
-    const token = c.req.path.startsWith(DASHBOARD_PATH) ? tokenOf(c) : null;
-    if (token === null) return null;
+  /** Finds the session of a request that needs none: its page keeps the navigation. */
+  async function findSession(c: RequestContext): Promise<void> {
+    const token = tokenOf(c);
+    if (token === null) return;
     const principal = await deps.sessions.find(token, () => clientOf(c, token));
     if (principal !== null && suspensionOf(principal) === null) c.set("principal", principal);
+  }
+  /** Finds the session of a request for a page that does not exist. */
+  const recognize: Guard = async (c) => {
+    if (c.req.path.startsWith(DASHBOARD_PATH)) await findSession(c);
     return null;
+  };
+
+  const showReference = createReference(deps);
+  const limit = limitRate(deps, "control", { reserve: true });
+  /** Answers with the API reference. Only a session's page is rendered, within its rate. */
+  const reference: Handle = async (c) => {
+    setFrame(c);
+    await findSession(c);
+    const isSession = c.get("principal") !== undefined;
+    const refused = isSession ? await admission.require(c) ?? await limit(c) : null;
+    return refused ?? await showReference(c);
   };
 
   /** Returns the guards that run before the handler of a route. */
@@ -68,7 +86,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  return { routes: pageRoutes(deps), guards, asPage, recognize };
+  return { routes: pageRoutes(deps), guards, asPage, recognize, reference };
 }
 
 /**

@@ -30,7 +30,7 @@ export function CallSection(
   return (
     <section id={call.operationId}>
       <h3>
-        <span class={`m ${method}`}>{method}</span> <code>{path}</code>
+        <span class={`method ${method}`}>{method}</span> <code>{path}</code>
       </h3>
       <p>
         <b>{call.summary}.</b> <Prose text={call.description} />

@@ -1,19 +1,7 @@
-/** The API documentation as one HTML page without scripts or external resources. */
-import { createHash } from "node:crypto";
+/** The API reference: its contents, and each operation, error, header and schema. */
 import { CallSection } from "./call.tsx";
 import { type Document, documentedCalls, type DocumentedSchema } from "./document.ts";
 import { documentedFields, DocumentedTable, FieldTable, Prose, Type } from "./fields.tsx";
-import { STYLE } from "./style.ts";
-
-/** Content Security Policy: only the page's own style is allowed. */
-export const POLICY = "default-src 'none'; " +
-  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/** Renders the page of a document. */
-export function renderDocsPage(document: Document): string {
-  return `<!DOCTYPE html>${(<Page document={document} />).toString()}\n`;
-}
 
 /** Shell variables that the examples use. */
 const SETTING = 'U=http://127.0.0.1:8000 K="Authorization: Bearer apk_eu_…"';
@@ -22,61 +10,58 @@ interface DocumentProps {
   readonly document: Document;
 }
 
-function Page({ document }: DocumentProps) {
-  const { title, description } = document.info;
+/** Renders the reference without its heading. */
+export function ApiReference({ document }: DocumentProps) {
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{`${title} API`}</title>
-        {/* Not escaped: escaping would change the style and its hash. */}
-        <style dangerouslySetInnerHTML={{ __html: STYLE }} />
-      </head>
-      <body>
-        <main>
-          <h1>{title} API</h1>
-          <p>{description}</p>
-          <p>
-            Machine-readable version: <a href="/openapi.json">openapi.json</a>. The examples use
-            {" "}
-            <code>U</code> for the endpoint and <code>K</code> for the header with the key:
-          </p>
-          <pre>{SETTING}</pre>
-          <p class="soft">
-            Fields marked * are required in requests and always present in responses.
-          </p>
-          <Contents document={document} />
-          <Calls document={document} />
-          <Shared document={document} />
-          <Schemas document={document} />
-        </main>
-      </body>
-    </html>
+    <div class="docs">
+      <Contents document={document} />
+      <div>
+        <p>{document.info.description}</p>
+        <p>
+          Machine-readable version: <a href="/openapi.json">openapi.json</a>. The examples use{" "}
+          <code>U</code> for the endpoint and <code>K</code> for the header with the key:
+        </p>
+        <pre>{SETTING}</pre>
+        <p class="soft">
+          Fields marked * are required in requests and always present in responses.
+        </p>
+        <Calls document={document} />
+        <Shared document={document} />
+        <Schemas document={document} />
+      </div>
+    </div>
   );
 }
 
 function Contents({ document }: DocumentProps) {
   return (
-    <nav>
-      {document.tags.map(({ name }) => (
-        <>
-          <b>{name}</b>
-          <ul>
-            {documentedCalls(document).filter(({ call }) => call.tags.includes(name)).map((
-              placed,
-            ) => (
-              <li>
-                <a href={`#${placed.call.operationId}`}>{placed.call.summary}</a>
-              </li>
-            ))}
-          </ul>
-        </>
-      ))}
-      <p>
-        <a href="#errors">Errors</a> · <a href="#headers">Headers</a> ·{" "}
-        <a href="#schemas">Schemas</a>
-      </p>
+    <nav aria-label="Contents">
+      <div>
+        {document.tags.map(({ name }) => (
+          <>
+            <h2>{name}</h2>
+            <ul>
+              {documentedCalls(document).filter(({ call }) => call.tags.includes(name)).map((
+                placed,
+              ) => (
+                <li>
+                  <a href={`#${placed.call.operationId}`}>{placed.call.summary}</a>
+                </li>
+              ))}
+            </ul>
+          </>
+        ))}
+        <h2>Shared</h2>
+        <ul>
+          {[["errors", "Errors"], ["headers", "Headers"], ["schemas", "Schemas"]].map((
+            [id, name],
+          ) => (
+            <li>
+              <a href={`#${id}`}>{name}</a>
+            </li>
+          ))}
+        </ul>
+      </div>
     </nav>
   );
 }

@@ -97,7 +97,7 @@ export class StaticBytes {
 }
 
 function headersOf(c: RequestContext, headers: Record<string, string>): Record<string, string> {
-  headers["Vary"] = "Accept-Encoding";
+  headers["Vary"] = [headers["Vary"] ?? [], "Accept-Encoding"].flat().join(", ");
   headers["X-Content-Type-Options"] = "nosniff";
   headers["X-Request-Id"] = c.get("requestId");
   return headers;

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/agents.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
+import type { MonitorStore } from "../../domain/monitors/store.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import type { SpendStore } from "../../domain/spend/rollup.ts";
@@ -116,6 +117,7 @@ export interface AppDeps {
   readonly spend: SpendStore;
   readonly usage: UsageStore;
   readonly agents: AgentStore;
+  readonly monitors: MonitorStore;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;

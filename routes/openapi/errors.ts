@@ -25,6 +25,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   body_timeout: "The body took too long to arrive: send it again on a new connection.",
   credential_ended:
     "The credential was already replaced or revoked; after a rotation the message names its successor.",
+  version_conflict: "The object has another version than the one sent: read it, then decide.",
   id_conflict: "The id is already stored with different values, or its run was deleted.",
   payload_too_large: "The body, or a part of it, exceeds its size limit: send less.",
   unsupported_encoding: "Content-Encoding is neither gzip nor identity.",

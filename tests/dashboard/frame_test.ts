@@ -131,10 +131,17 @@ Deno.test("the form of the top bar stores the preferences and returns to its pag
   const to = "/dashboard/runs?status=failed";
   assertEquals([dark.status, dark.headers.get("location")], [303, to]);
   const stored = dark.headers.get("set-cookie") ?? "";
-  assertMatch(stored, /^runledger-theme=dark; Max-Age=\d+; Path=\/dashboard; SameSite=Lax$/);
+  assertMatch(stored, /^runledger-theme=dark; Max-Age=\d+; Path=\/; SameSite=Lax$/);
+  assertEquals((await send({ time: "utc" }, `${h.url}/docs`)).headers.get("location"), "/docs");
+  const system = (await send({ theme: "system" }, page)).headers.get("set-cookie") ?? "";
+  assertMatch(
+    system,
+    /^runledger-theme=\w*; Max-Age=0; Path=\//,
+    "the system's theme has no cookie",
+  );
   const hostile = await send({ time: "a;b\r\nc", theme: "" }, "https://else.example/x");
   assertEquals([hostile.status, hostile.headers.get("set-cookie")], [303, null]);
-  for (const referer of ["", "::", "https://else.example//evil.example", `${h.url}/docs`]) {
+  for (const referer of ["", "::", "https://else.example//evil.example", `${h.url}/metrics`]) {
     assertEquals((await send({ time: "utc" }, referer)).headers.get("location"), "/dashboard");
   }
 });

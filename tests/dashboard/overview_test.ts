@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
-import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/builders/spend.ts";
@@ -263,4 +263,31 @@ Deno.test("commands to copy contain the address that the browser sees, also afte
   await conn.write(new TextEncoder().encode(head));
   const answer = await new Response(conn.readable).text();
   assertStringIncludes(answer, "https://ledger.example/v1/ping");
+});
+
+Deno.test("runs that are open for more than a day need attention; without any, nothing is shown", async () => {
+  await using h = await Harness.open();
+  const open = async (n: number, hours: number) => {
+    const started_at = at(-hours * HOUR_MS);
+    assertEquals((await h.post("/v1/runs", aRun(n, { agent: `a${n}`, started_at }))).status, 202);
+  };
+  const reader = await signedIn(h);
+  await open(1, 24);
+  const calm = await seen(h, reader);
+  assert(!calm.includes("Needs attention"), "24 hours are not too long");
+  await open(2, 25);
+  await open(3, 49);
+  const text = section(await seen(h, reader), "Needs attention");
+  assertEquals(hrefsOf(text), [2, 3].map((n) => `/dashboard/runs/${runId(n)}`));
+  assertMatch(textOf(text), /A run of a3 does not end Open since Nov 19, 11:00 2 d 1 h$/);
+  const list = await reader.get("/dashboard/runs?status=running");
+  assertEquals(textOf(list.text).match(/\b(stuck|running) …0+\d/g), [
+    "running …00000001",
+    "stuck …00000002",
+    "stuck …00000003",
+  ]);
+  for (let n = 4; n <= 7; n++) await open(n, 30);
+  const more = section(await seen(h, reader), "Needs attention");
+  assertEquals(hrefsOf(more).length, 6);
+  assert(hrefsOf(more).includes("/dashboard/runs?status=running"));
 });

@@ -1,4 +1,5 @@
 /** Pages of runs whose content is made to be expensive. */
+import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { EVENT_BYTES_MAX } from "../../domain/core/limits.ts";
 import { anEvent, aRun, eventId, runId } from "../support/builders/requests.ts";
@@ -121,4 +122,30 @@ Deno.test("a goal that cannot be seen is no title", async () => {
   await h.post("/v1/runs", aRun(1, { agent: "scout", goal: " \u200b\u202e" }));
   const { text } = await (await signedIn(h)).get(`/dashboard/runs/${runId(1)}`);
   assertMatch(text, /<h1>scout …/);
+});
+
+/** Text that does not compress. */
+function noise(chars: number): string {
+  return crypto.getRandomValues(new Uint8Array(chars)).toBase64().slice(0, chars);
+}
+
+Deno.test("a comparison of runs with hundreds of long names is at most 60 KB as sent", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2]) {
+    await h.post("/v1/runs", aRun(n));
+    for (let batch = 0; batch < 6; batch++) {
+      const events = Array.from({ length: 50 }, (_, i) =>
+        anEvent(batch * 50 + i + 1, {
+          type: "tool_call",
+          data: { name: noise(200), args: noise(200) },
+        }));
+      assertEquals((await h.post(`/v1/runs/${runId(n)}/events`, { events })).status, 202);
+    }
+  }
+  const { text } = await (await signedIn(h)).get(
+    `/dashboard/runs/${runId(1)}/compare?with=${runId(2)}`,
+  );
+  assertMatch(text, /The first of 600 steps differs/);
+  const bytes = gzipSync(text).length;
+  assert(bytes < 60_000, `${bytes} bytes`);
 });

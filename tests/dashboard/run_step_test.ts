@@ -87,3 +87,22 @@ Deno.test("the selected step of a child run is read with its run", async () => {
   const unknown = await reader.get(`${PAGE}?event=${eventId(99)}`);
   assertMatch(textOf(unknown.text), /The selected step is not on this page/);
 });
+
+Deno.test("the row of a model call begins with the answer, in the shapes of all providers", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const answers = [
+    { choices: [{ message: { role: "assistant", content: "from choices" } }] },
+    { content: [{ type: "text", text: "from content" }, { type: "tool_use", name: "find" }] },
+    { candidates: [{ content: { role: "model", parts: [{ text: "from candidates" }] } }] },
+    { text: "from text" },
+    { choices: [{ message: { content: null, tool_calls: [{ function: { name: "find" } }] } }] },
+  ];
+  const events = answers.map((data, i) =>
+    anEvent(i + 1, { type: "llm_call", data: { model: "m", ...data } })
+  );
+  assertEquals((await h.post(`/v1/runs/${runId(1)}/events`, { events })).status, 202);
+  const { text } = await (await signedIn(h)).get(PAGE);
+  const shown = [...text.matchAll(/<b>m<\/b><span class="args">([^<]*)</g)].map(([, args]) => args);
+  assertEquals(shown, ["from choices", "from content", "from candidates", "from text", "find"]);
+});

@@ -53,16 +53,6 @@ const getDescription: Handler = staticResponse(async ({ openapiText }) => {
   return { type: "application/json", text: await openapiText(), headers: {} };
 });
 
-/** Serves the documentation page. Its policy allows only the page's own style, by hash. */
-const getDocs: Handler = staticResponse(async ({ openapiText }) => {
-  const { renderDocsPage, POLICY } = await import("../../docs/page.tsx");
-  return {
-    type: "text/html; charset=UTF-8",
-    text: renderDocsPage(JSON.parse(await openapiText())),
-    headers: { "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer" },
-  };
-});
-
 /** Health, metrics and documentation endpoints. */
 export const SERVICE_ENDPOINTS = endpoints("Service", {
   getHealth: {
@@ -130,9 +120,11 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
   getDocs: {
     route: "GET /docs",
     access: null,
-    handler: getDocs,
+    handler: (c, { reference }) => reference(c),
     summary: "Read the documentation page",
-    description: "This API as an HTML page without scripts or external resources.",
+    description:
+      "This API as an HTML page. With a session of the dashboard it has the dashboard's " +
+      "frame; without one it is a page without scripts or external resources.",
     headers: ifNoneMatch,
     answers: tagged("The page.", textBody("text/html"), "Cache-Control"),
     example: { answer: "<!DOCTYPE html>…" },

@@ -13,10 +13,11 @@ import { AGENTS_PATH, KEYS_PATH, queryText, runPath, RUNS_PATH } from "../layout
 import { showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
 import { Done } from "../components/done_notice.tsx";
-import { InlineNotice, Money, Section, Status } from "../components/elements.tsx";
+import { InlineNotice, Money, Section } from "../components/elements.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
 import { countedText, durationText, formatCount } from "../components/format.ts";
+import { RunState } from "../components/run_state.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { KeyTable } from "../keys/labels.tsx";
@@ -183,7 +184,7 @@ const COLUMNS: readonly Column<RunListRow>[] = [
       </a>
     ),
   },
-  { head: "Status", cell: ({ status }) => <Status of={status} /> },
+  { head: "Status", cell: (run) => <RunState run={run} /> },
   {
     head: "Took",
     class: "num",

@@ -4,10 +4,10 @@
 
 const root = document.documentElement;
 
-/** Stores a preference for the server, which renders the next page with it. */
+/** Stores a preference for the server, which renders the next page with it; null removes it. */
 function remember(name, value) {
-  const year = 34_560_000;
-  document.cookie = `${name}=${value}; Path=/dashboard; Max-Age=${year}; SameSite=Lax`;
+  const seconds = value === null ? 0 : 34_560_000;
+  document.cookie = `${name}=${value ?? ""}; Path=/; Max-Age=${seconds}; SameSite=Lax`;
 }
 
 // Times. The server knows the browser's zone from a cookie; before that, and after a switch, the
@@ -25,42 +25,41 @@ function showTimes(within) {
 }
 
 function showZone() {
-  const isUtc = root.dataset.utc === "true";
-  const zone = isUtc ? "UTC" : ownZone;
-  if (root.dataset.zone !== zone) {
-    root.dataset.zone = zone;
-    showTimes(document);
-  }
-  for (const name of document.querySelectorAll("[data-utc-name]")) {
-    name.textContent = isUtc ? "UTC" : "Local time";
-  }
-  for (const item of document.querySelectorAll(".menu [data-utc-switch]")) {
-    item.textContent = isUtc ? "Show times in local time" : "Show times in UTC";
-  }
+  const zone = root.dataset.utc === "true" ? "UTC" : ownZone;
+  if (root.dataset.zone === zone) return;
+  root.dataset.zone = zone;
+  showTimes(document);
 }
 
 if (!`; ${document.cookie};`.includes(`; runledger-zone=${ownZone};`)) {
   remember("runledger-zone", ownZone);
 }
 if (root.dataset.now !== undefined) showZone();
+// The server offers a zone once it knows one. This is before the first frame, so nothing moves.
+document.querySelector("[data-choice=time]")?.removeAttribute("hidden");
+
+/** What the choices of the account menu change in place. */
+const CHOICES = {
+  theme(value) {
+    if (value === "system") delete root.dataset.theme;
+    else root.dataset.theme = value;
+    remember("runledger-theme", value === "system" ? null : value);
+  },
+  time(value) {
+    root.dataset.utc = String(value === "utc");
+    remember("runledger-time", value);
+    showZone();
+  },
+};
 
 addEventListener("click", (event) => {
-  if (!event.target.closest?.("[data-utc-switch]")) return;
+  const button = event.target.closest?.("[data-choice] button");
+  if (!button) return;
   event.preventDefault();
-  const isUtc = root.dataset.utc !== "true";
-  root.dataset.utc = String(isUtc);
-  remember("runledger-time", isUtc ? "utc" : "local");
-  showZone();
-});
-
-addEventListener("click", (event) => {
-  if (!event.target.closest?.("[data-theme-switch]")) return;
-  event.preventDefault();
-  const isDark = root.dataset.theme === undefined
-    ? matchMedia("(prefers-color-scheme: dark)").matches
-    : root.dataset.theme === "dark";
-  root.dataset.theme = isDark ? "light" : "dark";
-  remember("runledger-theme", root.dataset.theme);
+  CHOICES[button.name](button.value);
+  for (const other of button.parentElement.children) {
+    other.setAttribute("aria-pressed", String(other === button));
+  }
 });
 
 // Search: ⌘K or Ctrl+K opens the dialog, arrows walk through the results, Enter opens the first.

@@ -23,7 +23,6 @@ const SYMBOLS = {
   log: `<path d="M3 4h10M3 8h10M3 12h6"/>`,
   // Actions.
   search: `<circle cx="7" cy="7" r="4.5"/><path d="m10.4 10.4 3.6 3.6"/>`,
-  theme: `<circle cx="8" cy="8" r="6"/><path fill="currentColor" d="M8 2a6 6 0 0 1 0 12z"/>`,
   copy:
     `<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/><path d="M10.5 5.5V4A1.5 1.5 0 0 0 9 2.5H4A1.5 1.5 0 0 0 2.5 4v5A1.5 1.5 0 0 0 4 10.5h1.5"/>`,
   close: `<path d="m4 4 8 8m0-8-8 8"/>`,

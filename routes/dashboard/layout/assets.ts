@@ -7,6 +7,7 @@ import script from "../assets/dashboard.js" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
+import docs from "../assets/style/docs.css" with { type: "text" };
 import forms from "../assets/style/forms.css" with { type: "text" };
 import frame from "../assets/style/frame.css" with { type: "text" };
 import lists from "../assets/style/lists.css" with { type: "text" };
@@ -51,6 +52,7 @@ const STYLES = [
   tracePhone,
   step,
   compare,
+  docs,
 ];
 
 /** The script of all pages, with the functions that it shares with the server. */

@@ -67,7 +67,7 @@ function entriesFor(c: RequestContext, principal: Principal): readonly MenuEntry
 }
 
 function Head({ view, scheme }: { readonly view: View; readonly scheme: string }) {
-  const { title, reloadSeconds } = view;
+  const { title, reloadSeconds, isStill = false } = view;
   return (
     <head>
       <meta charset="utf-8" />
@@ -79,7 +79,7 @@ function Head({ view, scheme }: { readonly view: View; readonly scheme: string }
       <link rel="expect" href="#end" {...BLOCKING} />
       <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
       <link rel="stylesheet" href={assetPath("dashboard.css")} />
-      <script src={assetPath("htmx.js")} defer />
+      {!isStill && <script src={assetPath("htmx.js")} defer />}
       {/* The script converts times before the first frame, so that none of them moves. */}
       <script src={assetPath("dashboard.js")} defer {...BLOCKING} />
       {reloadSeconds !== undefined && (

@@ -37,15 +37,18 @@ export const TEAMS_PATH = `${DASHBOARD_PATH}/teams`;
 /** The audit log. */
 export const AUDIT_LOG_PATH = `${DASHBOARD_PATH}/audit`;
 
+/** The API reference. */
+export const REFERENCE_PATH = "/docs";
+
 /** Returns whether a path is a page or below it. */
 export function isWithin(path: string, page: string): boolean {
   return path === page || (page !== DASHBOARD_PATH && path.startsWith(`${page}/`));
 }
 
-/** Dashboard paths that a form may redirect to, in characters that a header may contain. */
-const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
+/** Paths of pages that a form may redirect to, in characters that a header may contain. */
+const OWN_PAGE = /^\/(?:dashboard|docs)(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
-/** Returns a path that a form names if it is one of the dashboard, else the overview. */
+/** Returns a path that a form names if it is one of a page's, else the overview. */
 export function ownPage(path: string | null | undefined): string {
   return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD_PATH;
 }

@@ -2,7 +2,6 @@
 import { parse, serialize } from "hono/utils/cookie";
 import { exactText } from "../assets/time.js";
 import type { RequestContext } from "../../http/context.ts";
-import { DASHBOARD_PATH } from "./paths.ts";
 
 /** Names of the cookies. The script writes them too, so they are readable for it. */
 const THEME = "runledger-theme", ZONE = "runledger-zone", TIME = "runledger-time";
@@ -44,14 +43,17 @@ function zoneOf(name: string): string | null {
   }
 }
 
+/** Value of a form that removes a preference: the system's theme. */
+const NO_PREFERENCE = "system";
+
 /** Returns the headers that store the preferences of a form; other fields are ignored. */
 export function preferenceCookies(form: URLSearchParams): string[] {
   const pairs = [[THEME, form.get("theme")], [TIME, form.get("time")]] as const;
   return pairs.flatMap(([name, value]) =>
     value === null || !/^[a-z]{1,10}$/.test(value) ? [] : serialize(name, value, {
-      path: DASHBOARD_PATH,
+      path: "/",
       sameSite: "Lax",
-      maxAge: 34_560_000,
+      maxAge: value === NO_PREFERENCE ? 0 : 34_560_000,
     })
   );
 }

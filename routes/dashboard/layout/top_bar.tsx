@@ -2,7 +2,7 @@
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import type { MenuEntry, RequestContext } from "../../http/context.ts";
 import { Icon, Logo } from "../components/icons.tsx";
-import { DASHBOARD_PATH, isWithin, SEARCH_PATH, VIEW_PATH } from "./paths.ts";
+import { DASHBOARD_PATH, isWithin, REFERENCE_PATH, SEARCH_PATH, VIEW_PATH } from "./paths.ts";
 import type { Preferences } from "./preferences.ts";
 
 interface TopBarProps {
@@ -24,7 +24,6 @@ export function TopBar({ c, principal, entries, preferences }: TopBarProps) {
           <span>Search or jump to…</span>
           <kbd aria-hidden="true">⌘K</kbd>
         </a>
-        <Switches preferences={preferences} />
         <Account {...{ principal, entries, preferences }} />
       </div>
     </header>
@@ -77,39 +76,39 @@ interface PreferencesProps {
   readonly preferences: Preferences;
 }
 
-/** Returns the fields that switch the time zone and the theme; the script switches in place. */
-function switchesOf({ theme, isUtc }: Preferences) {
-  return {
-    time: { type: "submit", name: "time", value: isUtc ? "local" : "utc" },
-    theme: { type: "submit", name: "theme", value: theme === "dark" ? "light" : "dark" },
-  } as const;
-}
+/** Themes by name; the first one removes the preference. */
+const THEME_NAMES = [["system", "System"], ["light", "Light"], ["dark", "Dark"]] as const;
 
-/** The switches of the top bar. */
-function Switches({ preferences }: PreferencesProps) {
-  const { time, theme } = switchesOf(preferences);
-  const isUtc = preferences.isUtc || preferences.zone === null;
-  return (
-    <form class="switches hide-s" method="post" action={VIEW_PATH}>
-      <button {...time} class="btn plain small zone" data-utc-switch>
-        <span class="sr">Time zone:</span> <span data-utc-name>{isUtc ? "UTC" : "Local time"}</span>
-      </button>
-      <button {...theme} class="btn plain icon" aria-label="Switch theme" data-theme-switch>
-        <Icon name="theme" />
-      </button>
-    </form>
+/** Zones by name. */
+const ZONE_NAMES = [["local", "Local time"], ["utc", "UTC"]] as const;
+
+/**
+ * The theme and the time zone of this browser. The script switches in place. The server knows the
+ * browser's zone from the script alone, so a browser that never ran it is offered no zone.
+ */
+function PreferenceForm({ preferences: { theme, zone, isUtc } }: PreferencesProps) {
+  const choices = (
+    label: string,
+    name: string,
+    values: readonly (readonly [value: string, text: string])[],
+    chosen: string,
+    isHidden = false,
+  ) => (
+    <div class="preference" data-choice={name} hidden={isHidden}>
+      <span id={`choice-${name}`}>{label}</span>
+      <div class="seg small" role="group" aria-labelledby={`choice-${name}`}>
+        {values.map(([value, text]) => (
+          <button type="submit" name={name} value={value} aria-pressed={String(value === chosen)}>
+            {text}
+          </button>
+        ))}
+      </div>
+    </div>
   );
-}
-
-/** The same in the account menu: on a phone there is no other place. */
-function MenuSwitches({ preferences }: PreferencesProps) {
-  const { time, theme } = switchesOf(preferences);
   return (
-    <form method="post" action={VIEW_PATH}>
-      <button {...time} data-utc-switch>
-        {preferences.isUtc ? "Show times in local time" : "Show times in UTC"}
-      </button>
-      <button {...theme} data-theme-switch>Switch theme</button>
+    <form class="preferences" method="post" action={VIEW_PATH}>
+      {choices("Theme", "theme", THEME_NAMES, theme ?? "system")}
+      {choices("Times", "time", ZONE_NAMES, isUtc ? "utc" : "local", zone === null)}
     </form>
   );
 }
@@ -135,9 +134,10 @@ function Account(
           {team.name} · {allowed}
         </p>
         <hr />
-        <MenuSwitches preferences={preferences} />
+        <PreferenceForm preferences={preferences} />
+        <hr />
         {setting !== undefined && <a class="only-s" href={setting.path}>Settings</a>}
-        <a href="/docs">API reference</a>
+        <a href={REFERENCE_PATH}>API reference</a>
         <hr />
         <form method="post" action={`${DASHBOARD_PATH}/sign-out`}>
           <button type="submit">Sign out</button>

@@ -7,6 +7,7 @@ import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { durationText } from "../components/format.ts";
+import { NeedsAttention } from "./attention.tsx";
 import { Banners } from "./banners.tsx";
 import { FirstRunGuide, readLastStart } from "./first_run.tsx";
 import { Charts, DaysTable } from "./charts.tsx";
@@ -37,6 +38,7 @@ const showOverview: Handler = async (c, deps) => {
   const body = (
     <>
       <Banners {...content} />
+      <NeedsAttention {...content} />
       <FirstRunGuide
         target={await commandTarget(deps, c)}
         last={last}
@@ -62,6 +64,7 @@ function Body(overview: Overview) {
     <>
       <Banners {...overview} />
       <OverviewTiles {...overview} />
+      <NeedsAttention {...overview} />
       <Charts {...overview} />
       <DaysTable {...overview} />
       <div class="cols two">

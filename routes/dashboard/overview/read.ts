@@ -9,6 +9,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/page.tsx";
+import { readAttention } from "./attention.tsx";
 import { readSpendByAgent, takeRows } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt, usualDayOf } from "./day_metrics.ts";
 
@@ -29,7 +30,7 @@ export type Overview = Awaited<ReturnType<typeof readOverview>> & {
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number) {
   const span = spanAt(nowMs);
   const recent = { from: Date.parse(span.from), to: span.endMs };
-  const [rows, quota, slowest, failures, agents, dead, rejected] = await Promise.all([
+  const [rows, quota, slowest, failures, agents, dead, rejected, attention] = await Promise.all([
     Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
     readQuota(deps, team, nowMs),
     readSlowest(deps, team, span),
@@ -37,11 +38,15 @@ export async function readOverview(deps: AppDeps, team: Team, nowMs: number) {
     readSpendByAgent(deps.spend, team, span),
     deps.deadStages.ofTeam(team),
     countRejected(deps, team.id, nowMs),
+    readAttention(deps, team, nowMs),
   ]);
   const days = metricsOf(span.days, rows.flat());
   const usual = usualDayOf(days.slice(0, -1));
   const unpriced = await readUnpriced(deps, team, span, days);
-  return { nowMs, span, days, usual, quota, slowest, failures, agents, dead, rejected, unpriced };
+  return {
+    ...{ nowMs, span, days, usual, quota, slowest, failures, agents, dead, rejected, unpriced },
+    attention,
+  };
 }
 
 /** Reads the usage of the current month and compares it with the plan. */

@@ -3,9 +3,10 @@ import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { Money, Section, Status } from "../components/elements.tsx";
+import { Money, Section } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
+import { RunState } from "../components/run_state.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { AgentSpend } from "./agent_spend.ts";
 import { DAYS_BEFORE } from "./day_metrics.ts";
@@ -59,7 +60,7 @@ function runsTable(label: string, caption: string, runs: readonly RunListRow[]) 
         </a>
       ),
     },
-    { head: "Status", cell: ({ status }) => <Status of={status} /> },
+    { head: "Status", cell: (run) => <RunState run={run} /> },
     { head: "Agent", class: "agent-name", cell: ({ agent }) => <AgentLink slug={agent} /> },
     {
       head: "Took",

@@ -160,6 +160,8 @@ function Comparison({ a, b, nowMs, isBrief }: Sides & {
         {a.run.agent === b.run.agent ? "Same agent" : "Another agent"}
         {a.run.feature !== null && a.run.feature === b.run.feature && " and feature"}. {first < 0
           ? `All ${countedText(pairs.length, "step")} have the same names and outcomes.`
+          : first === 0
+          ? `The first of ${countedText(pairs.length, "step")} differs.`
           : `The first ${first} of ${countedText(pairs.length, "step")} are equal.`}
         {isCut && ` The first ${STEPS_MAX} steps of each run are compared.`}{" "}
         <a href={comparePath(b.run.id, a.run.id, isBrief)}>Swap</a>

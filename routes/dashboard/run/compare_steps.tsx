@@ -8,6 +8,7 @@ import { Icon } from "../components/icons.tsx";
 import { runPath } from "../layout/paths.ts";
 import { comparePath, positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
 import type { Step } from "./steps.ts";
+import { lineOf } from "./event_preview.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** A run of a comparison. */
@@ -45,7 +46,7 @@ export function Steps(props: StepsProps) {
     : numbered.slice(first).filter(({ pair }) => !isBrief || !pair.isEqual);
   const row = (each: typeof numbered[number]) => <Pair {...each} a={a} b={b} />;
   return (
-    <section class="panel" aria-labelledby="steps-h">
+    <section class={isBrief ? "panel brief" : "panel"} aria-labelledby="steps-h">
       <header>
         <h2 id="steps-h">Steps in order</h2>
         {first >= 0 && <Switch {...props} isBrief={isBrief} />}
@@ -97,6 +98,9 @@ function Switch({ a, b, pairs, isBrief }: StepsProps) {
   );
 }
 
+/** Maximum characters of a name: hundreds of them are on a page. */
+const NAME_CHARS = 60;
+
 /** Characters of the data of a step. */
 const DATA_CHARS = 1_500;
 
@@ -109,7 +113,7 @@ function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly
   });
   if (shown.length < sides.length) return null;
   return (
-    <div class="words">
+    <div class="first-data">
       {shown.map(({ name, json }) => (
         <div>
           <h3>{name}, step {n}</h3>
@@ -160,7 +164,7 @@ function Cell({ side, index, name }: {
             ? runPath(step.run)
             : stepPath(side.run.id, step.preview.event, index ?? 0)}
         >
-          {step.name === "" ? step.text ?? "log" : step.name}
+          {lineOf(step.name === "" ? step.text ?? "log" : step.name, NAME_CHARS)}
         </a>
         {step.failure !== null && <span class="tag bad">failed</span>}
         <span class="num">{step.durationMs === null ? "" : durationText(step.durationMs)}</span>

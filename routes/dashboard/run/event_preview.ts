@@ -1,5 +1,6 @@
 /** Previews of events: the text and metrics that a timeline row shows. */
-import { type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
+import { isObject, type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
+import { chatOf } from "../../../domain/runs/chat.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import { excerpt, excerptOfString } from "../../../domain/core/pretty_json.ts";
 import { printable } from "../../../domain/core/text.ts";
@@ -59,7 +60,8 @@ export function previewOf(event: PositionedEvent) {
     colour: error ? "bad" : colour,
     label,
     name: firstLine(names.map((name) => members.get(name)), LINE_CHARS),
-    text: firstLine(texts.map((name) => members.get(name)), LINE_CHARS) ??
+    text: (type === "llm_call" ? answerIn(data) : null) ??
+      firstLine(texts.map((name) => members.get(name)), LINE_CHARS) ??
       (sort !== undefined || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
     latencyMs: latencyMs ?? null,
     /** Tokens of a model call; null for other events, and if they were not counted. */
@@ -67,6 +69,21 @@ export function previewOf(event: PositionedEvent) {
     /** Reason of the failure; null if the event did not fail. */
     failure: error ? reasonIn(members) ?? "it gives no reason" : null,
   };
+}
+
+/** Maximum characters of a model call whose messages are read for its row. */
+const CHAT_CHARS_MAX = 20_000;
+
+/** Returns the first words of a model's answer, else the tool that it calls; null for neither. */
+function answerIn(data: RawJson): string | null {
+  if (data.length > CHAT_CHARS_MAX) return null;
+  const parsed: unknown = JSON.parse(data);
+  if (!isObject(parsed)) return null;
+  const parts = chatOf(parsed).output.flatMap(({ parts }) => parts);
+  const text = parts.find((part) => part.kind === "text" && part.text.trim() !== "");
+  if (text?.kind === "text") return lineOf(text.text, LINE_CHARS);
+  const call = parts.find((part) => part.kind === "call");
+  return call?.kind === "call" ? lineOf(call.name, LINE_CHARS) : null;
 }
 
 /** Converts a text to one line of at most `charsMax` characters. */

@@ -23,7 +23,7 @@ export function Facts(props: TraceProps) {
       >
         {slowest !== null && (
           <ToStep link={standoutLink(props, "slowest")}>
-            slowest step {durationText(slowest.durationMs)}
+            slowest step <span class="num">{durationText(slowest.durationMs)}</span>
           </ToStep>
         )}
       </Fact>
@@ -39,7 +39,10 @@ export function Facts(props: TraceProps) {
           ? countedText(new Set(run.cost.models.map(({ model }) => model)).size, "model")
           : (
             <ToStep link={standoutLink(props, "costliest")}>
-              most expensive <Money of={costliest.cost} />
+              most expensive{" "}
+              <span class="num">
+                <Money of={costliest.cost} />
+              </span>
             </ToStep>
           )}
       </Fact>
@@ -65,7 +68,9 @@ export function Facts(props: TraceProps) {
 
 /** A link to the step that stands out; the script selects it in place if it is on the page. */
 function ToStep({ link, children }: PropsWithChildren<{ readonly link: StandoutLink | null }>) {
-  return link === null ? null : <a href={link.href} data-select={link.isHere}>{children}</a>;
+  return link === null
+    ? null
+    : <a href={link.href} data-select={link.isHere ? "" : undefined}>{children}</a>;
 }
 
 function CostNote({ run: { cost, status }, family, isStated }: LoadedRun) {

@@ -2,9 +2,10 @@
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
-import { Money, Status } from "../components/elements.tsx";
+import { Money } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
+import { RunState } from "../components/run_state.tsx";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { listPath, liveParameter, type RunListQuery } from "./filters.tsx";
 import type { CostFlag } from "../../../domain/runs/cost.ts";
@@ -41,7 +42,7 @@ export function RunsTable(props: TableProps) {
 function columnsFor({ rows, fresh, filters, nowMs }: TableProps): readonly Column<RunListRow>[] {
   const longestMs = rows.reduce((longest, { durationMs }) => Math.max(longest, durationMs ?? 0), 0);
   return [
-    { head: "Status", class: "standing", cell: ({ status }) => <Status of={status} /> },
+    { head: "Status", class: "standing", cell: (run) => <RunState run={run} /> },
     {
       head: "Run",
       isName: true,

@@ -1,5 +1,5 @@
 /** The frame by keyboard and pointer: search, account menu, theme, time zone. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { axe } from "../../support/oracles/axe.ts";
 import { browserTest } from "../../support/harness/browser.ts";
@@ -77,18 +77,43 @@ browserTest(
       await visitor.signIn(world.h.key);
       const { page } = visitor;
       await page.goto("/dashboard/runs");
-      const zone = page.getByRole("button", { name: /Time zone/ });
-      const width = (await zone.boundingBox())?.width;
-      assertMatch(await zone.innerText(), /Local time/);
-      await zone.click();
+      const choose = async (name: string) => {
+        await page.locator("summary").filter({ hasText: "Account" }).click();
+        const zones = page.getByRole("group", { name: "Times" });
+        assertEquals(await zones.locator("[aria-pressed=true]").count(), 1);
+        await zones.getByRole("button", { name }).click();
+        await zones.locator("[aria-pressed=true]").filter({ hasText: name }).waitFor();
+      };
+      await choose("UTC");
       assertEquals(await inZone(page), "today 12:00");
-      assertMatch(await zone.innerText(), /UTC/);
-      assertEquals((await zone.boundingBox())?.width, width);
       await page.reload();
       assertEquals(await inZone(page), "today 12:00");
-      await page.locator("summary").filter({ hasText: "Account" }).click();
-      await page.getByRole("button", { name: "Show times in local time" }).click();
+      await choose("Local time");
       assertEquals(await inZone(page), "today 13:00");
+      assertEquals(await page.evaluate(WHAT_MOVED), []);
+      visitor.assertCalm();
+    });
+    await t.step("without scripts, once the zone is known", async () => {
+      const plain = { ...BERLIN, javaScriptEnabled: false };
+      await using visitor = await BrowserSession.open(browser, world.h.url, plain);
+      await visitor.signIn(world.h.key);
+      const { page } = visitor;
+      await page.goto("/dashboard/runs");
+      const account = page.locator("summary").filter({ hasText: "Account" });
+      const zones = page.getByRole("group", { name: "Times" });
+      await account.click();
+      await page.getByRole("group", { name: "Theme" }).waitFor();
+      assertEquals(await zones.isVisible(), false, "the server does not know the zone");
+      const zone = { name: "runledger-zone", value: "Europe/Berlin", url: world.h.url };
+      await page.context().addCookies([zone]);
+      for (
+        const [name, shown] of [["UTC", "today 12:00"], ["Local time", "today 13:00"]] as const
+      ) {
+        await page.reload();
+        await account.click();
+        await zones.getByRole("button", { name }).click();
+        assertEquals(await inZone(page), shown);
+      }
       visitor.assertCalm();
     });
   },
@@ -107,15 +132,25 @@ browserTest(
         const { page } = visitor;
         await page.goto("/dashboard/runs?status=failed");
         const account = page.locator("summary").filter({ hasText: "Account" });
-        await account.focus();
-        await page.keyboard.press("Enter");
+        const open = async () => {
+          await account.focus();
+          await page.keyboard.press("Enter");
+        };
+        await open();
         // axe needs the page's own scripts.
         if (javaScriptEnabled) assertEquals(await axe(page), []);
-        await page.getByRole("button", { name: "Switch theme" }).click();
+        await page.getByRole("button", { name: "Dark" }).click();
         await dark(page);
         assertEquals(new URL(page.url()).search, "?status=failed");
         await page.goto("/dashboard/spend");
         await dark(page);
+        await open();
+        const themes = page.getByRole("group", { name: "Theme" });
+        await themes.locator("[aria-pressed=true]").filter({ hasText: "Dark" }).waitFor();
+        await themes.getByRole("button", { name: "System" }).click();
+        await page.locator("html:not([data-theme])").waitFor();
+        const cookies = await page.context().cookies();
+        assertEquals(cookies.filter(({ name }) => name === "runledger-theme"), []);
         visitor.assertCalm();
       });
     }

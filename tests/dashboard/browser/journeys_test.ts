@@ -60,8 +60,10 @@ journey("a user compares a failed run with the last success", async ({ page }, w
 
 journey("a user finds the most expensive call of a run", async ({ page }, world) => {
   await page.goto(`/dashboard/runs/${world.runs.parent}`);
+  // One click, also where the call is on another page of the steps.
+  await page.getByRole("link", { name: /^most expensive \$/ }).click();
   const marked = page.getByRole("row").filter({ hasText: "most expensive" });
-  await marked.locator(".row").click();
+  await marked.and(page.locator("[aria-selected=true]")).waitFor();
   const step = page.getByRole("complementary", { name: "Selected step" });
   await step.getByText("Priced by").or(step.getByText("No price for")).first().waitFor();
 });

@@ -66,6 +66,7 @@ export async function checkPage(visitors: Visitors, target: PageUnderTest): Prom
 async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const visitor = await visitors.window(target.role, "desk");
   const bytes = await bytesOf(visitor.page, () => arrive(visitor, target, visitors.world));
+  assertEquals(await visitor.page.evaluate(NO_CELLS), []);
   await inBothThemes(visitor, target, "desk");
   assert(bytes < BYTES_MAX, `${bytes} bytes`);
 }
@@ -158,6 +159,11 @@ export const WHAT_MOVED = `new Promise((resolve) => {
     resolve(moved);
   }));
 })`;
+
+/** Reports cells of tables that another rule of the style sheet lays out differently. */
+const NO_CELLS = `[...document.querySelectorAll("td, th")]
+  .filter((cell) => cell.checkVisibility() && getComputedStyle(cell).display !== "table-cell")
+  .map((cell) => cell.outerHTML.slice(0, 120))`;
 
 /**
  * Reports overflow at the right edge: tables that should fold on a phone, or the innermost elements

@@ -1,5 +1,5 @@
 /** Every page of the dashboard to check in a browser. */
-import { DASHBOARD_PATH } from "../../../routes/dashboard/layout/paths.ts";
+import { DASHBOARD_PATH, REFERENCE_PATH } from "../../../routes/dashboard/layout/paths.ts";
 import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 
@@ -22,6 +22,8 @@ export interface PageUnderTest {
 export const PAGES: readonly PageUnderTest[] = [
   aPage("sign-in", "/sign-in", "anonymous"),
   { ...aPage("not-found", "/nothing"), route: null, status: 404 },
+  aReference("reference", "admin"),
+  aReference("reference-public", "anonymous"),
   aPage("overview", ""),
   aPage("runs", "/runs"),
   aPage("runs-live", "/runs", "admin", () => "/runs?live=1"),
@@ -97,6 +99,11 @@ function aPage(
     role,
     path: (world) => DASHBOARD_PATH + path(world),
   };
+}
+
+/** The API reference, which is not below the dashboard. */
+function aReference(name: string, role: Role): PageUnderTest {
+  return { name, route: null, role, path: () => REFERENCE_PATH };
 }
 
 function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {

@@ -9,6 +9,7 @@ import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
+import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
@@ -52,7 +53,8 @@ export function runStoreOf(
 
 /** Creates an agent store, as a separate process does. */
 export function agentStoreOf(store: Store): AgentStore {
-  return createAgentStore(store, new KnownAgents(store.memory, TIMERS.now));
+  const known = new KnownAgents(store.memory, TIMERS.now);
+  return createAgentStore(store, known, createArchiveCommit(store, new RunUpdater(store)));
 }
 
 /** Creates the worker's store, as a separate process does. */

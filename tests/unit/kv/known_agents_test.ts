@@ -2,6 +2,8 @@
 import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
+import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { Memory } from "../../../domain/core/memory.ts";
@@ -21,7 +23,8 @@ class Process {
   constructor(store: Store) {
     const card = { card: () => ({ find: () => null }) };
     this.runs = createRunStore(store, card, this.known);
-    this.agents = createAgentStore(store, this.known);
+    const commitArchive = createArchiveCommit(store, new RunUpdater(store));
+    this.agents = createAgentStore(store, this.known, commitArchive);
   }
 
   async isArchived(): Promise<boolean | undefined> {

@@ -5,6 +5,7 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { keys } from "../../../kv/base/keys.ts";
+import { dueSet } from "../../../kv/clock/due_rows.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";
 import { type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
@@ -69,6 +70,19 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
   const actual = await scrape(store, 15_000);
   const names = ["stages_waiting", "stages_overdue_seconds", "stages_dead", "notices_open"];
   assertEquals(names.map((name) => actual.value(`runledger_${name}`)), [2, 5, 1, 2]);
+});
+
+Deno.test("the clock: the lag is the time since the oldest deadline, and 0 before it", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const lagAt = async (nowMs: number) =>
+    (await scrape(store, nowMs)).value("runledger_clock_lag_seconds");
+  assertEquals(await lagAt(15_000), 0);
+  const sets = [10_000, 12_000, 90_000].map((at) =>
+    dueSet({ at, kind: "monitor", team: TEAM, name: String(at) })
+  );
+  await store.writer.commit({ team: TEAM, sets });
+  assertEquals([await lagAt(9_000), await lagAt(10_000), await lagAt(15_500)], [0, 0, 5.5]);
 });
 
 Deno.test("commits: each is counted by its outcome, with all its writes", async () => {

@@ -1,0 +1,54 @@
+/**
+ * Reads flips of monitors.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { Flip } from "../../domain/monitors/monitor.ts";
+import type { FlipPage, FlipsQuery } from "../../domain/monitors/store.ts";
+import { groupsOf } from "../base/groups.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { listRows, type Store } from "../store.ts";
+
+/** Agents whose flips are read at once. */
+const AGENTS_AT_ONCE = 10;
+
+/** Reads a page of an agent's flips, latest first. Flips of one instant are on one page. */
+export async function readFlips(
+  store: Store,
+  team: TeamId,
+  agent: string,
+  { fromMs, toMs, limit, after }: FlipsQuery,
+): Promise<FlipPage> {
+  const range = keys.flips(team, agent, fromMs, Math.min(toMs, after ?? Infinity));
+  if (after !== null && after <= fromMs) return { flips: [], next: null };
+  const options = { limit: limit + 1, reverse: true };
+  const rows = await listRows<readonly Flip[]>(store, range, options);
+  const flips: Flip[] = [];
+  let next: number | null = null;
+  for (const { key, value } of rows) {
+    if (flips.length > 0 && flips.length + value.length > limit) return { flips, next };
+    flips.push(...value.toReversed());
+    next = keyParts.instant(key);
+  }
+  return { flips, next: null };
+}
+
+/** Reads the latest flips of agents since an instant, oldest first. */
+export async function readFlipsOf(
+  store: Store,
+  team: TeamId,
+  agents: readonly string[],
+  fromMs: number,
+  max: number,
+): Promise<ReadonlyMap<string, readonly Flip[]>> {
+  const all = new Map<string, readonly Flip[]>();
+  for (const group of groupsOf(agents, AGENTS_AT_ONCE)) {
+    await Promise.all(group.map(async (agent) => {
+      const range = keys.flips(team, agent, fromMs, Infinity);
+      const rows = await listRows<readonly Flip[]>(store, range, { limit: max, reverse: true });
+      all.set(agent, rows.reverse().flatMap(({ value }) => value).slice(-max));
+    }));
+  }
+  return all;
+}

@@ -1,0 +1,144 @@
+/**
+ * Rows of monitors: the monitor, its flips, and its row in the due index. One commit changes all of
+ * them under the version of the team's roll-ups, so each deadline causes one change.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { AgentActivity } from "../../domain/agents/activity.ts";
+import { type Flip, type Monitor, type MonitorChange } from "../../domain/monitors/monitor.ts";
+import type { Monitors } from "../agents/agents.ts";
+import { keys } from "../base/keys.ts";
+import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { getAll, type Store } from "../store.ts";
+import type { KvSet, Write } from "../writer/write.ts";
+
+/** Rows of changed monitors, for one commit. */
+export interface MonitorRows extends Required<Pick<Write, "sets" | "deletes">> {
+  /** Changed monitors; null for a deleted one. */
+  readonly monitors: Monitors;
+  /** Read versions of rows that others write. */
+  readonly checks?: Write["checks"];
+}
+
+/** No change of a monitor. */
+export const NO_ROWS: MonitorRows = { sets: [], deletes: [], monitors: new Map() };
+
+/** Result of planning a change of monitors, and what to commit for it; null for nothing. */
+export interface MonitorPlan<Result> {
+  readonly result: Result;
+  readonly rows: MonitorRows | null;
+  /** Receives the version of the commit. */
+  readonly onCommitted?: (version: string) => void;
+}
+
+/** Commits changes of monitors. */
+export interface MonitorChanges {
+  /**
+   * Plans and commits a change of a team's monitors, in turn with the changes of its runs.
+   *
+   * @param plan reads what it changes; called again after a conflict with another process
+   * @throws {StorageUnavailable} when the store fails or takes too long
+   */
+  changeMonitors<Result>(team: TeamId, plan: () => Promise<MonitorPlan<Result>>): Promise<Result>;
+}
+
+/** Rows of an agent with its monitor. */
+export interface StoredAgentRows {
+  readonly agent: string;
+  /** The monitor; null if there is none. */
+  readonly monitor: Monitor | null;
+  /** Number of the agent's open runs. */
+  readonly running: number;
+  /** False if the team has no such agent. */
+  readonly isStored: boolean;
+  readonly isArchived: boolean;
+}
+
+/** Reads agents with their monitors. */
+export async function readAgents(
+  store: Store,
+  team: TeamId,
+  agents: readonly string[],
+): Promise<StoredAgentRows[]> {
+  const read = [keys.monitor, keys.agentActivity, keys.agent, keys.archivedAgent];
+  const entries = await getAll(
+    store,
+    agents.flatMap((agent) => read.map((key) => key(team, agent))),
+  );
+  return agents.map((agent, i) => {
+    const [monitor, activity, used, archived] = entries
+      .slice(i * read.length, (i + 1) * read.length)
+      .map(({ value }) => value);
+    return {
+      agent,
+      monitor: (monitor ?? null) as Monitor | null,
+      running: (activity as AgentActivity | null)?.running ?? 0,
+      isStored: (used ?? archived ?? null) !== null,
+      isArchived: (archived ?? null) !== null,
+    };
+  });
+}
+
+/**
+ * Returns the change of a monitor that one change and another one after it make.
+ */
+export function andThen(
+  change: MonitorChange,
+  next: (monitor: Monitor) => MonitorChange,
+): MonitorChange {
+  const { monitor, flips } = next(change.monitor);
+  return { monitor, flips: [...change.flips, ...flips] };
+}
+
+/** Returns the key of a monitor's row in the due index. */
+export function dueKeyOf(team: TeamId, agent: string, at: number): Deno.KvKey {
+  return dueKey({ at, kind: "monitor", team, name: agent });
+}
+
+/** Returns the rows of changed monitors. */
+export async function rowsOfChanges(
+  store: Store,
+  team: TeamId,
+  changes: readonly (MonitorChange & { readonly before: Monitor | null })[],
+): Promise<MonitorRows> {
+  const sets: KvSet[] = [];
+  const deletes: Deno.KvKey[] = [];
+  for (const { before, monitor } of changes) {
+    const { agent, dueAt } = monitor;
+    sets.push({ key: keys.monitor(team, agent), value: monitor });
+    const old = before?.dueAt ?? null;
+    if (old === dueAt) continue;
+    if (old !== null) deletes.push(dueKeyOf(team, agent, old));
+    if (dueAt !== null) sets.push(dueSet({ at: dueAt, kind: "monitor", team, name: agent }));
+  }
+  sets.push(...await flipRows(store, team, changes));
+  return {
+    sets,
+    deletes,
+    monitors: new Map(changes.map(({ monitor }) => [monitor.agent, monitor])),
+  };
+}
+
+/** Returns the rows of new flips. Flips of one instant share a row, in their order. */
+async function flipRows(
+  store: Store,
+  team: TeamId,
+  changes: readonly MonitorChange[],
+): Promise<KvSet[]> {
+  const rows = new Map<string, { readonly key: Deno.KvKey; readonly flips: Flip[] }>();
+  for (const { monitor: { agent }, flips } of changes) {
+    for (const flip of flips) {
+      const name = `${agent} ${flip.at}`;
+      const row = rows.get(name);
+      if (row === undefined) {
+        rows.set(name, { key: keys.flip(team, agent, flip.at), flips: [flip] });
+      } else row.flips.push(flip);
+    }
+  }
+  const stored = await getAll(store, Array.from(rows.values(), ({ key }) => key));
+  return Array.from(rows.values(), ({ key, flips }, i) => ({
+    key,
+    value: [...(stored[i]?.value ?? []) as readonly Flip[], ...flips],
+  }));
+}

@@ -1,0 +1,291 @@
+/**
+ * Stores monitors: changes by users, and reads.
+ *
+ * @module
+ */
+import { LRUCache } from "lru-cache";
+import { type Parsed, refuse } from "../../domain/core/errors.ts";
+import type { Environment } from "../../domain/core/environment.ts";
+import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
+import { formatInstantOrNull } from "../../domain/core/time.ts";
+import {
+  changeSettings,
+  createMonitor,
+  type Monitor,
+  type MonitorChange,
+  type MonitorSettings,
+  nextDueAt,
+  pauseMonitor,
+  resumeMonitor,
+} from "../../domain/monitors/monitor.ts";
+import type {
+  MadeBy,
+  MonitorRecord,
+  MonitorStore,
+  PutMonitor,
+} from "../../domain/monitors/store.ts";
+import { proposeSettings } from "../../domain/monitors/proposal.ts";
+import { type AuditEntry, type AuditValue, differenceOf } from "../../domain/teams/audit_log.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import { keys } from "../base/keys.ts";
+import { getValue, listRows, type Store } from "../store.ts";
+import { auditRows } from "../teams/audit_log.ts";
+import { ARCHIVED_PAUSE } from "./archive.ts";
+import { latestSignals } from "./latest_signals.ts";
+import { listMonitors, readMonitor } from "./list.ts";
+import { readFlips, readFlipsOf } from "./flips.ts";
+import {
+  andThen,
+  dueKeyOf,
+  type MonitorChanges,
+  type MonitorPlan,
+  type MonitorRows,
+  readAgents,
+  rowsOfChanges,
+  type StoredAgentRows,
+} from "./rows.ts";
+
+/** Dependencies of the store. */
+export interface MonitorStoreDeps {
+  readonly store: Store;
+  readonly changes: MonitorChanges;
+  readonly region: Region;
+  readonly environment: Pick<Environment, "random">;
+}
+
+/**
+ * Agents that are known to have a monitor, and milliseconds for which they are: another process may
+ * delete it.
+ */
+const KNOWN = { max: 10_000, ttl: 10_000 } as const;
+
+/** Flips that one commit of a deletion removes. */
+const FLIPS_PER_COMMIT = 400;
+
+/** What a call changes of an agent's monitor. */
+interface Change<Result> {
+  readonly change: MonitorChange;
+  readonly result: (record: MonitorRecord) => Result;
+  readonly action: "monitor.put" | "monitor.paused" | "monitor.resumed";
+  readonly details: AuditEntry["details"];
+}
+
+export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
+  const { store } = deps;
+  const known = new LRUCache<string, true>(KNOWN);
+  const nameOf = (team: Team, agent: string) => `${team.id} ${agent}`;
+  return {
+    put: (team, agent, settings, version, made) => put(deps, team, agent, settings, version, made),
+    async createMissing(team, agent, settings, made) {
+      const name = nameOf(team, agent);
+      if (known.has(name)) return;
+      const stored = await getValue(store, keys.monitor(team.id, agent)) ??
+        await change(deps, team, agent, made, async (rows) => {
+          if (rows.monitor !== null) return true;
+          return creation(await created(deps, team, rows, settings, made), () => true);
+        });
+      if (stored !== null) known.set(name, true);
+    },
+    read: (team, agent) => store.reads.run(team.id, () => readMonitor(store, team.id, agent)),
+    list: (team, query) => store.reads.run(team.id, () => listMonitors(store, team.id, query)),
+    async remove(team, agent, made) {
+      const removed = await remove(deps, team, agent, made);
+      known.delete(nameOf(team, agent));
+      return removed;
+    },
+    pause: (team, agent, pause, made) =>
+      change(deps, team, agent, made, ({ monitor }) =>
+        monitor === null ? null : {
+          change: pauseMonitor(monitor, pause, made.at),
+          result: (record) => record,
+          action: "monitor.paused",
+          details: {
+            before: pauseFields(monitor.pause),
+            after: pauseFields(pause),
+          },
+        }),
+    resume: (team, agent, made) =>
+      change(deps, team, agent, made, ({ monitor, running }) => {
+        if (monitor === null) return null;
+        if (monitor.pause === null) return { monitor, running };
+        return {
+          change: resumeMonitor(monitor, made.at),
+          result: (record) => record,
+          action: "monitor.resumed",
+          details: { before: pauseFields(monitor.pause), after: null },
+        };
+      }),
+    flips: (team, agent, query) =>
+      store.reads.run(team.id, () => readFlips(store, team.id, agent, query)),
+    flipsOf: (team, agents, fromMs, max) =>
+      store.reads.run(team.id, () => readFlipsOf(store, team.id, agents, fromMs, max)),
+    proposal: (team, agent, tz) =>
+      store.reads.run(team.id, async () => {
+        const signals = await latestSignals(store, team.id, agent);
+        return proposeSettings(signals.map(({ at }) => at), tz);
+      }),
+  };
+}
+
+/**
+ * Changes the monitor of an agent; null if the team has no such agent.
+ *
+ * @param plan returns the change, or the result if nothing changes
+ */
+function change<Result>(
+  { store, changes }: MonitorStoreDeps,
+  { id: team }: Team,
+  agent: string,
+  made: MadeBy,
+  plan: (rows: StoredAgentRows) => Planned<Result> | Promise<Planned<Result>>,
+): Promise<Result | null> {
+  return changes.changeMonitors(team, async (): Promise<MonitorPlan<Result | null>> => {
+    const [rows] = await readAgents(store, team, [agent]);
+    if (rows === undefined || !rows.isStored) return { result: null, rows: null };
+    const planned = await plan(rows);
+    if (!isChange(planned)) return { result: planned, rows: null };
+    const { running, monitor: before } = rows;
+    const { action, details, result } = planned;
+    const dueAt = nextDueAt(planned.change.monitor, made.at, running);
+    const changed = { ...planned.change, monitor: { ...planned.change.monitor, dueAt }, before };
+    const written = await rowsOfChanges(store, team, [changed]);
+    const audit = auditRows({ at: made.at, team, actor: made.by, action, target: agent, details });
+    return {
+      result: result({ monitor: changed.monitor, running }),
+      rows: { ...written, sets: [...written.sets, ...audit] },
+    };
+  });
+}
+
+type Planned<Result> = Change<Result> | Result | null;
+
+function isChange<Result>(planned: Planned<Result>): planned is Change<Result> {
+  return typeof planned === "object" && planned !== null && "change" in planned;
+}
+
+function put(
+  deps: MonitorStoreDeps,
+  team: Team,
+  agent: string,
+  settings: MonitorSettings,
+  version: number | null,
+  made: MadeBy,
+): Promise<Parsed<PutMonitor> | null> {
+  return change<Parsed<PutMonitor>>(deps, team, agent, made, async (rows) => {
+    const { monitor, running } = rows;
+    const current = monitor?.version ?? 0;
+    if (version !== null && version !== current) return versionConflict(version, current);
+    const stored = (record: MonitorRecord): Parsed<PutMonitor> => ({
+      ok: true,
+      value: { kind: "stored", record },
+    });
+    if (monitor === null) {
+      return creation(await created(deps, team, rows, settings, made), stored);
+    }
+    const changed = changeSettings(monitor, settings, made);
+    const replayed = { kind: "replayed", record: { monitor, running } } as const;
+    if (changed === null) return { ok: true, value: replayed };
+    const [before, after] = [settingsFields(monitor.settings), settingsFields(settings)];
+    const details = differenceOf(before, after) ?? {};
+    return { change: changed, result: stored, action: "monitor.put", details };
+  });
+}
+
+function creation<Result>(
+  change: MonitorChange,
+  result: Change<Result>["result"],
+): Change<Result> {
+  const details = { before: null, after: settingsFields(change.monitor.settings) };
+  return { change, result, action: "monitor.put", details };
+}
+
+/** Creates a monitor that knows the agent's latest outcomes. */
+async function created(
+  { store, region, environment }: MonitorStoreDeps,
+  { id: team }: Team,
+  { agent, isArchived }: StoredAgentRows,
+  settings: MonitorSettings,
+  made: MadeBy,
+): Promise<MonitorChange> {
+  const signals = await latestSignals(store, team, agent);
+  const oks = signals.filter(({ outcome }) => outcome === "ok");
+  const latest = { lastArrivalAt: lastAt(signals), lastOkAt: lastAt(oks) };
+  const id = `mon_${region}_${uuid7Hex(made.at, environment.random(10))}`;
+  const change = createMonitor(agent, id, settings, made, latest);
+  if (!isArchived) return change;
+  return andThen(change, (monitor) => pauseMonitor(monitor, ARCHIVED_PAUSE, made.at));
+}
+
+function lastAt(signals: readonly { readonly at: number }[]): number | null {
+  return signals.length === 0 ? null : Math.max(...signals.map(({ at }) => at));
+}
+
+/** Deletes a monitor. Flips that exceed one commit go first, so that a retry removes the rest. */
+async function remove(
+  { store, changes }: MonitorStoreDeps,
+  { id: team }: Team,
+  agent: string,
+  made: MadeBy,
+): Promise<Monitor | null> {
+  while (true) {
+    const removed = await changes.changeMonitors<Monitor | "more" | null>(team, async () => {
+      const [rows] = await readAgents(store, team, [agent]);
+      const monitor = rows?.monitor ?? null;
+      if (monitor === null) return { result: null, rows: null };
+      const range = keys.flips(team, agent, 0, Infinity);
+      const flips = await listRows(store, range, { limit: FLIPS_PER_COMMIT + 1 });
+      const deletes = flips.slice(0, FLIPS_PER_COMMIT).map(({ key }) => key);
+      if (flips.length > deletes.length) {
+        return { result: "more", rows: { sets: [], deletes, monitors: new Map() } };
+      }
+      return { result: monitor, rows: removal(monitor, deletes) };
+    });
+    if (removed !== "more") return removed;
+  }
+
+  function removal(monitor: Monitor, flips: readonly Deno.KvKey[]): MonitorRows {
+    const { dueAt, settings } = monitor;
+    const details = { before: settingsFields(settings), after: null };
+    const entry = { at: made.at, team, actor: made.by, target: agent, details };
+    return {
+      sets: auditRows({ ...entry, action: "monitor.deleted" }),
+      deletes: [
+        ...flips,
+        keys.monitor(team, agent),
+        ...dueAt === null ? [] : [dueKeyOf(team, agent, dueAt)],
+      ],
+      monitors: new Map([[agent, null]]),
+    };
+  }
+}
+
+function versionConflict(version: number, current: number): Parsed<PutMonitor> {
+  return refuse(
+    "version_conflict",
+    current === 0
+      ? `Cannot change version ${version}: the agent has no monitor; leave "version" out`
+      : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
+    "version",
+  );
+}
+
+/** Returns settings under the names that responses use. */
+function settingsFields(settings: MonitorSettings): { readonly [name: string]: AuditValue } {
+  const { schedule } = settings;
+  return {
+    schedule: "cron" in schedule
+      ? { cron: schedule.cron, tz: schedule.tz }
+      : { every_seconds: schedule.everySeconds },
+    grace_seconds: settings.graceSeconds,
+    max_runtime_seconds: settings.maxRuntimeSeconds,
+    failure_threshold: settings.failureThreshold,
+    recovery_threshold: settings.recoveryThreshold,
+    enabled: settings.enabled,
+  };
+}
+
+function pauseFields(pause: Monitor["pause"]): AuditValue {
+  if (pause === null) return null;
+  const { untilMs, isSticky } = pause;
+  return { until: formatInstantOrNull(untilMs), sticky: isSticky };
+}

@@ -1,0 +1,281 @@
+/** Monitors in the store: changes by users, outcomes of runs, and looks at their deadlines. */
+import { assert, assertEquals } from "@std/assert";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { run, TEAM } from "../../support/builders/stored_runs.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { HOUR, HOURLY, MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+
+const MADE = { by: "key_1", at: NOON };
+
+Deno.test("monitors: a put creates, repeats, changes and is refused for an outdated version", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  assertEquals(await here.monitors.put(TEAM, "a", HOURLY, null, MADE), null, "no such agent");
+  await here.close(1, NOON);
+  const { kind, record } = await here.put();
+  assertEquals([kind, record.monitor.version, record.monitor.agent], ["stored", 1, "a"]);
+  assert(/^mon_eu_[0-9a-f]{32}$/.test(record.monitor.id));
+  assertEquals((await here.put()).kind, "replayed");
+  const changed = await here.put({ ...HOURLY, graceSeconds: 60 }, NOON + 1);
+  assertEquals([changed.kind, changed.record.monitor.version], ["stored", 2]);
+  const outdated = await here.monitors.put(TEAM, "a", HOURLY, 1, MADE);
+  assertEquals(outdated?.ok === false && outdated.problem.code, "version_conflict");
+  assertEquals((await here.read())?.settings.graceSeconds, 60);
+  const actions = await temp.keysBelow(["audit_log", TEAM.id]);
+  assertEquals(actions.length, 2, "each change has an entry, a repeat none");
+});
+
+Deno.test("monitors: an agent with outcomes starts up, one without is new", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON - HOUR);
+  await here.close(2, NOON - HOUR, "cancelled", "b");
+  await here.work();
+  await here.put();
+  await here.put(HOURLY, NOON, "b");
+  const [a, b] = [await here.read("a"), await here.read("b")];
+  assertEquals([a?.state, a?.lastArrivalAt, a?.lastOkAt], ["up", NOON - HOUR, NOON - HOUR]);
+  assertEquals([b?.state, b?.lastArrivalAt], ["new", null]);
+  assertEquals((await here.due()).map(({ name, at }) => [name, at]), [["a", NOON + HOUR]]);
+});
+
+Deno.test("monitors: outcomes of one commit are one row, and move no row of the due index", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const before = await here.due();
+  for (let n = 2; n < 8; n++) await here.close(n, NOON + n * MINUTE);
+  await here.work();
+  const monitor = await here.read();
+  assertEquals(monitor?.lastArrivalAt, NOON + 7 * MINUTE);
+  assertEquals(await here.due(), before);
+  await here.look(NOON + HOUR);
+  assertEquals((await here.due()).map(({ at }) => at), [NOON + HOUR + 7 * MINUTE]);
+  assertEquals(await here.flips(), ["0 none>up created"]);
+});
+
+Deno.test("monitors: a deadline makes late and down at its instant, and an outcome up again", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  await here.look(NOON + HOUR + 1);
+  assertEquals((await here.read())?.state, "late");
+  await here.look(NOON + 3 * HOUR);
+  assertEquals(await here.due(), [], "nothing is expected of an agent that is down");
+  await here.close(2, NOON + 4 * HOUR);
+  await here.work();
+  assertEquals(await here.flips(), [
+    "0 none>up created",
+    "60 up>late expected",
+    "70 late>down missed",
+    "240 down>up recovered",
+  ]);
+  assertEquals((await here.due()).map(({ at }) => at), [NOON + 5 * HOUR]);
+});
+
+Deno.test("monitors: two processes that look at one deadline make one change", async () => {
+  await using temp = await TempStore.open();
+  const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const rounds = 8;
+  for (let n = 0; n < rounds; n++) {
+    const rows = await here.due();
+    const lastAt = NOON + n * 100 * MINUTE;
+    const now = lastAt + 90 * MINUTE;
+    await Promise.all([here.lookAt(rows, now), there.lookAt(rows, now), here.lookAt(rows, now)]);
+    const [one, other] = n % 2 === 0 ? [here, there] : [there, here];
+    await one.close(n + 2, lastAt + 100 * MINUTE);
+    await other.work();
+  }
+  const flips = await here.flips();
+  const missed = Array.from({ length: rounds }, (_, n) => `${n * 100 + 70} late>down missed`);
+  assertEquals(flips.filter((flip) => flip.endsWith("missed")), missed);
+  assertEquals(new Set(flips).size, flips.length);
+});
+
+Deno.test("monitors: no outcome is lost between changes by several processes", async () => {
+  await using temp = await TempStore.open();
+  const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  for (let n = 2; n < 22; n++) {
+    await here.close(n, NOON + n * MINUTE);
+    await Promise.all([
+      here.work(),
+      there.put({ ...HOURLY, graceSeconds: 60 * n }, NOON + n * MINUTE),
+      here.look(NOON + n * MINUTE),
+      there.look(NOON + n * MINUTE),
+    ]);
+  }
+  const monitor = await there.read();
+  assertEquals([monitor?.lastArrivalAt, monitor?.version], [NOON + 21 * MINUTE, 21]);
+  assertEquals(monitor?.signals.length, 20);
+  assertEquals(new Set(monitor?.signals.map((signal) => signal.run)).size, 20);
+});
+
+Deno.test("monitors: a deleted run changes nothing", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  await here.close(2, NOON + MINUTE);
+  await here.work();
+  const before = await here.read();
+  await here.updater.change(TEAM.id, [run(2)], (run) => ({
+    run,
+    before: run.summary,
+    after: null,
+    rows: { sets: [], deletes: [] },
+  }));
+  assertEquals(await here.read(), before);
+});
+
+Deno.test("monitors: a deletion removes the monitor, its flips and its row of the due index", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const made = (at: number) => ({ by: "key_1", at });
+  const count = 900;
+  for (let n = 0; n < count; n += 2) {
+    await here.monitors.pause(TEAM, "a", { untilMs: null, isSticky: false }, made(NOON + n + 1));
+    await here.monitors.resume(TEAM, "a", made(NOON + n + 2));
+  }
+  assertEquals((await temp.keysBelow(["flip"])).length, count + 1);
+  const removed = await here.monitors.remove(TEAM, "a", made(NOON + HOUR));
+  assertEquals(removed?.agent, "a");
+  assertEquals(await here.monitors.remove(TEAM, "a", made(NOON + HOUR)), null);
+  assertEquals([...await temp.keysBelow(["flip"]), ...await temp.keysBelow(["monitor"])], []);
+  assertEquals(await here.due(), []);
+  // The cached row is gone too.
+  await here.close(2, NOON + MINUTE);
+  await here.work();
+  assertEquals(await here.read(), null);
+});
+
+Deno.test("monitors: pages of flips join, and flips of one instant stay together", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const pause = { untilMs: null, isSticky: true };
+  for (let n = 0; n < 5; n++) {
+    await here.monitors.pause(TEAM, "a", pause, { by: "key_1", at: NOON + n });
+    await here.monitors.resume(TEAM, "a", { by: "key_1", at: NOON + n });
+  }
+  const query = { fromMs: 0, toMs: NOON + HOUR, limit: 3 };
+  const all = await here.monitors.flips(TEAM, "a", { ...query, limit: 100, after: null });
+  assertEquals(all.flips.length, 11);
+  const joined = [];
+  let after: number | null = null;
+  do {
+    const page = await here.monitors.flips(TEAM, "a", { ...query, after });
+    joined.push(...page.flips);
+    after = page.next;
+  } while (after !== null);
+  assertEquals(joined, all.flips);
+  const latest = await here.monitors.flipsOf(TEAM, ["a", "b"], NOON + 3, 3);
+  assertEquals(latest.get("a"), all.flips.slice(0, 3).toReversed());
+  assertEquals(latest.get("b"), []);
+});
+
+Deno.test("monitors: pages by agent and by state join", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  const agents = Array.from({ length: 7 }, (_, n) => `agent-${n}`);
+  for (const [n, agent] of agents.entries()) {
+    await here.close(n, NOON, "success", agent);
+    await here.work();
+    await here.put({ ...HOURLY, enabled: n % 2 === 0 }, NOON, agent);
+  }
+  const pages = async (state: "up" | null) => {
+    const found: string[] = [];
+    let after: string | null = null;
+    do {
+      const page = await here.monitors.list(TEAM, { state, limit: 2, after });
+      found.push(...page.monitors.map(({ monitor }) => monitor.agent));
+      after = page.next;
+    } while (after !== null);
+    return found;
+  };
+  assertEquals(await pages(null), agents);
+  assertEquals(await pages("up"), agents.filter((_, n) => n % 2 === 0));
+});
+
+Deno.test("monitors: one is created for a ping where none is, and a repeat reads nothing", async () => {
+  await using temp = await TempStore.open();
+  let reads = 0;
+  const reader = new Proxy(temp.store.reader, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        reads++;
+        return member.apply(target, args);
+      };
+    },
+  });
+  const here = new MonitorProcess({ ...temp.store, reader });
+  await here.monitors.createMissing(TEAM, "a", HOURLY, MADE);
+  assertEquals(await here.read(), null, "no such agent");
+  await here.close(1, NOON);
+  await here.monitors.createMissing(TEAM, "a", HOURLY, MADE);
+  const created = await here.read();
+  assertEquals(created?.settings, HOURLY);
+  reads = 0;
+  await here.monitors.createMissing(TEAM, "a", { ...HOURLY, graceSeconds: 60 }, MADE);
+  assertEquals([reads, await here.read()], [0, created]);
+  await here.monitors.remove(TEAM, "a", MADE);
+  await here.monitors.createMissing(TEAM, "a", { ...HOURLY, graceSeconds: 60 }, MADE);
+  assertEquals((await here.read())?.settings.graceSeconds, 60);
+});
+
+Deno.test("monitors: an archive pauses in its commit, and a restoration resumes", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const change = (archived: boolean, at: number) =>
+    here.agents.change(TEAM, "a", { archived, name: undefined, notes: undefined }, {
+      by: "key_1",
+      at,
+    });
+  await change(true, NOON + MINUTE);
+  assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
+  await here.look(NOON + 3 * HOUR);
+  await change(false, NOON + 4 * HOUR);
+  assertEquals(await here.flips(), [
+    "0 none>up created",
+    "1 up>paused paused",
+    "240 paused>up resumed",
+  ]);
+  assertEquals((await here.due()).length, 1);
+});
+
+Deno.test("monitors: teams see their own", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const other: Team = { ...TEAM, id: "other" as TeamId };
+  assertEquals(await here.monitors.read(other, "a"), null);
+  assertEquals(await here.monitors.remove(other, "a", MADE), null);
+  assertEquals(
+    (await here.monitors.list(other, { state: null, limit: 9, after: null })).monitors,
+    [],
+  );
+});
