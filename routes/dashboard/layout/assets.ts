@@ -4,6 +4,7 @@
  */
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
+import agents from "../assets/style/agents.css" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
@@ -49,6 +50,7 @@ const STYLES = [
   pages,
   search,
   runs,
+  agents,
   run,
   trace,
   tracePhone,
