@@ -199,7 +199,7 @@ function compareSummaries(
     return expected === found ? [] : [{ what, expected: stateOf(expected), found: stateOf(found) }];
   }
   // Only the stored summary knows when the cost became final.
-  const [wanted, stored] = [expected.revision > 0, found.finalAt !== undefined];
+  const [wanted, stored] = [expected.seen.closing, found.finalAt !== undefined];
   return mismatch(
     what,
     { ...flat(expected), hasFinalAt: wanted },
@@ -207,10 +207,10 @@ function compareSummaries(
   );
 }
 
-/** Flattens a summary, without its revision history, which only the summary stores. */
+/** Flattens a summary, without its revision, which only the summary stores. */
 function flat(summary: RunSummary): Record<string, unknown> {
-  const { seen, revision, contribution, times, listed, shown, parent } = summary;
-  const state = { ...seen, ...times, ...listed, ...shown, parent, final: revision > 0 };
+  const { seen, contribution, times, listed, shown, parent } = summary;
+  const state = { ...seen, ...times, ...listed, ...shown, parent };
   if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
   return { ...state, ...sums, ...labels };

@@ -8,6 +8,7 @@ import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
+import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
 import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
@@ -47,7 +48,15 @@ export interface StoredReprice {
 }
 
 /** Rows of a head, in the order in which {@link readHead} reads them. */
-const HEAD_PARTS = ["opening", "closing", "ledger", "price", "summary", "processing"] as const;
+const HEAD_PARTS = [
+  "opening",
+  "closing",
+  "idle",
+  "ledger",
+  "price",
+  "summary",
+  "processing",
+] as const;
 
 type HeadPart = typeof HEAD_PARTS[number];
 
@@ -124,8 +133,9 @@ export async function readSummaries(
 
 async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<SummarizedHead> {
   const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
-  const parts = await readParts(run, valueOf("opening"), valueOf("closing"));
+  const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
+  const parts = withIdleClose(sent, valueOf("idle") as IdleClose | null, ledger);
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
   const decoded = summary === null ? null : decodeSums<RunSummary>(summary);

@@ -9,6 +9,7 @@ import {
   type ProcessingStore,
   type RunnableStage,
 } from "../../domain/runs/processing.ts";
+import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import {
@@ -19,6 +20,7 @@ import {
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
+import { dueSet } from "../clock/due_rows.ts";
 import { Backoff } from "../base/backoff.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
@@ -118,13 +120,28 @@ function planProjection(
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
   const expiry = expiryEntryOf(head.parts, ledger);
-  const isFinal = summarized.revision > (before?.revision ?? 0);
-  const finalAt = isFinal ? nowMs : before?.finalAt;
-  const after = { ...summarized, expiry, ...finalAt === undefined ? {} : { finalAt } };
-  const rows = isFinal ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
+  const isRevised = summarized.revision > (before?.revision ?? 0);
+  const finalAt = isRevised ? nowMs : before?.finalAt;
+  const isFinal = summarized.seen.closing && finalAt !== undefined;
+  const after = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
+  const rows = isRevised ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
+  const due = dueSets(run, after);
   // A head in memory may not know of a summary, which then has another version.
   const checks = run.recent === null ? [] : [run.check("summary")];
-  return { run, before, after, rows: { ...rows, checks, added: expiryEntries(run, expiry) } };
+  const added = expiryEntries(run, expiry);
+  return { run, before, after, rows: { ...rows, sets: [...rows.sets, ...due], checks, added } };
+}
+
+/**
+ * Returns the row at which a run that has just become open may be idle. Later events move no row:
+ * the look finds them.
+ */
+function dueSets({ team, id, head, ledger, summary }: SummarizedHead, after: RunSummary): KvSet[] {
+  const isOpenRun = ({ seen, listed }: RunSummary) =>
+    seen.opening && !seen.closing && listed.kind === "run";
+  const at = idleDeadlineOf(head.parts.opening, ledger);
+  const isDue = at !== null && isOpenRun(after) && (summary === null || !isOpenRun(summary));
+  return isDue ? [dueSet({ at, kind: "idle", team, name: id })] : [];
 }
 
 /**
@@ -148,7 +165,8 @@ function stageRows(
   nowMs: number,
 ): Pick<RunRows, "sets" | "deletes"> {
   const key = keys.processing(team, id);
-  const applying = stages.filter((stage) => stage.applies(after));
+  // A run that was reopened has no stages.
+  const applying = stages.filter((stage) => after.seen.closing && stage.applies(after));
   const isAgain = (before?.revision ?? 0) > 0;
   // None of them is dead any longer.
   const revived = isAgain ? [keys.deadStage(team, id)] : [];

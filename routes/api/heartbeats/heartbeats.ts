@@ -211,7 +211,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     },
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
-      "`id` closes it. The first close wins, and nothing reopens a run. Returns 409 when the `id` " +
+      "`id` closes it. The first close wins, and no heartbeat reopens a run. Returns 409 when the `id` " +
       "is stored with another `agent` or, if one was sent, another `started_at`. Counts as one " +
       "event.",
     headers: traceparent,
