@@ -54,7 +54,7 @@ export function createMonitor(
     ...windowFrom(at, []),
     ...{ lastArrivalAt: last.lastArrivalAt, lastOkAt: last.lastOkAt },
     ...{ watchedFrom: at, expectedAt: null, excusedUntil: null, absentUntil: null },
-    ...{ pause: null, dueAt: null },
+    ...{ pause: null, dueAt: null, overrunsAfter: null },
   };
   const created = settings.enabled ? watchFrom(monitor, at) : monitor;
   return {

@@ -110,11 +110,8 @@ export interface Monitor extends SignalWindow {
   readonly pause: MonitorPause | null;
   /** Time of its row in the due index, unix milliseconds; null for none. */
   readonly dueAt: number | null;
-  /**
-   * Position in the agent's runs by start up to which runs that last too long are counted; null or
-   * absent for none.
-   */
-  readonly overrunsAfter?: { readonly at: number; readonly run: string } | null;
+  /** Position in the agent's runs up to which those that last too long are counted; null for none. */
+  readonly overrunsAfter: { readonly at: number; readonly run: string } | null;
 }
 
 /** A pause of a monitor. */

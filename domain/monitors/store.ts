@@ -69,6 +69,9 @@ export interface FlipPage {
   readonly next: number | null;
 }
 
+/** Days for which flips are kept. */
+export const FLIP_DAYS = 400;
+
 /** Monitors per page, and flips per page. */
 export const MONITORS_PER_PAGE = { default: 100, max: 500 } as const;
 

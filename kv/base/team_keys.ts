@@ -82,6 +82,8 @@ export const teamKeys = {
   monitors: (team: TeamId) => ["monitor", team],
   /** The monitor of an agent. */
   monitor: (team: TeamId, slug: string) => ["monitor", team, slug],
+  /** Flips of all monitors of a team. */
+  teamFlips: (team: TeamId) => ["flip", team],
   /** Flips of an agent's monitor from one instant (inclusive) to another (exclusive). */
   flips: (team: TeamId, slug: string, fromMs: number, toMs: number) => ({
     start: ["flip", team, slug, fromMs],

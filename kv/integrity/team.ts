@@ -15,6 +15,7 @@ import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import type { VerifiedRun } from "./run.ts";
 import { blockRows, entryRows } from "./entries.ts";
+import { verifyMonitors } from "./monitors.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
@@ -199,6 +200,7 @@ export class TeamSums {
       if (slugs.has(slug) || archived.has(slug)) continue;
       this.#note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
     }
+    this.#note(await verifyMonitors(store, this.#team, slugs.union(archived)));
     const activities = { prefix: keys.agentActivities(this.#team) };
     for await (const { key, value } of eachRow<AgentActivity>(store, activities)) {
       const slug = keyParts.name(key);

@@ -20,7 +20,7 @@ export const ARCHIVED_PAUSE = { untilMs: null, isSticky: false } as const;
 /** Creates the commit of changes that may archive or restore an agent. */
 export function createArchiveCommit(store: Store, changes: MonitorChanges): CommitArchive {
   return (team, slug, atMs, plan) =>
-    changes.changeMonitors(team, async () => {
+    changes.changeMonitors(team, "call", async () => {
       const { result, write, archived, onCommitted } = await plan();
       if (write === null) return { result, rows: null };
       const [agent] = await readAgents(store, team, [slug]);

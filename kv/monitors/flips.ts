@@ -5,13 +5,45 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Flip } from "../../domain/monitors/monitor.ts";
-import type { FlipPage, FlipsQuery } from "../../domain/monitors/store.ts";
+import { FLIP_DAYS, type FlipPage, type FlipsQuery } from "../../domain/monitors/store.ts";
 import { groupsOf } from "../base/groups.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Agents whose flips are read at once. */
 const AGENTS_AT_ONCE = 10;
+
+/** Time after which flips are removed, milliseconds. */
+const KEPT_MS = FLIP_DAYS * 86_400_000;
+
+/** Monitors of one read, and rows of flips that one commit removes. */
+const FORGET = { monitors: 500, rows: 500 } as const;
+
+/** Removes the flips of a team that are older than 400 days; the sweep does so each night. */
+export async function forgetFlips(store: Store, team: TeamId, nowMs: number): Promise<void> {
+  let after: string | null = null;
+  do {
+    const range = keys.agentsAfter(keys.monitors(team), after);
+    const rows: Deno.KvEntry<unknown>[] = await listRows(store, range, { limit: FORGET.monitors });
+    for (const { key } of rows) await forgetFlipsOf(store, team, keyParts.name(key), nowMs);
+    const last = rows.at(-1);
+    after = last === undefined || rows.length < FORGET.monitors ? null : keyParts.name(last.key);
+  } while (after !== null);
+}
+
+async function forgetFlipsOf(
+  store: Store,
+  team: TeamId,
+  agent: string,
+  nowMs: number,
+): Promise<void> {
+  const range = keys.flips(team, agent, 0, nowMs - KEPT_MS);
+  for (let rows: number = FORGET.rows; rows === FORGET.rows;) {
+    const old = await listRows(store, range, { limit: FORGET.rows });
+    rows = old.length;
+    if (rows > 0) await store.writer.commit({ team, deletes: old.map(({ key }) => key) });
+  }
+}
 
 /** Reads a page of an agent's flips, latest first. Flips of one instant are on one page. */
 export async function readFlips(

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { type ClockTurn, type DueHandler, type DueRow, judgedAt } from "../../domain/clock/due.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
@@ -19,7 +20,7 @@ import { groupsOf } from "../base/groups.ts";
 import type { Position } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
-import { andThen, dueKeyOf, type MonitorChanges, readAgents, rowsOfChanges } from "./rows.ts";
+import { andThen, dueKeyOf, type MonitorChanges, rowsOfChanges } from "./rows.ts";
 
 /** Dependencies of the looks at monitors. */
 export interface MonitorLookDeps {
@@ -39,9 +40,6 @@ type RunAt = { readonly at: number; readonly run: Signal["run"] };
 
 /** Monitors of one commit: with the longest names they fit. */
 const MONITORS_PER_COMMIT = 50;
-
-/** Milliseconds after which a monitor is looked at again whose deadline cannot be judged yet. */
-const AGAIN_MS = 1_000;
 
 /** Creates the handler of due monitors. */
 export function createMonitorLooks(deps: MonitorLookDeps): DueHandler {
@@ -65,13 +63,15 @@ function lookAtSome(
   if (first === undefined) return Promise.resolve();
   const { store, changes } = deps;
   const { team } = first;
-  return changes.changeMonitors(team, async () => {
-    const agents = await readAgents(store, team, rows.map(({ name }) => name));
+  return changes.changeMonitors(team, "clock", async () => {
+    const monitors = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
+    const running = await runningRuns(store, team, monitors);
     const changed: (MonitorChange & { readonly before: Monitor })[] = [];
     const deletes: Deno.KvKey[] = [];
-    for (const [i, { monitor: before, running }] of agents.entries()) {
-      const { at, name } = rows[i] as DueRow;
-      const change = before && { ...await look(deps, team, before, running, turn), before };
+    for (const [i, { at, name }] of rows.entries()) {
+      const before = (monitors[i]?.value ?? null) as Monitor | null;
+      const open = running.get(name) ?? 0;
+      const change = before && { ...await look(deps, team, before, open, turn), before };
       if (change !== null) changed.push(change);
       // A row that is not the monitor's own is left over: the look at it is this one.
       if (at !== change?.monitor.dueAt) deletes.push(dueKeyOf(team, name, at));
@@ -79,6 +79,22 @@ function lookAtSome(
     const written = await rowsOfChanges(store, team, changed);
     return { result: undefined, rows: { ...written, deletes: [...deletes, ...written.deletes] } };
   });
+}
+
+/** Returns the numbers of open runs of agents whose runs have a maximum duration. */
+async function runningRuns(
+  store: Store,
+  team: TeamId,
+  monitors: readonly Deno.KvEntryMaybe<unknown>[],
+): Promise<ReadonlyMap<string, number>> {
+  const limited = monitors.flatMap(({ value }) => {
+    const monitor = value as Monitor | null;
+    return monitor === null || monitor.settings.maxRuntimeSeconds === null ? [] : [monitor.agent];
+  });
+  const stored = await getAll(store, limited.map((agent) => keys.agentActivity(team, agent)));
+  return new Map(
+    limited.map((agent, i) => [agent, (stored[i]?.value as AgentActivity | null)?.running ?? 0]),
+  );
 }
 
 /** Looks at a monitor: finds runs that last too long, then judges its deadlines. */
@@ -96,10 +112,9 @@ async function look(
     ? { monitor: before, flips: [] }
     : addSignals(before, signals);
   const { monitor, flips } = andThen(counted, (monitor) => lookAt(monitor, turn));
-  const next = nextDueAt(monitor, turn.nowMs, running);
-  const { summarizedToMs } = turn;
-  const dueAt = next === null || next > summarizedToMs ? next : summarizedToMs + AGAIN_MS;
-  return { monitor: { ...monitor, dueAt, overrunsAfter: passed ?? null }, flips };
+  // The clock takes a row once all calls before it are summarized, so it may be due already.
+  const dueAt = nextDueAt(monitor, turn.summarizedToMs, running);
+  return { monitor: { ...monitor, dueAt, overrunsAfter: passed }, flips };
 }
 
 /** Finds open runs that last too long and are not counted yet. */
@@ -110,7 +125,7 @@ async function overrunsOf(
   { nowMs, summarizedToMs, absences }: ClockTurn,
 ): Promise<{ readonly signals: readonly Signal[]; readonly passed: Position | null }> {
   const { agent, settings: { maxRuntimeSeconds, graceSeconds }, state } = monitor;
-  let passed = monitor.overrunsAfter ?? null;
+  let passed = monitor.overrunsAfter;
   if (maxRuntimeSeconds === null || state === "paused") return { signals: [], passed };
   const limitMs = maxRuntimeSeconds * 1_000;
   const open = await findOpenRuns(team, agent, passed, summarizedToMs - limitMs);

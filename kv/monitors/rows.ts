@@ -37,10 +37,16 @@ export interface MonitorChanges {
   /**
    * Plans and commits a change of a team's monitors, in turn with the changes of its runs.
    *
+   * @param by a call is planned within its deadline, which includes the wait for its turn; the clock
+   * waits as long as it takes
    * @param plan reads what it changes; called again after a conflict with another process
-   * @throws {StorageUnavailable} when the store fails or takes too long
+   * @throws {StorageUnavailable} when the store fails, or the call takes too long
    */
-  changeMonitors<Result>(team: TeamId, plan: () => Promise<MonitorPlan<Result>>): Promise<Result>;
+  changeMonitors<Result>(
+    team: TeamId,
+    by: "call" | "clock",
+    plan: () => Promise<MonitorPlan<Result>>,
+  ): Promise<Result>;
 }
 
 /** Rows of an agent with its monitor. */

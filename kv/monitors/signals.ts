@@ -79,7 +79,7 @@ function changeOf(
   const { monitor, flips } = signals.length === 0
     ? { monitor: before, flips: [] }
     : addSignals(before, signals);
-  const passed = before.overrunsAfter ?? null;
+  const passed = before.overrunsAfter;
   const overrunsAfter = opened.reduce(beforeRun, passed);
   const next = nextDueAt(monitor, atMs, running);
   // A later deadline moves no row: the look at the earlier row files it (decision 109).

@@ -139,7 +139,7 @@ function change<Result>(
   made: MadeBy,
   plan: (rows: StoredAgentRows) => Planned<Result> | Promise<Planned<Result>>,
 ): Promise<Result | null> {
-  return changes.changeMonitors(team, async (): Promise<MonitorPlan<Result | null>> => {
+  return changes.changeMonitors(team, "call", async (): Promise<MonitorPlan<Result | null>> => {
     const [rows] = await readAgents(store, team, [agent]);
     if (rows === undefined || !rows.isStored) return { result: null, rows: null };
     const planned = await plan(rows);
@@ -228,18 +228,22 @@ async function remove(
   made: MadeBy,
 ): Promise<Monitor | null> {
   while (true) {
-    const removed = await changes.changeMonitors<Monitor | "more" | null>(team, async () => {
-      const [rows] = await readAgents(store, team, [agent]);
-      const monitor = rows?.monitor ?? null;
-      if (monitor === null) return { result: null, rows: null };
-      const range = keys.flips(team, agent, 0, Infinity);
-      const flips = await listRows(store, range, { limit: FLIPS_PER_COMMIT + 1 });
-      const deletes = flips.slice(0, FLIPS_PER_COMMIT).map(({ key }) => key);
-      if (flips.length > deletes.length) {
-        return { result: "more", rows: { sets: [], deletes, monitors: new Map() } };
-      }
-      return { result: monitor, rows: removal(monitor, deletes) };
-    });
+    const removed = await changes.changeMonitors<Monitor | "more" | null>(
+      team,
+      "call",
+      async () => {
+        const [rows] = await readAgents(store, team, [agent]);
+        const monitor = rows?.monitor ?? null;
+        if (monitor === null) return { result: null, rows: null };
+        const range = keys.flips(team, agent, 0, Infinity);
+        const flips = await listRows(store, range, { limit: FLIPS_PER_COMMIT + 1 });
+        const deletes = flips.slice(0, FLIPS_PER_COMMIT).map(({ key }) => key);
+        if (flips.length > deletes.length) {
+          return { result: "more", rows: { sets: [], deletes, monitors: new Map() } };
+        }
+        return { result: monitor, rows: removal(monitor, deletes) };
+      },
+    );
     if (removed !== "more") return removed;
   }
 

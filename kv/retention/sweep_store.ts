@@ -21,6 +21,7 @@ import type { Position, StoredEntry } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { listEntries, removalOf } from "../entries.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
+import { forgetFlips } from "../monitors/flips.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
@@ -127,6 +128,7 @@ async function step(
     if (retentionClass === "tombstone" && !dryRun) {
       await forgetReceipts(store, team.id, cutoffMs);
       await forgetRefusals(store, team.id, nowMs);
+      await forgetFlips(store, team.id, nowMs);
     }
     return { counts: EMPTY_SWEEP, next: null };
   }

@@ -238,6 +238,7 @@ export class RunUpdater implements MonitorChanges {
   /** See {@link MonitorChanges.changeMonitors}. */
   changeMonitors<Result>(
     team: TeamId,
+    by: "call" | "clock",
     plan: () => Promise<MonitorPlan<Result>>,
   ): Promise<Result> {
     const attempt = async () => {
@@ -262,8 +263,11 @@ export class RunUpdater implements MonitorChanges {
       return result;
     };
     const { deadlines } = this.#store;
+    const task = "change monitors";
     const locked = (work: () => Promise<Result>) => this.#locks.take(team, work);
-    return untilCommittedInTime("change monitors", deadlines, attempt, locked);
+    return by === "clock"
+      ? locked(() => untilCommitted(task, attempt))
+      : untilCommittedInTime(task, deadlines, attempt, locked);
   }
 
   /**

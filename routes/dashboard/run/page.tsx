@@ -12,7 +12,8 @@ import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { countedText, formatCount } from "../components/format.ts";
-import { Copyable, Section, Status } from "../components/elements.tsx";
+import { Copyable, Section } from "../components/elements.tsx";
+import { RunState } from "../components/run_state.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
 import { Instants, RunLabelList } from "./details.tsx";
@@ -63,7 +64,7 @@ const showRun: Handler = async (c, deps) => {
   const props = { ...loaded, trace, confirms, neighbours, origin: originOf(c) };
   return showPage(c, {
     title: titleOf(loaded),
-    lead: <Status of={run.status} />,
+    lead: <RunState run={run} />,
     crumbs: <Crumbs {...props} />,
     body: <RunBody {...props} />,
     ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),

@@ -40,7 +40,7 @@ browserTest(
     assertEquals(await isFocused(skip), true);
     assert((await skip.boundingBox())!.x >= 0, "the focused link is visible");
     await page.keyboard.press("Enter");
-    assertEquals(new URL(page.url()).hash, "#main");
+    await page.waitForURL(/#main$/);
     await page.goto("/dashboard");
     await tabTo(page, "Runs");
     await page.keyboard.press("Enter");

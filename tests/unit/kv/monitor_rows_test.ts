@@ -1,0 +1,173 @@
+/** Rows of monitors over time: after a crash, a deletion of data, a sweep, and damage. */
+import { assert, assertEquals } from "@std/assert";
+import { keys } from "../../../kv/base/keys.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import type { Store } from "../../../kv/store.ts";
+import type { Write } from "../../../kv/writer/write.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { HOUR, HOURLY, MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
+import { RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { run, TEAM } from "../../support/builders/stored_runs.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+
+const DAY = 24 * HOUR;
+
+/** Returns a store whose next commit of a monitor fails: the process is killed there. */
+function killedAt(store: Store, when: "before" | "after"): Store {
+  const isMonitor = ({ sets = [] }: Write) => sets.some(({ key }) => key[0] === "monitor");
+  const writer = new Proxy(store.writer, {
+    get: (target, name) =>
+      name !== "commit" ? Reflect.get(target, name, target) : async (write: Write) => {
+        if (isMonitor(write) && when === "before") throw new Error("killed");
+        const version = await target.commit(write);
+        if (isMonitor(write)) throw new Error("killed");
+        return version;
+      },
+  });
+  return { ...store, writer };
+}
+
+Deno.test("monitor rows: a process killed before or after the commit of a flip leaves one flip", async () => {
+  for (const when of ["before", "after"] as const) {
+    await using temp = await TempStore.open();
+    const here = new MonitorProcess(temp.store);
+    await here.close(1, NOON);
+    await here.work();
+    await here.put();
+    const rows = await here.due();
+    const killed = new MonitorProcess(killedAt(temp.store, when));
+    await killed.lookAt(rows, NOON + 2 * HOUR).then(() => assert(false), () => {});
+    // The next process looks at what is due, and at the rows of the killed one.
+    const next = new MonitorProcess(temp.store);
+    await next.look(NOON + 3 * HOUR);
+    await next.lookAt(rows, NOON + 3 * HOUR);
+    assertEquals(await next.flips(), [
+      "0 none>up created",
+      "60 up>late expected",
+      "70 late>down missed",
+    ]);
+    assertEquals(await next.due(), []);
+  }
+});
+
+Deno.test("monitor rows: a process killed around the commit of outcomes counts each once", async () => {
+  for (const when of ["before", "after"] as const) {
+    await using temp = await TempStore.open();
+    const here = new MonitorProcess(temp.store);
+    await here.close(1, NOON);
+    await here.work();
+    await here.put({ ...HOURLY, failureThreshold: 3 });
+    await here.close(2, NOON + 1 * MINUTE, "failed");
+    await here.close(3, NOON + 2 * MINUTE, "failed");
+    const killed = new MonitorProcess(killedAt(temp.store, when));
+    await killed.work().then(() => assert(false), () => {});
+    const next = new MonitorProcess(temp.store);
+    await next.work();
+    assertEquals((await next.read())?.signals.map((signal) => signal.run), [run(2), run(3)]);
+    assertEquals((await next.read())?.state, "up");
+    await next.close(4, NOON + 3 * MINUTE, "failed");
+    await next.work();
+    assertEquals(await next.flips(), ["0 none>up created", "3 up>down failed"]);
+  }
+});
+
+Deno.test("monitor rows: a postponed row and the monitor's own are one look", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  // The clock moves a row whose look failed.
+  const [row] = await here.due();
+  assert(row !== undefined);
+  const moved = { ...row, at: row.at + MINUTE };
+  await temp.store.writer.commit({
+    deletes: [keys.due(row.at, "monitor", TEAM.id, "a")],
+    sets: [{ key: keys.due(moved.at, "monitor", TEAM.id, "a"), value: 1 }],
+  });
+  assertEquals((await verifyStore(temp.store)).differences, []);
+  await here.look(moved.at);
+  assertEquals(await here.due(), [{ ...row, at: NOON + HOUR + 10 * MINUTE, failures: 0 }]);
+});
+
+Deno.test("monitor rows: a deleted customer leaves no trace in them", async () => {
+  await using temp = await TempStore.open();
+  const archive = new RetentionHarness(temp.store);
+  const team = await archive.addTeam("business");
+  const here = new MonitorProcess(temp.store);
+  const open = (n: number, customerId: string) =>
+    here.runs.open(team, { id: run(n), agent: "a", customerId, startedAt: NOON }, NOON);
+  await open(1, "acme-secret");
+  await here.work();
+  await here.put({ ...HOURLY, maxRuntimeSeconds: 60 }, NOON, "a", team);
+  await here.runs.finish(team, run(1), { status: "failed", finishedAt: NOON + 1 }, NOON + 1);
+  await open(2, "acme-secret");
+  await here.work();
+  await here.look(NOON + HOUR);
+  await archive.deletions.deleteCustomer(team, "acme-secret", "key");
+  await archive.deleteAll();
+  const found: string[] = [];
+  for await (const { key, value } of temp.store.reader.list({ prefix: [] })) {
+    const text = `${key.join(" ")} ${Deno.inspect(value, { depth: 9 })}`;
+    if (text.includes("acme-secret")) found.push(text);
+  }
+  assertEquals(found.filter((text) => !text.startsWith("deletion ")), []);
+  assertEquals((await verifyStore(temp.store)).differences, []);
+});
+
+Deno.test("monitor rows: the sweep removes flips after 400 days", async () => {
+  await using temp = await TempStore.open();
+  const archive = new RetentionHarness(temp.store);
+  const team = await archive.addTeam("business");
+  const here = new MonitorProcess(temp.store);
+  await here.runs.open(team, { id: run(1), agent: "a", startedAt: NOON }, NOON);
+  await here.work();
+  await here.put(HOURLY, NOON, "a", team);
+  const made = (at: number) => ({ by: "key_1", at });
+  await here.monitors.pause(team, "a", { untilMs: null, isSticky: true }, made(NOON + DAY));
+  await here.monitors.resume(team, "a", made(NOON + 2 * DAY));
+  const instants = async () => (await temp.keysBelow(["flip"])).map((key) => Number(key[3]) - NOON);
+  archive.nowMs = NOON + 401 * DAY;
+  await archive.sweep();
+  assertEquals(await instants(), [DAY, 2 * DAY]);
+  archive.nowMs = NOON + 500 * DAY;
+  await archive.sweep();
+  assertEquals(await instants(), []);
+});
+
+Deno.test("monitor rows: the integrity check finds damage", async (t) => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const team = TEAM.id;
+  const monitor = await here.read();
+  const [due] = await here.due();
+  assert(monitor !== null && due !== undefined);
+  assertEquals((await verifyStore(temp.store)).differences, []);
+  const damages: Readonly<Record<string, readonly [Deno.KvKey, unknown]>> = {
+    "due row of monitor of agent a": [keys.due(due.at, "monitor", team, "a"), undefined],
+    "monitor of agent gone": [keys.monitor(team, "gone"), {
+      ...monitor,
+      agent: "gone",
+      dueAt: null,
+    }],
+    "monitor of agent a": [keys.monitor(team, "a"), { ...monitor, state: "lost" }],
+    "flips of agent b": [keys.flip(team, "b", NOON), []],
+  };
+  for (const [says, [key, value]] of Object.entries(damages)) {
+    await t.step(says, async () => {
+      const before = await temp.store.reader.get(key);
+      const write = (value: unknown) =>
+        temp.store.writer.commit(
+          value === undefined || value === null ? { deletes: [key] } : { sets: [{ key, value }] },
+        );
+      await write(value);
+      const { differences } = await verifyStore(temp.store);
+      assertEquals(differences.map(({ what }) => what), [says]);
+      await write(before.value);
+    });
+  }
+  assertEquals((await verifyStore(temp.store)).differences, []);
+});
