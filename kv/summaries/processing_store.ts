@@ -111,11 +111,11 @@ export function createProcessingStore(
 }
 
 /** Plans the update of a run; null when it is current or not stored. */
-function planProjection(
+async function planProjection(
   run: SummarizedHead,
   stages: readonly RunnableStage[],
   nowMs: number,
-): RunUpdate | null {
+): Promise<RunUpdate | null> {
   const { head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
@@ -124,7 +124,8 @@ function planProjection(
   const finalAt = isRevised ? nowMs : before?.finalAt;
   const isFinal = summarized.seen.closing && finalAt !== undefined;
   const after = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
-  const rows = isRevised ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
+  const applying = isFinal && isRevised ? await applyingTo(run, after, stages) : [];
+  const rows = isRevised ? stageRows(run, after, applying, nowMs) : { sets: [], deletes: [] };
   const due = dueSets(run, after);
   // A head in memory may not know of a summary, which then has another version.
   const checks = run.recent === null ? [] : [run.check("summary")];
@@ -157,16 +158,28 @@ function expiryEntries(
   return [{ order, at: entry.since, run: id, value: true, mayShare: before === null }];
 }
 
-/** Returns the rows that start the stages of a run over. */
+/** Returns the stages that have work to do for a closed run. */
+async function applyingTo(
+  { team }: SummarizedHead,
+  after: RunSummary,
+  stages: readonly RunnableStage[],
+): Promise<readonly RunnableStage[]> {
+  const applies = await Promise.all(stages.map((stage) => stage.applies(team, after)));
+  return stages.filter((_, i) => applies[i]);
+}
+
+/**
+ * Returns the rows that start the stages of a run over.
+ *
+ * @param applying stages with work to do; none for a run that was reopened
+ */
 function stageRows(
   { team, id, summary: before, check }: SummarizedHead,
   after: RunSummary,
-  stages: readonly RunnableStage[],
+  applying: readonly RunnableStage[],
   nowMs: number,
 ): Pick<RunRows, "sets" | "deletes"> {
   const key = keys.processing(team, id);
-  // A run that was reopened has no stages.
-  const applying = stages.filter((stage) => after.seen.closing && stage.applies(after));
   const isAgain = (before?.revision ?? 0) > 0;
   // None of them is dead any longer.
   const revived = isAgain ? [keys.deadStage(team, id)] : [];
