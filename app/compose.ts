@@ -3,8 +3,7 @@ import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
-import { RequestMetrics } from "../domain/metrics/requests.ts";
-import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
+import type { MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { Clock } from "../jobs/clock.ts";
@@ -22,7 +21,6 @@ import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
-import { storeMetrics } from "../kv/metrics/store.ts";
 import { createDeadStageStore } from "../kv/runs/stages.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
@@ -31,6 +29,7 @@ import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceStore } from "../kv/repricing/jobs.ts";
 import { createDeletionStore } from "../kv/retention/deletions.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
+import { createIdleHandler } from "../kv/runs/idle_closes.ts";
 import { createLineageStore } from "../kv/runs/lineage.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
@@ -47,7 +46,8 @@ import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
 import { createApp } from "../routes/app.ts";
-import type { AppDeps, Metrics } from "../routes/http/context.ts";
+import type { AppDeps } from "../routes/http/context.ts";
+import { createMetrics } from "./metrics.ts";
 
 /** Dependencies and settings of a service. */
 export interface ServiceOptions
@@ -132,6 +132,7 @@ export function createService(options: ServiceOptions) {
   const clock = new Clock({
     store: createClockStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
+      createIdleHandler(store),
       createMonitorLooks({
         store,
         changes: updater,
@@ -185,7 +186,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: metricsOf(options),
+    metrics: createMetrics(options),
     ready: () => isReady(store),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
@@ -283,22 +284,4 @@ async function orLater(written: Promise<void>): Promise<void> {
   } catch (error) {
     if (!isOfStore(error)) throw error;
   }
-}
-
-/** Counts requests and collects all other metrics. */
-function metricsOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
-  const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
-  store.memory.register("metrics", () => requests.bytes);
-  return {
-    requests,
-    ofProcess: async () => [
-      gauge(
-        "runledger_http_requests_in_flight",
-        "Requests in progress.",
-        requests.inFlight,
-      ),
-      ...await storeMetrics(store, environment.now()),
-      ...processFamilies(),
-    ],
-  };
 }

@@ -71,6 +71,11 @@ export class Clock {
     return this.#loop.stop();
   }
 
+  /** Looks at everything that is due. */
+  async round(): Promise<void> {
+    while (await this.#turn());
+  }
+
   async #step(): Promise<void> {
     if (!await this.#turn()) await this.#loop.wait(LOOK_MS);
   }

@@ -20,7 +20,7 @@ export interface AgentRun {
   readonly startedAt: number;
   /** Sort instant (`sortedAtOf`), unix milliseconds. */
   readonly sortedAt: number;
-  /** Arrival of the later of opening and close, unix milliseconds. */
+  /** Arrival of the later of opening and close, unix milliseconds; no call is an idle close. */
   readonly receivedAt: number;
 }
 
@@ -58,10 +58,14 @@ export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt" | "sortedAt">
 /** Returns a run as its agent counts it; null until its opening names the agent. */
 export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | null {
   if (!summary?.contribution || !summary.times) return null;
-  const { agent, status } = summary.contribution.labels;
+  const { contribution, times, listed, seen, shown } = summary;
+  const { agent, status } = contribution.labels;
+  // A run that is closed because it is idle was not seen then.
+  const seenAt = seen.closedBy === "idle" ? shown.openedAt : null;
+  const receivedAt = seenAt ?? times.receivedAt;
   return agent === null
     ? null
-    : { agent, id, status, ...summary.times, sortedAt: summary.listed.at };
+    : { agent, id, status, startedAt: times.startedAt, receivedAt, sortedAt: listed.at };
 }
 
 /**

@@ -31,8 +31,6 @@ import { mendLabels, mendText, type MutableFields, orEmptyObject, removeInvalid 
 
 const IDLE_TIMEOUT = `an integer from ${IDLE_TIMEOUT_SECONDS.min} to ${IDLE_TIMEOUT_SECONDS.max}`;
 
-const UNUSED = "Stored, but not used yet.";
-
 /**
  * Body of `POST /v1/runs`. Fields are validated in this order.
  *
@@ -54,8 +52,11 @@ export const openBody = z.object({
     z.int(IDLE_TIMEOUT)
       .min(IDLE_TIMEOUT_SECONDS.min, IDLE_TIMEOUT)
       .max(IDLE_TIMEOUT_SECONDS.max, IDLE_TIMEOUT),
-  ).describe(UNUSED),
-  idle_timeout_status: optional(finishStatus).describe(UNUSED),
+  ).describe(
+    "Seconds without a call after which the run is closed. Later events reopen it, and a finish " +
+      "replaces the close.",
+  ),
+  idle_timeout_status: optional(finishStatus).describe("Status of that close; default `timeout`."),
 });
 
 type OpenBody = z.output<typeof openBody>;

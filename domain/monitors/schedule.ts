@@ -44,7 +44,7 @@ const GRACE_DEFAULT_PART = 0.2;
 const EARLY_MS_MAX = 60_000, EARLY_PART = 0.1;
 
 const NICKNAME = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/i;
-const FIELDS = /^[\dA-Za-z*?,/#+-]+(?: +[\dA-Za-z*?,/#+-]+){4,5}$/;
+const FIELDS = /^[\dA-Za-z*?,/#-]+(?: +[\dA-Za-z*?,/#-]+){4,5}$/;
 const ZONE = /^[A-Za-z][\w+/-]*$/;
 
 /** Instant from which an expression is checked: the five years after it have a leap day. */
@@ -53,14 +53,27 @@ const CHECKED_FROM_MS = Date.UTC(2026, 0, 1);
 /** Milliseconds in which an expression needs a slot: 5 years with 2 leap days. */
 const SLOT_WITHIN_MS = 1_827 * 86_400_000;
 
-/** Slots that are checked for their distance: two of one minute are next to each other. */
-const SLOTS_CHECKED = 4;
+/** Slots from which the gap of a cron line is derived. */
+const GAP_SLOTS = 3;
+
+/** Maximum fields of an expression. */
+const FIELDS_MAX = 6;
+
+/** Slots that are kept of an expression. */
+const SLOTS_KEPT = 16;
 
 /** Maximum parsed expressions that are kept. */
 const PARSED_MAX = 1_000;
 
+/** A parsed expression. */
+interface ParsedCron {
+  readonly job: Cron;
+  /** An instant and the slots after it, without a gap. */
+  readonly slots: number[];
+}
+
 /** Parsed expressions by time zone and expression, least recently used first. */
-const parsed = new Map<string, Cron>();
+const parsed = new Map<string, ParsedCron>();
 
 /** Returns why a schedule is invalid, completing "must be …"; null if it is valid. */
 export function scheduleProblem(schedule: Schedule): string | null {
@@ -95,7 +108,7 @@ function cronProblem(cron: string): string | null {
     "a cron expression of 5 or 6 fields such as 0 2 * * *, or a nickname such as @daily";
   if (!FIELDS.test(cron)) return problem;
   try {
-    cronOf({ cron, tz: "UTC" });
+    parsedOf({ cron, tz: "UTC" });
     return null;
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : "";
@@ -103,19 +116,17 @@ function cronProblem(cron: string): string | null {
   }
 }
 
+/** Returns why an expression has too few slots, or too many; null if neither. */
 function slotProblem(schedule: CronSchedule): string | null {
-  let last: number | null = null;
-  for (let i = 0; i < SLOTS_CHECKED; i++) {
-    const slot = slotAfter(schedule, last ?? CHECKED_FROM_MS);
-    if (slot === null || slot - CHECKED_FROM_MS > SLOT_WITHIN_MS) {
-      return i > 0 ? null : "a cron expression with a slot within 5 years";
-    }
-    if (last !== null && slot - last < EVERY_SECONDS.min * 1_000) {
-      return `a cron expression whose slots are at least ${EVERY_SECONDS.min} s apart`;
-    }
-    last = slot;
+  const [seconds = "", ...fields] = schedule.cron.split(/ +/);
+  if (fields.length === FIELDS_MAX - 1 && !/^\d+$/.test(seconds)) {
+    return `a cron expression whose slots are at least ${EVERY_SECONDS.min} s apart: ` +
+      "its first of 6 fields, the second, is one number";
   }
-  return null;
+  const slot = slotAfter(schedule, CHECKED_FROM_MS);
+  return slot - CHECKED_FROM_MS <= SLOT_WITHIN_MS
+    ? null
+    : "a cron expression with a slot within 5 years";
 }
 
 /**
@@ -169,7 +180,7 @@ export function defaultGraceSeconds(schedule: Schedule): number {
 /** Returns the seconds between two expected runs; the shortest of the next slots of a cron line. */
 export function gapSeconds(schedule: Schedule): number {
   if (!("cron" in schedule)) return schedule.everySeconds;
-  const slots = nextSlots(schedule, laterSlot(schedule, CHECKED_FROM_MS), SLOTS_CHECKED);
+  const slots = nextSlots(schedule, laterSlot(schedule, CHECKED_FROM_MS), GAP_SLOTS);
   const gaps = slots.slice(1).map((slot, i) => slot - (slots[i] ?? 0));
   return Math.min(EVERY_SECONDS.max, Math.floor(Math.min(...gaps) / 1_000));
 }
@@ -180,7 +191,7 @@ export function scheduleWords(schedule: Schedule): string {
   try {
     return cronstrue.toString(schedule.cron);
   } catch {
-    // The two libraries differ on rare expressions, such as those with a plus sign.
+    // The two libraries differ on rare expressions.
     return schedule.cron;
   }
 }
@@ -195,22 +206,40 @@ function periodWords(seconds: number): string {
   return count === 1 ? unit : `${count} ${unit}s`;
 }
 
-/** Returns the slot after an instant; an instant 5 years later if the next one is beyond. */
+/** Returns the slot after an instant; an instant 5 years later if there is none. */
 function laterSlot(schedule: CronSchedule, afterMs: number): number {
-  return slotAfter(schedule, afterMs) ?? afterMs + SLOT_WITHIN_MS;
+  const slot = slotAfter(schedule, afterMs);
+  return slot === Infinity ? afterMs + SLOT_WITHIN_MS : slot;
 }
 
-function slotAfter(schedule: CronSchedule, afterMs: number): number | null {
-  return cronOf(schedule).nextRun(new Date(afterMs))?.getTime() ?? null;
+/**
+ * Returns the slot after an instant; `Infinity` for none.
+ *
+ * An evaluation takes up to milliseconds, and monitors ask for the same slots again and again.
+ */
+function slotAfter(schedule: CronSchedule, afterMs: number): number {
+  const { job, slots } = parsedOf(schedule);
+  const [first = Infinity] = slots;
+  const known = afterMs < first ? undefined : slots.find((slot) => slot > afterMs);
+  if (known !== undefined) return known;
+  const slot = job.nextRun(new Date(afterMs))?.getTime() ?? Infinity;
+  if (slots.at(-1) === afterMs) {
+    if (slots.length >= SLOTS_KEPT) slots.shift();
+    slots.push(slot);
+  } else slots.splice(0, slots.length, afterMs, slot);
+  return slot;
 }
 
 /** Returns the parsed expression; throws if it is invalid. */
-function cronOf({ cron, tz }: CronSchedule): Cron {
+function parsedOf({ cron, tz }: CronSchedule): ParsedCron {
   const key = `${tz} ${cron}`;
   const known = parsed.get(key);
-  const job = known ?? new Cron(cron, { timezone: tz, mode: "5-or-6-parts", paused: true });
+  const entry = known ?? {
+    job: new Cron(cron, { timezone: tz, mode: "5-or-6-parts", paused: true }),
+    slots: [],
+  };
   if (known !== undefined) parsed.delete(key);
   else if (parsed.size >= PARSED_MAX) parsed.delete(parsed.keys().next().value as string);
-  parsed.set(key, job);
-  return job;
+  parsed.set(key, entry);
+  return entry;
 }

@@ -42,6 +42,9 @@ export interface Chat {
 /** Maximum messages that are read: the last ones sent, and the first ones of the answer. */
 const MESSAGES_MAX = 200;
 
+/** Maximum elements of a list that are read: more are never shown. */
+const LIST_MAX = 500;
+
 /** Members that hold what was sent to the model, and its answer; the first present one is read. */
 const INPUTS = ["messages", "input", "contents", "prompt", "question"] as const;
 const OUTPUTS = [
@@ -85,9 +88,10 @@ function isPresent(value: unknown): boolean {
 
 function messagesOf(value: unknown, role: string): ChatMessage[] {
   if (!Array.isArray(value)) return [messageOf(value, role)];
-  const isParts = value.every((item) => isObject(item) && item.role === undefined && isPart(item));
-  if (isParts) return [{ role, parts: value.flatMap(partsOf) }];
-  return value.map((item) => messageOf(item, role));
+  const list = role === "user" ? value.slice(-LIST_MAX) : value.slice(0, LIST_MAX);
+  const isParts = list.every((item) => isObject(item) && item.role === undefined && isPart(item));
+  if (isParts) return [{ role, parts: list.flatMap(partsOf) }];
+  return list.map((item) => messageOf(item, role));
 }
 
 /** Returns whether an item is part of a message, not a message. */
@@ -136,7 +140,7 @@ const ROLES = new Map([["model", "assistant"], ["developer", "system"], ["human"
 ], ["function", "tool"]]);
 
 function partsOf(value: unknown): ChatPart[] {
-  if (Array.isArray(value)) return value.flatMap(partsOf);
+  if (Array.isArray(value)) return value.slice(0, LIST_MAX).flatMap(partsOf);
   if (typeof value === "string") return [{ kind: "text", text: value }];
   if (!isObject(value)) return [{ kind: "text", text: JSON.stringify(value) }];
   const { type } = value;
@@ -168,7 +172,7 @@ const NOT_SHOWN = /image|audio|file|video|document|redacted/;
 
 function callsOf(value: unknown): ChatPart[] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isObject).map((call) => {
+  return value.slice(0, LIST_MAX).filter(isObject).map((call) => {
     const of = isObject(call.function) ? call.function : call;
     return callPart(call.id, of.name, of.arguments ?? of.args ?? of.input);
   });

@@ -30,7 +30,8 @@ export type OpenRequest =
 /** A checked `POST /v1/runs/{id}/finish`. */
 export type FinishRequest = Omit<
   Closing,
-  "receivedAt" | "durationMs" | "reported" | "note" | "customerId" | "feature" | "payloadRemoved"
+  | ("receivedAt" | "durationMs" | "closedBy" | "reported" | "note")
+  | ("customerId" | "feature" | "payloadRemoved")
 >;
 
 /** A checked heartbeat or ping. If the client sent no id, one is generated before this point. */
@@ -196,7 +197,11 @@ function closingOf(
   // Callers only close a run with a final status.
   if (status === "running") throw new TypeError("Cannot close a run with status start");
   const { durationMs, finishedAt = receivedAt } = request;
-  const closing = { status, finishedAt, receivedAt, durationMs, ...detailsOf(request) };
+  const details = detailsOf(request);
+  const closing: Closing = {
+    ...{ status, finishedAt, receivedAt, durationMs, closedBy: "heartbeat" },
+    ...details,
+  };
   return priced(closing, { opening, closing }, card);
 }
 

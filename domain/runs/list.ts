@@ -10,6 +10,7 @@ import { type RunSummary, summarize, sumsOfSummary } from "./summary.ts";
 import { runCostOf, type RunRecord } from "./record.ts";
 import type { SpendFilters } from "./filters.ts";
 import { type RunHead, unpricedUsageOf } from "./cost.ts";
+import { closedByOf } from "./idle.ts";
 import type { RunKind, RunTrait } from "./traits.ts";
 
 export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
@@ -46,7 +47,7 @@ export interface RunPosition {
 export interface RunListRow extends
   Pick<
     RunRecord,
-    | ("id" | "kind" | "agent" | "status" | "startedAt" | "finishedAt" | "receivedAt")
+    | ("id" | "kind" | "agent" | "status" | "closedBy" | "startedAt" | "finishedAt" | "receivedAt")
     | ("durationMs" | "customerId" | "feature" | "cost" | "usage" | "flags")
   > {
   /** Sort instant, unix milliseconds. */
@@ -88,6 +89,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
     kind: listed.kind,
     agent: labels.agent,
     status: labels.status,
+    closedBy: seen.closing ? closedByOf(seen) : null,
     startedAt: times?.startedAt ?? null,
     sortedAt: listed.at,
     finishedAt,

@@ -43,8 +43,12 @@ export interface PendingBatch {
 export interface RunnableStage {
   /** Name of the stage. */
   readonly name: Stage;
-  /** Returns whether there is work to do for a run; otherwise the stage is skipped. */
-  applies(summary: RunSummary): boolean;
+  /**
+   * Returns whether there is work to do for a run. Otherwise the stage is skipped in the commit that
+   * summarizes the run, and costs nothing. It decides by the summary and the team's rules alone; a
+   * promise is only for rules that are not in memory.
+   */
+  applies(team: TeamId, summary: RunSummary): boolean | Promise<boolean>;
   /** Does the work for one run. It may be called again for the same run. */
   run(run: PendingRun): Promise<void>;
 }

@@ -8,6 +8,7 @@ import type { RawJson } from "../core/raw_json.ts";
 import { CLOCK_SKEW_MS_MAX } from "../core/limits.ts";
 import { mergeMetadata, type Metadata } from "./metadata.ts";
 import {
+  type ClosedBy,
   durationOf,
   labelsOf,
   type Opening,
@@ -17,6 +18,7 @@ import {
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
 import type { AddedScore } from "./scores.ts";
+import { closedByOf } from "./idle.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
 import { type Processing, type StageProgress, STAGES, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
@@ -47,6 +49,8 @@ export interface RunRecord
   readonly id: RunId;
   /** Kind of call that opened it; `run` until the opening arrives. */
   readonly kind: "run" | "heartbeat";
+  /** What closed it; null while it is open. */
+  readonly closedBy: ClosedBy | null;
   /** Start by the client's clock, unix milliseconds; null until the opening arrives. */
   readonly startedAt: number | null;
   /** End by the client's clock, unix milliseconds. */
@@ -115,6 +119,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     kind: opening?.kind ?? "run",
     agent,
     status,
+    closedBy: closedByOf(closing),
     startedAt: opening?.startedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
     receivedAt: opening?.receivedAt ?? arrivals.reduce((a, b) => Math.min(a, b)),

@@ -22,6 +22,12 @@ export type FinishStatus = typeof FINISH_STATUSES[number];
 /** Status of a run as returned by all reads (decision 28). */
 export type RunStatus = "running" | FinishStatus;
 
+/** Calls that close a run, and the close of a run without calls. */
+export const CLOSED_BY = ["finish", "heartbeat", "idle"] as const;
+
+/** One of {@link CLOSED_BY}. */
+export type ClosedBy = typeof CLOSED_BY[number];
+
 /** Statuses a heartbeat can send (contract 5). */
 export const HEARTBEAT_STATUSES = ["ok", "fail", "start", "timeout"] as const;
 
@@ -110,13 +116,16 @@ export interface Opening extends PartDetails {
   readonly parentRunId?: RunId | undefined;
   /** Trace context it was started in. */
   readonly trace?: TraceParent | undefined;
-  /** Seconds without an event after which the run may be closed. */
+  /** Seconds without a call after which the run is closed. */
   readonly idleTimeoutSeconds?: number | undefined;
   /** Status set by such a close. */
   readonly idleTimeoutStatus?: FinishStatus | undefined;
 }
 
-/** The closing part: from `/finish` or a closing heartbeat; the first close wins. */
+/**
+ * The closing part: from `/finish` or a closing heartbeat; the first close wins. While there is none,
+ * an idle close takes its place.
+ */
 export interface Closing extends PartDetails {
   /** Final status. */
   readonly status: FinishStatus;
@@ -128,6 +137,8 @@ export interface Closing extends PartDetails {
   readonly scores?: readonly Score[] | undefined;
   /** Duration measured by the client, milliseconds; overrides the two instants (decision 30). */
   readonly durationMs?: number | undefined;
+  /** What closed the run; absent for a finish. */
+  readonly closedBy?: Exclude<ClosedBy, "finish"> | undefined;
 }
 
 /** A self-reported score. */
@@ -148,13 +159,13 @@ export function statusOf(parts: RunParts): RunStatus {
 
 /**
  * Returns the arrival times of the calls that stored a run's parts, unix milliseconds: one for each
- * part, or one for both (decision 35 counts calls).
+ * part, or one for both (decision 35 counts calls). An idle close is no call.
  */
 export function arrivalsOf(parts: RunParts): readonly number[] {
   const { opening, closing } = parts;
   return [
     ...opening !== null && !isOneCall(parts) ? [opening.receivedAt] : [],
-    ...closing === null ? [] : [closing.receivedAt],
+    ...closing === null || closing.closedBy === "idle" ? [] : [closing.receivedAt],
   ];
 }
 

@@ -8,7 +8,7 @@
  */
 import type { Contribution, RunSums } from "./contribution.ts";
 import type { RunId } from "../core/ids.ts";
-import { durationOf, labelsOf, type Opening } from "./run.ts";
+import { type Closing, durationOf, labelsOf, type Opening } from "./run.ts";
 import {
   type CostFlag,
   costOfRun,
@@ -27,8 +27,10 @@ export interface RunSummary {
   readonly seen: {
     /** True if the opening had arrived. */
     readonly opening: boolean;
-    /** True if the close had arrived. */
+    /** True if it was closed. */
     readonly closing: boolean;
+    /** What closed it; absent for a finish, and while it is open. */
+    readonly closedBy?: Closing["closedBy"];
     /** Number of event batches. */
     readonly batches: number;
     /** Number of repricings. */
@@ -37,15 +39,15 @@ export interface RunSummary {
     readonly scores?: number;
   };
   /**
-   * Number of times the cost became final: 0 while the run is open, incremented by each later
-   * change.
+   * Number of times the cost became final, or the run was reopened: 0 until it is closed. It never
+   * falls.
    */
   readonly revision: number;
   /** Contribution to the roll-ups; null until the opening arrives. */
   readonly contribution: Contribution | null;
   /**
-   * Start by the client's clock, and arrival of the later of opening and close, unix milliseconds;
-   * null until the opening arrives.
+   * Start by the client's clock, and arrival of the later of opening and close (of an idle close, its
+   * deadline), unix milliseconds; null until the opening arrives.
    */
   readonly times: Pick<Opening, "startedAt" | "receivedAt"> | null;
   /** Position in lists, and the list attributes other than labels. */
@@ -99,6 +101,7 @@ function stateOf({ parts, batchCount, repricings, ages }: RunHead): RunSummary["
   return {
     opening: parts.opening !== null,
     closing: parts.closing !== null,
+    ...parts.closing?.closedBy === undefined ? {} : { closedBy: parts.closing.closedBy },
     batches: batchCount,
     repricings,
     ...ages.scores === undefined ? {} : { scores: ages.scores.count },
@@ -118,7 +121,7 @@ export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolea
 }
 
 /** Fields of a summarized state that the cost depends on. */
-const COST_STATE = ["opening", "closing", "batches", "repricings"] as const;
+const COST_STATE = ["opening", "closing", "closedBy", "batches", "repricings"] as const;
 
 /** Returns the kind of a run; `POST /v1/runs` turns a heartbeat into a run. */
 function kindOf({ parts: { opening } }: RunHead): RunKind {
@@ -129,11 +132,7 @@ function kindOf({ parts: { opening } }: RunHead): RunKind {
 export function summarize(head: RunHead, previous: RunSummary | null): RunSummary {
   const seen = stateOf(head);
   const kind = kindOf(head);
-  // An opening after the close changes the cost only if it changes the kind: a heartbeat reports a
-  // cost.
-  const same = previous !== null && previous.seen.closing && previous.listed.kind === kind &&
-    previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
-  const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
+  const revision = (previous?.revision ?? 0) + (isRevised(previous, seen, kind) ? 1 : 0);
   const cost = costOfRun(head);
   const sums = sumsOf(head, cost);
   const { opening, closing } = head.parts;
@@ -154,6 +153,16 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     shown: { ...shownOf(head, cost), ...sortedAt === undefined ? { sums } : {} },
     ...parent === undefined ? {} : { parent },
   };
+}
+
+/** Returns whether the cost becomes final with a state, or is no longer final. */
+function isRevised(previous: RunSummary | null, seen: RunSummary["seen"], kind: RunKind): boolean {
+  if (!seen.closing || previous === null) return seen.closing !== (previous?.seen.closing ?? false);
+  const { closing, closedBy, batches, repricings } = previous.seen;
+  // An opening after the close changes the cost only if it changes the kind: a heartbeat reports a
+  // cost.
+  return !closing || closedBy !== seen.closedBy || previous.listed.kind !== kind ||
+    batches !== seen.batches || repricings !== seen.repricings;
 }
 
 /**
@@ -197,11 +206,11 @@ function shownOf(head: RunHead, { flags: costFlags }: CostSum): SummaryFields {
 export interface ChangeNumbers {
   /** Latest change. */
   readonly latest: number;
-  /** Change that added the opening. */
+  /** Change that added the opening, or reopened the run. */
   readonly opened: number;
-  /** Change that added the close. */
+  /** Change that closed the run; 0 while it is open. */
   readonly finished: number;
-  /** Change that last made the cost final. */
+  /** Change that last made the cost final; 0 while it is open. */
   readonly costFinal: number;
 }
 
@@ -216,12 +225,16 @@ export function numbersAfter(
   number: number,
 ): ChangeNumbers {
   const previous = before?.changes ?? { opened: 0, finished: 0, costFinal: 0 };
-  const since = (was: boolean, is: boolean, then: number) => is && !was ? number : then;
-  const { opening = false, closing = false } = before?.seen ?? {};
+  const { opening = false, closing = false, closedBy } = before?.seen ?? {};
+  const { seen } = after;
+  const opens = seen.opening && (!opening || closing && !seen.closing);
+  const opened = opens ? number : previous.opened;
+  if (!seen.closing) return { latest: number, opened, finished: 0, costFinal: 0 };
+  const closes = !closing || closedBy !== seen.closedBy;
   return {
     latest: number,
-    opened: since(opening, after.seen.opening, previous.opened),
-    finished: since(closing, after.seen.closing, previous.finished),
+    opened,
+    finished: closes ? number : previous.finished,
     costFinal: after.revision > (before?.revision ?? 0) ? number : previous.costFinal,
   };
 }

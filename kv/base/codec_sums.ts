@@ -55,6 +55,7 @@ const SUMMARY: Shape = {
   seen: {
     opening: "plain",
     closing: "plain",
+    closedBy: "optional",
     batches: "plain",
     repricings: "plain",
     scores: "optional",

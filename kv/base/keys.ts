@@ -57,6 +57,8 @@ export const keys = {
   opening: (team: TeamId, run: RunId) => ["run", run, team, "opening"],
   /** The close, written once. */
   closing: (team: TeamId, run: RunId) => ["run", run, team, "closing"],
+  /** The close of a run that was idle; it may no longer count. */
+  idle: (team: TeamId, run: RunId) => ["run", run, team, "idle"],
   /** The head of the event ledger; the one key of a run that changes. */
   ledger: (team: TeamId, run: RunId) => ["run", run, team, "ledger"],
   /** The first `count` sealed pages of the ledger. */

@@ -8,6 +8,7 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { verifyRun } from "./run.ts";
+import { countIdleDeadlines } from "./idle.ts";
 import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
@@ -170,7 +171,8 @@ async function sumTeams(
     if (group.length === RUNS_AT_ONCE) await verifyGroup();
   }
   await verifyGroup();
-  for (const sums of teams.values()) await sums.compare(store);
+  const deadlines = await countIdleDeadlines(store);
+  for (const [team, sums] of teams) await sums.compare(store, deadlines.get(team) ?? 0);
   return teams;
 }
 

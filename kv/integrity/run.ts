@@ -19,6 +19,7 @@ import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { verifyDeleted } from "./deleted.ts";
 import { type ExpectedEntry, verifyEntries } from "./entries.ts";
+import { hasIdleDeadline, verifyIdleClose } from "./idle.ts";
 import { verifyLedger } from "./ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
@@ -42,6 +43,8 @@ export interface VerifiedRun {
   readonly usage: ReadonlyMap<string, number>;
   /** True if the feed of changes must have a row of the run. */
   readonly isInFeed: boolean;
+  /** True if the due index must have a row of the run. */
+  readonly hasDeadline: boolean;
   /** Number of stored events. */
   readonly events: number;
   /** Derived data that differs from the parts. */
@@ -53,6 +56,7 @@ const NOTHING: VerifiedRun = {
   summary: null,
   usage: new Map(),
   isInFeed: false,
+  hasDeadline: false,
   events: 0,
   mismatches: [],
 };
@@ -80,10 +84,12 @@ async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
     ...mismatch(`standouts of ${id}`, events.standouts, standoutsOf(ledger)),
     ...await verifyLedger(run, events.usage),
     ...await compareScores(run),
+    ...await verifyIdleClose(run),
   ];
   const counts = {
     usage: countCalls(head.parts, events.usage),
     isInFeed: summary?.changes !== undefined,
+    hasDeadline: hasIdleDeadline(run),
     events: totals.events,
   };
   // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
@@ -199,7 +205,7 @@ function compareSummaries(
     return expected === found ? [] : [{ what, expected: stateOf(expected), found: stateOf(found) }];
   }
   // Only the stored summary knows when the cost became final.
-  const [wanted, stored] = [expected.revision > 0, found.finalAt !== undefined];
+  const [wanted, stored] = [expected.seen.closing, found.finalAt !== undefined];
   return mismatch(
     what,
     { ...flat(expected), hasFinalAt: wanted },
@@ -207,10 +213,10 @@ function compareSummaries(
   );
 }
 
-/** Flattens a summary, without its revision history, which only the summary stores. */
+/** Flattens a summary, without its revision, which only the summary stores. */
 function flat(summary: RunSummary): Record<string, unknown> {
-  const { seen, revision, contribution, times, listed, shown, parent } = summary;
-  const state = { ...seen, ...times, ...listed, ...shown, parent, final: revision > 0 };
+  const { seen, contribution, times, listed, shown, parent } = summary;
+  const state = { ...seen, ...times, ...listed, ...shown, parent };
   if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
   return { ...state, ...sums, ...labels };

@@ -40,32 +40,45 @@ export class TeamSums {
   readonly #indexed = new Map<string, number>();
   readonly #team: TeamId;
   #inFeed = 0;
+  /** Open runs that will be idle. */
+  #deadlines = 0;
 
   constructor(team: TeamId) {
     this.#team = team;
   }
 
   /** Adds a run. */
-  add(id: RunId, { summary, usage, isInFeed, events, mismatches }: VerifiedRun): void {
+  add(id: RunId, run: VerifiedRun): void {
+    const { summary, usage, isInFeed, hasDeadline, events, mismatches } = run;
     this.runs++;
     this.events += events;
     this.#note(mismatches);
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
+    if (hasDeadline) this.#deadlines++;
     for (const { order } of indexEntries(this.#team, id, summary)) {
       count(this.#indexed, keyParts.name(order));
     }
-    const run = agentRunOf(id, summary);
-    if (run !== null) {
-      this.#agents.set(run.agent, addAgentRun(this.#agents.get(run.agent) ?? null, null, run));
+    const counted = agentRunOf(id, summary);
+    if (counted !== null) {
+      const { agent } = counted;
+      this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, counted));
     }
     for (const row of summary?.contribution ? contributionsOf(summary.contribution) : []) {
       this.#addRow(row);
     }
   }
 
-  /** Compares the totals with the stored rows of the team. Call it once, after the last run. */
-  async compare(store: Store): Promise<void> {
+  /**
+   * Compares the totals with the stored rows of the team. Call it once, after the last run.
+   *
+   * @param deadlines number of its runs in the due index; rows of closed runs may remain there
+   */
+  async compare(store: Store, deadlines: number): Promise<void> {
+    if (deadlines < this.#deadlines) {
+      const expected = `at least ${this.#deadlines}`;
+      this.#note([{ what: "deadlines of open runs", expected, found: `${deadlines}` }]);
+    }
     await this.#addRemoved(store);
     await this.#compareRollups(store);
     await this.#compareUsage(store);

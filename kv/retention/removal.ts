@@ -77,6 +77,7 @@ async function removeRun(
       ],
       deletes: [
         ...tombstone === null ? inserted : [],
+        keys.idle(team, id),
         keys.summary(team, id),
         keys.price(team, id),
         keys.processing(team, id),

@@ -8,6 +8,7 @@ import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
+import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
 import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
@@ -47,7 +48,15 @@ export interface StoredReprice {
 }
 
 /** Rows of a head, in the order in which {@link readHead} reads them. */
-const HEAD_PARTS = ["opening", "closing", "ledger", "price", "summary", "processing"] as const;
+const HEAD_PARTS = [
+  "opening",
+  "closing",
+  "idle",
+  "ledger",
+  "price",
+  "summary",
+  "processing",
+] as const;
 
 type HeadPart = typeof HEAD_PARTS[number];
 
@@ -59,6 +68,8 @@ export interface SummarizedHead extends LedgerAt {
   readonly summary: RunSummary | null;
   /** Stages after the close; null before its first projection. */
   readonly processing: Processing | null;
+  /** Idle close, also one that no longer counts; null for none. */
+  readonly idle: IdleClose | null;
   /** Tombstone of a removed run. */
   readonly tombstone: RunDeletion | null;
   /** Returns the check that a row has not changed since it was read. */
@@ -124,8 +135,10 @@ export async function readSummaries(
 
 async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<SummarizedHead> {
   const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
-  const parts = await readParts(run, valueOf("opening"), valueOf("closing"));
+  const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
+  const idle = valueOf("idle") as IdleClose | null;
+  const parts = withIdleClose(sent, idle, ledger);
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
   const decoded = summary === null ? null : decodeSums<RunSummary>(summary);
@@ -141,6 +154,7 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
     },
     ledger,
     processing: valueOf("processing") as Processing | null ?? processingOf(decoded),
+    idle,
     tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
     check: (part) => ({
       key: keys[part](run.team, run.id),
@@ -189,6 +203,8 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
     },
     ledger,
     processing: processingOf(summary),
+    // The look that closes a run drops its head.
+    idle: null,
     tombstone: null,
     summary,
     check: (part) => ({

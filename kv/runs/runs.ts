@@ -23,6 +23,7 @@ import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
+import { readHead } from "./heads.ts";
 import { OpenHeartbeats } from "./open_heartbeats.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { type BlobWrite, blobWrite, chunkKeys, stage, type Store, unstage } from "../store.ts";
@@ -156,7 +157,9 @@ class RunWriter {
       const snapshot = await readSnapshot(this.#store, team, id);
       if (snapshot === null) return DELETED;
       const decision = call.decide(snapshot.parts);
-      if (!decision.opening && !decision.closing) return decision.outcome;
+      if (!decision.opening && !decision.closing) {
+        return await withIdleCloseOf(this.#store, call, decision.outcome);
+      }
       const { write, staged } = partsWrite(call, decision, snapshot.rows);
       await stage(this.#store, team.id, staged);
       if (await this.#commit(call, decision, write) !== null) {
@@ -181,7 +184,8 @@ class RunWriter {
       for (const [i, call] of calls.entries()) {
         const snapshot = snapshots[i] ?? null;
         const outcome = snapshot === null ? DELETED : addTo(group, call, snapshot);
-        if (outcome !== null) outcomes.set(call, outcome);
+        if (outcome === null) continue;
+        outcomes.set(call, await withIdleCloseOf(this.#store, call, outcome));
       }
       if (!group.isConsistent) return LOST;
       const isStored = group.members.length === 0 || await this.#commitGroup(group) !== null;
@@ -217,6 +221,19 @@ class RunWriter {
       this.#openHeartbeats.add(nameOf(call), opening);
     } else if (replaces !== undefined) this.#openHeartbeats.delete(nameOf(call));
   }
+}
+
+/** Adds the idle close to the answer of a repeated call: no decision depends on it. */
+async function withIdleCloseOf(
+  store: Store,
+  { team, id }: Call,
+  outcome: CappedOutcome,
+): Promise<CappedOutcome> {
+  if (outcome.kind !== "replayed") return outcome;
+  const { opening, closing } = outcome.parts;
+  if (closing !== null || opening?.idleTimeoutSeconds === undefined) return outcome;
+  const { head } = await readHead({ store, team: team.id, id });
+  return { ...outcome, parts: { opening, closing: head.parts.closing } };
 }
 
 /** Returns a run's name, unique across teams. */

@@ -9,6 +9,7 @@ import {
   type ProcessingStore,
   type RunnableStage,
 } from "../../domain/runs/processing.ts";
+import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import {
@@ -19,6 +20,7 @@ import {
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
+import { dueSet } from "../clock/due_rows.ts";
 import { Backoff } from "../base/backoff.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
@@ -109,22 +111,45 @@ export function createProcessingStore(
 }
 
 /** Plans the update of a run; null when it is current or not stored. */
-function planProjection(
+async function planProjection(
   run: SummarizedHead,
   stages: readonly RunnableStage[],
   nowMs: number,
-): RunUpdate | null {
+): Promise<RunUpdate | null> {
   const { head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
   const expiry = expiryEntryOf(head.parts, ledger);
-  const isFinal = summarized.revision > (before?.revision ?? 0);
-  const finalAt = isFinal ? nowMs : before?.finalAt;
-  const after = { ...summarized, expiry, ...finalAt === undefined ? {} : { finalAt } };
-  const rows = isFinal ? stageRows(run, after, stages, nowMs) : { sets: [], deletes: [] };
+  const isRevised = summarized.revision > (before?.revision ?? 0);
+  const finalAt = isRevised ? nowMs : before?.finalAt;
+  const isFinal = summarized.seen.closing && finalAt !== undefined;
+  const after = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
+  const applying = isFinal && isRevised ? await applyingTo(run, after, stages) : [];
+  const rows = isRevised ? stageRows(run, after, applying, nowMs) : { sets: [], deletes: [] };
+  const due = dueSets(run, after);
   // A head in memory may not know of a summary, which then has another version.
   const checks = run.recent === null ? [] : [run.check("summary")];
-  return { run, before, after, rows: { ...rows, checks, added: expiryEntries(run, expiry) } };
+  const added = expiryEntries(run, expiry);
+  return { run, before, after, rows: { ...rows, sets: [...rows.sets, ...due], checks, added } };
+}
+
+/**
+ * Returns the row at which a run that has just become open may be idle. Later events move no row:
+ * the look finds them.
+ */
+function dueSets(run: SummarizedHead, after: RunSummary): KvSet[] {
+  const { team, id, head, ledger, summary } = run;
+  const isOpenRun = ({ seen, listed }: RunSummary) =>
+    seen.opening && !seen.closing && listed.kind === "run";
+  const at = idleDeadlineOf(head.parts.opening, ledger);
+  const wasOpen = summary !== null && isOpenRun(summary) && !wasClosed(run);
+  const isDue = at !== null && isOpenRun(after) && !wasOpen;
+  return isDue ? [dueSet({ at, kind: "idle", team, name: id })] : [];
+}
+
+/** Returns whether an idle close, which consumed the row, was reopened before it was summarized. */
+function wasClosed({ idle, ledger, summary }: SummarizedHead): boolean {
+  return idle !== null && ledger.batches > idle.seen && (summary?.seen.batches ?? 0) <= idle.seen;
 }
 
 /**
@@ -140,15 +165,28 @@ function expiryEntries(
   return [{ order, at: entry.since, run: id, value: true, mayShare: before === null }];
 }
 
-/** Returns the rows that start the stages of a run over. */
+/** Returns the stages that have work to do for a closed run. */
+async function applyingTo(
+  { team }: SummarizedHead,
+  after: RunSummary,
+  stages: readonly RunnableStage[],
+): Promise<readonly RunnableStage[]> {
+  const applies = await Promise.all(stages.map((stage) => stage.applies(team, after)));
+  return stages.filter((_, i) => applies[i]);
+}
+
+/**
+ * Returns the rows that start the stages of a run over.
+ *
+ * @param applying stages with work to do; none for a run that was reopened
+ */
 function stageRows(
   { team, id, summary: before, check }: SummarizedHead,
   after: RunSummary,
-  stages: readonly RunnableStage[],
+  applying: readonly RunnableStage[],
   nowMs: number,
 ): Pick<RunRows, "sets" | "deletes"> {
   const key = keys.processing(team, id);
-  const applying = stages.filter((stage) => stage.applies(after));
   const isAgain = (before?.revision ?? 0) > 0;
   // None of them is dead any longer.
   const revived = isAgain ? [keys.deadStage(team, id)] : [];

@@ -169,7 +169,7 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      answer: `id,kind,agent,status,started_at,…`,
+      answer: `id,kind,agent,status,closed_by,…`,
       needs: NEEDS,
     },
   },

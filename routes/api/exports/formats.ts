@@ -36,6 +36,7 @@ const COLUMNS: readonly Column[] = [
   ["kind", "plain", ({ kind }) => kind],
   ["agent", "text", ({ agent }) => agent],
   ["status", "plain", ({ status }) => status],
+  ["closed_by", "plain", ({ closedBy }) => closedBy],
   ["started_at", "plain", ({ startedAt }) => formatInstantOrNull(startedAt)],
   ["finished_at", "plain", ({ finishedAt }) => formatInstantOrNull(finishedAt)],
   ["received_at", "plain", ({ receivedAt }) => formatInstantOrNull(receivedAt)],

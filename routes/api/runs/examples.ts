@@ -11,6 +11,7 @@ const HEAD = {
   kind: "run",
   agent: "researcher",
   status: "success",
+  closed_by: "finish",
   started_at: "2026-11-21T12:00:00.000Z",
   finished_at: "2026-11-21T12:00:09.000Z",
   received_at: "2026-11-21T12:00:00.215Z",

@@ -24,10 +24,13 @@ async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<bo
   return run === null || isProcessed(run);
 }
 
+/** States of a run to wait for. No judge answers later than the stages yet, so both are one. */
+const WAITS = ["final", "judged"] as const;
+
 /** Parses the seconds to wait for a run; null to answer immediately. */
 function parseWait(text: string): Parsed<number | null> {
   return readQuery(text, (query) => {
-    const wait = query.choice("wait", ["final"]);
+    const wait = query.choice("wait", WAITS);
     const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
     return wait === undefined ? null : seconds;
   });
@@ -41,8 +44,10 @@ const query = {
 };
 
 const waiting = {
-  wait: z.literal("final").optional()
-    .describe("Delays the response until the run is closed and fully processed."),
+  wait: z.enum(WAITS).optional().describe(
+    "Delays the response until the run is closed and fully processed; `judged`: also until its " +
+      "judges have answered.",
+  ),
   timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
     .describe("Seconds to wait at most; then the current record is returned."),
 };

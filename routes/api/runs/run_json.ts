@@ -12,7 +12,7 @@ import {
 } from "../../../domain/runs/list.ts";
 import { type Metadata, writeMetadata } from "../../../domain/runs/metadata.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import type { Score } from "../../../domain/runs/run.ts";
+import { CLOSED_BY, type Score } from "../../../domain/runs/run.ts";
 import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
@@ -76,6 +76,10 @@ export const COMMON = {
   kind: runKind("kind", "Kind of the call that opened the run."),
   agent: textValue.orNull("agent", "Null while the opening has not arrived."),
   status: wire(runStatus)("status"),
+  closed_by: oneOfValue("ClosedBy", CLOSED_BY).orNull(
+    "closedBy",
+    "`idle` for a run without a call for its idle timeout. Null while open.",
+  ),
   started_at: instantValue.orNull("startedAt", "Null while the opening has not arrived."),
   finished_at: instantValue.orNull("finishedAt", "Null while open."),
   received_at: instantValue.orNull("receivedAt", "Arrival of the opening."),

@@ -3,13 +3,13 @@ import type { Handler } from "../../http/admission.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { AGENTS_PATH, KEYS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
+import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
 import { Done } from "../components/done_notice.tsx";
@@ -31,6 +31,7 @@ import {
   STATUS_LABELS,
   SuccessRate,
 } from "./metrics.tsx";
+import { MonitorPanel, readMonitor } from "./monitor_panel.tsx";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
@@ -38,8 +39,7 @@ const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
 export const showAgent: Handler = async (c, deps) => {
   const record = await readAgent(deps, c);
   if (record === null) return fail(c, NO_SUCH_AGENT);
-  const { team } = c.get("principal");
-  const content = await readContent(deps, team, record, mayAdmin(c.get("principal")));
+  const content = await readContent(c, deps, record);
   return showPage(c, {
     title: record.name ?? record.agent,
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH]]} />,
@@ -54,26 +54,41 @@ export const showAgent: Handler = async (c, deps) => {
 
 type AgentContent = Awaited<ReturnType<typeof readContent>>;
 
-async function readContent(
-  { spend, runList, credentials, environment }: AppDeps,
-  team: Team,
-  record: AgentRecord,
-  isAdmin: boolean,
-) {
+async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord) {
+  const { spend, runList, credentials, environment } = deps;
+  const principal = c.get("principal");
+  const { team } = principal;
+  const isAdmin = mayAdmin(principal);
   const { agent } = record;
   const now = environment.now();
+  const zone = shownZone(readPreferences(c));
   const all = { agent, from: null, to: null };
-  const [days, latest, failures, tokens] = await Promise.all([
+  const [days, latest, failures, tokens, monitor] = await Promise.all([
     readDays(spend, team, [agent], now),
     runList.page(team, all, null, RUNS_SHOWN),
     readFailures(runList, team, all, FAILURES_SHOWN),
     isAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
+    readMonitor(deps, team, agent, zone, now),
   ]);
-  return { record, days: days.get(agent), latest: latest.rows, failures, tokens, now };
+  return {
+    record,
+    days: days.get(agent),
+    latest: latest.rows,
+    failures,
+    tokens,
+    monitor: {
+      ...monitor,
+      agent: record,
+      now,
+      isAdmin,
+      confirms: c.req.query("confirm") === "delete-monitor",
+    },
+    now,
+  };
 }
 
 function AgentBody(content: AgentContent) {
-  const { record, days, latest, failures, tokens } = content;
+  const { record, days, latest, failures, tokens, monitor } = content;
   const { agent, name, notes, archived } = record;
   return (
     <>
@@ -89,6 +104,7 @@ function AgentBody(content: AgentContent) {
       )}
       {notes !== null && <p class="notes">{notes}</p>}
       <AgentTiles {...content} />
+      <MonitorPanel {...monitor} />
       <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
         {days !== undefined && <DaysChart {...days} />}
       </Section>

@@ -40,59 +40,9 @@ function byStatus({ runs, succeeded, failed, timedOut, running }: Measures) {
   ] as const;
 }
 
-/** Width of a day and of its bar. */
-const DAY = { width: 4, bar: 3 } as const;
-
-/** Height of the chart and y position of the baseline; successful runs get the larger part. */
-const HEIGHT = 26, BASE = 16;
-
-/** A small chart; its title describes it in words. */
-export function Sparkline({ total, days }: AgentDays) {
-  const width = days.length * DAY.width;
-  const down = Math.max(1, ...days.map(({ measures }) => lostOf(measures)));
-  const up = Math.max(1, ...days.map(({ measures }) => measures.runs - lostOf(measures)));
-  // One scale for both directions, chosen so that both fit.
-  const scale = Math.min(BASE / up, (HEIGHT - BASE) / down);
-  return (
-    <svg class="spark" role="img" viewBox={`0 0 ${width} ${HEIGHT}`} width={width} height={HEIGHT}>
-      <title>{summaryOf({ total, days })}</title>
-      <rect class="base" x="0" y={BASE - 0.25} width={width} height="0.5" />
-      {Object.entries(barsOf(days, scale)).map(([status, d]) => <path class={status} d={d} />)}
-    </svg>
-  );
-}
-
 /** Counts runs that ended without success. */
 function lostOf({ runs, succeeded, running }: Measures): number {
   return runs - succeeded - running;
-}
-
-/**
- * Draws all bars of a status as one path, which needs fewer elements; omits statuses that do not
- * occur.
- */
-function barsOf(days: readonly DayOfRuns[], scale: number): Record<string, string> {
-  const shapes: Record<string, string> = {};
-  for (const [at, { measures }] of days.entries()) {
-    let [above, below] = [BASE, BASE];
-    // Nearest to the baseline are `success` above and `failed` below it.
-    const statuses = byStatus(measures);
-    for (const [status, count] of [...statuses.slice(0, 3), ...statuses.slice(3).toReversed()]) {
-      if (count <= 0) continue;
-      // Any count above 0 is at least 1 pixel high.
-      const height = Math.max(1, count * scale);
-      const isUp = status === "success" || status === "running";
-      const y = isUp ? above -= height : below;
-      if (!isUp) below += height;
-      shapes[status] = `${shapes[status] ?? ""}M${at * DAY.width} ${rounded(y)}h${DAY.bar}` +
-        `v${rounded(height)}h-${DAY.bar}z`;
-    }
-  }
-  return shapes;
-}
-
-function rounded(size: number): number {
-  return Math.round(size * 100) / 100;
 }
 
 /** Describes the chart in one sentence. */
@@ -203,8 +153,9 @@ export async function readDays(
   team: Team,
   agents: readonly string[],
   nowMs: number,
+  count = AGENT_DAYS,
 ) {
-  const from = dayOf(nowMs - (AGENT_DAYS - 1) * 86_400_000);
+  const from = dayOf(nowMs - (count - 1) * 86_400_000);
   const days = daysOf({ from, to: dayOf(nowMs) });
   const groups = agents.map((value) => ({ kind: "agent" as const, value }));
   return daysOfAgents(await spend.some(team, groups, days), agents, days);

@@ -1,19 +1,11 @@
-/** `/dashboard/agents`: the agents of a team with their success and their cost. */
+/** `/dashboard/agents`: the board of a team's agents, those in trouble first. */
 import type { Handler } from "../../http/admission.ts";
-import {
-  AGENT_SORTS,
-  type AgentRecord,
-  type AgentSort,
-  type AgentsQuery,
-  parseAgentsQuery,
-} from "../../../domain/agents/agents.ts";
-import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
-import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
-import { teamKey } from "../../http/access.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
-import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
+import { AGENTS_PATH } from "../layout/paths.ts";
+import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import {
@@ -22,136 +14,186 @@ import {
   FirstCommand,
   pingCommand,
 } from "../components/first_command.tsx";
-import { Ago } from "../components/time.tsx";
-import { Select } from "../components/form_fields.tsx";
-import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
+import { countedText, formatCount } from "../components/format.ts";
+import { MONITOR_LABELS } from "../components/monitor.tsx";
+import { Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
+import {
+  type Board,
+  BOARD_STATES,
+  boardPath,
+  type BoardQuery,
+  type BoardState,
+  parseBoardQuery,
+  readBoard,
+} from "./board.ts";
+import { boardColumns } from "./columns.tsx";
 import { submitAgentChange } from "./form.tsx";
-import { CostOfSuccess, LastRunOf, readDays, Sparkline, SuccessRate } from "./metrics.tsx";
-
-/** Maximum agents per page: each costs one read per day shown. */
-const AGENTS_SHOWN = 20;
+import {
+  submitMonitor,
+  submitMonitorDeletion,
+  submitPause,
+  submitResume,
+} from "./monitor_changes.tsx";
+import { Offers, readOffers } from "./offer.tsx";
 
 const showAgents: Handler = async (c, deps) => {
-  const { agents, spend, environment } = deps;
-  const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const query = { ...parsed.value, limit: Math.min(parsed.value.limit, AGENTS_SHOWN) };
-  const { team } = c.get("principal");
-  const page = await agents.list(team, query);
-  if (!page.ok) return fail(c, page.problem);
-  const now = environment.now();
-  const { agents: records, next } = page.value;
-  const days = await readDays(spend, team, records.map(({ agent }) => agent), now);
-  const { sort, archived } = query;
-  const nextPath = next === null ? null : AGENTS_PATH + queryText([
-    ["sort", sort],
-    ["archived", archived ? "true" : null],
-    ["cursor", agentCursor(next, sort)],
+  const query = parseBoardQuery(queryOf(c));
+  if (!query.ok) return fail(c, query.problem);
+  const now = deps.environment.now();
+  const principal = c.get("principal");
+  const { team } = principal;
+  const board = await readBoard(deps, team, query.value, now);
+  const zone = shownZone(readPreferences(c));
+  const [target, offers] = await Promise.all([
+    commandTarget(deps, c),
+    readOffers(deps, team, board, zone),
   ]);
-  const isEmpty = records.length === 0 && query.after === null;
-  const target = await commandTarget(deps, c);
+  const props = { board, query: query.value, now };
   return showPage(c, {
     title: "Agents",
+    lead: <Sums {...board} />,
     body: (
       <>
-        <Filters query={query} />
-        {isEmpty ? <NoAgents target={target} archived={archived} /> : (
-          <Table
-            label="Agents"
-            class="fold"
-            columns={columnsFor(days, now)}
-            rows={records}
-          />
-        )}
-        <NextPage to={nextPath} />
+        <Filters {...props} />
+        <div id="board" {...following(query.value)}>
+          {board.rows.length > 0
+            ? <BoardTable {...props} />
+            : <NoAgents {...props} target={target} />}
+        </div>
+        <NextPage to={board.next} />
+        <Offers offers={offers} isAdmin={mayAdmin(principal)} />
       </>
     ),
   });
 };
 
-const SORT_LABELS: Readonly<Record<AgentSort, string>> = {
-  last_seen: "last seen first",
-  agent: "by slug",
+/** Seconds between updates of the board. */
+const UPDATE_SECONDS = 15;
+
+/** Returns the htmx attributes that update the board, its filters and its sums. */
+function following(query: BoardQuery): Record<string, string> {
+  return {
+    "hx-get": boardPath(query, query),
+    "hx-trigger": `every ${UPDATE_SECONDS}s`,
+    "hx-sync": "this:drop",
+    "hx-select": "#board",
+    "hx-select-oob": "#board-sums,#board-filters",
+    "hx-swap": "outerHTML",
+  };
+}
+
+interface BoardProps {
+  readonly board: Board;
+  readonly query: BoardQuery;
+  readonly now: number;
+}
+
+/** Counts agents, those in trouble, and their runs. */
+function Sums({ counts, isCut, hasMonitors }: Board) {
+  if (counts === null || counts.agents === 0) return <span id="board-sums" />;
+  const { agents, running, byState } = counts;
+  const parts = [
+    isCut ? `more than ${countedText(agents, "agent")}` : countedText(agents, "agent"),
+    ...(["down", "late"] as const).flatMap((state) => {
+      const count = byState.get(state) ?? 0;
+      return count === 0 ? [] : [`${formatCount(count)} ${state}`];
+    }),
+    ...hasMonitors && !byState.has("down") && !byState.has("late") ? ["none late"] : [],
+    `${countedText(running, "run")} now`,
+  ];
+  return <span id="board-sums">{parts.join(", ")}</span>;
+}
+
+/** Labels of the filters. */
+const LABELS: Readonly<Record<BoardState, string>> = {
+  ...Object.fromEntries(
+    Object.entries(MONITOR_LABELS).map(([state, [word]]) => [state, word]),
+  ) as Record<keyof typeof MONITOR_LABELS, string>,
+  none: "No monitor",
 };
 
-function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery }) {
+/** Classes of counts that need attention. */
+const TAGS: Readonly<Partial<Record<BoardState, string>>> = { down: "tag bad", late: "tag warn" };
+
+/** Links to the states that occur, to the other order, and to archived agents. */
+function Filters({ board: { counts, hasMonitors }, query }: BoardProps) {
+  const { state, sort, archived } = query;
+  const states = BOARD_STATES.filter((of) => counts?.byState.has(of) || of === state);
   return (
-    <form class="filters" method="get" action={AGENTS_PATH}>
-      <Select
-        name="sort"
-        label="Order"
-        value={sort}
-        options={AGENT_SORTS.map((order) => [order, SORT_LABELS[order]] as const)}
-      />
-      <Select
-        name="archived"
-        label="Archived"
-        value={String(archived)}
-        options={[["false", "hidden"], ["true", "shown"]]}
-      />
-      <button type="submit" class="btn">Show</button>
-    </form>
+    <div id="board-filters" class="bar">
+      {hasMonitors && counts !== null && (
+        <nav class="seg" aria-label="State">
+          <a
+            href={boardPath(query, { state: null })}
+            aria-current={state === null ? "true" : undefined}
+          >
+            All <span class="tag">{formatCount(counts.agents)}</span>
+          </a>
+          {states.map((of) => (
+            <a
+              href={boardPath(query, { state: of })}
+              aria-current={state === of ? "true" : undefined}
+            >
+              {LABELS[of]}{" "}
+              <span class={TAGS[of] ?? "tag"}>{formatCount(counts.byState.get(of) ?? 0)}</span>
+            </a>
+          ))}
+        </nav>
+      )}
+      <span class="end">
+        {sort === "state"
+          ? <a href={boardPath(query, { sort: "agent", state: null })}>Sort by slug</a>
+          : <a href={boardPath(query, { sort: "state" })}>Sort by state</a>}
+        <a href={boardPath(query, { archived: !archived })}>
+          {archived ? "Hide archived" : "Show archived"}
+        </a>
+      </span>
+    </div>
   );
 }
 
-type DaysByAgent = Awaited<ReturnType<typeof readDays>>;
-
-function columnsFor(days: DaysByAgent, now: number): readonly Column<AgentRecord>[] {
-  return [
-    {
-      head: "Agent",
-      isName: true,
-      cell: ({ agent, name, archived }) => (
-        <>
-          <a class="row" href={agentPath(agent)}>{name ?? agent}</a>
-          {name !== null && <small class="under">{agent}</small>}
-          {archived && <small class="tag">archived</small>}
-        </>
-      ),
-    },
-    { head: "Last run", cell: ({ activity }) => <LastRunOf activity={activity} now={now} /> },
-    {
-      head: "Last seen",
-      before: "seen",
-      cell: ({ activity }) => activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />,
-    },
-    countColumn("Runs", ({ activity }) => activity?.runs ?? 0, "run"),
-    numberColumn("Succeeded", ({ activity }) => <SuccessRate activity={activity} />, "succeeded"),
-    {
-      head: (
-        <>
-          Cost per success <small>{AGENT_DAYS} days</small>
-        </>
-      ),
-      class: "num",
-      unit: "a success",
-      cell: ({ agent }) => {
-        const total = days.get(agent)?.total;
-        return total === undefined ? "–" : <CostOfSuccess measures={total} />;
-      },
-    },
-    {
-      head: (
-        <>
-          Runs a day <small>{AGENT_DAYS} days; below the line: failed, timed out, cancelled</small>
-        </>
-      ),
-      class: "whole",
-      cell: ({ agent }) => {
-        const ofAgent = days.get(agent);
-        return ofAgent === undefined ? null : <Sparkline {...ofAgent} />;
-      },
-    },
-  ];
+function BoardTable({ board, query, now }: BoardProps) {
+  const { rows, isCut, hasMonitors } = board;
+  return (
+    <>
+      <div class="panel">
+        <Table
+          label="Agents"
+          class={hasMonitors ? "fold agents monitored" : "fold agents"}
+          columns={boardColumns(board, now)}
+          rows={rows}
+        />
+      </div>
+      {hasMonitors && (
+        <p class="soft">
+          A low bar is a day without trouble, a middle bar a day on which it was late, a tall bar a
+          day on which it was down.
+        </p>
+      )}
+      {isCut && (
+        <p class="soft">
+          Only the agents seen last are sorted by state.{" "}
+          <a href={boardPath(query, { sort: "agent", state: null })}>All agents by slug</a>
+        </p>
+      )}
+    </>
+  );
 }
 
-interface NoAgentsProps {
-  readonly target: CommandTarget;
-  readonly archived: boolean;
-}
-
-function NoAgents({ target, archived }: NoAgentsProps) {
+function NoAgents(
+  { query, target }: Pick<BoardProps, "query"> & { readonly target: CommandTarget },
+) {
+  const { state, archived } = query;
+  if (state !== null) {
+    return (
+      <Empty title={`No agent is in the state “${LABELS[state]}”`}>
+        <p>
+          <a href={boardPath(query, { state: null })}>Show all agents</a>
+        </p>
+      </Empty>
+    );
+  }
   return (
     <Empty title="No agent yet">
       <p>
@@ -162,7 +204,7 @@ function NoAgents({ target, archived }: NoAgentsProps) {
   );
 }
 
-/** The list of agents, and the page of each. */
+/** The board of agents, and the page of each. */
 export const agentsPage: DashboardPage = {
   path: AGENTS_PATH,
   menu: { name: "Agents", area: "main" },
@@ -171,5 +213,9 @@ export const agentsPage: DashboardPage = {
   routes: [
     get(`${AGENTS_PATH}/:slug`, showAgent),
     post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
+    post(`${AGENTS_PATH}/:slug/monitor`, submitMonitor, teamKey("admin")),
+    post(`${AGENTS_PATH}/:slug/monitor/pause`, submitPause, teamKey("admin")),
+    post(`${AGENTS_PATH}/:slug/monitor/resume`, submitResume, teamKey("admin")),
+    post(`${AGENTS_PATH}/:slug/monitor/delete`, submitMonitorDeletion, teamKey("admin")),
   ],
 };

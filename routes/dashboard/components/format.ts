@@ -88,3 +88,10 @@ function largest(ms: number): string {
   const days = Math.floor(hours / 24);
   return days < 60 ? `${days} days` : `${Math.floor(days / 30)} months`;
 }
+
+const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** Formats a UTC day briefly: `Nov 8`. */
+export function dayText(ms: number): string {
+  return day.format(ms);
+}

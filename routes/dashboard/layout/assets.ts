@@ -4,6 +4,7 @@
  */
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
+import agents from "../assets/style/agents.css" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
@@ -20,6 +21,7 @@ import tracePhone from "../assets/style/trace_phone.css" with { type: "text" };
 import traceAxis from "../assets/trace_axis.js" with { type: "text" };
 import traceScript from "../assets/trace.js" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
+import search from "../assets/style/search.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
 import surfaces from "../assets/style/surfaces.css" with { type: "text" };
 import tokens from "../assets/style/tokens.css" with { type: "text" };
@@ -46,7 +48,9 @@ const STYLES = [
   lists,
   charts,
   pages,
+  search,
   runs,
+  agents,
   run,
   trace,
   tracePhone,

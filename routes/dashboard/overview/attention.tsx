@@ -1,26 +1,53 @@
-/** What needs attention: runs that do not end. */
+/** What needs attention: agents that are down or late, runs that do not end. */
 import type { Child } from "hono/jsx";
+import { deadlinesOf, type Monitor } from "../../../domain/monitors/monitor.ts";
+import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
+import { agentPath, AGENTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Section } from "../components/elements.tsx";
-import { durationText } from "../components/format.ts";
+import { readFailures } from "../components/failures.ts";
+import { durationText, formatCount } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
+import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { STUCK_MS } from "../components/run_state.tsx";
-import { At } from "../components/time.tsx";
+import { Ago, At } from "../components/time.tsx";
 
 /** Entries shown of each kind. */
 const SHOWN = 5;
+
+/** Agents read of each state, of which those that changed last are shown. */
+const READ_MAX = 50;
+
+/** Latest failures that are read to find runs that were closed because they were idle. */
+const FAILURES_READ = 25;
+
+/** Age up to which the last sign of life of an idle run needs attention, milliseconds. */
+const SILENT_MS_MAX = 86_400_000;
 
 /** What needs attention, each list in its order; one more than is shown says that there are more. */
 export type Attention = Awaited<ReturnType<typeof readAttention>>;
 
 /** Reads what needs attention, each part by a bounded range. */
-export async function readAttention({ runList }: AppDeps, team: Team, now: number) {
-  const open = { status: "running", from: null, to: now - STUCK_MS } as const;
-  const stuck = await runList.page(team, open, null, SHOWN + 1);
-  return { stuck: stuck.rows };
+export async function readAttention({ monitors, runList }: AppDeps, team: Team, now: number) {
+  const agents = (state: "down" | "late") =>
+    monitors.list(team, { state, limit: READ_MAX, after: null });
+  const recent = { from: now - 2 * SILENT_MS_MAX, to: null };
+  const [down, late, stuck, failures] = await Promise.all([
+    agents("down"),
+    agents("late"),
+    runList.page(team, { status: "running", from: null, to: now - STUCK_MS }, null, SHOWN + 1),
+    readFailures(runList, team, recent, FAILURES_READ),
+  ]);
+  const silent = failures.filter(({ closedBy, finishedAt }) =>
+    closedBy === "idle" && (finishedAt ?? 0) > now - SILENT_MS_MAX
+  );
+  return { down: latest(down), late: latest(late), stuck: stuck.rows, silent };
+}
+
+function latest({ monitors }: Awaited<ReturnType<AppDeps["monitors"]["list"]>>): Monitor[] {
+  return monitors.map(({ monitor }) => monitor).sort((a, b) => b.since - a.since);
 }
 
 interface AttentionProps {
@@ -28,20 +55,90 @@ interface AttentionProps {
   readonly nowMs: number;
 }
 
-/** Lists what needs attention; nothing when all is well. */
-export function NeedsAttention({ attention: { stuck }, nowMs }: AttentionProps) {
-  if (stuck.length === 0) return null;
+/** Lists agents that are down, then late ones, then runs; nothing when all is well. */
+export function NeedsAttention({ attention, nowMs }: AttentionProps) {
+  const { down, late, stuck, silent } = attention;
+  const count = down.length + late.length + stuck.length + silent.length;
+  if (count === 0) return null;
   return (
-    <Section id="attention" title="Needs attention">
+    <Section
+      id="attention"
+      title="Needs attention"
+      aside={down.length + late.length > 0 && <a href={AGENTS_PATH}>All agents</a>}
+    >
       <ul class="feed">
+        {[...down.slice(0, SHOWN), ...late.slice(0, SHOWN)].map((monitor) => (
+          <AgentEntry monitor={monitor} now={nowMs} />
+        ))}
         {stuck.slice(0, SHOWN).map((run) => <StuckEntry run={run} now={nowMs} />)}
+        {silent.slice(0, SHOWN).map((run) => <SilentEntry run={run} now={nowMs} />)}
       </ul>
-      {stuck.length > SHOWN && (
-        <p class="foot">
-          <a href={RUNS_PATH + queryText([["status", "running"]])}>All open runs</a>
-        </p>
-      )}
+      <More {...attention} />
     </Section>
+  );
+}
+
+/** Links to what is not shown. */
+function More({ down, late, stuck, silent }: Attention) {
+  const links: readonly (readonly [string, string] | false)[] = [
+    down.length > SHOWN &&
+    [`${moreText(down)} are down`, AGENTS_PATH + queryText([["state", "down"]])],
+    late.length > SHOWN &&
+    [`${moreText(late)} are late`, AGENTS_PATH + queryText([["state", "late"]])],
+    stuck.length > SHOWN &&
+    ["More runs are open", RUNS_PATH + queryText([["status", "running"]])],
+    silent.length > SHOWN &&
+    ["More runs fell silent", RUNS_PATH + queryText([["status", "timeout"]])],
+  ];
+  const shown = links.filter((link) => link !== false);
+  return shown.length === 0 ? null : (
+    <p class="foot">
+      {shown.map(([text, to], i) => (
+        <>
+          {i > 0 && " · "}
+          <a href={to}>{text}</a>
+        </>
+      ))}
+    </p>
+  );
+}
+
+function moreText(all: readonly Monitor[]): string {
+  const more = formatCount(all.length - SHOWN);
+  return all.length === READ_MAX ? `At least ${more} more` : `${more} more`;
+}
+
+function AgentEntry({ monitor, now }: { readonly monitor: Monitor; readonly now: number }) {
+  const { agent, state, since, settings, lastArrivalAt } = monitor;
+  const { expectedAt, downAfter } = deadlinesOf(monitor);
+  const [word, icon] = MONITOR_LABELS[state];
+  return (
+    <Entry
+      to={agentPath(agent)}
+      icon={icon}
+      name={`st-${state}`}
+      title={`${agent} is ${word.toLowerCase()}`}
+      end={<Ago at={since} now={now} />}
+    >
+      {expectedAt !== null && expectedAt <= now && (
+        <>
+          <span class={state === "down" ? "err-count" : "more"}>
+            Expected <At at={expectedAt} />
+          </span>
+          {state === "late" && downAfter !== null && (
+            <>
+              , goes down <At at={downAfter} />
+            </>
+          )}.{" "}
+        </>
+      )}
+      {scheduleWords(settings.schedule)}.
+      {lastArrivalAt !== null && (
+        <>
+          {" "}Last arrival <At at={lastArrivalAt} />.
+        </>
+      )}
+    </Entry>
   );
 }
 
@@ -58,6 +155,25 @@ function StuckEntry({ run, now }: { readonly run: RunListRow; readonly now: numb
       <span class="more">
         Open since <At at={startedAt} />
       </span>
+    </Entry>
+  );
+}
+
+/** A run that was closed because it was idle. */
+function SilentEntry({ run, now }: { readonly run: RunListRow; readonly now: number }) {
+  const lastAt = run.finishedAt ?? run.receivedAt;
+  return (
+    <Entry
+      to={runPath(run.id)}
+      icon="timeout"
+      name="st-timeout"
+      title={`A run of ${run.agent ?? "an unknown agent"} fell silent`}
+      end={<Ago at={lastAt} now={now} />}
+    >
+      <span class="more">
+        No event since <At at={lastAt} />
+      </span>
+      , so it was closed as {run.status}.
     </Entry>
   );
 }

@@ -3,12 +3,12 @@ import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import { Money, Section } from "../components/elements.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, formatCount, moneyText, percentText } from "../components/format.ts";
+import { countedText, dayText, formatCount, moneyText, percentText } from "../components/format.ts";
 import { type DayMetrics, DAYS_BEFORE } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
 export function Charts({ days, span, usual }: Overview) {
-  const ends = [dateText(span.from), "today"] as const;
+  const ends = [dayText(Date.parse(span.from)), "today"] as const;
   const sum = (of: (day: DayMetrics) => number) => days.reduce((all, day) => all + of(day), 0);
   const runs = countedText(sum((day) => day.runs), "run");
   const failed = formatCount(sum((day) => day.failed));
@@ -103,11 +103,4 @@ function columnsAt(today: string): readonly Column<DayMetrics>[] {
     numberColumn("Share", ({ failed, runs, running }) => percentText(failed, runs - running)),
     numberColumn("Cost", ({ cost }) => <Money of={cost} />),
   ];
-}
-
-const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
-
-/** Formats a day `YYYY-MM-DD` briefly: `Nov 8`. */
-function dateText(day: string): string {
-  return date.format(Date.parse(day));
 }

@@ -132,8 +132,11 @@ const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning:
 
 /** Shows the stages; an open run has none. */
 export function Stages({ run: { id, processing }, nowMs }: LoadedRun) {
-  // Stages that are done, or have nothing to do, are no news.
-  const open = processing.filter(({ state }) => state !== "skipped");
+  // Stages that are done, or have nothing to do, are no news. Before the cost is done, it is not known
+  // which of the others have.
+  const [cost] = processing;
+  const known = cost?.state === "done" ? processing : processing.slice(0, 1);
+  const open = known.filter(({ state }) => state !== "skipped");
   if (open.every(({ state }) => state === "done")) return null;
   const columns: readonly Column<StageProgress>[] = [
     { head: "Stage", isName: true, cell: ({ stage }) => stage },

@@ -8,6 +8,7 @@ const STATES = [
   "finish only",
   "running",
   "started",
+  "idle run",
   "ended run",
   "ended heartbeat",
 ] as const;
@@ -42,13 +43,14 @@ function isPossible(state: StateName, trigger: Trigger): boolean {
   return hasOpening || !/other/.test(trigger);
 }
 
-function stateOf({ opening, closing, events }: Run): StateName {
+function stateOf({ opening, closing, idle, events }: Run): StateName {
   if (opening === undefined) {
     if (closing !== undefined) return "finish only";
     return events.length > 0 ? "events only" : "nothing";
   }
   const isRun = opening.kind === "run";
   if (closing !== undefined) return isRun ? "ended run" : "ended heartbeat";
+  if (idle !== undefined) return "idle run";
   return isRun ? "running" : "started";
 }
 

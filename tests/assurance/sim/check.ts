@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { storedState } from "./dump.ts";
 import { agentsOf, monthsOf, recordOf, spendOf } from "./reads.ts";
-import type { Answer, Fields, Request, Run, State } from "./shape.ts";
+import { type Answer, asClosed, type Fields, type Request, type Run, type State } from "./shape.ts";
 import type { WireAnswer } from "./wire.ts";
 import type { World } from "./world.ts";
 
@@ -74,7 +74,8 @@ export async function checkAll(
 }
 
 /**
- * Expected number of times that each closed run's cost became final: once more per observed change.
+ * Expected revision of each run: once more per observed change of its cost while it is closed, and
+ * for each observed close and reopening.
  */
 export class Revisions {
   readonly #seen = new Map<string, { readonly state: string; readonly revision: number }>();
@@ -85,12 +86,14 @@ export class Revisions {
   }
 
   /** Returns the revision of an aggregated run. */
-  of(id: string, { opening, closing, events }: Run): number {
-    if (closing === undefined) return 0;
+  of(id: string, run: Run): number {
+    const { opening, closing, events } = asClosed(run);
     // A late opening changes the cost only of a heartbeat, which reports one.
-    const state = `${events.length} ${opening?.kind === "heartbeat"}`;
-    const previous = this.#seen.get(id);
-    const revision = (previous?.revision ?? 0) + (previous?.state === state ? 0 : 1);
+    const state = closing === undefined
+      ? "open"
+      : `${closing.closed_by} ${events.length} ${opening?.kind === "heartbeat"}`;
+    const previous = this.#seen.get(id) ?? { state: "open", revision: 0 };
+    const revision = previous.revision + (previous.state === state ? 0 : 1);
     this.#seen.set(id, { state, revision });
     return revision;
   }

@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import fc from "fast-check";
 import type { Cells } from "./cells.ts";
 import { checkAll, checkAnswer, checkMinted, Revisions } from "./check.ts";
-import { step } from "./model.ts";
+import { look, step } from "./model.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
 import type { Answer, Request, State } from "./shape.ts";
 import { send, type WireAnswer } from "./wire.ts";
@@ -120,6 +120,31 @@ const RESTART: Command = {
   toString: () => "restart",
 };
 
+/** The time passes, and then all deadlines are looked at. */
+class Look implements Command {
+  constructor(readonly afterMs: number) {}
+
+  /** After a fault, the look may come later than now. */
+  check({ isFaulty }: Readonly<Play>): boolean {
+    return !isFaulty;
+  }
+
+  async run(play: Play, world: World): Promise<void> {
+    play.log.push(`${this}`);
+    world.nowMs += this.afterMs;
+    await world.settle();
+    play.revisions.see(play.state);
+    const absences = await world.look();
+    play.state = look(play.state, world.nowMs, absences);
+    await world.settle();
+    play.revisions.see(play.state);
+  }
+
+  toString(): string {
+    return `look after ${this.afterMs} ms`;
+  }
+}
+
 const COMPARE: Command = {
   check: () => true,
   async run(play, world) {
@@ -135,6 +160,8 @@ const afterMs = fc.oneof(
   { weight: 1, arbitrary: fc.constant(10 * 86_400_000) },
 );
 
+const looks = fc.constantFrom(0, 30_000, 59_000, 62_000, 3_600_000)
+  .map((ms): Command => new Look(ms));
 const fresh = fc.tuple(afterMs, anyRequest)
   .map(([ms, request]): Command => new Call("call", ms, () => request));
 const again = fc.tuple(afterMs, fc.nat(1_000))
@@ -154,6 +181,7 @@ export function sequences(commandsMax: number) {
     { weight: 60, arbitrary: fresh },
     { weight: 10, arbitrary: again },
     { weight: 20, arbitrary: mutated },
+    { weight: 10, arbitrary: looks },
     { weight: 1, arbitrary: fc.constant(RESTART) },
     { weight: 1, arbitrary: fc.constant(COMPARE) },
   );

@@ -4,7 +4,8 @@ import { dollars } from "../../../domain/pricing/money.ts";
 import type { Closing, Opening } from "../../../domain/runs/run.ts";
 import { unpackBlob } from "../../../kv/base/blob.ts";
 import { decodeBatch, decodeParts } from "../../../kv/base/codec.ts";
-import type { Event, Fields, Run, State } from "./shape.ts";
+import type { IdleClose } from "../../../domain/runs/idle.ts";
+import type { Event, Fields, State } from "./shape.ts";
 import type { World } from "./world.ts";
 
 /** Key families other than runs, agents and counters that may exist when the worker is idle. */
@@ -25,14 +26,25 @@ const OTHER_FAMILIES = new Set([
   "agent_activity",
   "audit_log",
   "receipt",
+  "clock",
+  "due",
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */
 const DERIVED = new Set(["ledger", "summary", "processing", "price", "prices", "score"]);
 
+/** A run as far as it is read. */
+interface StoredRun {
+  opening?: unknown;
+  closing?: unknown;
+  idle?: unknown;
+  readonly events: Event[];
+  batches: number;
+}
+
 /** Reads everything; `others` are further allowed families of keys. */
 export async function storedState(world: World, others: readonly string[] = []): Promise<State> {
-  const runs: Record<string, { opening?: unknown; closing?: unknown; events: Event[] }> = {};
+  const runs: Record<string, StoredRun> = {};
   const agents: Record<string, number> = {};
   const usage: Record<string, number> = {};
   let agentCount = 0;
@@ -41,13 +53,19 @@ export async function storedState(world: World, others: readonly string[] = []):
     const isOurs = (family === "run" || family === "events" ? owner : name) === world.team.id;
     if (OTHER_FAMILIES.has(family) || others.includes(family)) continue;
     assert(isOurs, `a key of no team of this world: ${Deno.inspect(key)}`);
-    const run = runs[name] ?? { events: [] };
+    const run = runs[name] ?? { events: [], batches: 0 };
+    if (family === "events" && part === "batch") run.batches++;
     if (family === "usage") usage[owner] = Number((value as Deno.KvU64).value);
     else if (family === "agent") agents[owner] = (value as { created_at: number }).created_at;
     else if (family === "agent_count") agentCount = Number(value);
     else if (family === "events" && part === "batch") {
       run.events.push(...eventsOf(value));
       runs[name] = run;
+    } else if (family === "run" && part === "idle") {
+      const { status, at, receivedAt: received_at, seen } = value as IdleClose;
+      const counts = run.closing === undefined && seen === run.batches;
+      const idle = { status, finished_at: at, received_at, closed_by: "idle" };
+      runs[name] = counts ? { ...run, idle } : run;
     } else if (family === "run" && (part === "opening" || part === "closing")) {
       const text = textOf(value);
       const parts = part === "opening" ? decodeParts(text, null) : decodeParts(null, text);
@@ -60,7 +78,8 @@ export async function storedState(world: World, others: readonly string[] = []):
     } else assert(DERIVED.has(part), `unexpected key ${Deno.inspect(key)}`);
   }
   assertEquals(agentCount, Object.keys(agents).length, "the count of agents");
-  return { tier: world.team.tier, runs: runs as Record<string, Run>, agents, usage };
+  const plain = Object.entries(runs).map(([id, { batches: _, ...run }]) => [id, run]);
+  return { tier: world.team.tier, runs: Object.fromEntries(plain), agents, usage };
 }
 
 function textOf(value: unknown): string {
@@ -93,9 +112,12 @@ function partOf(one: Opening | Closing): Fields {
     finished_at: part.finishedAt,
     received_at: part.receivedAt,
     duration_ms: part.durationMs,
+    closed_by: part.closedBy,
     customer_id: part.customerId,
     feature: part.feature,
     goal: part.goal,
+    idle_timeout_seconds: part.idleTimeoutSeconds,
+    idle_timeout_status: part.idleTimeoutStatus,
     metadata: part.metadata,
     note: part.note,
     flags: part.flags,

@@ -16,7 +16,10 @@ export interface Normalized {
 }
 
 const FIELDS: Readonly<Record<Request["call"], readonly string[]>> = {
-  open: ["id", "agent", "started_at", "customer_id", "feature", "metadata", "goal"],
+  open: [
+    ..."id agent started_at customer_id feature metadata goal".split(" "),
+    ..."idle_timeout_seconds idle_timeout_status".split(" "),
+  ],
   events: ["events"],
   finish: ["status", "finished_at", "output", "scores", "metadata"],
   heartbeat: [
@@ -36,6 +39,14 @@ const CHARS: Readonly<Record<string, number>> = {
   model: 256,
   provider: 256,
   goal: 16_384,
+};
+
+/** Values that the fields of an idle timeout may have. */
+const IDLE: Readonly<Record<string, (value: unknown) => boolean>> = {
+  idle_timeout_seconds: (value) =>
+    Number.isSafeInteger(value) && Number(value) >= 60 && Number(value) <= 86_400,
+  idle_timeout_status: (value) =>
+    ["success", "failed", "timeout", "cancelled"].includes(String(value)),
 };
 
 const isNone = (value: unknown) => value === undefined || value === null;
@@ -62,6 +73,13 @@ export function normalized(request: Request): Normalized {
   if (["", ".", ".."].includes(String(fields.customer_id))) {
     lose("customer_id", "dropped_fields");
     delete fields.customer_id;
+  }
+  if (request.call === "open") {
+    for (const [name, isRight] of Object.entries(IDLE)) {
+      if (isNone(fields[name]) || isRight(fields[name])) continue;
+      lose(name, "dropped_fields");
+      delete fields[name];
+    }
   }
   if (isEmptyList(fields.output)) fields.output = {};
   if (request.call === "finish") {

@@ -7,7 +7,15 @@
 import { normalized } from "./lenient.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
 import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
-import { pick, type Request, type Run, type State, TIERS } from "./shape.ts";
+import {
+  type Absence,
+  asClosed,
+  pick,
+  type Request,
+  type Run,
+  type State,
+  TIERS,
+} from "./shape.ts";
 import { durationOf, REPORTED, reportedCost } from "./values.ts";
 
 /** Run statuses by heartbeat status; `cancelled` is the same in both (decision 28). */
@@ -19,6 +27,44 @@ const RUN_STATUSES: Readonly<Record<string, string>> = {
 };
 
 const NOTHING: Run = { events: [] };
+
+/** Milliseconds that looks at deadlines are late, so that calls in progress count. */
+const LATE_MS = 2_000;
+
+/** Longest absence whose length is added to a postponed deadline, in milliseconds. */
+const POSTPONE_MS_MAX = 900_000;
+
+/**
+ * Looks at all deadlines at an instant of the server's clock: closes the runs that are idle
+ * (decisions 51 and 112).
+ */
+export function look(state: State, now: number, absences: readonly Absence[]): State {
+  const runs = Object.entries(state.runs).map(([id, run]) => {
+    const { opening, closing, idle, events } = run;
+    const seconds = Number(opening?.idle_timeout_seconds ?? 0);
+    if (!opening || seconds === 0 || closing !== undefined || idle !== undefined) return [id, run];
+    const arrivals = events.map(({ received_at }) => received_at);
+    const quietSince = Math.max(opening.received_at, ...arrivals);
+    const deadline = postponed(quietSince + seconds * 1_000, absences);
+    if (deadline > now - LATE_MS) return [id, run];
+    const status = String(opening.idle_timeout_status ?? "timeout");
+    const last = Math.max(...events.map(({ ts }) => ts));
+    const finished_at = events.length === 0 ? opening.started_at : last;
+    return [id, {
+      ...run,
+      idle: { status, finished_at, received_at: deadline, closed_by: "idle" },
+    }];
+  });
+  return { ...state, runs: Object.fromEntries(runs) };
+}
+
+/** Returns when a deadline is judged: later, if nothing could be heard when it passed. */
+function postponed(deadline: number, absences: readonly Absence[]): number {
+  return absences.reduce((at, { fromMs, untilMs }) => {
+    const isInside = at >= fromMs && at < untilMs;
+    return isInside ? untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX) : at;
+  }, deadline);
+}
 
 /** Executes one call at an instant of the server's clock. */
 export function step(state: State, request: Request, now: number): [State, Answer] {
@@ -50,7 +96,9 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   const [parts, body] = DECIDE[call](id, run, stored, now);
   if (parts === null) return [state, { status: 200, body, replayed: true, dropped, ignored }];
   const count = call === "open" && run.opening?.alone ? 0 : 1;
-  const next = store(state, id, { ...run, ...parts }, count, now);
+  const { idle = null, ...others } = run;
+  const kept = idle === null || parts.closing !== undefined ? others : run;
+  const next = store(state, id, { ...kept, ...parts }, count, now);
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
   const replayed = count === 0;
   const status = call === "ping" || replayed ? 200 : 202;
@@ -62,7 +110,8 @@ type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run>
 
 const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
-    const labels = pick(sent, "customer_id", "feature", "goal", "metadata", "flags");
+    const names = ["goal", "idle_timeout_seconds", "idle_timeout_status"];
+    const labels = pick(sent, "customer_id", "feature", "metadata", "flags", ...names);
     const old = run.opening;
     // Replaces the opening of a heartbeat, which may already count as an event (R18).
     const isNew = old?.kind !== "run";
@@ -73,7 +122,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     // The response to a first opening says `running`, even if the finish came before (decisions 15
     // and 16).
     const isFirst = isNew && !old?.alone;
-    const status = !isFirst && run.closing ? run.closing.status : "running";
+    const status = isFirst ? "running" : asClosed(run).closing?.status ?? "running";
     return [isNew ? { opening } : null, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {
@@ -92,11 +141,14 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     const reported = pick(sent, ...REPORTED, ...labels);
     const start = run.opening ? null : { kind: "heartbeat" as const, ...startOf(sent, now) };
     if (status !== "running" && !run.closing) {
-      const closing = { ...endOf(status, sent, now), ...pick(sent, "duration_ms"), ...reported };
+      const closing = {
+        ...{ ...endOf(status, sent, now), closed_by: "heartbeat" },
+        ...{ ...pick(sent, "duration_ms"), ...reported },
+      };
       const parts = start === null ? { closing } : { opening: start, closing };
       return [parts, heartbeatBody(id, { ...run, ...parts })];
     }
-    if (start === null) return [null, heartbeatBody(id, run)];
+    if (start === null) return [null, heartbeatBody(id, asClosed(run))];
     const opening = { ...start, ...reported, alone: true as const };
     // The response to a `start` covers the start alone (decision 29).
     const visible = status === "running" ? { ...NOTHING, opening } : { ...run, opening };
@@ -128,7 +180,9 @@ function append(state: State, id: string, run: Run, sent: readonly Fields[], now
   const accepted = events.size - run.events.length;
   const body = { accepted, duplicates: sent.length - accepted };
   const answer: Answer = { status: 202, body, replayed: false, dropped: {}, ignored: [] };
-  const stored = { ...run, events: [...events.values()] };
+  // An event reopens a run that was idle.
+  const { idle: _, ...open } = run;
+  const stored = { ...open, events: [...events.values()] };
   const next = accepted === 0 ? state : store(state, id, stored, accepted, now) ?? state;
   return [next, answer] satisfies [State, Answer];
 }

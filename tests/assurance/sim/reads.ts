@@ -2,7 +2,7 @@
  * Expected responses of the control API for an aggregated state (decisions, section 6; API
  * document).
  */
-import { type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
+import { asClosed, type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
 import type { Run, State } from "./shape.ts";
 import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
 import { reportedCost, reportedOf, unreadableOf } from "./values.ts";
@@ -10,7 +10,8 @@ import { reportedCost, reportedOf, unreadableOf } from "./values.ts";
 /**
  * Returns `GET /v1/runs/{id}` with all events, without fields that depend on arrival order alone.
  */
-export function recordOf(id: string, run: Run): Fields {
+export function recordOf(id: string, stored: Run): Fields {
+  const run = asClosed(stored);
   const { opening = null, closing = null, events } = run;
   const parts = [opening, closing, ...events].filter((part) => part !== null);
   const arrivals = parts.map(({ received_at }) => received_at);
@@ -20,6 +21,7 @@ export function recordOf(id: string, run: Run): Fields {
     kind: opening?.kind ?? "run",
     agent: opening?.agent ?? null,
     status: closing?.status ?? "running",
+    closed_by: closing && (closing.closed_by ?? "finish"),
     started_at: opening && instant(opening.started_at),
     finished_at: closing && instant(closing.finished_at),
     received_at: instant(opening?.received_at ?? Math.min(...arrivals)),
@@ -196,7 +198,8 @@ function measuresOf(runs: readonly Run[]) {
  * excluded.
  */
 export function spendOf(state: State, groupBy: "agent" | "status" | "customer") {
-  const runs = Object.values(state.runs).filter(({ opening }) => opening !== undefined);
+  const runs = Object.values(state.runs).map(asClosed)
+    .filter(({ opening }) => opening !== undefined);
   const keyOf = (run: Run): string => {
     const { opening, closing } = run;
     if (groupBy === "agent") return String(opening?.agent);
@@ -216,7 +219,7 @@ export function agentsOf(state: State) {
   const items = Object.entries(state.agents).map(([agent, first]) => {
     const runs = Object.entries(state.runs).filter(([, { opening }]) => opening?.agent === agent);
     const count = (status: string) =>
-      runs.filter(([, { closing }]) => (closing?.status ?? "running") === status).length;
+      runs.filter(([, run]) => (asClosed(run).closing?.status ?? "running") === status).length;
     const seen = runs.flatMap(([, { opening, closing }]) =>
       [opening, closing].map((part) => part?.received_at ?? 0)
     );
@@ -234,7 +237,7 @@ export function agentsOf(state: State) {
       failed: count("failed"),
       running: count("running"),
       last_run_id: last,
-      last_status: run.closing?.status ?? "running",
+      last_status: asClosed(run).closing?.status ?? "running",
       last_started_at: instant(run.opening?.started_at ?? 0),
       notes: null,
       archived: false,

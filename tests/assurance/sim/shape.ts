@@ -77,7 +77,21 @@ export interface Event extends Part {
 export interface Run {
   readonly opening?: Opening;
   readonly closing?: Closing;
+  /** Idle close that counts while there is no other. */
+  readonly idle?: Closing;
   readonly events: readonly Event[];
+}
+
+/** Time without a look at deadlines, from the last look before it to the first one after it. */
+export interface Absence {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Returns a run with its idle close, if that counts. */
+export function asClosed(run: Run): Run {
+  const { idle } = run;
+  return run.closing !== undefined || idle === undefined ? run : { ...run, closing: idle };
 }
 
 /** Stored state of a team: runs by id, agents' first calls by slug, events counted by month. */

@@ -13,6 +13,7 @@ import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
+import type { Clock } from "../../../jobs/clock.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { Worker } from "../../../jobs/worker.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
@@ -21,7 +22,7 @@ import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService } from "../../../app/compose.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
-import { RATES, type State } from "./shape.ts";
+import { type Absence, RATES, type State } from "./shape.ts";
 
 /** Folder in memory, if the machine has one: files there cost no disk sync. */
 const MEMORY_DISK = "/dev/shm";
@@ -78,6 +79,7 @@ const SETTLE_ROUNDS = 20;
 interface Process {
   readonly store: Store;
   readonly worker: Worker;
+  readonly clock: Clock;
   readonly notices: NoticeJob;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   stop(): Promise<void>;
@@ -164,6 +166,16 @@ export class World implements AsyncDisposable {
     this.nowMs = nowMs;
   }
 
+  /** Looks at all deadlines; returns the absences that the looks knew of. */
+  async look(): Promise<readonly Absence[]> {
+    const { clock, store } = this.#any();
+    // Two holders of the lease for a moment do no harm.
+    const also = this.isShared && this.chance(1 / 4) ? [this.#any().clock.round()] : [];
+    await Promise.all([clock.round(), ...also]);
+    const stored = await store.reader.get<{ absences: readonly Absence[] }>(["clock"]);
+    return stored.value?.absences ?? [];
+  }
+
   /** Sends a request to the fetch function. */
   async send(method: string, path: string, body?: string, headers = {}): Promise<WorldResponse> {
     const all = { Host: "ledger.test", Authorization: `Bearer ${KEY}`, ...headers };
@@ -215,7 +227,7 @@ export class World implements AsyncDisposable {
       draining: () => false,
       failurePauseMs: 1,
     });
-    const { app, worker, notices } = service;
+    const { app, worker, clock, notices } = service;
     const first = { region: "eu", key: KEY, tier } as const;
     this.team = (await ensureFirstTeam(store, environment, first)).team;
     const fetch = (request: Request) => app.fetch(request);
@@ -230,7 +242,7 @@ export class World implements AsyncDisposable {
     worker.start();
     // Finish an earlier process's work before the first call, not at a random time.
     await worker.idle();
-    return { store, worker, notices, fetch, stop };
+    return { store, worker, clock, notices, fetch, stop };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

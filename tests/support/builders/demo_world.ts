@@ -4,6 +4,7 @@
  */
 import { type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
 import { Harness, NOON } from "../harness/harness.ts";
+import { signedIn } from "../harness/dashboard.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
 
 /** Addresses, keys and ids of the world. */
@@ -31,12 +32,13 @@ export const LONG_RUN_EVENTS = 300;
 
 /** Opens a service and fills it; its clock is at noon afterwards. */
 export async function openDemoWorld(): Promise<DemoWorld> {
-  const h = await Harness.open({ operatorKey: OPERATOR_KEY });
+  const h = await Harness.open({ operatorKey: OPERATOR_KEY, absenceMs: Infinity });
   const past = demoRuns(1, NOON, "eu");
   await replay(h, past);
   const failed = await lastNight(h);
   const long = await longRun(h);
   const running = await runningNow(h);
+  await monitors(h);
   h.nowMs = NOON;
   await h.post(`/v1/runs/${failed}/scores`, {
     id: idOf("scr", 1),
@@ -198,6 +200,28 @@ async function completeRun(
   }
   await send(h, `/v1/runs/${id}/finish`, finish);
   return id;
+}
+
+/** Monitors the agents, so that one is down, one late, one up and one paused at noon. */
+async function monitors(h: Harness): Promise<void> {
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const submit = async (agent: string, action: string, fields: Record<string, string>) => {
+    const path = `/dashboard/agents/${agent}/monitor${action}`;
+    const { status, text } = await reader.send(path, fields);
+    if (status !== 303) throw new Error(`${path}: ${status} ${text}`);
+  };
+  const put = async (agent: string, hoursAgo: number, fields: Record<string, string>) => {
+    h.nowMs = NOON - hoursAgo * 3_600_000;
+    await submit(agent, "", { enabled: "true", ...fields });
+  };
+  await put("invoice-sync", 3, { every: "1h", grace: "30m" });
+  await put("nightly-report", 1.5, { every: "1h", grace: "1h" });
+  await put("research", 1, { every: "3h", max_runtime: "1d" });
+  await put("issue-triage", 1, { kind: "cron", cron: "0 8 * * 1-5", tz: "Europe/Berlin" });
+  await submit("issue-triage", "/pause", { length: "resume" });
+  h.nowMs = NOON;
+  await h.clock.idle();
 }
 
 /** Sets the team's own price for a model in use, and starts a dry run of its effect. */

@@ -10,6 +10,7 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
     id: runId(n) as RunId,
     kind: "run",
     agent: "researcher",
+    closedBy: null,
     status: "success",
     startedAt: NOON - n,
     sortedAt: NOON - n,

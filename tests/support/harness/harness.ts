@@ -9,6 +9,7 @@ import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { RequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
+import type { Clock } from "../../../jobs/clock.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
@@ -120,6 +121,10 @@ export class Harness implements AsyncDisposable {
         await Promise.all(each.map((credentials) => credentials.writeUses(all)));
       },
     };
+  }
+
+  get clock(): Clock {
+    return this.#first.service.clock;
   }
 
   get worker(): Worker {

@@ -36,6 +36,8 @@ export interface HarnessOptions {
    * service leases its buckets on a shared KV.
    */
   readonly rateClock?: () => number;
+  /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
+  readonly absenceMs?: number;
   /** URL of a shared KV of the test's own, for a single instance. */
   readonly kv?: string;
 }
@@ -67,7 +69,7 @@ export class Instance {
   static async start(options: InstanceOptions): Promise<Instance> {
     const { location, environment, key, rateClock, memory = new Memory() } = options;
     const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
-    const { refusedSecret = null, operatorKey = null, dev = false } = options;
+    const { refusedSecret = null, operatorKey = null, dev = false, absenceMs } = options;
     const store = await asKvClient(() => openStore(location, memory));
     const slices = rateClock !== undefined && isShared(parseLocation(location))
       ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
@@ -92,6 +94,7 @@ export class Instance {
       mailer,
       log,
       draining,
+      ...(absenceMs === undefined ? {} : { absenceMs }),
       parts: deps,
     });
     const { team } = await ensureFirstTeam(store, environment, { region, key, tier });

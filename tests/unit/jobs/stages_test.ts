@@ -273,3 +273,25 @@ for (const outcome of ["success", "failure"] as const) {
     assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
   });
 }
+
+Deno.test("stages: one that does not apply is skipped in the commit of the summary, without a row", async () => {
+  const worked: RunId[] = [];
+  const checks: RunnableStage = {
+    name: "checks",
+    applies: (team, { contribution }) =>
+      Promise.resolve(team === TEAM.id && contribution?.labels.status === "failed"),
+    run: ({ run }) => Promise.resolve(void worked.push(run)),
+  };
+  await using shop = await WorkerHarness.open({ stages: [checks] });
+  for (const n of [1, 2]) await open(shop.runs, n);
+  await finish(shop.runs, 1);
+  const failed = { status: "failed", finishedAt: NOON } as const;
+  await shop.runs.finish(TEAM, run(2), failed, NOON);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals(worked, [run(2)]);
+  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  assertEquals((await shop.stagesOf(run(2)))[1], "checks done 1");
+  const rows = await shop.temp.keysBelow(["run"]);
+  assertEquals(rows.filter((key) => key[3] === "processing").map((key) => key[1]), [run(2)]);
+});

@@ -77,7 +77,14 @@ Deno.test("schedule: periods are 60 s to 365 days", () => {
 Deno.test("schedule: expressions that are refused", () => {
   const refused = ["", "* * * *", "0 0 30 2 *", "5/15 * * * *", "22-2 * * * *", "@reboot"];
   refused.push("2026-12-01T00:00:00", "0 0 0 1 1 * 2030", "* * * * * *", "0,30 * * * * *");
-  refused.push("59,0 0 2 * * *", "*/30 0 2 1 1 *", "0 0 * * *\n", "x".repeat(101), "60 * * * *");
+  refused.push(
+    "59,0 0 2 * * *",
+    "*/30 0 2 1 1 *",
+    "0 0 * * *\n",
+    "x".repeat(101),
+    "60 * * * *",
+    "0 0 1 * +1",
+  );
   for (const cron of refused) {
     assertEquals(typeof scheduleProblem({ cron, tz: "UTC" }), "string", cron);
   }

@@ -105,7 +105,7 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
     const { has, sortedAt, ...same } = row ?? {};
     assertEquals(sortedAt, summary.listed?.at);
     assertEquals(has, traitsOf(head, record.cost.unpricedModels));
-    assertEquals(Object.keys(same).length, 13);
+    assertEquals(Object.keys(same).length, 14);
     for (const [name, value] of Object.entries(same)) {
       assertEquals<unknown>(value, record[name as keyof typeof record], name);
     }

@@ -1,0 +1,35 @@
+/** The metrics of the service: of its requests, its store and its process. */
+import type { Environment } from "../domain/core/environment.ts";
+import { RequestMetrics } from "../domain/metrics/requests.ts";
+import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
+import { storeMetrics } from "../kv/metrics/store.ts";
+import type { Store } from "../kv/store.ts";
+import type { Metrics } from "../routes/http/context.ts";
+
+/** Sources of metrics. */
+export interface MetricsDeps {
+  readonly store: Store;
+  readonly environment: Environment;
+  /** Metrics of the process; none when absent. */
+  readonly processFamilies?: () => readonly MetricFamily[];
+}
+
+/** Counts requests and collects all other metrics. */
+export function createMetrics(
+  { store, environment, processFamilies = () => [] }: MetricsDeps,
+): Metrics {
+  const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
+  store.memory.register("metrics", () => requests.bytes);
+  return {
+    requests,
+    ofProcess: async () => [
+      gauge(
+        "runledger_http_requests_in_flight",
+        "Requests in progress.",
+        requests.inFlight,
+      ),
+      ...await storeMetrics(store, environment.now()),
+      ...processFamilies(),
+    ],
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * Closes runs that are idle, at the deadline that their openings set.
+ *
+ * @module
+ */
+import { type ClockTurn, type DueHandler, type DueRow, judgedAt } from "../../domain/clock/due.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { idleCloseOf, idleDeadlineOf } from "../../domain/runs/idle.ts";
+import type { Opening } from "../../domain/runs/run.ts";
+import { keys } from "../base/keys.ts";
+import { dueKey, dueSet } from "../clock/due_rows.ts";
+import type { Store } from "../store.ts";
+import { pendingName } from "../writer/pending_mark.ts";
+import type { Write } from "../writer/write.ts";
+import { readDirectory } from "./directory.ts";
+import { readHeads, type SummarizedHead } from "./heads.ts";
+
+/** Creates the handler of runs that may be idle. */
+export function createIdleHandler(store: Store): DueHandler {
+  return {
+    kind: "idle",
+    async look(rows, turn) {
+      const [first] = rows;
+      if (first === undefined) return [];
+      const runs = await readHeads({ store, team: first.team }, rows.map(runOf));
+      await Promise.all(rows.map((row, i) => look(runs[i] as SummarizedHead, row, turn)));
+      return [];
+    },
+  };
+}
+
+/** A look that loses to another commit is repeated, because its row is still due. */
+async function look(run: SummarizedHead, row: DueRow, turn: ClockTurn): Promise<void> {
+  const { store, team, id, head: { parts }, ledger } = run;
+  const deadline = parts.closing === null ? idleDeadlineOf(parts.opening, ledger) : null;
+  const at = deadline === null ? null : judgedAt(deadline, 0, turn.absences);
+  const moved: Write = { team, deletes: [dueKey(row)] };
+  if (at === null) return void await store.writer.commit(moved);
+  if (at > turn.summarizedToMs) {
+    return void await store.writer.commit({ ...moved, sets: [dueSet({ ...row, at })] });
+  }
+  const close = idleCloseOf(parts.opening as Opening, ledger, await lastTsOf(run), at);
+  // A head in memory does not have this close, so the worker must not use one.
+  store.heads.forget({ team, run: id });
+  await store.writer.commit({
+    ...moved,
+    checks: [run.check("opening"), run.check("closing"), run.check("ledger"), run.check("idle")],
+    sets: [{ key: keys.idle(team, id), value: close }],
+    pending: [{ lane: "closed", name: pendingName(team, id) }],
+  });
+}
+
+/** Returns the latest `ts` of a run's events, unix milliseconds; null if it has none. */
+export async function lastTsOf(run: SummarizedHead): Promise<number | null> {
+  const { ledger: { tail, sealed } } = run;
+  const sealedPages = sealed === 0 ? [] : await readDirectory(run);
+  const spans = [...tail.batches, ...sealedPages];
+  return spans.length === 0
+    ? null
+    : spans.reduce((last, { tsMax }) => Math.max(last, tsMax), -Infinity);
+}
+
+function runOf({ name }: DueRow): RunId {
+  return name as RunId;
+}

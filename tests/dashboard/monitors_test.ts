@@ -1,0 +1,322 @@
+/** Monitors on pages: the board of agents, the panel of one, its forms, and the overview. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { aHeartbeat, aRun } from "../support/builders/requests.ts";
+import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+
+const AGENTS = "/dashboard/agents";
+const HOUR_MS = 3_600_000;
+const HOURLY = { kind: "every", every: "1h", grace: "30m" };
+
+let runs = 0;
+
+/** Sends a complete run of an agent, and waits until its monitor has seen it. */
+async function report(h: Harness, agent: string, status = "ok") {
+  assertEquals((await h.post("/v1/heartbeats", aHeartbeat(++runs, { agent, status }))).status, 202);
+  await h.worker.idle();
+}
+
+/** Creates or changes a monitor by the form of its agent's page. */
+async function put(h: Harness, agent: string, fields: Record<string, string> = HOURLY) {
+  const path = `${AGENTS}/${agent}/monitor`;
+  const sent = await (await signedIn(h)).send(path, { enabled: "true", ...fields });
+  assertEquals([sent.status, sent.headers.get("location")], [303, `${AGENTS}/${agent}?done=saved`]);
+}
+
+/** Moves the time, and looks at what is due. */
+async function pass(h: Harness, ms: number) {
+  h.nowMs += ms;
+  await h.clock.idle();
+}
+
+/** Opens a service whose clock the test moves in steps, which are no absences. */
+function open(options: Parameters<typeof Harness.open>[0] = {}) {
+  return Harness.open({ ...options, absenceMs: Infinity });
+}
+
+/** Opens a service with one agent in each state: `down`, `late`, `up`, `paused`, `new`, `none`. */
+async function openBoard(): Promise<Harness> {
+  const h = await open();
+  h.nowMs = NOON - 2 * HOUR_MS;
+  for (const agent of ["up", "paused", "late", "down", "none"]) await report(h, agent);
+  await h.post("/v1/runs", aRun(++runs, { agent: "new" }));
+  await h.worker.idle();
+  for (const agent of ["late", "down", "new"]) await put(h, agent);
+  await put(h, "up", { kind: "cron", cron: "30 2 * * *", tz: "Europe/Berlin" });
+  await put(h, "paused");
+  const paused = await (await signedIn(h)).send(`${AGENTS}/paused/monitor/pause`, {
+    length: "day",
+  });
+  assertEquals(paused.status, 303);
+  await pass(h, 40 * 60_000);
+  await report(h, "late");
+  await pass(h, 80 * 60_000);
+  return h;
+}
+
+/** Returns the rows of the board as texts, in order. */
+function rowsOf(html: string): string[] {
+  const [, body = ""] = /<tbody>([\s\S]*?)<\/tbody>/.exec(html) ?? [];
+  return [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row));
+}
+
+async function page(reader: Reader, path: string): Promise<string> {
+  const { status, text } = await reader.get(path);
+  assertEquals(status, 200, text);
+  return text;
+}
+
+Deno.test("the board lists agents that are down, then late ones, then the others, with their deadlines", async () => {
+  await using h = await openBoard();
+  const text = await page(await signedIn(h), AGENTS);
+  const rows = rowsOf(text);
+  assertEquals(rows.map((row) => row.split(" ")[0]), [
+    "down",
+    "late",
+    "up",
+    "paused",
+    "new",
+    "none",
+  ]);
+  assertMatch(
+    rows[0]!,
+    /^down Every hour, grace 30 min Down for 30 min: no run came 30 days: down on 1 day \(Nov 21\) 2 h ago today 11:00 , 1 h ago – 1 0% – –$/,
+  );
+  assertMatch(
+    rows[1]!,
+    /^late Every hour, grace 30 min Late for 20 min .* today 11:40 , 20 min ago/,
+  );
+  assertMatch(
+    rows[2]!,
+    /^up At 02:30 AM \(Europe\/Berlin\), grace .* Up 30 days: no trouble .* Nov 22, 01:30 , in 13 h/,
+  );
+  assertMatch(rows[3]!, /^paused Every hour, grace 30 min Paused until Nov 22, 10:00 /);
+  assertMatch(
+    rows[4]!,
+    /^new Every hour, grace 30 min New no run yet 30 days: nothing was expected .* 1 running/,
+  );
+  assertMatch(rows[5]!, /^none no monitor 2 h ago – – 1 0% – –$/);
+  assertMatch(
+    textOf(text),
+    /Agents 6 agents, 1 down, 1 late, 1 run now All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
+  );
+});
+
+Deno.test("the board is filtered by state, sorted by slug, and says when a state has no agent", async () => {
+  await using h = await openBoard();
+  const reader = await signedIn(h);
+  const names = async (query: string) =>
+    rowsOf(await page(reader, AGENTS + query)).map((row) => row.split(" ")[0]);
+  for (const state of ["down", "late", "up", "paused", "new", "none"]) {
+    assertEquals(await names(`?state=${state}`), [state]);
+  }
+  const bySlug = ["down", "late", "new", "none", "paused", "up"];
+  assertEquals(await names("?sort=agent"), bySlug);
+  await h.request("PATCH", "/v1/agents/down", { body: { archived: true } });
+  assertEquals(await names(""), ["late", "up", "paused", "new", "none"]);
+  assertMatch(
+    textOf(await page(reader, `${AGENTS}?state=down`)),
+    /No agent is in the state “Down” Show all/,
+  );
+  assertEquals((await names("?archived=true")).length, 6);
+  for (const query of ["?state=asleep", "?sort=cost", "?skip=-1", "?cursor=x"]) {
+    assertEquals((await reader.get(AGENTS + query)).status, 400, query);
+  }
+});
+
+Deno.test("a page of the board has 100 agents, and the next one the others", async () => {
+  await using h = await open({ tier: "enterprise" });
+  for (let n = 0; n < 103; n++) {
+    h.nowMs++;
+    await h.post("/v1/heartbeats", aHeartbeat(++runs, { agent: `a${100 + n}` }));
+  }
+  await h.worker.idle();
+  await put(h, "a101");
+  await put(h, "a150");
+  h.nowMs++;
+  await report(h, "a101", "fail");
+  const reader = await signedIn(h);
+  for (const sort of ["state", "agent"]) {
+    const first = await page(reader, `${AGENTS}?sort=${sort}`);
+    const next = hrefsOf(first, 'rel="next"')[0] ?? "";
+    const all = [...rowsOf(first), ...rowsOf(await page(reader, next))];
+    assertEquals([rowsOf(first).length, all.length, new Set(all).size], [100, 103, 103]);
+    const slugs = all.map((row) => row.split(" ")[0]);
+    if (sort === "agent") assertEquals(slugs, slugs.toSorted());
+    else assertEquals(slugs.slice(0, 4), ["a101", "a150", "a202", "a201"]);
+  }
+});
+
+Deno.test("without a monitor the board has none of their columns, and offers one that fits", async () => {
+  await using h = await open();
+  h.nowMs = NOON - 9 * HOUR_MS;
+  for (let n = 0; n < 9; n++) {
+    h.nowMs += HOUR_MS;
+    await report(h, "hourly");
+    if (n > 3) await report(h, "rare");
+  }
+  const reader = await signedIn(h);
+  const text = await page(reader, AGENTS);
+  assert(!/<th[^>]*>(State|30 days|Next expected)/.test(text));
+  assertMatch(
+    textOf(text),
+    /No agent has a monitor hourly Every hour : 8 of the last 8 runs came in this rhythm\./,
+  );
+  assert(!textOf(text).includes("no monitor"));
+  const plain = await page(
+    await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] })),
+    AGENTS,
+  );
+  assert(!plain.includes("Create monitor"));
+  const [, form = ""] = /<form class="one"([\s\S]*?)<\/form>/.exec(text) ?? [];
+  const fields = Object.fromEntries(
+    [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+  );
+  const created = await reader.send(`${AGENTS}/hourly/monitor`, fields);
+  assertEquals([created.status, created.headers.get("location")], [
+    303,
+    `${AGENTS}/hourly?done=saved`,
+  ]);
+  const board = rowsOf(await page(reader, AGENTS));
+  assertMatch(board[0]!, /^hourly Every hour, grace 12 min Up /);
+  assertMatch(board[1]!, /^rare no monitor /);
+});
+
+Deno.test("an agent's page shows its monitor: state, deadlines, next five, uptime and history", async () => {
+  await using h = await openBoard();
+  const reader = await signedIn(h);
+  const down = textOf(await page(reader, `${AGENTS}/down`));
+  assertMatch(
+    down,
+    /Monitor .*Down for 30 min: no run came .* Since today 11:30 Expected today 11:00 , /,
+  );
+  assertMatch(down, /Next 5 today 11:00 today 12:00 today 13:00 today 14:00 today 15:00 /);
+  assertMatch(down, /Not down, 30 days 75% /);
+  assertMatch(
+    down,
+    /today 11:30 Down : no run came today 11:00 Late : a run was expected today 10:00 Up : monitor created/,
+  );
+  const late = textOf(await page(reader, `${AGENTS}/late`));
+  assertMatch(
+    late,
+    /Late for 20 min .* Expected today 11:40 , 20 min ago Down after today 12:10 , in 10 min/,
+  );
+  const paused = textOf(await page(reader, `${AGENTS}/paused`));
+  assertMatch(paused, /Paused until Nov 22, 10:00 /);
+  assert(!paused.includes("Next 5"));
+  await report(h, "down");
+  assertMatch(
+    textOf(await page(reader, `${AGENTS}/down`)),
+    /today 12:00 Up : a run succeeded , down for 30 min/,
+  );
+});
+
+Deno.test("a monitor is created, changed, paused, resumed and deleted on the agent's page", async () => {
+  await using h = await open();
+  await report(h, "a/b c");
+  const path = `${AGENTS}/${encodeURIComponent("a/b c")}`;
+  const reader = await signedIn(h);
+  const send = async (action: string, fields: Record<string, string> = {}) => {
+    const { status, headers, text } = await reader.send(`${path}/monitor${action}`, fields);
+    assertEquals(status, 303, text);
+    return [headers.get("location"), textOf(await page(reader, path))] as const;
+  };
+  const cron = { kind: "cron", cron: "0 2 * * 1-5", tz: "Europe/Berlin", every: "1d" };
+  const more = { grace: "2h", max_runtime: "", failure_threshold: "2", enabled: "true" };
+  const [to, created] = await send("", { ...cron, ...more });
+  assertEquals(to, `${path}?done=saved`);
+  assertMatch(
+    created,
+    /Schedule At 02:00 AM, Monday through Friday \( 0 2 \* \* 1-5 , Europe\/Berlin\), grace 2 h /,
+  );
+  assertMatch(created, /Also down after 2 failures in a row/);
+  const text = await page(reader, path);
+  for (const value of ["0 2 * * 1-5", "Europe/Berlin", "2h"]) {
+    assert(text.includes(`value="${value}"`), value);
+  }
+  assert(text.includes('name="version" value="1"'));
+  const [, changed] = await send("", {
+    kind: "every",
+    every: "15m",
+    version: "1",
+    enabled: "true",
+  });
+  assertMatch(changed, /Schedule Every 15 minutes, grace 3 min /);
+  const stale = await reader.send(`${path}/monitor`, { kind: "every", every: "1h", version: "1" });
+  assertEquals(stale.status, 409);
+  const [, paused] = await send("/pause", { length: "hour" });
+  assertMatch(paused, /Monitor Resume Delete… Paused until today 13:00 /);
+  assertMatch((await send("/pause"))[1], /Paused until the next success/);
+  assertMatch((await send("/pause", { length: "resume" }))[1], /Paused until it is resumed/);
+  const [, resumed] = await send("/resume");
+  assertMatch(resumed, /Up 30 days.* Up : resumed/);
+  const [, off] = await send("", { kind: "every", every: "15m" });
+  assertMatch(off, /Paused switched off/);
+  const confirm = textOf(await page(reader, `${path}?confirm=delete-monitor`));
+  assertMatch(confirm, /Delete this monitor\? .* Delete monitor Keep it/);
+  const [deleted, none] = await send("/delete");
+  assertEquals(deleted, `${path}?done=deleted`);
+  assertMatch(none, /Monitor A monitor notices when a run does not come/);
+  const { entries } = (await h.get("/v1/audit")).json;
+  assertEquals(
+    entries.slice(0, 8).map(({ action }: { action: string }) => action.replace("monitor.", "")),
+    ["deleted", "put", "resumed", "paused", "paused", "paused", "put", "put"],
+  );
+  for (const action of ["/pause", "/resume", "/delete"]) {
+    assertEquals((await reader.send(`${path}/monitor${action}`)).status, 404, action);
+  }
+});
+
+Deno.test("a refused monitor is shown as typed with the error at its field, and changes nothing", async () => {
+  await using h = await open();
+  await report(h, "a");
+  const reader = await signedIn(h);
+  const before = await h.dump();
+  const cases: readonly (readonly [string, Record<string, string>])[] = [
+    ["every", { kind: "every", every: "soon" }],
+    ["every", { kind: "every", every: "5s" }],
+    ["cron", { kind: "cron", cron: "61 * * * *" }],
+    ["tz", { kind: "cron", cron: "0 2 * * *", tz: "Mars/Olympus" }],
+    ["grace", { kind: "every", every: "1h", grace: "much" }],
+    ["max_runtime", { kind: "every", every: "1h", max_runtime: "1s" }],
+    ["failure_threshold", { kind: "every", every: "1h", failure_threshold: "40" }],
+    ["recovery_threshold", { kind: "every", every: "1h", recovery_threshold: "x" }],
+  ];
+  for (const [name, fields] of cases) {
+    const { status, text } = await reader.send(`${AGENTS}/a/monitor`, fields);
+    assertEquals(status, 400, name);
+    assert(text.includes(`id="${name}-problem"`), `${name}: ${textOf(text)}`);
+    for (const value of Object.values(fields)) assert(text.includes(`value="${value}"`), value);
+  }
+  assertEquals((await reader.send(`${AGENTS}/none/monitor`, { every: "1h" })).status, 404);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("a key with the scope read sees monitors and proposals without forms, and changes nothing", async () => {
+  await using h = await openBoard();
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  for (const agent of ["down", "none"]) {
+    const text = await page(reader, `${AGENTS}/${agent}`);
+    assert(!/<form[^>]*monitor/.test(text), agent);
+  }
+  for (const action of ["", "/pause", "/resume", "/delete"]) {
+    assertEquals((await reader.send(`${AGENTS}/down/monitor${action}`)).status, 403);
+  }
+});
+
+Deno.test("the overview lists agents that are down before late ones, and nothing when all is well", async () => {
+  await using h = await openBoard();
+  const reader = await signedIn(h);
+  const attention = async () =>
+    textOf(
+      /<section id="attention"[\s\S]*?<\/section>/.exec(await page(reader, "/dashboard"))?.[0] ??
+        "",
+    );
+  assertMatch(
+    await attention(),
+    /^Needs attention All agents down is down Expected today 11:00 \. Every hour\. Last arrival today 10:00 \. 30 min ago late is late Expected today 11:40 , goes down today 12:10 \. Every hour\..* 20 min ago$/,
+  );
+  await report(h, "down");
+  await report(h, "late");
+  assertEquals(await attention(), "");
+});

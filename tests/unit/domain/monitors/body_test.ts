@@ -1,0 +1,113 @@
+/** Tests the body of a monitor's settings, and durations. */
+import { assertEquals } from "@std/assert";
+import { parseMonitor } from "../../../../domain/monitors/body.ts";
+import { durationWord, parseDuration } from "../../../../domain/monitors/durations.ts";
+
+const parse = (value: Record<string, unknown>) =>
+  parseMonitor({ text: JSON.stringify(value), value });
+
+function problemOf(value: Record<string, unknown>) {
+  const parsed = parse(value);
+  return parsed.ok ? null : parsed.problem;
+}
+
+const EVERY = { schedule: { every_seconds: 3_600 } };
+
+Deno.test("monitor body: only the schedule is required", () => {
+  assertEquals(parse(EVERY), {
+    ok: true,
+    value: {
+      settings: {
+        schedule: { everySeconds: 3_600 },
+        graceSeconds: 720,
+        maxRuntimeSeconds: null,
+        failureThreshold: 1,
+        recoveryThreshold: 1,
+        enabled: true,
+      },
+      version: null,
+    },
+  });
+  assertEquals(problemOf({})?.code, "missing_field");
+  assertEquals(problemOf({ schedule: null })?.field, "schedule");
+});
+
+Deno.test("monitor body: all fields", () => {
+  const schedule = { cron: " 0 2 * * * ", tz: "Europe/Berlin" };
+  const parsed = parse({
+    ...{ schedule, grace_seconds: 0, max_runtime_seconds: 60, failure_threshold: 32 },
+    ...{ recovery_threshold: 2, enabled: false, version: 3 },
+  });
+  assertEquals(parsed.ok && parsed.value, {
+    settings: {
+      schedule: { cron: "0 2 * * *", tz: "Europe/Berlin" },
+      graceSeconds: 0,
+      maxRuntimeSeconds: 60,
+      failureThreshold: 32,
+      recoveryThreshold: 2,
+      enabled: false,
+    },
+    version: 3,
+  });
+  const noZone = parse({ schedule: { cron: "@daily" }, grace_seconds: null });
+  assertEquals(noZone.ok && noZone.value.settings.schedule, { cron: "@daily", tz: "UTC" });
+});
+
+Deno.test("monitor body: values outside their range are refused with the field", () => {
+  const outside: Record<string, readonly unknown[]> = {
+    grace_seconds: [-1, 31_536_001, 1.5, "60"],
+    max_runtime_seconds: [59, 31_536_001],
+    failure_threshold: [0, 33],
+    recovery_threshold: [0, 33],
+    enabled: ["yes"],
+    version: [0],
+  };
+  for (const [field, values] of Object.entries(outside)) {
+    for (const value of values) {
+      const problem = problemOf({ ...EVERY, [field]: value });
+      assertEquals([problem?.code, problem?.field], ["invalid_field", field], `${value}`);
+    }
+  }
+});
+
+Deno.test("monitor body: a schedule is a period or a cron line", () => {
+  const invalid: readonly unknown[] = [
+    ...["@daily", 60, [], {}, { every: 60 }, { every_seconds: 60, cron: "@daily" }],
+    ...[{ tz: "UTC" }, { every_seconds: 60, tz: "UTC" }, { every_seconds: 59 }, { cron: 5 }],
+    ...[{ cron: "* * * *" }, { cron: "@daily", tz: "Nowhere/City" }, { cron: "0 0 30 2 *" }],
+    ...[{ cron: "* * * * * *" }, { cron: "@daily", tz: "" }, { cron: "", tz: "UTC" }],
+  ];
+  for (const schedule of invalid) {
+    const problem = problemOf({ schedule });
+    assertEquals([problem?.code, problem?.field], ["invalid_field", "schedule"], `${schedule}`);
+  }
+  const { message } = problemOf({ schedule: { cron: "@daily", tz: "Nowhere/City" } }) ?? {};
+  assertEquals(
+    message,
+    'Field "schedule.tz" must be an IANA time zone such as Europe/Berlin: got "Nowhere/City"',
+  );
+});
+
+Deno.test("monitor body: unknown fields are refused first, others in their order", () => {
+  const wrong = { enabled: 1, failure_threshold: 0, grace_seconds: -1, schedule: 1 };
+  const fields = ["schedule", "grace_seconds", "failure_threshold", "enabled"];
+  const sent: Record<string, unknown> = { ...wrong, treshold: 1 };
+  assertEquals(problemOf(sent)?.field, "treshold");
+  delete sent.treshold;
+  for (const field of fields) {
+    assertEquals(problemOf(sent)?.field, field);
+    if (field === "schedule") sent.schedule = EVERY.schedule;
+    else delete sent[field];
+  }
+});
+
+Deno.test("durations: a number and a unit", () => {
+  const valid = { "90s": 90, "15m": 900, "2h": 7_200, "1d": 86_400, "0s": 0 };
+  for (const [text, seconds] of Object.entries(valid)) assertEquals(parseDuration(text), seconds);
+  for (const text of ["", "1", "1.5h", "-1s", "1 h", "1w", "1h30m", "1234567890s", "1H"]) {
+    assertEquals(parseDuration(text), null, text);
+  }
+  for (const text of ["90s", "15m", "2h", "1d", "0s", "61s"]) {
+    assertEquals(durationWord(parseDuration(text) ?? -1), text);
+  }
+});

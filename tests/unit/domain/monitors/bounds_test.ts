@@ -1,0 +1,79 @@
+/** Tests that hostile schedules and busy agents take little time. */
+import { assert } from "@std/assert";
+import {
+  addSignals,
+  lookAt,
+  type Monitor,
+  type Signal,
+} from "../../../../domain/monitors/monitor.ts";
+import {
+  expectedAfter,
+  nextSlots,
+  scheduleProblem,
+  scheduleWords,
+} from "../../../../domain/monitors/schedule.ts";
+import { created, HOUR, SECOND, signal, T0, turn } from "./monitors.ts";
+
+/** Milliseconds that one expression may take on an idle machine; more while others run tests. */
+const EXPRESSION_MS = 50, SLOWER = 5;
+
+/** Values of the fields: seconds, minutes, hours, days of the month, months, days of the week. */
+const VALUES = [
+  ["0", "59", "7"],
+  ["*", "59", "*/59", "0-59/7", "1,2,3,4,5,6,7,8,9", "30"],
+  ["*", "2", "*/23", "0-5/2", "3", "23,22,21"],
+  ["*", "L", "31", "29", "LW", "15W", "30,31", "1-31/30"],
+  ["*", "2", "FEB", "4,6", "*/11", "2,4,6,9,11"],
+  ["*", "+MON", "5#5", "5L", "7", "MON#5", "?", "0#5", "1-5/2", "+MON"],
+];
+
+/** Returns 1,000 expressions that are sparse, long or wrong. */
+function hostile(): string[] {
+  let next = 42;
+  const random = (below: number) => (next = next * 48_271 % 2_147_483_647) % below;
+  const pick = (values: readonly string[]) => values[random(values.length)] ?? "*";
+  const sparse = ["0 0 29 2 5#5", "0 0 31 2,4,6,9,11 *", "59 59 23 31 12 +7", "0 0 29 2 +1"];
+  sparse.push("0 0 30 2 +0", "0 0 LW 2 +5", "0 0 31 2 MON", "0 0 29 2 +5L");
+  sparse.push(`${"0,".repeat(49)}0 0 1 1 *`, "99999999999 * * * *", "*/0 * * * *", "-1 * * * *");
+  const drawn = Array.from({ length: 1_000 - sparse.length }, (_, i) => {
+    const mixed = i % 10 === 0 ? VALUES.flat() : null;
+    return VALUES.slice(random(2)).map((values) => pick(mixed ?? values)).join(" ");
+  });
+  return [...sparse, ...drawn];
+}
+
+Deno.test("schedule: 1,000 hostile expressions are refused or evaluated in bounded time", () => {
+  let slowest = 0, valid = 0, which = "";
+  for (const cron of hostile()) {
+    const schedule = { cron, tz: "Australia/Lord_Howe" };
+    const began = performance.now();
+    if (scheduleProblem(schedule) === null) {
+      valid++;
+      scheduleWords(schedule);
+      nextSlots(schedule, expectedAfter(schedule, T0), 5);
+    }
+    const took = performance.now() - began;
+    if (took > slowest) [slowest, which] = [took, cron];
+  }
+  assert(valid > 300 && valid < 950, `${valid} are valid`);
+  assert(slowest < EXPRESSION_MS * SLOWER, `${which} took ${slowest} ms`);
+});
+
+Deno.test("monitor: a look and a signal take microseconds", () => {
+  const busy = addSignals(
+    created({ failureThreshold: 32 }),
+    Array.from({ length: 40 }, (_, i) => signal(T0 + i * SECOND, i % 3 === 0 ? "fail" : "ok")),
+  ).monitor;
+  const late = Array.from({ length: 1_000 }, (_, i): Signal => signal(T0 + HOUR + i, "ok", i));
+  const microseconds = (work: (monitor: Monitor, i: number) => unknown) => {
+    const rounds = Array.from({ length: 7 }, () => {
+      const began = performance.now();
+      for (let i = 0; i < 1_000; i++) work(busy, i);
+      return performance.now() - began;
+    });
+    return Math.min(...rounds);
+  };
+  const look = microseconds((monitor, i) => lookAt(monitor, turn(T0 + HOUR + i)));
+  const add = microseconds((monitor, i) => addSignals(monitor, late.slice(i, i + 1)));
+  assert(look < 20 && add < 20 * SLOWER, `look ${look} µs, signal ${add} µs`);
+});

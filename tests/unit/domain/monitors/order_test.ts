@@ -1,0 +1,147 @@
+/** Tests that neither the order of signals nor repeats change where a monitor ends. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  deadlinesOf,
+  failuresInRow,
+  type Monitor,
+  nextDueAt,
+  type Signal,
+} from "../../../../domain/monitors/monitor.ts";
+import { created, HOUR, MINUTE, SECOND, short, signal, T0, Watched } from "./monitors.ts";
+
+const END = T0 + 24 * HOUR;
+
+const outcome = fc.constantFrom("ok", "fail", "overrun");
+
+/** Signals of the 24 hours, each outcome of a run once. */
+const signals = (max: number) =>
+  fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 1_440 }), outcome, fc.nat(40)), {
+    maxLength: max,
+    selector: ([, kind, run]) => `${run} ${kind}`,
+  }).map((drawn) =>
+    drawn.map(([minute, kind, run]) => signal(T0 + minute * MINUTE, kind as Signal["outcome"], run))
+  );
+
+const thresholds = fc.record({
+  failureThreshold: fc.integer({ min: 1, max: 4 }),
+  recoveryThreshold: fc.integer({ min: 1, max: 4 }),
+});
+
+function endOf(monitor: Monitor) {
+  const { state, lastArrivalAt, lastOkAt } = monitor;
+  return { state, lastArrivalAt, lastOkAt, ...deadlinesOf(monitor), fails: failuresInRow(monitor) };
+}
+
+/** Looks at each of a monitor's deadlines until an instant. */
+function lookUntil(watched: Watched, untilMs: number): Watched {
+  for (;;) {
+    const due = nextDueAt(watched.monitor, watched.monitor.since, 0);
+    if (due === null || due > untilMs) return watched;
+    watched.look(due);
+  }
+}
+
+/** Counts signals in the order of their arrival, with each look in time. */
+function inOrder(monitor: Monitor, sent: readonly Signal[], untilMs = END): Watched {
+  const watched = new Watched(monitor);
+  for (const each of sent.toSorted((a, b) => a.at - b.at)) {
+    lookUntil(watched, each.at - 1).add(each);
+  }
+  return lookUntil(watched, untilMs);
+}
+
+Deno.test("signals: any order and repetition, in any batches, ends in the same state", () => {
+  const drawn = signals(32).chain((sent) =>
+    fc.record({
+      sent: fc.constant(sent),
+      mixed: fc.array(fc.nat(Math.max(0, sent.length - 1)), { maxLength: 20 }).chain((again) =>
+        fc.shuffledSubarray([...sent.keys(), ...again], {
+          minLength: sent.length + again.length,
+          maxLength: sent.length + again.length,
+        })
+      ),
+      size: fc.integer({ min: 1, max: 8 }),
+    })
+  );
+  fc.assert(
+    fc.property(drawn, thresholds, fc.boolean(), ({ sent, mixed, size }, limits, isNew) => {
+      const monitor = created(limits, isNew ? null : T0 - HOUR);
+      const once = new Watched(monitor).add(...sent);
+      const again = new Watched(monitor);
+      const order = mixed.flatMap((i) => sent[i] ?? []);
+      for (let i = 0; i < order.length; i += size) again.add(...order.slice(i, i + size));
+      assertEquals(endOf(again.monitor), endOf(once.monitor));
+      const ends = [once, again].map((watched) => endOf(lookUntil(watched, END).monitor));
+      assertEquals(ends[0], ends[1]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("signals: with looks in time, each change is one flip, in order", () => {
+  fc.assert(
+    fc.property(signals(60), thresholds, (sent, limits) => {
+      const { flips, monitor } = inOrder(created(limits), sent);
+      let [state, since] = ["up", T0];
+      for (const { at, from, to } of flips) {
+        assertEquals(from, state);
+        assert(to !== from && at >= since);
+        [state, since] = [to, at];
+      }
+      assertEquals([monitor.state, monitor.since], [state, since]);
+      // Nothing changes when all of it comes again.
+      const again = new Watched(monitor).add(...sent).look(Math.max(since, END));
+      assertEquals([again.flips, endOf(again.monitor)], [[], endOf(monitor)]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("signals: one that is counted after the look that missed it ends as if in time", () => {
+  // With higher thresholds only the latest missed run is corrected.
+  const delays = fc.array(fc.integer({ min: 0, max: 180 }), { minLength: 20, maxLength: 20 });
+  fc.assert(
+    fc.property(signals(20), delays, (sent, minutes) => {
+      const late = new Watched(created());
+      const arrivals = sent.map((each, i) => ({ each, now: each.at + (minutes[i] ?? 0) * MINUTE }));
+      for (const { each, now } of arrivals.toSorted((a, b) => a.now - b.now)) {
+        lookUntil(late, now).add(each);
+      }
+      const end = Math.max(T0, ...arrivals.map(({ now }) => now)) + 30 * MINUTE;
+      const inTime = inOrder(created(), sent, end);
+      assertEquals(endOf(lookUntil(late, end).monitor), endOf(inTime.monitor));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+Deno.test("signals: a late arrival moves the missed run before a later arrival", () => {
+  const [first, second] = [signal(T0 + 30 * MINUTE, "ok"), signal(T0 + 3 * HOUR, "ok")];
+  const late = new Watched(created({ recoveryThreshold: 2 })).look(T0 + 2 * HOUR).add(second).add(
+    first,
+  );
+  assertEquals([late.monitor.state, late.monitor.missedAt], ["down", T0 + 100 * MINUTE]);
+  // One that leaves no time without a run takes it back.
+  late.add(signal(T0 + 90 * MINUTE, "ok"), signal(T0 + 140 * MINUTE, "ok"));
+  assertEquals([late.monitor.state, late.monitor.missedAt], ["up", null]);
+});
+
+Deno.test("signals: only the latest are kept, with what those before them make", () => {
+  const minutes = (from: number, to: number, kind: Signal["outcome"]) =>
+    Array.from({ length: to - from }, (_, i) => signal(T0 + (from + i) * SECOND, kind));
+  const limits = { failureThreshold: 32, recoveryThreshold: 32 };
+  const watched = new Watched(created(limits)).add(...minutes(1, 30, "fail"));
+  watched.add(signal(T0 + 30 * SECOND, "ok"), ...minutes(31, 62, "fail"));
+  assertEquals([watched.monitor.signals.length, watched.monitor.state], [32, "up"]);
+  assertEquals(watched.monitor.signals[0]?.outcome, "ok");
+  watched.add(signal(T0 + 62 * SECOND, "fail"));
+  assertEquals(watched.monitor.state, "down");
+  // The base holds the failures that are no longer kept, and no older signal changes them.
+  watched.add(...minutes(63, 120, "fail")).add(signal(T0 + 31 * SECOND, "ok"));
+  assertEquals([watched.monitor.signals.length, failuresInRow(watched.monitor)], [32, 89]);
+  watched.add(...minutes(120, 151, "ok"), ...minutes(120, 151, "ok"));
+  assertEquals(watched.monitor.state, "down");
+  watched.add(signal(T0 + 151 * SECOND, "ok"));
+  assertEquals(short(watched.flips), ["62 up>down failed", "151 down>up recovered"]);
+});

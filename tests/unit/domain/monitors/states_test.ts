@@ -1,0 +1,191 @@
+/** Tests the table of states of decision 110, row by row. */
+import { assertEquals } from "@std/assert";
+import {
+  addSignals,
+  changeSettings,
+  createMonitor,
+  deadlinesOf,
+  lookAt,
+  nextDueAt,
+  pauseMonitor,
+  resumeMonitor,
+} from "../../../../domain/monitors/monitor.ts";
+import { created, HOUR, MINUTE, settings, short, signal, T0, turn, Watched } from "./monitors.ts";
+
+const MADE = { at: T0 + 5 * HOUR, by: "key" };
+
+Deno.test("monitor: a created one is new without an outcome, up with one, paused if not enabled", () => {
+  const never = { lastArrivalAt: null, lastOkAt: null };
+  const made = { at: T0, by: "k" };
+  const create = (last: typeof never | { lastArrivalAt: number; lastOkAt: number }, on = true) => {
+    const change = createMonitor("a", "mon_eu_1", settings({ enabled: on }), made, last);
+    return [...short(change.flips), deadlinesOf(change.monitor).expectedAt];
+  };
+  assertEquals(create(never), ["0 null>new created", null]);
+  const past = { lastArrivalAt: 5, lastOkAt: 5 };
+  assertEquals(create(past), ["0 null>up created", T0 + HOUR]);
+  assertEquals(create(past, false), ["0 null>paused created", null]);
+});
+
+Deno.test("monitor: a new one stays new until an outcome", () => {
+  const monitor = created({}, null);
+  assertEquals(nextDueAt(monitor, T0, 0), null);
+  assertEquals(short(lookAt(monitor, turn(T0 + 900 * HOUR)).flips), []);
+  const { flips } = addSignals(monitor, [signal(T0 + MINUTE, "ok")]);
+  assertEquals(short(flips), ["60 new>up arrived"]);
+  // An outcome that is no success is one too: from now on a run is expected.
+  const patient = created({ failureThreshold: 2 }, null);
+  const failed = addSignals(patient, [signal(T0 + MINUTE, "fail")]);
+  assertEquals(short(failed.flips), ["60 new>up arrived"]);
+  assertEquals(deadlinesOf(failed.monitor).expectedAt, T0 + MINUTE + HOUR);
+  const down = addSignals(created({}, null), [signal(T0 + MINUTE, "fail")]);
+  assertEquals(short(down.flips), ["60 new>down failed"]);
+});
+
+Deno.test("monitor: it is late and down at the instants of its deadlines", () => {
+  const watched = new Watched(created());
+  assertEquals(nextDueAt(watched.monitor, T0, 0), T0 + HOUR);
+  watched.look(T0 + HOUR - 1);
+  assertEquals(short(watched.flips), []);
+  watched.look(T0 + HOUR + 7_000);
+  assertEquals(short(watched.flips), ["3600 up>late expected"]);
+  assertEquals(nextDueAt(watched.monitor, T0 + HOUR + 7_000, 0), T0 + HOUR + 10 * MINUTE);
+  watched.look(T0 + 2 * HOUR).look(T0 + 3 * HOUR);
+  assertEquals(short(watched.flips).slice(1), ["4200 late>down missed"]);
+  assertEquals(watched.monitor.since, T0 + HOUR + 10 * MINUTE);
+  assertEquals(nextDueAt(watched.monitor, T0 + 3 * HOUR, 0), null);
+});
+
+Deno.test("monitor: one late look makes both changes; without grace it is down at once", () => {
+  const late = lookAt(created(), turn(T0 + 5 * HOUR));
+  assertEquals(short(late.flips), ["3600 up>late expected", "4200 late>down missed"]);
+  const now = lookAt(created({ graceSeconds: 0 }), turn(T0 + 5 * HOUR));
+  assertEquals(short(now.flips), ["3600 up>down missed"]);
+});
+
+Deno.test("monitor: an arrival makes a late one up, also a failure below the threshold", () => {
+  for (const outcome of ["ok", "fail"] as const) {
+    const watched = new Watched(created({ failureThreshold: 2 })).look(T0 + HOUR);
+    watched.add(signal(T0 + HOUR + MINUTE, outcome));
+    assertEquals(short(watched.flips).at(-1), "3660 late>up arrived");
+    assertEquals(deadlinesOf(watched.monitor).expectedAt, T0 + 2 * HOUR + MINUTE);
+  }
+});
+
+Deno.test("monitor: failures in a row make it down, and successes in a row up", () => {
+  const watched = new Watched(created({ failureThreshold: 2, recoveryThreshold: 2 }));
+  watched.add(signal(T0 + 1_000, "fail"), signal(T0 + 2_000, "ok"), signal(T0 + 3_000, "fail"));
+  assertEquals(short(watched.flips), []);
+  watched.add(signal(T0 + 4_000, "fail"));
+  assertEquals(short(watched.flips), ["4 up>down failed"]);
+  assertEquals(watched.flips[0]?.run, signal(T0 + 4_000, "fail").run);
+  watched.add(signal(T0 + 5_000, "ok"), signal(T0 + 6_000, "fail"), signal(T0 + 7_000, "ok"));
+  assertEquals(watched.monitor.state, "down");
+  watched.add(signal(T0 + 8_000, "ok"));
+  assertEquals(short(watched.flips).slice(1), ["8 down>up recovered"]);
+});
+
+Deno.test("monitor: an overrun makes it down, its run's success up", () => {
+  const watched = new Watched(created({ failureThreshold: 5 }));
+  watched.add(signal(T0 + 1_000, "overrun", 1));
+  assertEquals(short(watched.flips), ["1 up>down overrun"]);
+  assertEquals(watched.monitor.lastArrivalAt, T0 - HOUR);
+  watched.add(signal(T0 + 2_000, "ok", 1), signal(T0 + 1_000, "overrun", 1));
+  assertEquals(short(watched.flips).slice(1), ["2 down>up recovered"]);
+  // An end before the overrun that is counted after it takes it back.
+  const late = new Watched(created({ failureThreshold: 5 })).add(signal(T0 + 9_000, "overrun", 1));
+  late.add(signal(T0 + 8_000, "fail", 1));
+  assertEquals(short(late.flips), ["9 up>down overrun", "9 down>up recovered"]);
+});
+
+Deno.test("monitor: after a missed run, successes count from the deadline on", () => {
+  const watched = new Watched(created({ recoveryThreshold: 2 }));
+  watched.add(signal(T0 + 1_000, "ok")).look(T0 + 2 * HOUR).add(signal(T0 + 3 * HOUR, "ok"));
+  assertEquals(watched.monitor.state, "down");
+  watched.add(signal(T0 + 4 * HOUR, "ok"));
+  assertEquals(watched.monitor.state, "up");
+});
+
+Deno.test("monitor: a pause ends at its instant, at the next success, or by hand", () => {
+  const at = T0 + MINUTE;
+  const paused = (untilMs: number | null, isSticky: boolean) =>
+    new Watched(created()).do(pauseMonitor(created(), { untilMs, isSticky }, at));
+  const timed = paused(T0 + 9 * HOUR, true);
+  assertEquals(deadlinesOf(timed.monitor), { expectedAt: null, downAfter: null });
+  assertEquals(nextDueAt(timed.monitor, at, 3), T0 + 9 * HOUR);
+  timed.look(T0 + 8 * HOUR).add(signal(T0 + 8 * HOUR, "ok")).look(T0 + 9 * HOUR + 5_000);
+  assertEquals(short(timed.flips), ["60 up>paused paused", "32400 paused>up resumed"]);
+  assertEquals(deadlinesOf(timed.monitor).expectedAt, T0 + 10 * HOUR);
+
+  const open = paused(null, false).add(signal(T0 + 2 * HOUR, "fail"), signal(T0 + 3 * HOUR, "ok"));
+  assertEquals(short(open.flips), ["60 up>paused paused", "10800 paused>up resumed"]);
+  assertEquals(nextDueAt(open.monitor, T0 + 3 * HOUR, 0), T0 + 4 * HOUR);
+
+  const sticky = paused(null, true).add(signal(T0 + 2 * HOUR, "ok"));
+  assertEquals([sticky.monitor.state, nextDueAt(sticky.monitor, T0, 0)], ["paused", null]);
+  sticky.do(resumeMonitor(sticky.monitor, T0 + 4 * HOUR));
+  assertEquals(short(sticky.flips).slice(1), ["14400 paused>up resumed"]);
+  assertEquals(deadlinesOf(sticky.monitor).expectedAt, T0 + 5 * HOUR);
+});
+
+Deno.test("monitor: a success before the pause that is counted late does not end it", () => {
+  const paused = pauseMonitor(created(), { untilMs: null, isSticky: false }, T0 + HOUR).monitor;
+  assertEquals(addSignals(paused, [signal(T0 + MINUTE, "ok")]).monitor.state, "paused");
+  const never = resumeMonitor(created(), T0);
+  assertEquals([never.monitor, never.flips], [created(), []]);
+});
+
+Deno.test("monitor: equal settings change nothing, others make a version", () => {
+  assertEquals(changeSettings(created(), settings(), MADE), null);
+  const changed = changeSettings(created(), settings({ graceSeconds: 60 }), MADE)?.monitor;
+  assertEquals([changed?.version, changed?.updatedAt, changed?.updatedBy], [2, MADE.at, "key"]);
+});
+
+Deno.test("monitor: enabled turns judging off and on", () => {
+  const watched = new Watched(created());
+  watched.do(changeSettings(watched.monitor, settings({ enabled: false }), MADE));
+  watched.add(signal(T0 + 6 * HOUR, "fail")).look(T0 + 99 * HOUR);
+  watched.do(pauseMonitor(watched.monitor, { untilMs: null, isSticky: false }, T0 + 99 * HOUR));
+  watched.do(resumeMonitor(watched.monitor, T0 + 100 * HOUR));
+  assertEquals(short(watched.flips), ["18000 up>paused paused"]);
+  const on = { at: T0 + 101 * HOUR, by: "k" };
+  watched.do(changeSettings(watched.monitor, settings(), on));
+  assertEquals(short(watched.flips).slice(1), ["363600 paused>up resumed"]);
+  assertEquals(deadlinesOf(watched.monitor).expectedAt, T0 + 102 * HOUR);
+});
+
+Deno.test("monitor: a new schedule is expected from its change on", () => {
+  const daily = settings({ schedule: { everySeconds: 86_400 } });
+  for (const nowMs of [T0 + HOUR, T0 + 4 * HOUR]) {
+    const watched = new Watched(created()).look(nowMs);
+    watched.do(changeSettings(watched.monitor, daily, MADE));
+    assertEquals(short(watched.flips).at(-1)?.endsWith(">up changed"), true);
+    assertEquals(deadlinesOf(watched.monitor).expectedAt, MADE.at + 24 * HOUR);
+  }
+});
+
+Deno.test("monitor: a longer grace takes back a missed run, a shorter one is judged now", () => {
+  const longer = new Watched(created()).look(T0 + 4 * HOUR);
+  longer.do(changeSettings(longer.monitor, settings({ graceSeconds: 36_000 }), MADE));
+  assertEquals(short(longer.flips).at(-1), "18000 down>late changed");
+  longer.look(T0 + 12 * HOUR);
+  assertEquals(short(longer.flips).at(-1), "39600 late>down missed");
+  const shorter = new Watched(created({ graceSeconds: 36_000 })).look(T0 + HOUR);
+  shorter.do(changeSettings(shorter.monitor, settings(), MADE)).look(MADE.at + 3_000);
+  assertEquals(short(shorter.flips).at(-1), "18000 late>down missed");
+});
+
+Deno.test("monitor: other thresholds judge the kept outcomes", () => {
+  const watched = new Watched(created()).add(signal(T0 + 1_000, "fail"));
+  watched.do(changeSettings(watched.monitor, settings({ failureThreshold: 2 }), MADE));
+  assertEquals(short(watched.flips).at(-1), "18000 down>up changed");
+  watched.do(changeSettings(watched.monitor, settings(), MADE));
+  assertEquals(short(watched.flips).at(-1), "18000 up>down failed");
+});
+
+Deno.test("monitor: open runs of one with a maximum time are looked at each minute", () => {
+  const monitor = created({ maxRuntimeSeconds: 60 });
+  assertEquals(nextDueAt(monitor, T0, 1), T0 + MINUTE);
+  assertEquals(nextDueAt(monitor, T0, 0), T0 + HOUR);
+  assertEquals(nextDueAt(created({ maxRuntimeSeconds: 60 }, null), T0, 1), T0 + MINUTE);
+});
