@@ -74,15 +74,13 @@ function isCompressed(route: RouteRule): boolean {
   return route.method === "GET" && isControl(route);
 }
 
-const WITH_BODY: ReadonlySet<RouteRule["method"]> = new Set(["POST", "PUT", "PATCH"]);
-
 /** Returns the guards of an endpoint, in the order of decision 2. */
 function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guard[] {
-  const { method, path, access, mayLackBody, mayLackHost, servesUnderOverload } = endpoint;
+  const { path, access, body, mayLackBody, mayLackHost, servesUnderOverload } = endpoint;
   const queryNames = queryNamesOf(endpoint);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const api = isControl(endpoint) ? "control" : "ingest";
-  const hasBody = WITH_BODY.has(method);
+  const hasBody = body !== undefined;
   const shape = endpoint.bodyShape ?? (api === "control" ? "whole" : "fields");
   const onRead = api === "control"
     ? undefined

@@ -28,7 +28,8 @@ export class Losses {
   #cuts = false;
 
   /**
-   * Reports known fields whose value the plan does not store. Sets no flag.
+   * Reports known fields whose value is not used, although the run is stored as sent: the plan does
+   * not keep it, or it is no part of the run. Sets no flag.
    *
    * @param field name of a field of the API, never a name chosen by the client
    */

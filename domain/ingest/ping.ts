@@ -10,6 +10,8 @@ import type { Body } from "../core/body.ts";
 import type { HeartbeatStatus } from "../runs/run.ts";
 import { cutText, ownText } from "../core/text.ts";
 import { decodeQueryPart } from "../core/query.ts";
+import type { MonitorSettings } from "../monitors/monitor.ts";
+import { PING_MONITOR_PARAMETERS, readPingMonitor } from "./ping_monitor.ts";
 
 /** Parameters with the same name as a heartbeat's field. */
 const TEXTS = ["id", "agent", "status", "model", "provider"];
@@ -37,6 +39,7 @@ const PARAMETERS: ReadonlySet<string> = new Set([
   "exit_code",
   "metadata",
   "key",
+  ...PING_MONITOR_PARAMETERS,
 ]);
 
 /** Exit code of `timeout(1)` when a command timed out. */
@@ -48,7 +51,9 @@ export interface Ping {
   readonly body: Body;
   /** Note, if the plan stores notes. */
   readonly note: string | undefined;
-  /** Losses of the note, and unknown parameters. */
+  /** Monitor for an agent that has none; null if the query asks for none. */
+  readonly monitor: MonitorSettings | null;
+  /** Losses of the note and the monitor, and unknown parameters. */
   readonly losses: Losses;
 }
 
@@ -83,7 +88,9 @@ export function readPing(
     : undefined;
   if (sent !== undefined && !keepsNotes) losses.drop("metadata");
   else if (note !== sent) losses.cut("metadata");
-  return { ok: true, value: { body: { text: JSON.stringify(value), value }, note, losses } };
+  const monitor = readPingMonitor(query, losses);
+  const body = { text: JSON.stringify(value), value };
+  return { ok: true, value: { body, note, monitor, losses } };
 }
 
 /**

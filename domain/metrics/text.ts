@@ -8,7 +8,10 @@ import type { HistogramValue } from "./histogram.ts";
 /** Content type of {@link metricsText}. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Labels by name. Values come from closed sets such as routes, statuses and codes, never from a request. */
+/**
+ * Labels by name. Values come from bounded sets: routes, statuses and codes, and in a team's metrics its
+ * monitored agents, never from a request.
+ */
 export type MetricLabels = Readonly<Record<string, string>>;
 
 /** One sample of a metric family. */

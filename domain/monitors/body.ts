@@ -40,7 +40,7 @@ const scheduleFields = z.strictObject({
       `are at least ${EVERY_SECONDS.min} s apart, and one is within 5 years.`,
   ),
   tz: optional(z.string(TEXT)).describe("IANA time zone of `cron`; `UTC` when absent."),
-}, SCHEDULE).transform((sent, context): Schedule => {
+}, SCHEDULE).meta({ id: "MonitorScheduleRequest" }).transform((sent, context): Schedule => {
   const { every_seconds: everySeconds, cron, tz } = sent;
   const isPeriod = everySeconds !== undefined;
   if (isPeriod === (cron !== undefined) || isPeriod && tz !== undefined) {

@@ -9,6 +9,7 @@ import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
 import { formatInstantOrNull } from "../../domain/core/time.ts";
 import {
+  addSignals,
   changeSettings,
   createMonitor,
   type Monitor,
@@ -211,7 +212,11 @@ async function created(
   const oks = signals.filter(({ outcome }) => outcome === "ok");
   const latest = { lastArrivalAt: lastAt(signals), lastOkAt: lastAt(oks) };
   const id = `mon_${region}_${uuid7Hex(made.at, environment.random(10))}`;
-  const change = createMonitor(agent, id, settings, made, latest);
+  // Outcomes that arrived since the call and are summarized already count too.
+  const change = andThen(
+    createMonitor(agent, id, settings, made, latest),
+    (monitor) => addSignals(monitor, signals),
+  );
   if (!isArchived) return change;
   return andThen(change, (monitor) => pauseMonitor(monitor, ARCHIVED_PAUSE, made.at));
 }

@@ -68,6 +68,8 @@ export interface SummarizedHead extends LedgerAt {
   readonly summary: RunSummary | null;
   /** Stages after the close; null before its first projection. */
   readonly processing: Processing | null;
+  /** Idle close, also one that no longer counts; null for none. */
+  readonly idle: IdleClose | null;
   /** Tombstone of a removed run. */
   readonly tombstone: RunDeletion | null;
   /** Returns the check that a row has not changed since it was read. */
@@ -135,7 +137,8 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
   const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
   const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
-  const parts = withIdleClose(sent, valueOf("idle") as IdleClose | null, ledger);
+  const idle = valueOf("idle") as IdleClose | null;
+  const parts = withIdleClose(sent, idle, ledger);
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
   const decoded = summary === null ? null : decodeSums<RunSummary>(summary);
@@ -151,6 +154,7 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
     },
     ledger,
     processing: valueOf("processing") as Processing | null ?? processingOf(decoded),
+    idle,
     tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
     check: (part) => ({
       key: keys[part](run.team, run.id),
@@ -199,6 +203,8 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
     },
     ledger,
     processing: processingOf(summary),
+    // The look that closes a run drops its head.
+    idle: null,
     tombstone: null,
     summary,
     check: (part) => ({

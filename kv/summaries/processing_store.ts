@@ -137,12 +137,19 @@ async function planProjection(
  * Returns the row at which a run that has just become open may be idle. Later events move no row:
  * the look finds them.
  */
-function dueSets({ team, id, head, ledger, summary }: SummarizedHead, after: RunSummary): KvSet[] {
+function dueSets(run: SummarizedHead, after: RunSummary): KvSet[] {
+  const { team, id, head, ledger, summary } = run;
   const isOpenRun = ({ seen, listed }: RunSummary) =>
     seen.opening && !seen.closing && listed.kind === "run";
   const at = idleDeadlineOf(head.parts.opening, ledger);
-  const isDue = at !== null && isOpenRun(after) && (summary === null || !isOpenRun(summary));
+  const wasOpen = summary !== null && isOpenRun(summary) && !wasClosed(run);
+  const isDue = at !== null && isOpenRun(after) && !wasOpen;
   return isDue ? [dueSet({ at, kind: "idle", team, name: id })] : [];
+}
+
+/** Returns whether an idle close, which consumed the row, was reopened before it was summarized. */
+function wasClosed({ idle, ledger, summary }: SummarizedHead): boolean {
+  return idle !== null && ledger.batches > idle.seen && (summary?.seen.batches ?? 0) <= idle.seen;
 }
 
 /**

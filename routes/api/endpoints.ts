@@ -8,6 +8,7 @@ import { EXPORT_ENDPOINTS } from "./exports/exports.ts";
 import { HEARTBEAT_ENDPOINTS } from "./heartbeats/heartbeats.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
 import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
+import { MONITOR_ENDPOINTS } from "./monitors/endpoints.ts";
 import { REFUSAL_ENDPOINTS } from "./refusals/refusals.ts";
 import { REPRICE_ENDPOINTS } from "./repricing/reprice.ts";
 import { RUN_LISTS } from "./runs/run_list.ts";
@@ -26,6 +27,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...HEARTBEAT_ENDPOINTS,
   ...REFUSAL_ENDPOINTS,
   ...AGENT_ENDPOINTS,
+  ...MONITOR_ENDPOINTS,
   ...SPEND_ENDPOINTS,
   ...RATE_CARD_ENDPOINTS,
   ...REPRICE_ENDPOINTS,

@@ -131,6 +131,7 @@ export const TAGS = {
   Heartbeats: "Record a complete run in one call.",
   Refusals: "Rejected requests of the team.",
   Agents: "The agents that run, with their activity.",
+  Monitors: "Whether agents run when they are expected.",
   Spend: "Cost of runs, and usage of the plan.",
   "Rate card": "Prices of model calls, and repricing.",
   Deletions: "Deletion of runs and of customers' data.",

@@ -291,3 +291,28 @@ Deno.test("runs that are open for more than a day need attention; without any, n
   assertEquals(hrefsOf(more).length, 6);
   assert(hrefsOf(more).includes("/dashboard/runs?status=running"));
 });
+
+Deno.test("a run that was closed because it was idle is named on all pages, and why", async () => {
+  await using h = await Harness.open({ absenceMs: Infinity });
+  const fields = { agent: "quiet", idle_timeout_seconds: 1_800 };
+  await h.post("/v1/runs", aRun(1, fields));
+  await h.post("/v1/runs", aRun(2, { ...fields, idle_timeout_status: "success" }));
+  const reader = await signedIn(h);
+  assert(!(await seen(h, reader)).includes("Needs attention"));
+  h.nowMs += HOUR_MS;
+  await h.clock.idle();
+  const attention = section(await seen(h, reader), "Needs attention");
+  assertEquals(hrefsOf(attention), [`/dashboard/runs/${runId(1)}`]);
+  assertMatch(
+    textOf(attention),
+    /A run of quiet fell silent No event since today 12:00 , so it was closed as timeout\. 1 h ago$/,
+  );
+  const list = textOf((await reader.get("/dashboard/runs")).text);
+  assertEquals(list.match(/closed without an event/g)?.length, 2);
+  const run = textOf((await reader.get(`/dashboard/runs/${runId(1)}`)).text);
+  assertMatch(run, /timeout closed after 30 min without an event /);
+  assertMatch(run, /Timed out: closed after 30 min without an event/);
+  h.nowMs += 24 * HOUR_MS;
+  const later = await seen(h, await signedIn(h));
+  assert(!later.includes("Needs attention"), "a day later it is history");
+});

@@ -8,6 +8,8 @@ import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
+const MONITOR = { schedule: { every_seconds: 86_400 } };
+
 /** Bodies and queries that make a route take effect; other routes get an empty object. */
 const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: string }>> = {
   "POST /v1/runs": { body: aRun(1) },
@@ -15,6 +17,7 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "POST /v1/runs/:id/finish": { body: aFinish() },
   "POST /v1/heartbeats": { body: aHeartbeat(2, { agent: "nightly" }) },
   "GET /v1/ping": { query: "?agent=nightly" },
+  "PUT /v1/agents/:slug/monitor": { body: MONITOR },
   "POST /v1/rate-card/reprice": { body: { model: "m", dry_run: true } },
 };
 
@@ -49,6 +52,7 @@ async function nameThings(h: Harness): Promise<Names> {
   const { key, team } = await h.addTeam("business");
   const labels = { agent: "theirs", customer_id: "acme" };
   await h.post("/v1/runs", aRun(9, labels), { key });
+  await h.request("PUT", "/v1/agents/theirs/monitor", { key, body: MONITOR });
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   const rate = (await h.request("PUT", "/v1/rate-card", { key, body: PRICE })).json;
   const dry = { model: PRICE.model, from: at(-60_000), to: at(), dry_run: true };

@@ -8,6 +8,9 @@ import { Harness } from "../support/harness/harness.ts";
 
 const CAP = 10;
 
+/** Fields that only the read of one agent has. */
+const NO_MONITOR = { monitor: null, proposal: null };
+
 function patch(h: Harness, agent: string, body: unknown, key = h.key) {
   return h.request("PATCH", `/v1/agents/${encodeURIComponent(agent)}`, { body, key });
 }
@@ -38,15 +41,17 @@ Deno.test("agents: a new name keeps the slug and all history, and can be reverte
   assertEquals([before.name, before.notes, before.archived], ["nightly", null, false]);
   const words = { name: "Nightly backup 🌙", notes: "Ask Ada.\nRuns at 02:00." };
   const named = await patch(h, "nightly", words);
-  assertEquals([named.status, named.json], [200, { ...before, ...words }]);
-  assertEquals((await h.get("/v1/agents/nightly")).json, named.json);
+  assertEquals(named.status, 200);
+  assertEquals({ ...named.json, ...NO_MONITOR }, { ...before, ...words });
+  assertEquals((await h.get("/v1/agents/nightly")).json, { ...named.json, ...NO_MONITOR });
   // Absent and null fields keep their values.
   const again = await patch(h, "nightly", { name: null });
   assertEquals(again.text, named.text);
   await h.post("/v1/heartbeats", aHeartbeat(2));
   const later = (await h.getSettled("/v1/agents/nightly")).json;
   assertEquals([later.name, later.runs, later.last_run_id], [words.name, 2, runId(2)]);
-  assertEquals((await h.get("/v1/agents")).json.agents, [later]);
+  const [listed] = (await h.get("/v1/agents")).json.agents;
+  assertEquals({ ...listed, ...NO_MONITOR }, later);
   const back = (await patch(h, "nightly", { name: "", notes: "" })).json;
   assertEquals([back.name, back.notes], ["nightly", null]);
   await isExact(h);
@@ -74,7 +79,7 @@ Deno.test("agents: an archived agent is hidden from the list, frees its slot, an
   await h.worker.idle();
   const { status, json } = await patch(h, "agent-3", { archived: true, notes: "retired" });
   assertEquals([status, json.archived, json.runs, json.notes], [200, true, 1, "retired"]);
-  assertEquals((await h.get("/v1/agents/agent-3")).json, json);
+  assertEquals((await h.get("/v1/agents/agent-3")).json, { ...json, ...NO_MONITOR });
   assertEquals((await beat(h, "new")).status, 202);
   assertEquals((await beat(h, "newer")).status, 403);
   assert(!(await slugsOf(h, "sort=agent")).includes("agent-3"));

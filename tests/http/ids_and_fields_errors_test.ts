@@ -74,7 +74,14 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
       return await h.post(`/v1/keys/${id}/rotate`, {});
     },
   },
-  version_conflict: "the tests of monitors send an outdated version",
+  version_conflict: {
+    arrange: (h) => h.post("/v1/runs", aRun(1)),
+    act: (h) => {
+      const body = { schedule: { every_seconds: 60 }, version: 1 };
+      return h.request("PUT", "/v1/agents/researcher/monitor", { body });
+    },
+    field: "version",
+  },
   payload_too_large: { act: post("/v1/runs", `{"pad":"${"x".repeat(BODY_BYTES_MAX)}"}`) },
   unsupported_encoding: {
     act: (h) => h.post("/v1/runs", aRun(1), { headers: { "Content-Encoding": "br" } }),

@@ -187,3 +187,29 @@ ofInstance(
     await Promise.all(under);
   },
 );
+
+ofInstance(
+  "metrics: a team's key shows which of its monitored agents are up, the operator's none",
+  async () => {
+    await using h = await openWithOperator();
+    const other = await h.addTeam("team");
+    for (const agent of ['a "quoted" \\ name', "b", "paused"]) {
+      await h.post("/v1/heartbeats", { agent });
+      await h.worker.idle();
+      const path = `/v1/agents/${encodeURIComponent(agent)}/monitor`;
+      await h.request("PUT", path, { body: { schedule: { every_seconds: 3_600 } } });
+    }
+    await h.post("/v1/agents/paused/monitor/pause", {});
+    h.nowMs += 1_000;
+    await h.post("/v1/heartbeats", { agent: "b", status: "fail" });
+    await h.worker.idle();
+    const up = (await scrape(h)).of("runledger_monitor_up");
+    assertEquals(up.map(({ labels, value }) => [labels["agent"], value]), [
+      ['a "quoted" \\ name', 1],
+      ["b", 0],
+    ]);
+    for (const key of [other.key, OPERATOR_KEY]) {
+      assertEquals((await scrape(h, key)).of("runledger_monitor_up"), []);
+    }
+  },
+);

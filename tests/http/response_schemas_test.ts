@@ -73,6 +73,7 @@ async function readLists(h: Harness): Promise<void> {
   await readPages(h, "/v1/runs", "limit=7");
   await readPages(h, "/v1/runs", "limit=3&has=orphan");
   await readPages(h, "/v1/agents", "limit=1&archived=true&sort=agent");
+  await readPages(h, "/v1/monitors", "limit=1");
   await readPages(h, "/v1/keys", "limit=1");
   await readPages(h, "/v1/audit", "limit=2");
   await readPages(h, "/v1/rate-card", "limit=1000");
@@ -82,6 +83,9 @@ async function readLists(h: Harness): Promise<void> {
   }
   for (const agent of ["researcher", "nightly", "writer"]) {
     await read(h, "/v1/agents/{slug}", `/v1/agents/${agent}`);
+    const [monitor, flips] = [`/v1/agents/${agent}/monitor`, `/v1/agents/${agent}/flips`];
+    await read(h, "/v1/agents/{slug}/monitor", monitor);
+    await read(h, "/v1/agents/{slug}/flips", flips);
   }
   for (const path of ["/v1/spend/unpriced", "/v1/usage", "/v1/rate-card/reprice"]) {
     await read(h, path, path);
@@ -136,6 +140,12 @@ async function readAll(h: Harness, names: ReadonlyMap<string, string>, t: Deno.T
 Deno.test("each read of each shape of run matches the OpenAPI document", async (t) => {
   await using h = await openWithOperator({ tier: "team" });
   const old = await storeShapes(h, 1);
+  for (const [agent, schedule] of Object.entries(SCHEDULES)) {
+    const body = { schedule, max_runtime_seconds: 60 };
+    const { status, text } = await h.request("PUT", `/v1/agents/${agent}/monitor`, { body });
+    assertEquals(status, 202, text);
+  }
+  await h.post("/v1/agents/nightly/monitor/pause", { until: "2027-01-01T00:00:00Z" });
   await t.step("as it was stored", (t) => readAll(h, old, t));
 
   await t.step("repriced", async (t) => {
@@ -173,6 +183,11 @@ Deno.test("each read of each shape of run matches the OpenAPI document", async (
     await readAll(h, new Map([...remaining, ...now]), t);
   });
 });
+
+const SCHEDULES = {
+  researcher: { every_seconds: 3_600 },
+  nightly: { cron: "0 2 * * *", tz: "Europe/Berlin" },
+};
 
 const TIER = { input_usd_per_million: 1, output_usd_per_million: 2 };
 

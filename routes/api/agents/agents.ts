@@ -12,6 +12,7 @@ import {
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
 import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
+import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { nameInPath, queryOf } from "../../http/query.ts";
@@ -27,7 +28,10 @@ import {
   pageValue,
   textValue,
   wire,
+  type WireFields,
 } from "../../openapi/wire.ts";
+import { monitorValue, proposalValue } from "../monitors/monitor_json.ts";
+import { parseZone, zone } from "../monitors/monitors.ts";
 
 /** The same error for an unknown slug and a slug of another team (decision 32). */
 export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");
@@ -45,7 +49,7 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
   return { agent, lastSeen: lastSeen === "" ? null : Number(lastSeen) };
 }
 
-const agent = objectValue<AgentRecord>("Agent", {
+const FIELDS: WireFields<AgentRecord> = {
   agent: textValue("agent", "The slug."),
   name: textValue(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
   first_seen: instantValue("firstSeen", "Arrival of the call that created it."),
@@ -68,6 +72,23 @@ const agent = objectValue<AgentRecord>("Agent", {
   last_started_at: instantValue.orNull(({ activity }) => activity?.lastRun?.startedAt),
   notes: textValue.orNull("notes"),
   archived: booleanValue("archived"),
+};
+
+const agent = objectValue("Agent", FIELDS);
+
+/** An agent with its monitor. */
+interface AgentDetail extends AgentRecord {
+  readonly monitor: MonitorRecord | null;
+  readonly proposal: MonitorProposal | null;
+}
+
+const agentDetail = objectValue<AgentDetail>("AgentDetail", {
+  ...FIELDS,
+  monitor: monitorValue.orNull("monitor", "Null without one."),
+  proposal: proposalValue.orNull(
+    "proposal",
+    "Settings of a monitor that fit the latest runs; null if none do.",
+  ),
 });
 
 const agentPage = pageValue("AgentPage", "agents", agent);
@@ -130,24 +151,32 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   getAgent: {
     route: "GET /v1/agents/:slug",
     access: teamKey("read"),
-    handler: async (c, { agents }) => {
+    handler: async (c, { agents, monitors }) => {
+      const tz = parseZone(queryOf(c));
+      if (!tz.ok) return fail(c, tz.problem);
       const slug = nameInPath(c);
+      const { team } = c.get("principal");
       // Any other text is no slug, and may exceed the store's key length.
-      const record = isName(slug, AGENT_CHARS_MAX)
-        ? await agents.read(c.get("principal").team, slug)
-        : null;
+      const record = isName(slug, AGENT_CHARS_MAX) ? await agents.read(team, slug) : null;
       if (record === null) return fail(c, NO_SUCH_AGENT);
-      return answerTagged(c, agent.write(record));
+      const [monitor, proposal] = await Promise.all([
+        monitors.read(team, record.agent),
+        monitors.proposal(team, record.agent, tz.value),
+      ]);
+      return answerTagged(c, agentDetail.write({ ...record, monitor, proposal }));
     },
     summary: "Read an agent",
-    description: "Returns an agent. An unknown slug and another team's both return 404.",
+    description:
+      "Returns an agent, its monitor, and settings for one that fit its latest runs. An " +
+      "unknown slug and another team's both return 404.",
     pathFields,
+    query: { tz: zone },
     headers: ifNoneMatch,
-    answers: tagged("The current state of the agent.", agent),
+    answers: tagged("The current state of the agent.", agentDetail),
     errors: ["not_found"],
     example: {
       path: { slug: "researcher" },
-      answer: AGENT,
+      answer: { ...AGENT, monitor: null, proposal: null },
       needs: ["openRun", "finishRun"],
     },
   },

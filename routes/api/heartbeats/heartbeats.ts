@@ -1,10 +1,8 @@
 /** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { z } from "zod";
 import type { Environment } from "../../../domain/core/environment.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
-import { instantText } from "../../../domain/core/fields.ts";
+import { isOfStore, type Parsed } from "../../../domain/core/errors.ts";
 import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
-import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import {
@@ -13,6 +11,7 @@ import {
   heartbeatStatus,
   parseHeartbeat,
 } from "../../../domain/ingest/heartbeat.ts";
+import type { MonitorSettings } from "../../../domain/monitors/monitor.ts";
 import { readPing } from "../../../domain/ingest/ping.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
@@ -33,7 +32,7 @@ import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
-import { idOf, sentCountField, slug, traceparent } from "../../openapi/fields.ts";
+import { traceparent } from "../../openapi/fields.ts";
 import {
   dollarsValue,
   idValue,
@@ -44,6 +43,7 @@ import {
   wire,
 } from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
+import { pingQuery } from "./ping_query.ts";
 
 /** A durably stored heartbeat. */
 interface HeartbeatResult {
@@ -94,23 +94,47 @@ const ping: Handler = async (c, deps) => {
   const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
   const read = readPing(query.value, tokenAgent, context.metadataKeysMax > 0);
   if (!read.ok) return fail(c, read.problem);
-  const { body, note, losses } = read.value;
+  const { body, note, monitor, losses } = read.value;
   const parsed = parseHeartbeat(body, context, losses);
   if (!parsed.ok) return fail(c, parsed.problem);
   const outcome = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
   if (!outcome.ok) return fail(c, outcome.problem);
 
   const { id, kind } = outcome.value;
+  if (monitor !== null) await createMonitor(deps, c, outcome.value, monitor, losses);
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
-    ...writeHeaders(kind, parsed.value.losses),
+    ...writeHeaders(kind, losses.isEmpty ? null : losses),
   };
   if (!prefersJson(c.req.raw.headers.get("accept"))) {
     return answerText(c, 200, "OK\n", undefined, headers);
   }
   return answer(c, 200, pinged.write(outcome.value), headers);
 };
+
+/**
+ * Creates the monitor that a ping asks for, if its agent has none. The ping is stored already: when the
+ * store fails now, the answer reports it, and the next ping tries again.
+ */
+async function createMonitor(
+  { monitors, environment }: AppDeps,
+  c: RequestContext,
+  heartbeat: HeartbeatResult,
+  settings: MonitorSettings,
+  losses: Losses,
+): Promise<void> {
+  const { team, credentialId } = c.get("principal");
+  // The outcome of the ping is the first that counts.
+  const at = heartbeat.kind === "stored" ? receivedAtOf(heartbeat) - 1 : environment.now();
+  const made = { by: credentialId, at };
+  try {
+    await monitors.createMissing(team, heartbeat.opening.agent, settings, made);
+  } catch (error) {
+    if (!isOfStore(error)) throw error;
+    losses.drop("cron" in settings.schedule ? "cron" : "every");
+  }
+}
 
 /** Returns when a heartbeat's close arrived, else its opening: retries get the same response. */
 function receivedAtOf({ opening, parts }: HeartbeatResult): number {
@@ -159,38 +183,6 @@ const pinged = objectValue<HeartbeatResult>("Ping", {
     "Only if the ping has `cost_usd` or `model`.",
   ),
 });
-
-const label = z.string().max(LABEL_CHARS_MAX).optional();
-const tokens = sentCountField.optional();
-
-/** Maximum exit code of a ping: ten digits. */
-const EXIT_CODE_MAX = 9_999_999_999;
-
-/** Fields of a heartbeat as query parameters; an empty one counts as absent. */
-const pingQuery = {
-  agent: slug().optional()
-    .describe("The agent's slug; required unless a ping token supplies it."),
-  status: heartbeatStatus.optional().describe("`ok` by default."),
-  exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
-    .describe(
-      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`.",
-    ),
-  id: idOf("run").optional().describe("A new id when absent; required for safe retries."),
-  started_at: instantText.optional().describe("Time of arrival by default."),
-  finished_at: instantText.optional().describe("Time of arrival by default."),
-  duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
-  cost_usd: z.number().min(0).max(COST_USD_MAX).optional()
-    .describe("Takes precedence over the price of the tokens, even if 0."),
-  model: label.describe("Model that the tokens are priced by."),
-  provider: label.describe("Provider of `model`."),
-  input_tokens: tokens,
-  output_tokens: tokens,
-  cached_input_tokens: tokens,
-  metadata: z.string().optional()
-    .describe(
-      `A note, truncated to ${NOTE_CHARS_MAX} characters; kept if the plan keeps metadata.`,
-    ),
-};
 
 /** Endpoints that record a complete run in one call, as JSON or from a shell. */
 export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
@@ -248,7 +240,8 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     summary: "Record a complete run from a shell",
     description: "Sends a heartbeat as query parameters. The response is JSON if `Accept` lists " +
       "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
-      "that begins with the code. Counts as one event.",
+      "that begins with the code. Counts as one event. `every` or `cron` create a monitor once; one " +
+      "that cannot be used is named in `Runledger-Dropped`, and the ping is stored.",
     hasHead: true,
     query: pingQuery,
     headers: {

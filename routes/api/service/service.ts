@@ -8,7 +8,13 @@ import {
   type MetricFamily,
   METRICS_TYPE,
   metricsText,
+  type Sample,
 } from "../../../domain/metrics/text.ts";
+import {
+  type MonitorPage,
+  MONITORS_PER_PAGE,
+  type MonitorStore,
+} from "../../../domain/monitors/store.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
@@ -46,6 +52,30 @@ async function quotaFamilies(
       gauge("runledger_quota_included_events", "Events that the plan includes a month.", included),
     ],
   ];
+}
+
+/** Maximum monitors in the metrics of a team: their agents are labels. */
+const MONITOR_LABELS_MAX = 1_000;
+
+/**
+ * Returns whether each monitor that is judged is up, as a sample with its agent. Only the team's own keys
+ * read them: the slugs of agents are nobody else's.
+ */
+async function monitorFamilies(team: Team, monitors: MonitorStore): Promise<MetricFamily[]> {
+  const samples: Sample<number>[] = [];
+  let after: string | null = null;
+  for (let left = MONITOR_LABELS_MAX; left > 0; left -= MONITORS_PER_PAGE.max) {
+    const limit = Math.min(left, MONITORS_PER_PAGE.max);
+    const page: MonitorPage = await monitors.list(team, { state: null, limit, after });
+    for (const { monitor: { agent, state } } of page.monitors) {
+      if (state === "new" || state === "paused") continue;
+      samples.push({ labels: { agent }, value: state === "down" ? 0 : 1 });
+    }
+    after = page.next;
+    if (after === null) break;
+  }
+  const help = "1: the monitor of the agent is up or late; 0: it is down.";
+  return samples.length === 0 ? [] : [gauge("runledger_monitor_up", help, samples)];
 }
 
 /** Serves the OpenAPI document. */
@@ -86,7 +116,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
-    handler: async (c, { metrics, usage, environment }) => {
+    handler: async (c, { metrics, usage, monitors, environment }) => {
       const principal = c.get("principal");
       // Only the operator sees global metrics: they would reveal the activity of other teams.
       const families = principal.grant.kind === "operator"
@@ -94,13 +124,14 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
         : [
           ...metrics.requests.families(principal.team.id),
           ...await quotaFamilies(principal.team, usage, environment.now()),
+          ...await monitorFamilies(principal.team, monitors),
         ];
       return answerText(c, 200, metricsText(families), METRICS_TYPE);
     },
     summary: "Read metrics for Prometheus",
     description:
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
-      "status, latencies, errors by code, and the events of the month. The operator's key reads " +
+      "status, latencies, errors by code, the events of the month, and its monitors. The operator's key reads " +
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
     answers: ok("The metrics.", textBody("text/plain")),
     errors: ["storage_unavailable"],

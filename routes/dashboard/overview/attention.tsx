@@ -7,6 +7,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { agentPath, AGENTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Section } from "../components/elements.tsx";
+import { readFailures } from "../components/failures.ts";
 import { durationText, formatCount } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { MONITOR_LABELS } from "../components/monitor.tsx";
@@ -19,6 +20,12 @@ const SHOWN = 5;
 /** Agents read of each state, of which those that changed last are shown. */
 const READ_MAX = 50;
 
+/** Latest failures that are read to find runs that were closed because they were idle. */
+const FAILURES_READ = 25;
+
+/** Age up to which the last sign of life of an idle run needs attention, milliseconds. */
+const SILENT_MS_MAX = 86_400_000;
+
 /** What needs attention, each list in its order; one more than is shown says that there are more. */
 export type Attention = Awaited<ReturnType<typeof readAttention>>;
 
@@ -26,12 +33,17 @@ export type Attention = Awaited<ReturnType<typeof readAttention>>;
 export async function readAttention({ monitors, runList }: AppDeps, team: Team, now: number) {
   const agents = (state: "down" | "late") =>
     monitors.list(team, { state, limit: READ_MAX, after: null });
-  const [down, late, stuck] = await Promise.all([
+  const recent = { from: now - 2 * SILENT_MS_MAX, to: null };
+  const [down, late, stuck, failures] = await Promise.all([
     agents("down"),
     agents("late"),
     runList.page(team, { status: "running", from: null, to: now - STUCK_MS }, null, SHOWN + 1),
+    readFailures(runList, team, recent, FAILURES_READ),
   ]);
-  return { down: latest(down), late: latest(late), stuck: stuck.rows };
+  const silent = failures.filter(({ closedBy, finishedAt }) =>
+    closedBy === "idle" && (finishedAt ?? 0) > now - SILENT_MS_MAX
+  );
+  return { down: latest(down), late: latest(late), stuck: stuck.rows, silent };
 }
 
 function latest({ monitors }: Awaited<ReturnType<AppDeps["monitors"]["list"]>>): Monitor[] {
@@ -45,8 +57,8 @@ interface AttentionProps {
 
 /** Lists agents that are down, then late ones, then runs; nothing when all is well. */
 export function NeedsAttention({ attention, nowMs }: AttentionProps) {
-  const { down, late, stuck } = attention;
-  const count = down.length + late.length + stuck.length;
+  const { down, late, stuck, silent } = attention;
+  const count = down.length + late.length + stuck.length + silent.length;
   if (count === 0) return null;
   return (
     <Section
@@ -59,6 +71,7 @@ export function NeedsAttention({ attention, nowMs }: AttentionProps) {
           <AgentEntry monitor={monitor} now={nowMs} />
         ))}
         {stuck.slice(0, SHOWN).map((run) => <StuckEntry run={run} now={nowMs} />)}
+        {silent.slice(0, SHOWN).map((run) => <SilentEntry run={run} now={nowMs} />)}
       </ul>
       <More {...attention} />
     </Section>
@@ -66,7 +79,7 @@ export function NeedsAttention({ attention, nowMs }: AttentionProps) {
 }
 
 /** Links to what is not shown. */
-function More({ down, late, stuck }: Attention) {
+function More({ down, late, stuck, silent }: Attention) {
   const links: readonly (readonly [string, string] | false)[] = [
     down.length > SHOWN &&
     [`${moreText(down)} are down`, AGENTS_PATH + queryText([["state", "down"]])],
@@ -74,6 +87,8 @@ function More({ down, late, stuck }: Attention) {
     [`${moreText(late)} are late`, AGENTS_PATH + queryText([["state", "late"]])],
     stuck.length > SHOWN &&
     ["More runs are open", RUNS_PATH + queryText([["status", "running"]])],
+    silent.length > SHOWN &&
+    ["More runs fell silent", RUNS_PATH + queryText([["status", "timeout"]])],
   ];
   const shown = links.filter((link) => link !== false);
   return shown.length === 0 ? null : (
@@ -140,6 +155,25 @@ function StuckEntry({ run, now }: { readonly run: RunListRow; readonly now: numb
       <span class="more">
         Open since <At at={startedAt} />
       </span>
+    </Entry>
+  );
+}
+
+/** A run that was closed because it was idle. */
+function SilentEntry({ run, now }: { readonly run: RunListRow; readonly now: number }) {
+  const lastAt = run.finishedAt ?? run.receivedAt;
+  return (
+    <Entry
+      to={runPath(run.id)}
+      icon="timeout"
+      name="st-timeout"
+      title={`A run of ${run.agent ?? "an unknown agent"} fell silent`}
+      end={<Ago at={lastAt} now={now} />}
+    >
+      <span class="more">
+        No event since <At at={lastAt} />
+      </span>
+      , so it was closed as {run.status}.
     </Entry>
   );
 }

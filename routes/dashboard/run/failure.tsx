@@ -3,6 +3,7 @@ import { durationText } from "../components/format.ts";
 import { runPath } from "../layout/paths.ts";
 import { lineOf, offsetText, previewOf } from "./event_preview.ts";
 import { Icon } from "../components/icons.tsx";
+import { silenceOf } from "./lead.tsx";
 import { comparePath, tracePath } from "./paths.ts";
 import { isFailure } from "./steps.ts";
 import { type Cause, reasonOf, type TraceProps } from "./trace.ts";
@@ -19,7 +20,8 @@ export function Failure(props: TraceProps) {
   if (!isFailure(run.status) || cause === null) return null;
   const word = run.status === "failed" ? "Failed" : "Timed out";
   const event = cause.event === null ? null : previewOf(cause.event);
-  const reason = reasonOf(run) ?? cause.reason ?? (cause.isFailing ? event?.failure ?? null : null);
+  const ofStep = cause.isFailing ? event?.failure : null;
+  const reason = reasonOf(run) ?? cause.reason ?? ofStep ?? silenceOf(run);
   const inRun = cause.path.at(-1)?.id ?? null;
   const target = event === null ? null : `${
     tracePath(run.id, {

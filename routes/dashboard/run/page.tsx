@@ -13,12 +13,12 @@ import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { countedText, formatCount } from "../components/format.ts";
 import { Copyable, Section } from "../components/elements.tsx";
-import { RunState } from "../components/run_state.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
 import { Instants, RunLabelList } from "./details.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
+import { RunLead } from "./lead.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
 import { findNeighbours, listOf, type ListPlace, type Neighbours } from "./neighbours.ts";
 import { renderRunNotFound } from "./not_found.tsx";
@@ -64,7 +64,7 @@ const showRun: Handler = async (c, deps) => {
   const props = { ...loaded, trace, confirms, neighbours, origin: originOf(c) };
   return showPage(c, {
     title: titleOf(loaded),
-    lead: <RunState run={run} />,
+    lead: <RunLead run={run} />,
     crumbs: <Crumbs {...props} />,
     body: <RunBody {...props} />,
     ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),

@@ -205,10 +205,12 @@ const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote | null>> = {
 };
 
 /** Lists the notes about a run. */
-export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): readonly RunNote[] {
+export function notesOf(row: RunListRow): readonly RunNote[] {
+  const { usage: { errors }, cost, flags, has, closedBy } = row;
   const [unpriced, ...others] = cost.unpricedModels;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   const notes: readonly (RunNote | null)[] = [
+    closedBy === "idle" ? { kind: "warn", text: "closed without an event" } : null,
     errors === 0 ? null : { kind: "bad", text: countedText(errors, "error") },
     unpriced === undefined ? null : { kind: "warn", text: `no price: ${unpriced}${more}` },
     ...has.map((trait) => TRAIT_NOTES[trait]),

@@ -53,12 +53,11 @@ export const PAGES: readonly PageUnderTest[] = [
   aPage("agents", "/agents"),
   aPage("agents-late", "/agents", "admin", () => "/agents?state=late"),
   aPage("agents-by-slug", "/agents", "admin", () => "/agents?sort=agent&archived=true"),
-  aPage("agent-down", "/agents/:slug", "admin", () => "/agents/invoice-sync"),
   aPage(
     "agent-monitor-delete",
     "/agents/:slug",
     "admin",
-    () => "/agents/invoice-sync?confirm=delete-monitor",
+    ({ agent }) => `/agents/${encodeURIComponent(agent)}?confirm=delete-monitor`,
   ),
   aPage("agent", "/agents/:slug", "admin", ({ agent }) => `/agents/${encodeURIComponent(agent)}`),
   aPage("spend", "/spend"),

@@ -1,0 +1,51 @@
+/** Query parameters of `GET /v1/ping`. */
+import { z } from "zod";
+import { instantText } from "../../../domain/core/fields.ts";
+import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { heartbeatStatus } from "../../../domain/ingest/heartbeat.ts";
+import { idOf, sentCountField, slug } from "../../openapi/fields.ts";
+
+const label = z.string().max(LABEL_CHARS_MAX).optional();
+const tokens = sentCountField.optional();
+
+/** A duration such as `90s`, `15m`, `2h` or `1d`. */
+const duration = z.string().meta({ pattern: "^[0-9]+[smhd]$" }).optional();
+
+/** Maximum exit code of a ping: ten digits. */
+const EXIT_CODE_MAX = 9_999_999_999;
+
+/**
+ * Fields of a heartbeat as query parameters, and those of a monitor; an empty one counts as absent.
+ */
+export const pingQuery = {
+  agent: slug().optional()
+    .describe("The agent's slug; required unless a ping token supplies it."),
+  status: heartbeatStatus.optional().describe("`ok` by default."),
+  exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
+    .describe(
+      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`.",
+    ),
+  id: idOf("run").optional().describe("A new id when absent; required for safe retries."),
+  started_at: instantText.optional().describe("Time of arrival by default."),
+  finished_at: instantText.optional().describe("Time of arrival by default."),
+  duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
+  cost_usd: z.number().min(0).max(COST_USD_MAX).optional()
+    .describe("Takes precedence over the price of the tokens, even if 0."),
+  model: label.describe("Model that the tokens are priced by."),
+  provider: label.describe("Provider of `model`."),
+  input_tokens: tokens,
+  output_tokens: tokens,
+  cached_input_tokens: tokens,
+  metadata: z.string().optional()
+    .describe(
+      `A note, truncated to ${NOTE_CHARS_MAX} characters; kept if the plan keeps metadata.`,
+    ),
+  every: duration.describe(
+    "Creates a monitor if the agent has none: the time from one ping to the next.",
+  ),
+  cron: z.string().optional().describe(
+    "Creates a monitor if the agent has none: a cron expression. Not with `every`.",
+  ),
+  tz: z.string().optional().describe("IANA time zone of `cron`; UTC by default."),
+  grace: duration.describe("Time after the expected one until the monitor is down."),
+};

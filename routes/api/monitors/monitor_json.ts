@@ -1,0 +1,193 @@
+/** JSON of monitors, their flips and proposals in responses. */
+import { z } from "zod";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { uptimeOf } from "../../../domain/monitors/flips.ts";
+import {
+  deadlinesOf,
+  failuresInRow,
+  type Flip,
+  FLIP_REASONS,
+  type Monitor,
+  MONITOR_STATES,
+  type MonitorPause,
+} from "../../../domain/monitors/monitor.ts";
+import { nextSlots, type Schedule, scheduleWords } from "../../../domain/monitors/schedule.ts";
+import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
+import {
+  booleanValue,
+  countValue,
+  idValue,
+  instantValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  pageValue,
+  textValue,
+  wire,
+  type WireFields,
+} from "../../openapi/wire.ts";
+
+/** Expected instants in a response. */
+const NEXT_COUNT = 5;
+
+/** Days of the uptime. */
+const UPTIME_DAYS = 30;
+
+const DAY_MS = 86_400_000;
+
+const schedule = wire<Schedule>(
+  z.union([
+    z.object({ every_seconds: countValue.schema }).meta({ id: "PeriodSchedule" }),
+    z.object({ cron: z.string(), tz: z.string() }).meta({ id: "CronSchedule" }),
+  ]).meta({
+    id: "MonitorSchedule",
+    description: "A period in seconds, or a cron expression in an IANA time zone.",
+  }),
+  (schedule) =>
+    rawOf(
+      "cron" in schedule
+        ? { cron: schedule.cron, tz: schedule.tz }
+        : { every_seconds: schedule.everySeconds },
+    ),
+);
+
+const state = oneOfValue("MonitorState", MONITOR_STATES);
+
+/** A fraction of 1 with 4 decimals, rounded down: only no downtime at all is 1. */
+const fraction = wire<number>(
+  z.number().meta({ minimum: 0, maximum: 1 }),
+  (value) => rawOf(Math.floor(value * 10_000) / 10_000),
+);
+
+/** The part of a monitor that a team sets. */
+const SETTINGS = {
+  agent: textValue<Monitor>("agent", "The agent's slug."),
+  id: idValue("mon")<Monitor>("id"),
+  version: countValue<Monitor>("version", "Number of the settings' version, from 1."),
+  schedule: schedule<Monitor>(({ settings }) => settings.schedule),
+  grace_seconds: countValue<Monitor>(({ settings }) => settings.graceSeconds),
+  max_runtime_seconds: countValue.orNull<Monitor>(
+    ({ settings }) => settings.maxRuntimeSeconds,
+    "Null: a run may take any time.",
+  ),
+  failure_threshold: countValue<Monitor>(({ settings }) => settings.failureThreshold),
+  recovery_threshold: countValue<Monitor>(({ settings }) => settings.recoveryThreshold),
+  enabled: booleanValue<Monitor>(({ settings }) => settings.enabled),
+  words: textValue<Monitor>(
+    ({ settings }) => scheduleWords(settings.schedule),
+    "The schedule in words.",
+  ),
+  created_at: instantValue<Monitor>("createdAt"),
+  updated_at: instantValue<Monitor>("updatedAt", "Last change of the settings."),
+  updated_by: textValue<Monitor>("updatedBy", "Id of the credential that made it."),
+};
+
+const pause = objectValue<MonitorPause>("MonitorPause", {
+  until: instantValue.orNull("untilMs", "Null: until it is resumed, or a run succeeds."),
+  sticky: booleanValue("isSticky", "True if a successful run does not end it."),
+});
+
+/** The settings and the state of a monitor. */
+const RECORD = {
+  ...of(SETTINGS, ({ monitor }: MonitorRecord) => monitor),
+  state: state<MonitorRecord>(({ monitor }) => monitor.state),
+  since: instantValue<MonitorRecord>(
+    ({ monitor }) => monitor.since,
+    "Instant of the change to this state.",
+  ),
+  pause: pause.orNull<MonitorRecord>(({ monitor }) => monitor.pause),
+  running: countValue<MonitorRecord>("running", "Open runs of the agent."),
+  failing: countValue<MonitorRecord>(
+    ({ monitor }) => failuresInRow(monitor),
+    "Failures since the last success.",
+  ),
+  last_arrival_at: instantValue.orNull<MonitorRecord>(
+    ({ monitor }) => monitor.lastArrivalAt,
+    "Latest close that counts, by arrival.",
+  ),
+  last_ok_at: instantValue.orNull<MonitorRecord>(({ monitor }) => monitor.lastOkAt),
+  expected_at: instantValue.orNull<MonitorRecord>(
+    ({ monitor }) => deadlinesOf(monitor).expectedAt,
+    "Null while no run is expected.",
+  ),
+  down_after: instantValue.orNull<MonitorRecord>(
+    ({ monitor }) => deadlinesOf(monitor).downAfter,
+    "`expected_at` and the grace.",
+  ),
+};
+
+/** A monitor with its state. */
+export const monitorValue = objectValue<MonitorRecord>("Monitor", RECORD);
+
+/** A monitor that is deleted: its settings. */
+export const deletedMonitorValue = objectValue<Monitor>("DeletedMonitor", SETTINGS);
+
+/** Settings that fit the latest runs. */
+export const proposalValue = objectValue<MonitorProposal>("MonitorProposal", {
+  schedule: schedule("schedule"),
+  grace_seconds: countValue("graceSeconds"),
+  from_runs: countValue("fromRuns", "Number of runs that it is derived from."),
+  hits: fraction("hits", "Fraction of the gaps between them that it explains."),
+});
+
+/** A monitor with all that is known of it. */
+interface MonitorDetail {
+  readonly record: MonitorRecord;
+  /** Flips since {@link uptimeFrom}. */
+  readonly flips: readonly Flip[];
+  readonly proposal: MonitorProposal | null;
+  readonly nowMs: number;
+}
+
+export const monitorDetailValue = objectValue<MonitorDetail>("MonitorDetail", {
+  ...of(RECORD, ({ record }: MonitorDetail) => record),
+  // Evaluating a cron line takes too long for each row of a list.
+  next: listValue(instantValue)<MonitorDetail>(
+    ({ record: { monitor } }) => nextOf(monitor),
+    `The next ${NEXT_COUNT} instants, if each run comes in time; the first is \`expected_at\`.`,
+  ),
+  uptime_30d: fraction.orNull<MonitorDetail>(
+    ({ record: { monitor }, flips, nowMs }) =>
+      uptimeOf(flips, monitor.state, uptimeFrom(nowMs), nowMs),
+    `Fraction of the last ${UPTIME_DAYS} days in which it was not down; null if none of it was judged.`,
+  ),
+  proposal: proposalValue.orNull<MonitorDetail>(
+    "proposal",
+    "Settings that fit the latest runs; null if none do.",
+  ),
+});
+
+export const monitorPage = pageValue("MonitorPage", "monitors", monitorValue);
+
+const flip = objectValue<Flip>("MonitorFlip", {
+  at: instantValue("at", "Instant of the deadline or arrival that caused it."),
+  until: instantValue.orNull("until", "End of a time in which nothing was judged; else null."),
+  from: state.orNull("from", "Null when the monitor was created."),
+  to: oneOfValue("MonitorFlipState", [...MONITOR_STATES, "unknown"])("to"),
+  reason: oneOfValue("MonitorFlipReason", FLIP_REASONS)("reason"),
+  run_id: idValue("run").orNull("run", "The run that caused it."),
+});
+
+export const flipPage = pageValue("MonitorFlipPage", "flips", flip);
+
+/** Returns the start of the time that the uptime covers. */
+export function uptimeFrom(nowMs: number): number {
+  return nowMs - UPTIME_DAYS * DAY_MS;
+}
+
+function nextOf(monitor: Monitor): readonly number[] {
+  const { expectedAt } = deadlinesOf(monitor);
+  return expectedAt === null ? [] : nextSlots(monitor.settings.schedule, expectedAt, NEXT_COUNT);
+}
+
+/** Declares fields of a part. */
+function of<Source, Part>(
+  fields: WireFields<Part>,
+  partOf: (source: Source) => Part,
+): WireFields<Source> {
+  return Object.fromEntries(
+    Object.entries(fields).map((
+      [name, { schema, write }],
+    ) => [name, { schema, write: (source: Source) => write(partOf(source)) }]),
+  );
+}

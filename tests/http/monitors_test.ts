@@ -1,0 +1,346 @@
+/** The monitor of an agent: set, read, list, pause, resume, delete, and its audit entries. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { aHeartbeat, at } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+
+const DAY_S = 86_400;
+const DAILY = { schedule: { every_seconds: DAY_S }, grace_seconds: 3_600 };
+const AT_TWO = { schedule: { cron: "0 2 * * *", tz: "Europe/Berlin" } };
+
+function pathOf(agent: string, action = ""): string {
+  return `/v1/agents/${encodeURIComponent(agent)}/monitor${action}`;
+}
+
+function put(h: Harness, agent: string, body: unknown, key = h.key): Promise<Answer> {
+  return h.request("PUT", pathOf(agent), { key, body });
+}
+
+/** Opens a service in which agents have ended a run. */
+async function openWith(...agents: string[]): Promise<Harness> {
+  const h = await Harness.open();
+  for (const agent of agents) await h.post("/v1/heartbeats", { agent });
+  await h.worker.idle();
+  return h;
+}
+
+async function auditOf(h: Harness) {
+  const { entries } = (await h.get("/v1/audit")).json;
+  return entries.filter(({ action }: { action: string }) => action.startsWith("monitor."));
+}
+
+Deno.test("PUT a monitor: 202 for a new version, 200 when nothing differs, and defaults for the rest", async () => {
+  await using h = await openWith("nightly");
+  const first = await put(h, "nightly", DAILY);
+  assertEquals([first.status, first.headers.get("idempotent-replayed")], [202, null]);
+  const { id, created_at, updated_at, updated_by, last_arrival_at, last_ok_at, ...rest } =
+    first.json;
+  assertEquals([created_at, updated_at, last_arrival_at, last_ok_at], [at(), at(), at(), at()]);
+  assert(/^mon_eu_[0-9a-f]{32}$/.test(id) && updated_by.startsWith("key_eu_"), first.text);
+  assertEquals(rest, {
+    agent: "nightly",
+    version: 1,
+    ...DAILY,
+    max_runtime_seconds: null,
+    failure_threshold: 1,
+    recovery_threshold: 1,
+    enabled: true,
+    words: rest.words,
+    state: "up",
+    since: at(),
+    pause: null,
+    running: 0,
+    failing: 0,
+    expected_at: at(DAY_S * 1_000),
+    down_after: at((DAY_S + 3_600) * 1_000),
+  });
+  h.nowMs += 1_000;
+  const again = await put(h, "nightly", { ...DAILY, enabled: true, max_runtime_seconds: null });
+  assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
+  assertEquals(again.text, first.text);
+  const next = await put(h, "nightly", AT_TWO);
+  assertEquals([next.status, next.json.version, next.json.id], [202, 2, id]);
+  assertEquals([next.json.created_at, next.json.updated_at], [at(), at(1_000)]);
+  assertEquals(next.json.schedule, AT_TWO.schedule);
+  assertStringIncludes(next.json.words, "02:00");
+});
+
+Deno.test("PUT a monitor: another version than the current one is 409 and changes nothing", async () => {
+  await using h = await openWith("nightly");
+  const early = await put(h, "nightly", { ...DAILY, version: 1 });
+  assertEquals([early.status, early.json.error, early.json.field], [
+    409,
+    "version_conflict",
+    "version",
+  ]);
+  assertEquals((await h.get(pathOf("nightly"))).status, 404);
+  await put(h, "nightly", DAILY);
+  assertEquals((await put(h, "nightly", { ...AT_TWO, version: 1 })).json.version, 2);
+  const stored = (await h.get(pathOf("nightly"))).text;
+  for (const version of [1, 3]) {
+    const { status, json } = await put(h, "nightly", { ...DAILY, version });
+    assertEquals([status, json.error, json.field], [409, "version_conflict", "version"]);
+  }
+  assertEquals((await h.get(pathOf("nightly"))).text, stored);
+});
+
+Deno.test("PUT a monitor: bad and unknown fields are 400 with their name, before the agent is looked up", async () => {
+  await using h = await openWith("nightly");
+  const cases: [unknown, string, string][] = [
+    [{}, "schedule", "missing_field"],
+    [{ ...DAILY, treshold: 2 }, "treshold", "invalid_field"],
+    [{ ...DAILY, failure_treshold: 2 }, "failure_treshold", "invalid_field"],
+    [{ schedule: { every_seconds: 59 } }, "schedule", "invalid_field"],
+    [{ schedule: { cron: "* * * * * *", tz: "UTC" } }, "schedule", "invalid_field"],
+    [{ schedule: { cron: "0 0 30 2 *", tz: "UTC" } }, "schedule", "invalid_field"],
+    [{ schedule: { every_seconds: 60, cron: "@daily" } }, "schedule", "invalid_field"],
+    [{ schedule: { cron: "0 2 * * *", tz: "Europe/Nowhere" } }, "schedule", "invalid_field"],
+    [{ ...DAILY, grace_seconds: -1 }, "grace_seconds", "invalid_field"],
+    [{ ...DAILY, failure_threshold: 33 }, "failure_threshold", "invalid_field"],
+    [{ ...DAILY, recovery_threshold: 0 }, "recovery_threshold", "invalid_field"],
+    [{ ...DAILY, max_runtime_seconds: 59 }, "max_runtime_seconds", "invalid_field"],
+    [{ ...DAILY, enabled: "yes" }, "enabled", "invalid_field"],
+  ];
+  for (const agent of ["nightly", "unknown"]) {
+    for (const [body, field, error] of cases) {
+      const { status, json } = await put(h, agent, body);
+      assertEquals([status, json.error, json.field], [400, error, field], JSON.stringify(body));
+    }
+  }
+  assertStringIncludes(
+    (await put(h, "nightly", { ...DAILY, failure_treshold: 2 })).json.message,
+    '"failure_threshold"',
+  );
+  assertEquals((await h.get("/v1/monitors")).json.monitors, []);
+});
+
+Deno.test("a monitor: unknown agents, other teams' and impossible slugs are 404 on every call", async () => {
+  await using h = await openWith("nightly", "bare");
+  const other = await h.addTeam("business");
+  await put(h, "nightly", DAILY);
+  const refused = async (method: string, path: string, body: unknown, key?: string) => {
+    const { status, json } = await h.request(method, path, {
+      ...(key === undefined ? {} : { key }),
+      ...(method === "GET" || method === "DELETE" ? {} : { body }),
+    });
+    assertEquals([status, json.error], [404, "not_found"], `${method} ${path}`);
+  };
+  const calls = [["GET", ""], ["DELETE", ""], ["POST", "/pause"], ["POST", "/resume"]] as const;
+  for (const agent of ["unknown", "%00", "%20a", "x".repeat(129)]) {
+    for (const [method, action] of calls) {
+      await refused(method, `/v1/agents/${agent}/monitor${action}`, {});
+    }
+    await refused("PUT", `/v1/agents/${agent}/monitor`, DAILY);
+    await refused("GET", `/v1/agents/${agent}/flips`, null);
+  }
+  for (const [method, action] of calls) {
+    await refused(method, pathOf("bare", action), {});
+    await refused(method, pathOf("nightly", action), {}, other.key);
+  }
+  await refused("PUT", pathOf("nightly"), DAILY, other.key);
+  await refused("GET", "/v1/agents/nightly/flips", null, other.key);
+  assertEquals((await h.get("/v1/monitors", other)).json.monitors, []);
+});
+
+Deno.test("a monitor: a slug with slashes and other characters is decoded once", async () => {
+  const slugs = ["a/b", "a%2Fb", "naïve 🦉", "monitor", "agents", "a/monitor"];
+  await using h = await openWith(...slugs);
+  for (const agent of slugs) {
+    assertEquals((await put(h, agent, DAILY)).json.agent, agent);
+    assertEquals((await h.get(pathOf(agent))).json.agent, agent);
+  }
+  const listed = (await h.get("/v1/monitors")).json.monitors;
+  assertEquals(listed.map(({ agent }: { agent: string }) => agent), slugs.toSorted());
+});
+
+Deno.test("GET an agent: its monitor and a proposal, both null without one", async () => {
+  await using h = await openWith("nightly");
+  const bare = (await h.get("/v1/agents/nightly")).json;
+  assertEquals([bare.monitor, bare.proposal], [null, null]);
+  const { json } = await put(h, "nightly", DAILY);
+  assertEquals((await h.get("/v1/agents/nightly")).json, { ...bare, monitor: json });
+  const { next, uptime_30d, proposal, ...monitor } = (await h.get(pathOf("nightly"))).json;
+  // Nothing was judged yet.
+  assertEquals([monitor, uptime_30d, proposal], [json, null, null]);
+  assertEquals(next, [1, 2, 3, 4, 5].map((day) => at(day * DAY_S * 1_000)));
+  h.nowMs += 1_000;
+  assertEquals((await h.get(pathOf("nightly"))).json.uptime_30d, 1);
+  // The list stays as small as it was.
+  assertEquals("monitor" in (await h.get("/v1/agents")).json.agents[0], false);
+});
+
+Deno.test("a proposal: hourly runs propose a schedule that PUT accepts, in the zone that is asked for", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 12; n++) {
+    await h.post("/v1/heartbeats", aHeartbeat(n));
+    h.nowMs += 3_600_000;
+  }
+  await h.worker.idle();
+  const { proposal } = (await h.get("/v1/agents/nightly?tz=Asia/Tokyo")).json;
+  assertEquals([proposal.from_runs, proposal.hits], [12, 1]);
+  const { schedule, grace_seconds } = proposal;
+  assertEquals((await put(h, "nightly", { schedule, grace_seconds })).status, 202);
+  assertEquals((await h.get(`${pathOf("nightly")}?tz=Asia/Tokyo`)).json.proposal, proposal);
+  for (const path of ["/v1/agents/nightly", pathOf("nightly")]) {
+    const { status, json } = await h.get(`${path}?tz=Nowhere`);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", "tz"]);
+  }
+});
+
+Deno.test("pause and resume: an empty body, an end, sticky, repeats, and their flips", async () => {
+  await using h = await openWith("nightly");
+  await put(h, "nightly", DAILY);
+  h.nowMs += 1_000;
+  const paused = await h.request("POST", pathOf("nightly", "/pause"));
+  assertEquals(paused.status, 200, paused.text);
+  const { state, since, pause, expected_at, down_after } = paused.json;
+  assertEquals({ state, since, pause, expected_at, down_after }, {
+    state: "paused",
+    since: at(1_000),
+    pause: { until: null, sticky: false },
+    expected_at: null,
+    down_after: null,
+  });
+  assertEquals((await h.get(pathOf("nightly"))).json.next, []);
+  h.nowMs += 1_000;
+  const until = at(60_000);
+  const again = await h.post(pathOf("nightly", "/pause"), { until, sticky: true });
+  assertEquals([again.json.pause, again.json.since], [{ until, sticky: true }, at(1_000)]);
+  assertEquals((await h.get("/v1/monitors?state=paused")).json.monitors, [again.json]);
+  const resumed = await h.request("POST", pathOf("nightly", "/resume"));
+  assertEquals([resumed.status, resumed.json.state, resumed.json.pause], [200, "up", null]);
+  assertEquals(resumed.json.since, at(2_000));
+  const repeat = await h.request("POST", pathOf("nightly", "/resume"));
+  assertEquals([repeat.status, repeat.text], [200, resumed.text]);
+  const { flips } = (await h.get("/v1/agents/nightly/flips")).json;
+  const flip = (ms: number, from: string | null, to: string, reason: string) => ({
+    ...{ at: at(ms), until: null, from, to, reason, run_id: null },
+  });
+  assertEquals(flips, [
+    flip(2_000, "paused", "up", "resumed"),
+    flip(1_000, "up", "paused", "paused"),
+    flip(0, null, "up", "created"),
+  ]);
+});
+
+Deno.test("pause: an end in the past, a wrong type and an unknown field are 400", async () => {
+  await using h = await openWith("nightly");
+  await put(h, "nightly", DAILY);
+  const cases: [unknown, string][] = [
+    [{ until: at() }, "until"],
+    [{ until: "tomorrow" }, "until"],
+    [{ sticky: 1 }, "sticky"],
+    [{ untill: at(1) }, "untill"],
+  ];
+  for (const [body, field] of cases) {
+    const { status, json } = await h.post(pathOf("nightly", "/pause"), body);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", field]);
+  }
+  assertEquals((await h.get(pathOf("nightly"))).json.state, "up");
+});
+
+Deno.test("DELETE a monitor: 200 with its settings, then 404, and no flips remain", async () => {
+  await using h = await openWith("nightly");
+  const stored = (await put(h, "nightly", DAILY)).json;
+  const removed = await h.request("DELETE", pathOf("nightly"));
+  const { agent, id, version, schedule } = removed.json;
+  assertEquals([removed.status, agent, id, version, schedule], [
+    ...[200, "nightly", stored.id, 1, DAILY.schedule],
+  ]);
+  assertEquals((await h.request("DELETE", pathOf("nightly"))).status, 404);
+  assertEquals((await h.get(pathOf("nightly"))).status, 404);
+  assertEquals((await h.get("/v1/agents/nightly")).json.monitor, null);
+  h.nowMs += 1_000;
+  const created = (await put(h, "nightly", DAILY)).json;
+  assertEquals([created.version, created.id === stored.id], [1, false]);
+  const { flips } = (await h.get("/v1/agents/nightly/flips")).json;
+  assertEquals(flips.map((flip: { at: string }) => flip.at), [at(1_000)]);
+});
+
+Deno.test("the audit log: each change of a monitor once, before and after, with its credential", async () => {
+  await using h = await openWith("nightly");
+  const key = (await h.post("/v1/keys", { kind: "api_key", name: "ci", scopes: ["admin"] })).json;
+  const as = { key: key.secret };
+  const call = (method: string, action: string, body?: unknown) =>
+    h.request(method, pathOf("nightly", action), { ...as, ...body === undefined ? {} : { body } });
+  await call("PUT", "", DAILY);
+  await call("PUT", "", DAILY);
+  await call("PUT", "", AT_TWO);
+  await call("PUT", "", { ...DAILY, version: 7 });
+  await call("POST", "/pause", {});
+  await call("POST", "/resume");
+  await call("POST", "/resume");
+  await call("DELETE", "");
+  await call("DELETE", "");
+  const entries = (await auditOf(h)).toReversed();
+  assertEquals(entries.map(({ action }: { action: string }) => action), [
+    "monitor.put",
+    "monitor.put",
+    "monitor.paused",
+    "monitor.resumed",
+    "monitor.deleted",
+  ]);
+  for (const { target, actor } of entries) {
+    assertEquals([target, actor], ["nightly", { id: key.id, name: "ci" }]);
+  }
+  const [created, changed, , , deleted] = entries.map((one: { details: unknown }) => one.details);
+  assertEquals([created.before, created.after.schedule], [null, DAILY.schedule]);
+  assertEquals(changed.before.schedule, DAILY.schedule);
+  assertEquals(changed.after.schedule, AT_TWO.schedule);
+  assertEquals([deleted.before.schedule, deleted.after], [AT_TWO.schedule, null]);
+});
+
+Deno.test("monitors: pages of any size contain each once, also those of one state", async () => {
+  const agents = ["b", "é", "a b", "a", "Z"];
+  await using h = await openWith(...agents);
+  for (const agent of agents) await put(h, agent, DAILY);
+  await h.post(pathOf("a", "/pause"), {});
+  const read = async (query: string, limit: number) => {
+    const slugs: string[] = [];
+    let cursor: string | null = "";
+    while (cursor !== null) {
+      const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const { json } = await h.get(`/v1/monitors?limit=${limit}${query}${more}`);
+      assert(json.monitors.length <= limit);
+      slugs.push(...json.monitors.map(({ agent }: { agent: string }) => agent));
+      cursor = json.cursor;
+    }
+    return slugs;
+  };
+  for (const limit of [1, 2, 4, 5, 6]) {
+    assertEquals(await read("", limit), ["Z", "a", "a b", "b", "é"]);
+    assertEquals(await read("&state=up", limit), ["Z", "a b", "b", "é"]);
+    assertEquals(await read("&state=paused", limit), ["a"]);
+    assertEquals(await read("&state=down", limit), []);
+  }
+});
+
+Deno.test("flips: pages, bounds, and bad parameters by name", async () => {
+  await using h = await openWith("nightly");
+  await put(h, "nightly", DAILY);
+  for (const action of ["/pause", "/resume", "/pause", "/resume"]) {
+    h.nowMs += 1_000;
+    await h.request("POST", pathOf("nightly", action));
+  }
+  const path = "/v1/agents/nightly/flips";
+  const times: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const { json } = await h.get(`${path}?limit=2${more}`);
+    times.push(...json.flips.map((flip: { at: string }) => flip.at));
+    cursor = json.cursor;
+  }
+  assertEquals(times, [4, 3, 2, 1, 0].map((seconds) => at(seconds * 1_000)));
+  const within = (await h.get(`${path}?from=${at(1_000)}&to=${at(3_000)}`)).json.flips;
+  assertEquals(within.map((flip: { at: string }) => flip.at), [at(2_000), at(1_000)]);
+  const bad = [["limit=0", "limit"], ["limit=501", "limit"], ["from=x", "from"], ["cursor=x", ""]];
+  bad.push([`from=${at(1)}&to=${at()}`, "to"], ["state=up", "state"]);
+  for (const [query = "", field] of bad) {
+    const { status, json } = await h.get(`${path}?${query}`);
+    assertEquals([status, json.field], [400, field === "" ? "cursor" : field], query);
+  }
+  for (const query of ["state=unknown", "limit=501", "cursor=x", "agent=a"]) {
+    const { status, json } = await h.get(`/v1/monitors?${query}`);
+    assertEquals([status, json.field], [400, query.split("=")[0]]);
+  }
+});

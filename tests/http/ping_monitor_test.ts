@@ -1,0 +1,110 @@
+/** Pings that create a monitor (decision 114). */
+import { assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { MonitorStore } from "../../domain/monitors/store.ts";
+import { runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+
+/** Pings, and returns the status and the dropped parameters. */
+async function ping(h: Harness, query: string, key = h.key, method = "GET") {
+  const { status, headers } = await h.request(method, `/v1/ping?${query}`, { key });
+  return [status, headers.get("runledger-dropped")];
+}
+
+async function monitorOf(h: Harness, agent: string) {
+  const { status, json } = await h.getSettled(`/v1/agents/${agent}/monitor`);
+  return status === 404 ? null : json;
+}
+
+Deno.test("decision 114: every, grace, cron and tz create a monitor where there is none", async () => {
+  await using h = await Harness.open();
+  const token = await h.addKey({ kind: "ping_token", agent: "backup" });
+  assertEquals(await ping(h, "every=1d&grace=2h", token), [200, null]);
+  const backup = await monitorOf(h, "backup");
+  assertEquals([backup.schedule, backup.grace_seconds], [{ every_seconds: 86_400 }, 7_200]);
+  assertEquals([backup.state, backup.version], ["up", 1]);
+  assertEquals(
+    await ping(h, "agent=report&cron=0+2+*+*+1-5&tz=Europe/Berlin", h.key, "HEAD"),
+    [200, null],
+  );
+  const { schedule } = await monitorOf(h, "report");
+  assertEquals(schedule, { cron: "0 2 * * 1-5", tz: "Europe/Berlin" });
+  assertEquals(await ping(h, "agent=hourly&cron=@hourly"), [200, null]);
+  assertEquals((await monitorOf(h, "hourly")).schedule, { cron: "@hourly", tz: "UTC" });
+  // Later pings change nothing, not even after a change through the API.
+  const before = await monitorOf(h, "backup");
+  assertEquals(await ping(h, "every=15m", token), [200, null]);
+  const { schedule: kept, grace_seconds, version } = await monitorOf(h, "backup");
+  assertEquals([kept, grace_seconds, version], [before.schedule, 7_200, 1]);
+  const put = await h.request("PUT", "/v1/agents/backup/monitor", {
+    body: { schedule: { every_seconds: 600 } },
+  });
+  assertEquals(put.status, 202, put.text);
+  await ping(h, "every=1d", token);
+  assertEquals((await monitorOf(h, "backup")).schedule, { every_seconds: 600 });
+  const { entries } = (await h.get("/v1/audit")).json;
+  const created = entries.filter(({ action, target }: { action: string; target: string }) =>
+    action === "monitor.put" && target === "backup"
+  );
+  assertEquals(created.length, 2);
+});
+
+Deno.test("decision 114: the outcome of the ping that creates a monitor counts", async () => {
+  await using h = await Harness.open();
+  const cases = [["ok", "up", 0], ["fail", "down", 1], ["timeout", "down", 1], ["start", "new", 0]];
+  for (const [status, state, failing] of cases) {
+    await ping(h, `agent=${status}&status=${status}&every=1h`);
+    const monitor = await monitorOf(h, String(status));
+    assertEquals([monitor.state, monitor.failing], [state, failing], String(status));
+  }
+});
+
+const DROPPED: readonly (readonly [query: string, dropped: string, schedule: object | null])[] = [
+  ["every=1w", "every=1", null],
+  ["every=59s", "every=1", null],
+  ["every=366d", "every=1", null],
+  ["every=1d&cron=@daily", "every=1, cron=1", null],
+  ["every=1d&cron=@daily&tz=UTC&grace=1h", "every=1, cron=1, tz=1, grace=1", null],
+  ["cron=daily", "cron=1", null],
+  ["cron=0+0+*+*+*&tz=Nowhere", "cron=1, tz=1", null],
+  ["grace=1h", "grace=1", null],
+  ["tz=UTC", "tz=1", null],
+  ["every=1d&tz=UTC", "tz=1", { every_seconds: 86_400 }],
+  ["every=1d&grace=soon", "grace=1", { every_seconds: 86_400 }],
+  ["every=1d&grace=366d", "grace=1", { every_seconds: 86_400 }],
+];
+
+for (const [query, dropped, schedule] of DROPPED) {
+  Deno.test(`decision 114: ping?${query} drops ${dropped} and stores the ping`, async () => {
+    await using h = await Harness.open();
+    const text = query.replaceAll("@", "%40");
+    assertEquals(await ping(h, `agent=cron&id=${runId(1)}&${text}`), [200, dropped]);
+    const monitor = await monitorOf(h, "cron");
+    assertEquals(monitor?.schedule ?? null, schedule);
+    if (monitor !== null) assertEquals(monitor.grace_seconds, 17_280);
+    const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
+    assertEquals([run.status, run.flags], ["success", []]);
+  });
+}
+
+Deno.test("decision 114: a refused ping creates no monitor", async () => {
+  await using h = await Harness.open();
+  for (const query of ["every=1d", "agent=a&every=1d&status=no", "agent=a&every=1d&exit_code=x"]) {
+    assertEquals((await ping(h, query))[0], 400);
+  }
+  const token = await h.addKey({ kind: "ping_token", agent: "other" });
+  assertEquals((await ping(h, "agent=a&every=1d", token))[0], 401);
+  await h.worker.idle();
+  assertEquals((await h.get("/v1/monitors")).json.monitors, []);
+});
+
+Deno.test("decision 114: a store that fails after the ping drops the schedule, and the next ping creates it", async () => {
+  const failing = {
+    createMissing: () => Promise.reject(new StorageUnavailable("for the test")),
+  } as unknown as MonitorStore;
+  await using h = await Harness.open({ deps: { monitors: failing } });
+  for (const [query, dropped] of [["every=1d", "every=1"], ["cron=@daily", "cron=1"]] as const) {
+    assertEquals(await ping(h, `agent=cron&${query}`), [200, dropped]);
+  }
+  assertEquals(await h.usage(), 2);
+});

@@ -1,0 +1,37 @@
+/** A run that is closed because it is idle, and reopened before the worker has seen the close. */
+import { assertEquals } from "@std/assert";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { readHead } from "../../../kv/runs/heads.ts";
+import { createIdleHandler } from "../../../kv/runs/idle_closes.ts";
+import { aCall, run, TEAM } from "../../support/builders/stored_runs.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+
+Deno.test("idle race: a run reopened before its close is summarized is closed again", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  const looks = createIdleHandler(temp.store);
+  const look = async (nowMs: number) =>
+    await looks.look(await here.due(nowMs), { nowMs, absences: [], summarizedToMs: nowMs });
+  const read = () => readHead({ store: temp.store, team: TEAM.id, id: run(1) });
+  const opening = { id: run(1), agent: "a", startedAt: NOON, idleTimeoutSeconds: 60 };
+  await here.runs.open(TEAM, opening, NOON);
+  await here.work();
+  await look(NOON + MINUTE);
+  assertEquals((await read()).head.parts.closing?.closedBy, "idle");
+  await here.runs.append(TEAM, run(1), [aCall(1)], NOON + MINUTE + 1);
+  await here.work();
+  assertEquals((await read()).summary?.seen.closing, false);
+  assertEquals((await here.due()).map(({ at }) => at), [NOON + 2 * MINUTE + 1]);
+  // A later batch files no further row.
+  await here.runs.append(TEAM, run(1), [aCall(2)], NOON + MINUTE + 2);
+  await here.work();
+  assertEquals((await here.due()).length, 1);
+  await look(NOON + 3 * MINUTE);
+  await look(NOON + 3 * MINUTE);
+  await here.work();
+  assertEquals((await read()).summary?.seen.closedBy, "idle");
+  assertEquals(await here.due(), []);
+  assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+});
