@@ -186,6 +186,18 @@ Deno.test("a proposal: hourly runs propose a schedule that PUT accepts, in the z
   }
 });
 
+Deno.test("a proposal: runs that are imported at once propose the schedule by which they ended", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 12; n++) {
+    const finished_at = new Date(h.nowMs - n * 3_600_000).toISOString();
+    const started_at = new Date(h.nowMs - n * 3_600_000 - 90_000).toISOString();
+    await h.post("/v1/heartbeats", { ...aHeartbeat(n), started_at, finished_at });
+  }
+  await h.worker.idle();
+  const { proposal } = (await h.get("/v1/agents/nightly")).json;
+  assertEquals(proposal.schedule, { every_seconds: 3_600 });
+});
+
 Deno.test("pause and resume: an empty body, an end, sticky, repeats, and their flips", async () => {
   await using h = await openWith("nightly");
   await put(h, "nightly", DAILY);
