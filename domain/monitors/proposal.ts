@@ -41,7 +41,7 @@ interface Gap {
 /**
  * Returns the settings with the simplest cadence that explains the gaps between an agent's runs.
  *
- * @param arrivalsMs arrivals of outcomes in any order, unix milliseconds
+ * @param arrivalsMs instants of outcomes in any order, unix milliseconds
  * @param tz IANA time zone of the proposed slots
  * @returns null for fewer than 7 runs, and if no cadence fits
  */

@@ -19,8 +19,17 @@ import { decodeSums } from "../base/codec_sums.ts";
 import { groupsOf } from "../base/groups.ts";
 import type { Position } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
+import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { getAll, type Store } from "../store.ts";
-import { andThen, dueKeyOf, type MonitorChanges, rowsOfChanges } from "./rows.ts";
+import { sizeOf } from "../writer/group.ts";
+import {
+  andThen,
+  dueKeyOf,
+  type MonitorChanges,
+  type MonitorRows,
+  type MonitorWrite,
+  rowsOfChanges,
+} from "./rows.ts";
 
 /** Dependencies of the looks at monitors. */
 export interface MonitorLookDeps {
@@ -38,8 +47,8 @@ export interface MonitorLookDeps {
 /** A run with its position in the index. */
 type RunAt = { readonly at: number; readonly run: Signal["run"] };
 
-/** Monitors of one commit: with the longest names they fit. */
-const MONITORS_PER_COMMIT = 50;
+/** Maximum monitors of one commit; fewer if they do not fit. */
+const MONITORS_PER_COMMIT = 80;
 
 /** Creates the handler of due monitors. */
 export function createMonitorLooks(deps: MonitorLookDeps): DueHandler {
@@ -53,32 +62,52 @@ export function createMonitorLooks(deps: MonitorLookDeps): DueHandler {
   };
 }
 
-/** Looks at monitors of one team, in one commit. */
-function lookAtSome(
+/** Looks at monitors of one team: in one commit, or in two if it would be too large. */
+async function lookAtSome(
   deps: MonitorLookDeps,
   rows: readonly DueRow[],
   turn: ClockTurn,
 ): Promise<void> {
   const [first] = rows;
-  if (first === undefined) return Promise.resolve();
-  const { store, changes } = deps;
+  if (first === undefined) return;
   const { team } = first;
-  return changes.changeMonitors(team, "clock", async () => {
-    const monitors = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
-    const running = await runningRuns(store, team, monitors);
-    const changed: (MonitorChange & { readonly before: Monitor })[] = [];
-    const deletes: Deno.KvKey[] = [];
-    for (const [i, { at, name }] of rows.entries()) {
-      const before = (monitors[i]?.value ?? null) as Monitor | null;
-      const open = running.get(name) ?? 0;
-      const change = before && { ...await look(deps, team, before, open, turn), before };
-      if (change !== null) changed.push(change);
-      // A row that is not the monitor's own is left over: the look at it is this one.
-      if (at !== change?.monitor.dueAt) deletes.push(dueKeyOf(team, name, at));
-    }
-    const written = await rowsOfChanges(store, team, changed);
-    return { result: undefined, rows: { ...written, deletes: [...deletes, ...written.deletes] } };
+  const isDone = await deps.changes.changeMonitors(team, "clock", async () => {
+    const planned = await planLooks(deps, team, rows, turn);
+    const isTooLarge = rows.length > 1 && exceeds(sizeOf(planned), BACK_ENDS.remote);
+    return { result: !isTooLarge, rows: isTooLarge ? null : planned };
   });
+  if (isDone) return;
+  const middle = rows.length >> 1;
+  await lookAtSome(deps, rows.slice(0, middle), turn);
+  await lookAtSome(deps, rows.slice(middle), turn);
+}
+
+function exceeds(size: WriteSize, max: WriteSize): boolean {
+  return size.bytes > max.bytes || size.keyBytes > max.keyBytes;
+}
+
+/** Looks at monitors of one team, and returns the rows to write. */
+async function planLooks(
+  deps: MonitorLookDeps,
+  team: TeamId,
+  rows: readonly DueRow[],
+  turn: ClockTurn,
+): Promise<MonitorRows> {
+  const { store } = deps;
+  const monitors = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
+  const running = await runningRuns(store, team, monitors);
+  const changed: MonitorWrite[] = [];
+  const leftOver: Deno.KvKey[] = [];
+  for (const [i, { at, name }] of rows.entries()) {
+    const before = (monitors[i]?.value ?? null) as Monitor | null;
+    // The clock postponed it, or the monitor was deleted: the look at it is this one.
+    if (at !== before?.dueAt) leftOver.push(dueKeyOf(team, name, at));
+    if (before === null) continue;
+    const open = running.get(name) ?? 0;
+    changed.push({ ...await look(deps, team, before, open, turn), before });
+  }
+  const written = await rowsOfChanges(store, team, changed);
+  return { ...written, deletes: [...leftOver, ...written.deletes] };
 }
 
 /** Returns the numbers of open runs of agents whose runs have a maximum duration. */

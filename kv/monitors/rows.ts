@@ -18,7 +18,7 @@ export interface MonitorRows extends Required<Pick<Write, "sets" | "deletes">> {
   /** Changed monitors; null for a deleted one. */
   readonly monitors: Monitors;
   /** Read versions of rows that others write. */
-  readonly checks?: Write["checks"];
+  readonly checks?: NonNullable<Write["checks"]>;
 }
 
 /** No change of a monitor. */
@@ -102,11 +102,14 @@ export function dueKeyOf(team: TeamId, agent: string, at: number): Deno.KvKey {
   return dueKey({ at, kind: "monitor", team, name: agent });
 }
 
+/** A change of a stored monitor; `before` is null for a new one. */
+export type MonitorWrite = MonitorChange & { readonly before: Monitor | null };
+
 /** Returns the rows of changed monitors. */
 export async function rowsOfChanges(
   store: Store,
   team: TeamId,
-  changes: readonly (MonitorChange & { readonly before: Monitor | null })[],
+  changes: readonly MonitorWrite[],
 ): Promise<MonitorRows> {
   const sets: KvSet[] = [];
   const deletes: Deno.KvKey[] = [];
@@ -130,21 +133,32 @@ export async function rowsOfChanges(
 async function flipRows(
   store: Store,
   team: TeamId,
-  changes: readonly MonitorChange[],
+  changes: readonly MonitorWrite[],
 ): Promise<KvSet[]> {
-  const rows = new Map<string, { readonly key: Deno.KvKey; readonly flips: Flip[] }>();
-  for (const { monitor: { agent }, flips } of changes) {
+  const rows = new Map<string, FlipRow>();
+  for (const { before, monitor: { agent }, flips } of changes) {
+    // Later than all known instants, so no row is stored there.
+    const newFromMs = Math.max(before?.since ?? 0, before?.absentUntil ?? 0);
     for (const flip of flips) {
       const name = `${agent} ${flip.at}`;
-      const row = rows.get(name);
-      if (row === undefined) {
-        rows.set(name, { key: keys.flip(team, agent, flip.at), flips: [flip] });
-      } else row.flips.push(flip);
+      const key = keys.flip(team, agent, flip.at);
+      const row = rows.get(name) ?? { key, flips: [], isNew: flip.at > newFromMs };
+      row.flips.push(flip);
+      rows.set(name, row);
     }
   }
-  const stored = await getAll(store, Array.from(rows.values(), ({ key }) => key));
-  return Array.from(rows.values(), ({ key, flips }, i) => ({
-    key,
-    value: [...(stored[i]?.value ?? []) as readonly Flip[], ...flips],
-  }));
+  const shared = Array.from(rows.values()).filter(({ isNew }) => !isNew);
+  const stored = await getAll(store, shared.map(({ key }) => key));
+  for (const [i, { flips }] of shared.entries()) {
+    flips.unshift(...(stored[i]?.value ?? []) as readonly Flip[]);
+  }
+  return Array.from(rows.values(), ({ key, flips }) => ({ key, value: flips }));
+}
+
+/** Flips of a monitor at one instant. */
+interface FlipRow {
+  readonly key: Deno.KvKey;
+  readonly flips: Flip[];
+  /** True if no flip is stored at that instant. */
+  readonly isNew: boolean;
 }

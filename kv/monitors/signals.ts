@@ -16,7 +16,7 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { AgentRow } from "../agents/agents.ts";
 import { comparePositions, type Position } from "../base/entries.ts";
 import type { Store } from "../store.ts";
-import { type MonitorRows, NO_ROWS, rowsOfChanges } from "./rows.ts";
+import { type MonitorRows, type MonitorWrite, NO_ROWS, rowsOfChanges } from "./rows.ts";
 
 /** A changed run. */
 export interface ChangedRun {
@@ -33,7 +33,7 @@ export async function signalRows(
   agents: ReadonlyMap<string, AgentRow>,
   runs: readonly ChangedRun[],
 ): Promise<MonitorRows> {
-  const changes: (MonitorChange & { readonly before: Monitor })[] = [];
+  const changes: MonitorWrite[] = [];
   for (const [slug, { monitor, activity }] of agents) {
     if (monitor === null) continue;
     const arrivals = arrivalsOf(slug, runs);

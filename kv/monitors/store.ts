@@ -32,7 +32,7 @@ import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
-import { latestSignals } from "./latest_signals.ts";
+import { latestOutcomes } from "./latest_outcomes.ts";
 import { listMonitors, readMonitor } from "./list.ts";
 import { readFlips, readFlipsOf } from "./flips.ts";
 import {
@@ -106,9 +106,10 @@ export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
           },
         }),
     resume: (team, agent, made) =>
-      change(deps, team, agent, made, ({ monitor, running }) => {
+      change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
         if (monitor === null) return null;
-        if (monitor.pause === null) return { monitor, running };
+        // The monitor of an archived agent resumes when the agent is restored.
+        if (monitor.pause === null || isArchived) return { monitor, running };
         return {
           change: resumeMonitor(monitor, made.at),
           result: (record) => record,
@@ -122,8 +123,8 @@ export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
       store.reads.run(team.id, () => readFlipsOf(store, team.id, agents, fromMs, max)),
     proposal: (team, agent, tz) =>
       store.reads.run(team.id, async () => {
-        const signals = await latestSignals(store, team.id, agent);
-        return proposeSettings(signals.map(({ at }) => at), tz);
+        const outcomes = await latestOutcomes(store, team.id, agent);
+        return proposeSettings(outcomes.map(({ endedAt }) => endedAt), tz);
       }),
   };
 }
@@ -208,7 +209,7 @@ async function created(
   settings: MonitorSettings,
   made: MadeBy,
 ): Promise<MonitorChange> {
-  const signals = await latestSignals(store, team, agent);
+  const signals = (await latestOutcomes(store, team, agent)).map(({ signal }) => signal);
   const oks = signals.filter(({ outcome }) => outcome === "ok");
   const latest = { lastArrivalAt: lastAt(signals), lastOkAt: lastAt(oks) };
   const id = `mon_${region}_${uuid7Hex(made.at, environment.random(10))}`;

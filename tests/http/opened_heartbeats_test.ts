@@ -1,5 +1,5 @@
 /** A heartbeat's cost counts unless `POST /v1/runs` opened its run, in any order of arrival. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
@@ -30,9 +30,11 @@ async function finalRecord(h: Harness, run: number) {
   const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
   const { id: _, received_at: __, updated_at: ___, clock_skew_ms: ____, ...record } = json;
   const { revision: _____, ...cost } = record.cost;
+  // The first close wins.
+  assert(["finish", "heartbeat"].includes(record.closed_by), record.closed_by);
   const events = record.events.map((event: object) => ({ ...event, received_at: null }));
   const processing = record.processing.map((stage: object) => ({ ...stage, at: null }));
-  return { ...record, cost, events, processing };
+  return { ...record, closed_by: null, cost, events, processing };
 }
 
 async function send(h: Harness, run: number, names: readonly string[], isPaced = false) {

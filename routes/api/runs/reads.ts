@@ -44,7 +44,7 @@ const query = {
 };
 
 const waiting = {
-  wait: z.enum(WAITS).optional().describe(
+  wait: z.enum(WAITS).meta({ id: "RunWait" }).optional().describe(
     "Delays the response until the run is closed and fully processed; `judged`: also until its " +
       "judges have answered.",
   ),

@@ -70,6 +70,22 @@ for (const shell of ["bash", "zsh"]) {
   });
 }
 
+Deno.test("the commands of the document on monitors create one, and change it", async () => {
+  await using h = await Harness.open();
+  const { code, output } = await paste(h, examplesOf("docs/MONITORS.md"));
+  assertEquals(code, 0, output);
+  const path = "/v1/agents/backup/monitor";
+  const { schedule, version } = (await h.get(path)).json;
+  assertEquals([schedule.cron, version], ["0 2 * * *", 2]);
+  // The line of the crontab has the same settings, so it makes the same monitor.
+  const text = Deno.readTextFileSync(new URL("docs/MONITORS.md", root));
+  const line = /^0 2 \* \* \* {2}backup\.sh; (curl .*)$/m.exec(text)?.[1] ?? "";
+  await h.request("DELETE", path);
+  assertEquals((await paste(h, ["true", line])).code, 0);
+  const { schedule: again, grace_seconds } = (await h.get(path)).json;
+  assertEquals([again, grace_seconds], [{ cron: "0 2 * * *", tz: "Europe/Berlin" }, 3_600]);
+});
+
 Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {
   const text = Deno.readTextFileSync(new URL("README.md", root));
   for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {

@@ -90,6 +90,33 @@ Deno.test("monitor rows: a postponed row and the monitor's own are one look", as
   assertEquals(await here.due(), [{ ...row, at: NOON + HOUR + 10 * MINUTE, failures: 0 }]);
 });
 
+Deno.test("monitor rows: monitors with the longest names are looked at in commits that fit", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  const { record: { monitor } } = await here.put();
+  const { dueAt } = monitor;
+  assert(dueAt !== null);
+  const signals = Array.from({ length: 32 }, (_, n) => ({
+    at: NOON + n + 1,
+    run: run(n),
+    outcome: "ok" as const,
+  }));
+  const names = Array.from({ length: 80 }, (_, n) => `${n}`.padStart(128, "\u4e00"));
+  for (const agent of names) {
+    await temp.store.writer.commit({
+      sets: [
+        { key: keys.monitor(TEAM.id, agent), value: { ...monitor, agent, signals } },
+        { key: keys.due(dueAt, "monitor", TEAM.id, agent), value: 0 },
+      ],
+    });
+  }
+  await here.look(NOON + 2 * HOUR);
+  for (const agent of names) assertEquals((await here.read(agent))?.state, "down");
+  assertEquals(await here.due(), []);
+});
+
 Deno.test("monitor rows: a deleted customer leaves no trace in them", async () => {
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);

@@ -15,12 +15,23 @@ import { getAll, type Store } from "../store.ts";
 /** Latest runs by start that are read; 20 gaps need 21 arrivals. */
 const RUNS_MAX = 21;
 
+/** Outcome of a run. */
+export interface LatestOutcome {
+  /** The outcome as a monitor counts it. */
+  readonly signal: Signal;
+  /**
+   * End by the client's clock, its arrival at the latest, unix milliseconds. Runs that were imported
+   * arrived together, and ended in their rhythm.
+   */
+  readonly endedAt: number;
+}
+
 /** Returns outcomes of the agent's latest runs, in the order of their arrivals. */
-export async function latestSignals(
+export async function latestOutcomes(
   store: Store,
   team: TeamId,
   agent: string,
-): Promise<readonly Signal[]> {
+): Promise<readonly LatestOutcome[]> {
   const order = keys.runsBy(team, "agent", agentPart(agent));
   const options = { limit: RUNS_MAX, reverse: true };
   const { entries } = await listEntries(store, order, ALL_ENTRIES, options);
@@ -28,6 +39,11 @@ export async function latestSignals(
   return entries.flatMap(({ run }, i) => {
     const value = stored[i]?.value;
     if (!(value instanceof Uint8Array)) return [];
-    return signalOf(null, decodeSums<RunSummary>(value), run) ?? [];
-  }).sort((a, b) => a.at - b.at);
+    const summary = decodeSums<RunSummary>(value);
+    const signal = signalOf(null, summary, run);
+    const { finishedAt } = summary.shown;
+    return signal === null
+      ? []
+      : [{ signal, endedAt: Math.min(finishedAt ?? signal.at, signal.at) }];
+  }).sort((a, b) => a.signal.at - b.signal.at);
 }
