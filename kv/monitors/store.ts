@@ -106,9 +106,10 @@ export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
           },
         }),
     resume: (team, agent, made) =>
-      change(deps, team, agent, made, ({ monitor, running }) => {
+      change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
         if (monitor === null) return null;
-        if (monitor.pause === null) return { monitor, running };
+        // The monitor of an archived agent resumes when the agent is restored.
+        if (monitor.pause === null || isArchived) return { monitor, running };
         return {
           change: resumeMonitor(monitor, made.at),
           result: (record) => record,
