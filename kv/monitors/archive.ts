@@ -76,7 +76,10 @@ function commitWithMonitor(
   });
 }
 
-/** Returns the change of a monitor; null for none. A pause without an end is the archive's too. */
+/**
+ * Returns the change of a monitor; null for none. A pause that a user made stays, unless it has an
+ * end: then the monitor of an archived agent would resume.
+ */
 function changeOf(monitor: Monitor, archived: boolean, atMs: number): MonitorChange | null {
   const { pause } = monitor;
   const isEndless = pause !== null && pause.untilMs === null;
