@@ -83,6 +83,22 @@ Deno.test("PUT a monitor: another version than the current one is 409 and change
   assertEquals((await h.get(pathOf("nightly"))).text, stored);
 });
 
+Deno.test("PUT a monitor: concurrent calls each make one version, or one of them wins by its version", async () => {
+  await using h = await openWith("nightly");
+  const all = (version?: number) =>
+    Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        put(h, "nightly", { ...DAILY, grace_seconds: n, version })),
+    );
+  const versions = (await all()).map(({ json }) => json.version);
+  assertEquals(versions.toSorted((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  await put(h, "nightly", DAILY);
+  const statuses = (await all(11)).map(({ status }) => status);
+  assertEquals(statuses.filter((status) => status === 202).length, 1);
+  assertEquals(statuses.filter((status) => status === 409).length, 9);
+  assertEquals((await auditOf(h)).length, 12);
+});
+
 Deno.test("PUT a monitor: bad and unknown fields are 400 with their name, before the agent is looked up", async () => {
   await using h = await openWith("nightly");
   const cases: [unknown, string, string][] = [
