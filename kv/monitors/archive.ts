@@ -76,11 +76,13 @@ function commitWithMonitor(
   });
 }
 
-/** Returns the change of a monitor; null for none. A pause that a user made stays. */
+/**
+ * Returns the change of a monitor; null for none. A pause that a user made stays, unless it has an
+ * end: then the monitor of an archived agent would resume.
+ */
 function changeOf(monitor: Monitor, archived: boolean, atMs: number): MonitorChange | null {
-  if (archived) return monitor.pause === null ? pauseMonitor(monitor, ARCHIVED_PAUSE, atMs) : null;
   const { pause } = monitor;
-  return pause === null || pause.isSticky || pause.untilMs !== null
-    ? null
-    : resumeMonitor(monitor, atMs);
+  const isEndless = pause !== null && pause.untilMs === null;
+  if (archived) return isEndless ? null : pauseMonitor(monitor, ARCHIVED_PAUSE, atMs);
+  return isEndless && !pause.isSticky ? resumeMonitor(monitor, atMs) : null;
 }
