@@ -225,3 +225,16 @@ Deno.test("monitor rows: neither an open run nor the end of a pause resumes an a
     "180 paused>up resumed",
   ]);
 });
+
+Deno.test("monitor rows: an outcome behind many open runs is one in the past", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(0, NOON);
+  for (let n = 1; n < 60; n++) {
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON + n }, NOON + n);
+  }
+  await here.work();
+  await here.put(HOURLY, NOON + MINUTE);
+  const { state, lastArrivalAt, expectedAt } = await here.read() ?? {};
+  assertEquals([state, lastArrivalAt, expectedAt], ["up", NOON, NOON + MINUTE + HOUR]);
+});
