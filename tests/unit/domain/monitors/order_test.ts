@@ -6,6 +6,7 @@ import {
   failuresInRow,
   type Monitor,
   nextDueAt,
+  pauseMonitor,
   type Signal,
 } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, SECOND, short, signal, T0, Watched } from "./monitors.ts";
@@ -144,4 +145,16 @@ Deno.test("signals: only the latest are kept, with what those before them make",
   assertEquals(watched.monitor.state, "down");
   watched.add(signal(T0 + 151 * SECOND, "ok"));
   assertEquals(short(watched.flips), ["62 up>down failed", "151 down>up recovered"]);
+});
+
+Deno.test("order: a failure that is counted before the success that ends a pause makes it down", () => {
+  const paused = () =>
+    new Watched(created()).do(
+      pauseMonitor(created(), { untilMs: null, isSticky: false }, T0 + SECOND),
+    );
+  const ok = signal(T0 + 2 * SECOND, "ok");
+  const fail = signal(T0 + 3 * SECOND, "fail");
+  const flips = ["1 up>paused paused", "2 paused>up resumed", "3 up>down failed"];
+  assertEquals(short(paused().add(ok).add(fail).flips), flips);
+  assertEquals(short(paused().add(fail).add(ok).add(fail).flips), flips);
 });
