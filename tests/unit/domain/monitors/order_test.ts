@@ -158,3 +158,17 @@ Deno.test("order: a failure that is counted before the success that ends a pause
   assertEquals(short(paused().add(ok).add(fail).flips), flips);
   assertEquals(short(paused().add(fail).add(ok).add(fail).flips), flips);
 });
+
+Deno.test("order: of a run that is reopened and fails again, the latest close counts", () => {
+  const watched = new Watched(created({ failureThreshold: 2 }));
+  const [first, again] = [signal(T0 + SECOND, "fail", 1), signal(T0 + 3 * SECOND, "fail", 1)];
+  watched.add(first).add(again).add(first);
+  assertEquals([watched.monitor.state, failuresInRow(watched.monitor)], ["up", 1]);
+  const recovered = new Watched(created());
+  recovered.add(first).add(signal(T0 + 2 * SECOND, "ok", 2)).add(again);
+  assertEquals(short(recovered.flips), [
+    "1 up>down failed",
+    "2 down>up recovered",
+    "3 up>down failed",
+  ]);
+});
