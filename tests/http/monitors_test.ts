@@ -52,6 +52,7 @@ Deno.test("PUT a monitor: 202 for a new version, 200 when nothing differs, and d
     failing: 0,
     expected_at: at(DAY_S * 1_000),
     down_after: at((DAY_S + 3_600) * 1_000),
+    blocked_by: null,
   });
   h.nowMs += 1_000;
   const again = await put(h, "nightly", { ...DAILY, enabled: true, max_runtime_seconds: null });
