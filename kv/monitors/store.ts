@@ -150,7 +150,7 @@ function change<Result>(
     if (rows === undefined || !rows.isStored) return { result: null, rows: null };
     const planned = await plan(rows);
     if (!isChange(planned)) return { result: planned, rows: null };
-    const { running, monitor: before } = rows;
+    const { archiveCheck, running, monitor: before } = rows;
     const { action, details, result } = planned;
     const dueAt = nextDueAt(planned.change.monitor, made.at, running);
     const changed = { ...planned.change, monitor: { ...planned.change.monitor, dueAt }, before };
@@ -158,7 +158,7 @@ function change<Result>(
     const audit = auditRows({ at: made.at, team, actor: made.by, action, target: agent, details });
     return {
       result: result({ monitor: changed.monitor, running }),
-      rows: { ...written, sets: [...written.sets, ...audit] },
+      rows: { ...written, checks: [archiveCheck], sets: [...written.sets, ...audit] },
     };
   });
 }

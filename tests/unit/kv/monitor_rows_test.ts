@@ -238,3 +238,24 @@ Deno.test("monitor rows: an outcome behind many open runs is one in the past", a
   const { state, lastArrivalAt, expectedAt } = await here.read() ?? {};
   assertEquals([state, lastArrivalAt, expectedAt], ["up", NOON, NOON + MINUTE + HOUR]);
 });
+
+Deno.test("monitor rows: a monitor that is created while its agent is archived is paused", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  let isArchived = false;
+  const writer = new Proxy(temp.store.writer, {
+    get: (target, name) =>
+      name !== "commit" ? Reflect.get(target, name, target) : async (write: Write) => {
+        if (!isArchived) {
+          isArchived = true;
+          const patch = { archived: true, name: undefined, notes: undefined };
+          await here.agents.change(TEAM, "a", patch, { by: "key_1", at: NOON });
+        }
+        return await target.commit(write);
+      },
+  });
+  await new MonitorProcess({ ...temp.store, writer }).put();
+  assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
+});
