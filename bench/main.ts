@@ -25,6 +25,10 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
     summary: "size, reads and opens of a ledger of --runs=2000000",
     load: async () => (await import("./volume.ts")).bench,
   },
+  monitors: {
+    summary: "10,000 monitors due in one minute, of one team and of 1,000",
+    load: async () => (await import("./monitors.ts")).bench,
+  },
   cpu: {
     summary: "CPU microseconds a call against another checkout: cpu CHECKOUT",
     load: async () => (await import("./cpu.ts")).bench,

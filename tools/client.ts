@@ -29,6 +29,8 @@ export interface Client extends Disposable {
   readonly region: Region;
   /** Sends a write and retries it until a final response; the ids in it make it idempotent. */
   post(path: string, body: ClientJson): Promise<ClientAnswer>;
+  /** Sends settings and retries them as a write; the same again change nothing. */
+  put(path: string, body: ClientJson): Promise<ClientAnswer>;
   get(path: string): Promise<ClientAnswer>;
   /** Returns a command that reads a path; it contains no key except the public development key. */
   curl(path: string): string;
@@ -165,6 +167,7 @@ export function createClient(connection: ClientConnection, pause = sleep): Clien
     url,
     region,
     post: (path, body) => send("POST", path, body),
+    put: (path, body) => send("PUT", path, body),
     get: (path) => send("GET", path),
     curl: (path) => `curl -fsS -u ${shownKey(connection.key)} "${url}${path}"`,
     [Symbol.dispose]: () => http.close(),

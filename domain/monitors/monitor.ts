@@ -239,7 +239,13 @@ function pausedAt(monitor: Monitor, atMs: number): MonitorChange {
 
 function resumedAt(monitor: Monitor, atMs: number, run?: RunId): MonitorChange {
   const watched = watchFrom(monitor, atMs);
-  return withFlip({ ...watched, state: "paused" }, watched.state, atMs, "resumed", run);
+  const resumed = withFlip({ ...watched, state: "paused" }, watched.state, atMs, "resumed", run);
+  // Outcomes after the one that ends a pause may be counted before it.
+  const last = watched.signals.at(-1);
+  const { isDown, reason } = streakOf(watched, watched.settings);
+  if (last === undefined || !isDown) return resumed;
+  const down = withFlip(resumed.monitor, "down", last.at, reason ?? "failed", last.run);
+  return { monitor: down.monitor, flips: [...resumed.flips, ...down.flips] };
 }
 
 function unchanged(monitor: Monitor): MonitorChange {

@@ -81,8 +81,8 @@ export function addSignal<Window extends SignalWindow>(
   if (compareSignals(signal, base) <= 0) return window;
   const isSame = ({ run, outcome }: Signal) => run === signal.run && outcome === signal.outcome;
   const known = window.signals.find(isSame);
-  // The arrival of a close can only be corrected to a later instant; the first one counts.
-  if (known !== undefined && known.at <= signal.at) return window;
+  // A run that is reopened after an idle close ends again: its latest close counts.
+  if (known !== undefined && known.at >= signal.at) return window;
   const signals = window.signals.filter((each) => each !== known);
   const index = signals.findLastIndex((each) => compareSignals(each, signal) < 0) + 1;
   signals.splice(index, 0, signal);

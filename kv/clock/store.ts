@@ -87,8 +87,9 @@ function noteTurn(
   const key = keys.clock();
   return untilCommitted("note a turn of the clock", async () => {
     const entry = await findEntry<StoredClock>(store, key);
-    const { at, absences: known } = entry?.value ?? { at: null, absences: [] };
-    if (at === nowMs) return known;
+    const { at, absences: stored } = entry?.value ?? { at: null, absences: [] };
+    if (at === nowMs) return stored;
+    const known = nowMs === null ? stored : upTo(nowMs, stored);
     const isAbsence = at !== null && nowMs !== null && nowMs - at > absenceMs;
     const absences = isAbsence
       ? [...known, { fromMs: at, untilMs: nowMs }].slice(-ABSENCES_MAX)
@@ -97,4 +98,10 @@ function noteTurn(
     const value: StoredClock = { at: nowMs, absences };
     return await store.writer.commit({ checks, sets: [{ key, value }] }) === null ? LOST : absences;
   });
+}
+
+/** Returns absences without the time to come: a system clock that was ahead was set back. */
+function upTo(nowMs: number, absences: readonly Absence[]): readonly Absence[] {
+  return absences.filter(({ fromMs }) => fromMs < nowMs)
+    .map((absence) => ({ ...absence, untilMs: Math.min(absence.untilMs, nowMs) }));
 }

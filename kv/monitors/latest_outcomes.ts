@@ -3,17 +3,21 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { type Signal, signalOf } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
+import type { Position } from "../base/entries.ts";
 import { agentPart } from "../base/index_parts.ts";
 import { keys } from "../base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../entries.ts";
+import { type EntryPage, EntryReader } from "../entry_reader.ts";
 import { getAll, type Store } from "../store.ts";
 
-/** Latest runs by start that are read; 20 gaps need 21 arrivals. */
-const RUNS_MAX = 21;
+/** Outcomes that are wanted, because 20 gaps need 21 arrivals. */
+const OUTCOMES_MAX = 21;
+
+/** Latest runs by start that are read: at once, and at most if they are open or cancelled. */
+const RUNS = { perRead: OUTCOMES_MAX, max: 20 * OUTCOMES_MAX } as const;
 
 /** Outcome of a run. */
 export interface LatestOutcome {
@@ -26,17 +30,32 @@ export interface LatestOutcome {
   readonly endedAt: number;
 }
 
-/** Returns outcomes of the agent's latest runs, in the order of their arrivals. */
+/** Returns the agent's latest outcomes, in the order of their arrivals. */
 export async function latestOutcomes(
   store: Store,
   team: TeamId,
   agent: string,
 ): Promise<readonly LatestOutcome[]> {
   const order = keys.runsBy(team, "agent", agentPart(agent));
-  const options = { limit: RUNS_MAX, reverse: true };
-  const { entries } = await listEntries(store, order, ALL_ENTRIES, options);
-  const stored = await getAll(store, entries.map(({ run }) => keys.summary(team, run)));
-  return entries.flatMap(({ run }, i) => {
+  const reader = new EntryReader(store, order, { end: null, reverse: true });
+  const outcomes: LatestOutcome[] = [];
+  let last: Position | null = null;
+  for (let runs = 0; runs < RUNS.max && outcomes.length < OUTCOMES_MAX; runs += RUNS.perRead) {
+    const { entries }: EntryPage = await reader.read(last, RUNS.perRead);
+    outcomes.push(...await outcomesOf(store, team, entries.map(({ run }) => run)));
+    last = entries.at(-1) ?? null;
+    if (entries.length < RUNS.perRead) break;
+  }
+  return outcomes.slice(0, OUTCOMES_MAX).sort((a, b) => a.signal.at - b.signal.at);
+}
+
+async function outcomesOf(
+  store: Store,
+  team: TeamId,
+  runs: readonly RunId[],
+): Promise<LatestOutcome[]> {
+  const stored = await getAll(store, runs.map((run) => keys.summary(team, run)));
+  return runs.flatMap((run, i) => {
     const value = stored[i]?.value;
     if (!(value instanceof Uint8Array)) return [];
     const summary = decodeSums<RunSummary>(value);
@@ -45,5 +64,5 @@ export async function latestOutcomes(
     return signal === null
       ? []
       : [{ signal, endedAt: Math.min(finishedAt ?? signal.at, signal.at) }];
-  }).sort((a, b) => a.signal.at - b.signal.at);
+  });
 }

@@ -7,8 +7,8 @@ import type { AgentActivity } from "../../domain/agents/activity.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { MonitorPage, MonitorRecord, MonitorsQuery } from "../../domain/monitors/store.ts";
-import { keyParts, keys } from "../base/keys.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { keys } from "../base/keys.ts";
+import { getAll, getMany, listRows, type Store } from "../store.ts";
 
 /** Monitors per read, and maximum monitors that one page reads in search of a state. */
 const ROWS = { perRead: 500, max: 5_000 } as const;
@@ -60,16 +60,9 @@ async function withRunning(
   team: TeamId,
   monitors: readonly Monitor[],
 ): Promise<MonitorRecord[]> {
-  const [first, last] = [monitors[0], monitors.at(-1)];
-  if (first === undefined || last === undefined) return [];
-  const range = keys.agentActivityRange(team, first.agent, last.agent);
-  const activities = new Map(
-    (await listRows(store, range)).map(({ key, value }) => [keyParts.name(key), value]),
-  );
-  return monitors.map((monitor) => ({
-    monitor,
-    running: runningOf(activities.get(monitor.agent)),
-  }));
+  const read = monitors.map(({ agent }) => keys.agentActivity(team, agent));
+  const activities = await getAll(store, read);
+  return monitors.map((monitor, i) => ({ monitor, running: runningOf(activities[i]?.value) }));
 }
 
 function runningOf(activity: unknown): number {

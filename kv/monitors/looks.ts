@@ -160,17 +160,18 @@ async function overrunsOf(
   const open = await findOpenRuns(team, agent, passed, summarizedToMs - limitMs);
   const stored = await getAll(store, open.runs.map(({ run }) => keys.summary(team, run)));
   const signals: Signal[] = [];
+  let isWaiting = false;
   for (const [i, position] of open.runs.entries()) {
     const value = stored[i]?.value;
     const summary = value instanceof Uint8Array ? decodeSums<RunSummary>(value) : null;
     const at = (summary?.shown.openedAt ?? 0) + limitMs;
     if (summary?.contribution?.labels.status === "running") {
       const isDue = at <= summarizedToMs && judgedAt(at, graceSeconds * 1_000, absences) <= nowMs;
-      // A run whose opening arrived later than its start is found again.
-      if (!isDue) return { signals, passed };
-      signals.push({ at, run: position.run, outcome: "overrun" });
+      if (isDue) signals.push({ at, run: position.run, outcome: "overrun" });
+      // A run whose opening arrived later than its start is found again, with those after it.
+      else isWaiting = true;
     }
-    passed = { at: position.at, run: position.run };
+    if (!isWaiting) passed = { at: position.at, run: position.run };
   }
-  return { signals, passed: open.passed };
+  return { signals, passed: isWaiting ? passed : open.passed };
 }

@@ -59,6 +59,8 @@ export interface StoredAgentRows {
   /** False if the team has no such agent. */
   readonly isStored: boolean;
   readonly isArchived: boolean;
+  /** Check that it was not archived or restored since. */
+  readonly archiveCheck: Deno.AtomicCheck;
 }
 
 /** Reads agents with their monitors. */
@@ -73,15 +75,15 @@ export async function readAgents(
     agents.flatMap((agent) => read.map((key) => key(team, agent))),
   );
   return agents.map((agent, i) => {
-    const [monitor, activity, used, archived] = entries
-      .slice(i * read.length, (i + 1) * read.length)
-      .map(({ value }) => value);
+    const rows = entries.slice(i * read.length, (i + 1) * read.length);
+    const [monitor, activity, used, archived] = rows.map(({ value }) => value);
     return {
       agent,
       monitor: (monitor ?? null) as Monitor | null,
       running: (activity as AgentActivity | null)?.running ?? 0,
       isStored: (used ?? archived ?? null) !== null,
       isArchived: (archived ?? null) !== null,
+      archiveCheck: rows[3] as Deno.AtomicCheck,
     };
   });
 }

@@ -15,7 +15,8 @@ import {
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { AgentRow } from "../agents/agents.ts";
 import { comparePositions, type Position } from "../base/entries.ts";
-import type { Store } from "../store.ts";
+import { keys } from "../base/keys.ts";
+import { getAll, type Store } from "../store.ts";
 import { type MonitorRows, type MonitorWrite, NO_ROWS, rowsOfChanges } from "./rows.ts";
 
 /** A changed run. */
@@ -40,7 +41,23 @@ export async function signalRows(
     const change = changeOf(monitor, arrivals, activity?.running ?? 0);
     if (change !== null) changes.push({ ...change, before: monitor });
   }
-  return changes.length === 0 ? NO_ROWS : await rowsOfChanges(store, team, changes);
+  if (changes.length === 0) return NO_ROWS;
+  return await rowsOfChanges(store, team, await withoutArchived(store, team, changes));
+}
+
+/** Drops changes that resume monitors of archived agents, as their open runs do when they end. */
+async function withoutArchived(
+  store: Store,
+  team: TeamId,
+  changes: readonly MonitorWrite[],
+): Promise<readonly MonitorWrite[]> {
+  const resumes = ({ before, monitor }: MonitorWrite) =>
+    before?.state === "paused" && monitor.state !== "paused";
+  const resumed = changes.filter(resumes).map(({ monitor }) => monitor.agent);
+  if (resumed.length === 0) return changes;
+  const archived = await getAll(store, resumed.map((agent) => keys.archivedAgent(team, agent)));
+  const paused = new Set(resumed.filter((_, i) => archived[i]?.versionstamp !== null));
+  return changes.filter(({ monitor }) => !paused.has(monitor.agent));
 }
 
 /** What arrived of an agent's runs. */

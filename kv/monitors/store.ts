@@ -7,7 +7,6 @@ import { LRUCache } from "lru-cache";
 import { type Parsed, refuse } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
-import { formatInstantOrNull } from "../../domain/core/time.ts";
 import {
   addSignals,
   changeSettings,
@@ -26,12 +25,13 @@ import type {
   PutMonitor,
 } from "../../domain/monitors/store.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
-import { type AuditEntry, type AuditValue, differenceOf } from "../../domain/teams/audit_log.ts";
+import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
+import { pauseFields, settingsFields } from "./audit_fields.ts";
 import { latestOutcomes } from "./latest_outcomes.ts";
 import { listMonitors, readMonitor } from "./list.ts";
 import { readFlips, readFlipsOf } from "./flips.ts";
@@ -95,8 +95,11 @@ export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
       return removed;
     },
     pause: (team, agent, pause, made) =>
-      change(deps, team, agent, made, ({ monitor }) =>
-        monitor === null ? null : {
+      change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
+        if (monitor === null) return null;
+        // The archive paused it, without an end.
+        if (isArchived) return { monitor, running };
+        return {
           change: pauseMonitor(monitor, pause, made.at),
           result: (record) => record,
           action: "monitor.paused",
@@ -104,11 +107,13 @@ export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
             before: pauseFields(monitor.pause),
             after: pauseFields(pause),
           },
-        }),
+        };
+      }),
     resume: (team, agent, made) =>
-      change(deps, team, agent, made, ({ monitor, running }) => {
+      change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
         if (monitor === null) return null;
-        if (monitor.pause === null) return { monitor, running };
+        // The monitor of an archived agent resumes when the agent is restored.
+        if (monitor.pause === null || isArchived) return { monitor, running };
         return {
           change: resumeMonitor(monitor, made.at),
           result: (record) => record,
@@ -145,7 +150,7 @@ function change<Result>(
     if (rows === undefined || !rows.isStored) return { result: null, rows: null };
     const planned = await plan(rows);
     if (!isChange(planned)) return { result: planned, rows: null };
-    const { running, monitor: before } = rows;
+    const { archiveCheck, running, monitor: before } = rows;
     const { action, details, result } = planned;
     const dueAt = nextDueAt(planned.change.monitor, made.at, running);
     const changed = { ...planned.change, monitor: { ...planned.change.monitor, dueAt }, before };
@@ -153,7 +158,7 @@ function change<Result>(
     const audit = auditRows({ at: made.at, team, actor: made.by, action, target: agent, details });
     return {
       result: result({ monitor: changed.monitor, running }),
-      rows: { ...written, sets: [...written.sets, ...audit] },
+      rows: { ...written, checks: [archiveCheck], sets: [...written.sets, ...audit] },
     };
   });
 }
@@ -276,25 +281,4 @@ function versionConflict(version: number, current: number): Parsed<PutMonitor> {
       : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
     "version",
   );
-}
-
-/** Returns settings under the names that responses use. */
-function settingsFields(settings: MonitorSettings): { readonly [name: string]: AuditValue } {
-  const { schedule } = settings;
-  return {
-    schedule: "cron" in schedule
-      ? { cron: schedule.cron, tz: schedule.tz }
-      : { every_seconds: schedule.everySeconds },
-    grace_seconds: settings.graceSeconds,
-    max_runtime_seconds: settings.maxRuntimeSeconds,
-    failure_threshold: settings.failureThreshold,
-    recovery_threshold: settings.recoveryThreshold,
-    enabled: settings.enabled,
-  };
-}
-
-function pauseFields(pause: Monitor["pause"]): AuditValue {
-  if (pause === null) return null;
-  const { untilMs, isSticky } = pause;
-  return { until: formatInstantOrNull(untilMs), sticky: isSticky };
 }

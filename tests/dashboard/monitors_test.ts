@@ -1,4 +1,5 @@
 /** Monitors on pages: the board of agents, the panel of one, its forms, and the overview. */
+import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -7,6 +8,9 @@ import { Harness, NOON } from "../support/harness/harness.ts";
 const AGENTS = "/dashboard/agents";
 const HOUR_MS = 3_600_000;
 const HOURLY = { kind: "every", every: "1h", grace: "30m" };
+
+/** Maximum bytes of a page as sent. */
+const PAGE_BYTES_MAX = 60_000;
 
 let runs = 0;
 
@@ -141,6 +145,7 @@ Deno.test("a page of the board has 100 agents, and the next one the others", asy
     const next = hrefsOf(first, 'rel="next"')[0] ?? "";
     const all = [...rowsOf(first), ...rowsOf(await page(reader, next))];
     assertEquals([rowsOf(first).length, all.length, new Set(all).size], [100, 103, 103]);
+    assert(gzipSync(first).length < PAGE_BYTES_MAX);
     const slugs = all.map((row) => row.split(" ")[0]);
     if (sort === "agent") assertEquals(slugs, slugs.toSorted());
     else assertEquals(slugs.slice(0, 4), ["a101", "a150", "a202", "a201"]);

@@ -1,5 +1,7 @@
 /** Prometheus metrics: exact, bounded, and per team. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Overloaded } from "../../domain/core/errors.ts";
+import type { MonitorStore } from "../../domain/monitors/store.ts";
 import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -213,3 +215,11 @@ ofInstance(
     }
   },
 );
+
+Deno.test("metrics: a team whose reads are overloaded still reads its other metrics", async () => {
+  const list = () => Promise.reject(new Overloaded("for the test"));
+  await using h = await Harness.open({ deps: { monitors: { list } as unknown as MonitorStore } });
+  const scraped = await scrape(h);
+  assertEquals(scraped.value("runledger_quota_used_events"), 0);
+  assertEquals(scraped.of("runledger_monitor_up"), []);
+});

@@ -52,6 +52,7 @@ Deno.test("PUT a monitor: 202 for a new version, 200 when nothing differs, and d
     failing: 0,
     expected_at: at(DAY_S * 1_000),
     down_after: at((DAY_S + 3_600) * 1_000),
+    blocked_by: null,
   });
   h.nowMs += 1_000;
   const again = await put(h, "nightly", { ...DAILY, enabled: true, max_runtime_seconds: null });
@@ -81,6 +82,22 @@ Deno.test("PUT a monitor: another version than the current one is 409 and change
     assertEquals([status, json.error, json.field], [409, "version_conflict", "version"]);
   }
   assertEquals((await h.get(pathOf("nightly"))).text, stored);
+});
+
+Deno.test("PUT a monitor: concurrent calls each make one version, or one of them wins by its version", async () => {
+  await using h = await openWith("nightly");
+  const all = (version?: number) =>
+    Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        put(h, "nightly", { ...DAILY, grace_seconds: n, version })),
+    );
+  const versions = (await all()).map(({ json }) => json.version);
+  assertEquals(versions.toSorted((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  await put(h, "nightly", DAILY);
+  const statuses = (await all(11)).map(({ status }) => status);
+  assertEquals(statuses.filter((status) => status === 202).length, 1);
+  assertEquals(statuses.filter((status) => status === 409).length, 9);
+  assertEquals((await auditOf(h)).length, 12);
 });
 
 Deno.test("PUT a monitor: bad and unknown fields are 400 with their name, before the agent is looked up", async () => {
@@ -198,58 +215,6 @@ Deno.test("a proposal: runs that are imported at once propose the schedule by wh
   assertEquals(proposal.schedule, { every_seconds: 3_600 });
 });
 
-Deno.test("pause and resume: an empty body, an end, sticky, repeats, and their flips", async () => {
-  await using h = await openWith("nightly");
-  await put(h, "nightly", DAILY);
-  h.nowMs += 1_000;
-  const paused = await h.request("POST", pathOf("nightly", "/pause"));
-  assertEquals(paused.status, 200, paused.text);
-  const { state, since, pause, expected_at, down_after } = paused.json;
-  assertEquals({ state, since, pause, expected_at, down_after }, {
-    state: "paused",
-    since: at(1_000),
-    pause: { until: null, sticky: false },
-    expected_at: null,
-    down_after: null,
-  });
-  assertEquals((await h.get(pathOf("nightly"))).json.next, []);
-  h.nowMs += 1_000;
-  const until = at(60_000);
-  const again = await h.post(pathOf("nightly", "/pause"), { until, sticky: true });
-  assertEquals([again.json.pause, again.json.since], [{ until, sticky: true }, at(1_000)]);
-  assertEquals((await h.get("/v1/monitors?state=paused")).json.monitors, [again.json]);
-  const resumed = await h.request("POST", pathOf("nightly", "/resume"));
-  assertEquals([resumed.status, resumed.json.state, resumed.json.pause], [200, "up", null]);
-  assertEquals(resumed.json.since, at(2_000));
-  const repeat = await h.request("POST", pathOf("nightly", "/resume"));
-  assertEquals([repeat.status, repeat.text], [200, resumed.text]);
-  const { flips } = (await h.get("/v1/agents/nightly/flips")).json;
-  const flip = (ms: number, from: string | null, to: string, reason: string) => ({
-    ...{ at: at(ms), until: null, from, to, reason, run_id: null },
-  });
-  assertEquals(flips, [
-    flip(2_000, "paused", "up", "resumed"),
-    flip(1_000, "up", "paused", "paused"),
-    flip(0, null, "up", "created"),
-  ]);
-});
-
-Deno.test("pause: an end in the past, a wrong type and an unknown field are 400", async () => {
-  await using h = await openWith("nightly");
-  await put(h, "nightly", DAILY);
-  const cases: [unknown, string][] = [
-    [{ until: at() }, "until"],
-    [{ until: "tomorrow" }, "until"],
-    [{ sticky: 1 }, "sticky"],
-    [{ untill: at(1) }, "untill"],
-  ];
-  for (const [body, field] of cases) {
-    const { status, json } = await h.post(pathOf("nightly", "/pause"), body);
-    assertEquals([status, json.error, json.field], [400, "invalid_field", field]);
-  }
-  assertEquals((await h.get(pathOf("nightly"))).json.state, "up");
-});
-
 Deno.test("DELETE a monitor: 200 with its settings, then 404, and no flips remain", async () => {
   await using h = await openWith("nightly");
   const stored = (await put(h, "nightly", DAILY)).json;
@@ -323,36 +288,5 @@ Deno.test("monitors: pages of any size contain each once, also those of one stat
     assertEquals(await read("&state=up", limit), ["Z", "a b", "b", "é"]);
     assertEquals(await read("&state=paused", limit), ["a"]);
     assertEquals(await read("&state=down", limit), []);
-  }
-});
-
-Deno.test("flips: pages, bounds, and bad parameters by name", async () => {
-  await using h = await openWith("nightly");
-  await put(h, "nightly", DAILY);
-  for (const action of ["/pause", "/resume", "/pause", "/resume"]) {
-    h.nowMs += 1_000;
-    await h.request("POST", pathOf("nightly", action));
-  }
-  const path = "/v1/agents/nightly/flips";
-  const times: string[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
-    const { json } = await h.get(`${path}?limit=2${more}`);
-    times.push(...json.flips.map((flip: { at: string }) => flip.at));
-    cursor = json.cursor;
-  }
-  assertEquals(times, [4, 3, 2, 1, 0].map((seconds) => at(seconds * 1_000)));
-  const within = (await h.get(`${path}?from=${at(1_000)}&to=${at(3_000)}`)).json.flips;
-  assertEquals(within.map((flip: { at: string }) => flip.at), [at(2_000), at(1_000)]);
-  const bad = [["limit=0", "limit"], ["limit=501", "limit"], ["from=x", "from"], ["cursor=x", ""]];
-  bad.push([`from=${at(1)}&to=${at()}`, "to"], ["state=up", "state"]);
-  for (const [query = "", field] of bad) {
-    const { status, json } = await h.get(`${path}?${query}`);
-    assertEquals([status, json.field], [400, field === "" ? "cursor" : field], query);
-  }
-  for (const query of ["state=unknown", "limit=501", "cursor=x", "agent=a"]) {
-    const { status, json } = await h.get(`/v1/monitors?${query}`);
-    assertEquals([status, json.field], [400, query.split("=")[0]]);
   }
 });

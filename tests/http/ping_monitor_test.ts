@@ -4,7 +4,7 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { aFinish, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** Pings, and returns the status and the dropped parameters. */
 async function ping(h: Harness, query: string, key = h.key, method = "GET") {
@@ -68,6 +68,23 @@ Deno.test("decision 114: a monitor is created when its ping arrives, also if the
   const monitor = await monitorOf(h, "backup");
   assertEquals([monitor.state, monitor.created_at], ["up", formatInstant(h.nowMs - 1)]);
   assertEquals(monitor.expected_at, formatInstant(h.nowMs + 3_600_000));
+});
+
+Deno.test("decision 114: of pings and a PUT that race, one creates the monitor", async () => {
+  await using h = await Harness.open();
+  await ping(h, "agent=cron");
+  const put = h.request("PUT", "/v1/agents/cron/monitor", {
+    body: { schedule: { every_seconds: 600 } },
+  });
+  const pings = Array.from({ length: 20 }, (_, n) => ping(h, `agent=cron&every=${n + 1}h`));
+  assertEquals((await put).status, 202);
+  assertEquals(await Promise.all(pings), Array.from({ length: 20 }, () => [200, null]));
+  const { schedule, version } = await monitorOf(h, "cron");
+  const { entries } = (await h.get("/v1/audit")).json;
+  const made = entries.filter(({ action }: { action: string }) => action === "monitor.put");
+  // The PUT counts always: it creates the monitor, or replaces the settings of a ping.
+  assertEquals([schedule, version], [{ every_seconds: 600 }, made.length]);
+  assertEquals(made.filter(({ details }: Answer["json"]) => details.before === null).length, 1);
 });
 
 const DROPPED: readonly (readonly [query: string, dropped: string, schedule: object | null])[] = [

@@ -82,6 +82,25 @@ Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", a
   assertEquals(run.scores[0].value, 0.93);
 });
 
+Deno.test("SDK: a run that was closed because it was idle is opened again with 200, and finishes", async () => {
+  await using h = await Harness.open();
+  for (const [n, headers] of [[1, TYPESCRIPT], [2, LARAVEL]] as const) {
+    const sdk = new Sdk(h, headers);
+    const options = { idle_timeout_seconds: 60, started_at: new Date(h.nowMs).toISOString() };
+    await sdk.open(n, options);
+    await h.worker.idle();
+    h.nowMs += 63_000;
+    await h.clock.idle();
+    const closed = await sdk.record(n);
+    assertEquals([closed.status, closed.closed_by], ["timeout", "idle"]);
+    assertEquals((await sdk.open(n, options)).status, 200);
+    assertEquals((await sdk.events(n, [event(n, "log", { message: "late" })])).status, 202);
+    assertEquals((await sdk.finish(n)).status, 202);
+    const finished = await sdk.record(n);
+    assertEquals([finished.status, finished.closed_by], ["success", "finish"]);
+  }
+});
+
 Deno.test("SDK: a run with all options, six events in turns and a failure is complete", async () => {
   await using h = await Harness.open();
   const sdk = new Sdk(h, TYPESCRIPT);

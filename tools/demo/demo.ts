@@ -8,6 +8,7 @@ import {
   createClient,
   Tally,
 } from "../client.ts";
+import { createMonitors } from "./monitors.ts";
 import { type DemoRun, demoRuns, STORIES } from "./runs.ts";
 import { createProgress, type Io, processIo, runCommand, UsageError } from "../command.ts";
 
@@ -15,6 +16,7 @@ const HELP = [
   "deno task demo [--url URL] [--key KEY] [--seed N]",
   "Fills a running server with the runs of three agents on the last seven days and today, up to now.",
   "Sending them again is safe: it adds only what has happened since.",
+  "A key with the scope admin also creates monitors of these agents.",
   ...CONNECTION_HELP,
   "  --seed N     generates another week of work (default 1)",
 ];
@@ -31,6 +33,7 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
     const runs = demoRuns(seed, nowMs, client.region);
     const startedAtMs = performance.now();
     const { requests, accepted, duplicates, replays } = await deliver(client, runs, io);
+    const monitored = await createMonitors(client);
     const seconds = (performance.now() - startedAtMs) / 1_000;
     const agents = [...new Set(runs.map(({ agent }) => agent))].sort();
     const [first = "", last] = [runs[0], runs.at(-1)].map((run) =>
@@ -44,6 +47,7 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
       `  accepted    ${accepted}`,
       `  duplicates  ${duplicates}`,
       `  replays     ${replays}`,
+      ...monitored.length === 0 ? [] : [`  monitors    ${monitored.join(", ")}`],
       ...exampleLines(client, runs),
     ];
     lines.forEach((line) => io.out(line));

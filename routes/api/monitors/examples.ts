@@ -31,6 +31,7 @@ export const MONITOR = {
   last_ok_at: "2026-11-21T12:00:00.000Z",
   expected_at: "2026-11-22T12:00:00.000Z",
   down_after: "2026-11-22T13:00:00.000Z",
+  blocked_by: null,
 };
 
 export const PAUSED = {

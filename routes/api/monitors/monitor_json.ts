@@ -114,6 +114,10 @@ const RECORD = {
     ({ monitor }) => deadlinesOf(monitor).downAfter,
     "`expected_at` and the grace.",
   ),
+  blocked_by: textValue.orNull<MonitorRecord>(
+    () => null,
+    "Reserved for a guard that keeps the agent from running. Null: nothing does.",
+  ),
 };
 
 /** A monitor with its state. */

@@ -15,6 +15,8 @@ import {
   MONITORS_PER_PAGE,
   type MonitorStore,
 } from "../../../domain/monitors/store.ts";
+import { Overloaded } from "../../../domain/core/errors.ts";
+import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
@@ -58,24 +60,34 @@ async function quotaFamilies(
 const MONITOR_LABELS_MAX = 1_000;
 
 /**
- * Returns whether each monitor that is judged is up, as a sample with its agent. Only the team's own keys
- * read them: the slugs of agents are nobody else's.
+ * Returns whether each monitor that is judged is up, as a sample with its agent; none while the reads of
+ * the team are overloaded. Only the team's own keys read them: no other team learns the slugs.
  */
-async function monitorFamilies(team: Team, monitors: MonitorStore): Promise<MetricFamily[]> {
+async function monitorFamilies(team: Team, store: MonitorStore): Promise<MetricFamily[]> {
   const samples: Sample<number>[] = [];
-  let after: string | null = null;
-  for (let left = MONITOR_LABELS_MAX; left > 0; left -= MONITORS_PER_PAGE.max) {
-    const limit = Math.min(left, MONITORS_PER_PAGE.max);
-    const page: MonitorPage = await monitors.list(team, { state: null, limit, after });
-    for (const { monitor: { agent, state } } of page.monitors) {
+  try {
+    for await (const { agent, state } of monitorsOf(team, store)) {
       if (state === "new" || state === "paused") continue;
       samples.push({ labels: { agent }, value: state === "down" ? 0 : 1 });
     }
-    after = page.next;
-    if (after === null) break;
+  } catch (error) {
+    if (!(error instanceof Overloaded)) throw error;
+    return [];
   }
   const help = "1: the monitor of the agent is up or late; 0: it is down.";
   return samples.length === 0 ? [] : [gauge("runledger_monitor_up", help, samples)];
+}
+
+/** Returns the team's first monitors by slug, {@link MONITOR_LABELS_MAX} at most. */
+async function* monitorsOf(team: Team, store: MonitorStore): AsyncGenerator<Monitor> {
+  let after: string | null = null;
+  for (let left = MONITOR_LABELS_MAX; left > 0; left -= MONITORS_PER_PAGE.max) {
+    const limit = Math.min(left, MONITORS_PER_PAGE.max);
+    const page: MonitorPage = await store.list(team, { state: null, limit, after });
+    for (const { monitor } of page.monitors) yield monitor;
+    if (page.next === null) return;
+    after = page.next;
+  }
 }
 
 /** Serves the OpenAPI document. */

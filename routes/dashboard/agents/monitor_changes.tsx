@@ -3,6 +3,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { parseMonitor } from "../../../domain/monitors/body.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
+import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { fail } from "../../http/answer.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
@@ -10,8 +11,6 @@ import { Crumbs } from "../components/crumbs.tsx";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { readAgent } from "./form.tsx";
 import { bodyOfTexts, MonitorForm, readMonitorTexts, readPause } from "./monitor_form.tsx";
-
-const NO_SUCH_MONITOR = { code: "not_found", message: "This agent has no monitor" } as const;
 
 function madeBy(c: RequestContext, { environment }: AppDeps) {
   return { by: c.get("principal").credentialId, at: environment.now() };

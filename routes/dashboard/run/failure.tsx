@@ -21,7 +21,8 @@ export function Failure(props: TraceProps) {
   const word = run.status === "failed" ? "Failed" : "Timed out";
   const event = cause.event === null ? null : previewOf(cause.event);
   const ofStep = cause.isFailing ? event?.failure : null;
-  const reason = reasonOf(run) ?? cause.reason ?? ofStep ?? silenceOf(run);
+  const silence = silenceOf(run);
+  const reason = reasonOf(run) ?? cause.reason ?? ofStep ?? silence;
   const inRun = cause.path.at(-1)?.id ?? null;
   const target = event === null ? null : `${
     tracePath(run.id, {
@@ -36,6 +37,7 @@ export function Failure(props: TraceProps) {
       <h2 id="why">
         {reason === null ? word : `${word}: ${lineOf(reason, REASON_CHARS)}`}
       </h2>
+      {silence !== null && silence !== reason && <p class="where">The run was {silence}.</p>}
       <Where {...props} cause={cause} target={target} reason={reason} />
       {reason === null && event === null && cause.path.length === 0 && <NoReason {...props} />}
       <Recent {...props} />

@@ -2,6 +2,7 @@
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { durationText } from "../components/format.ts";
 import { RunState } from "../components/run_state.tsx";
+import { isFailure } from "./steps.ts";
 
 type Run = Pick<RunRecord, "status" | "startedAt" | "receivedAt" | "closedBy" | "opening">;
 
@@ -14,8 +15,9 @@ export function silenceOf({ closedBy, opening }: Pick<Run, "closedBy" | "opening
     : `closed after ${durationText(idleTimeoutSeconds * 1_000)} without an event`;
 }
 
+/** The failure box says why a failed run ended, so here only others do. */
 export function RunLead({ run }: { readonly run: Run }) {
-  const silence = silenceOf(run);
+  const silence = isFailure(run.status) ? null : silenceOf(run);
   return (
     <>
       <RunState run={run} />

@@ -1,10 +1,12 @@
 /**
  * `deno task assure deploy`: runs the program as Deno Deploy does, kills its instances under load, and
- * compares the ledger with the clients' responses. Then one instance takes load without a kill.
+ * compares the ledger with the clients' responses. Then one instance takes load without a kill, and
+ * a deadline passes while only crons run.
  */
 import { number } from "../../../tools/table.ts";
 import { createProgress, type Io } from "../../../tools/command.ts";
 import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { measureDeadline } from "./deadline.ts";
 import { KillRounds } from "./kill_rounds.ts";
 
 /** Kills before the ledger is compared. */
@@ -19,7 +21,10 @@ const RSS_MB_MAX = 400;
 /** Milliseconds in which an instance must end after SIGINT. */
 const STOP_MS_MAX = 4_000;
 
-/** Milliseconds of the crons that make all costs final: one period, and 10 s. */
+/**
+ * Milliseconds of the crons that make all costs final, and until a monitor is down after its
+ * deadline: one period, and 10 s.
+ */
 const CRON_MS_MAX = 70_000;
 
 /** Measurements of all rounds. */
@@ -30,6 +35,8 @@ interface Measurements {
   peakMb: number;
   readonly stopMs: number[];
   readonly cronMs: number[];
+  /** From a deadline until the monitor is down. */
+  downMs: number;
 }
 
 /** Compares a round with its clients' responses, stops its instances and adds its measurements. */
@@ -58,6 +65,7 @@ async function deploy({ count, seed }: AssuranceOptions, io: Io): Promise<Measur
     peakMb: 0,
     stopMs: [],
     cronMs: [],
+    downMs: NaN,
   };
   {
     using progress = createProgress(io.screen, "kills", count);
@@ -72,15 +80,17 @@ async function deploy({ count, seed }: AssuranceOptions, io: Io): Promise<Measur
   await using calm = await KillRounds.start({ instancesMax: 1 });
   await calm.fill(CALLS);
   await finish(calm, measurements);
+  measurements.downMs = await measureDeadline();
   return measurements;
 }
 
 function report(measurements: Measurements, io: Io): void {
-  const { kills, acknowledged, started, peakMb, stopMs, cronMs } = measurements;
+  const { kills, acknowledged, started, peakMb, stopMs, cronMs, downMs } = measurements;
   io.out(`${kills} x kill -9 of ${started} instances, ${stopMs.length} x SIGINT`);
   io.out(`${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, all sums exact`);
   io.out(`ended after SIGINT: ${distribution(stopMs)}`);
   io.out(`crons that made all costs final: ${distribution(cronMs)}`);
+  io.out(`a monitor was down ${number(downMs)} ms after its deadline, which crons alone notice`);
   io.out(`at most ${number(peakMb)} MB resident`);
 }
 
@@ -99,7 +109,9 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
     const [rssMb, cronMs] = [measurements.peakMb, Math.max(...measurements.cronMs)];
     if (rssMb > RSS_MB_MAX) io.fail(`More than ${RSS_MB_MAX} MB resident`);
     if (cronMs > CRON_MS_MAX) io.fail(`Costs were not final after ${CRON_MS_MAX} ms`);
-    return rssMb <= RSS_MB_MAX && cronMs <= CRON_MS_MAX;
+    const isDown = measurements.downMs <= CRON_MS_MAX;
+    if (!isDown) io.fail(`A monitor was not down ${CRON_MS_MAX} ms after its deadline`);
+    return rssMb <= RSS_MB_MAX && cronMs <= CRON_MS_MAX && isDown;
   } catch (error) {
     io.fail(error instanceof Error ? error.stack ?? error.message : String(error));
     return false;

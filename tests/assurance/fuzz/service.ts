@@ -8,6 +8,18 @@ import { Process } from "../../support/harness/process.ts";
 /** Maximum milliseconds for pending work, and the poll interval. */
 const SETTLED_MS_MAX = 30_000, POLL_MS = 50;
 
+/**
+ * Families of keys that change without a request: the clock, and monitors whose deadline has passed. Any
+ * request may update the last use of a session, every half hour.
+ */
+const CHANGED_BY_TIME: ReadonlySet<unknown> = new Set([
+  "session",
+  "clock",
+  "due",
+  "monitor",
+  "flip",
+]);
+
 /** A running service over an empty file. Always `await using`. */
 export class Service implements AsyncDisposable {
   /** Log lines that show a failure; the complete log would be too long to keep. */
@@ -89,8 +101,7 @@ export class Service implements AsyncDisposable {
   async #versions(): Promise<Versions> {
     const versions = new Map<string, string>();
     for await (const { key, versionstamp } of eachRow(this.#store, { prefix: [] })) {
-      // Any request may update the last use of a session, every half hour.
-      if (key[0] === "session") continue;
+      if (CHANGED_BY_TIME.has(key[0])) continue;
       versions.set(JSON.stringify(key.map(String)), versionstamp);
     }
     return versions;

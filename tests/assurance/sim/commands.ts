@@ -160,7 +160,7 @@ const afterMs = fc.oneof(
   { weight: 1, arbitrary: fc.constant(10 * 86_400_000) },
 );
 
-const looks = fc.constantFrom(0, 30_000, 59_000, 62_000, 3_600_000)
+const looks = fc.constantFrom(0, 59_000, 62_000, 62_000, 3_600_000)
   .map((ms): Command => new Look(ms));
 const fresh = fc.tuple(afterMs, anyRequest)
   .map(([ms, request]): Command => new Call("call", ms, () => request));
@@ -181,7 +181,7 @@ export function sequences(commandsMax: number) {
     { weight: 60, arbitrary: fresh },
     { weight: 10, arbitrary: again },
     { weight: 20, arbitrary: mutated },
-    { weight: 10, arbitrary: looks },
+    { weight: 16, arbitrary: looks },
     { weight: 1, arbitrary: fc.constant(RESTART) },
     { weight: 1, arbitrary: fc.constant(COMPARE) },
   );

@@ -106,7 +106,13 @@ const open = definedFields({
   feature: label,
   metadata,
   goal: rarely(fc.constantFrom<unknown>("to do this", "to do this", "💡".repeat(16_385), ["x"])),
-  idle_timeout_seconds: rarely(usually(fc.constantFrom(60, 60, 90, 3_600), 59, 86_401, 60.5)),
+  idle_timeout_seconds: fc.oneof(
+    { weight: 1, arbitrary: fc.constantFrom(undefined, null) },
+    {
+      weight: 3,
+      arbitrary: usually(fc.constantFrom(60, 60, 60, 90, 3_600), 59, 86_401, 60.5),
+    },
+  ),
   idle_timeout_status: rarely(usually(fc.constantFrom(...FINISHES), "running")),
   statuss: unknown,
 }).map((fields): Request => ({ call: "open", fields }));

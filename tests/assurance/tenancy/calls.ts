@@ -47,6 +47,7 @@ const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as 
 
 const agentOf = ({ agent }: Step) => AGENTS[agent] ?? `agent ${agent}`;
 const modelOf = ({ n }: Step) => MODELS[n % MODELS.length] ?? "";
+const monitorOf = (step: Step) => `/v1/agents/${encodeURIComponent(agentOf(step))}/monitor`;
 const pathOf = ({ run }: Step) => `/v1/runs/${runId(run)}`;
 const labels = ({ n }: Step) => ({ customer_id: `customer ${n % 2}`, feature: `feature ${n % 3}` });
 const tokens = (step: Step) => ({
@@ -124,6 +125,18 @@ const CALLS = {
     body: { name: `n ${step.n}`, notes: "x", archived: step.n % 3 === 0 },
   }),
   agent: (step) => get(`/v1/agents/${encodeURIComponent(agentOf(step))}`),
+  putMonitor: (step) => ({
+    method: "PUT",
+    path: monitorOf(step),
+    body: { schedule: { every_seconds: 86_400 + step.n }, failure_threshold: 1 + step.n % 3 },
+  }),
+  monitor: (step) => get(monitorOf(step)),
+  pauseMonitor: (step) => post(`${monitorOf(step)}/pause`, { sticky: step.n % 2 === 0 }),
+  resumeMonitor: (step) => post(`${monitorOf(step)}/resume`, {}),
+  deleteMonitor: (step) => ({ method: "DELETE", path: monitorOf(step) }),
+  monitors: ({ n }) => get(`/v1/monitors?limit=${1 + n}`),
+  flips: (step) => get(`/v1/agents/${encodeURIComponent(agentOf(step))}/flips`),
+  pingMonitor: (step) => get(`/v1/ping?agent=${encodeURIComponent(agentOf(step))}&every=1d`),
   bad: (step) => post("/v1/runs", aRun(step.run, { agent: "" })),
 } satisfies Record<string, (step: Step, nameOf: NameOf) => Call>;
 

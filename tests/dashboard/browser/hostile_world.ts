@@ -55,6 +55,11 @@ async function spread(h: Harness, n: number, text: string): Promise<string> {
   const note = new URLSearchParams({ agent: text, metadata: text, model: text, provider: text });
   await accepted(h, "GET", `/v1/ping?${note}&input_tokens=5`);
   await accepted(h, "PATCH", `/v1/agents/${encodeURIComponent(text)}`, { name: text, notes: text });
+  // Its run ended before the monitor exists, so the monitor is up.
+  await h.worker.idle();
+  await accepted(h, "PUT", `/v1/agents/${encodeURIComponent(text)}/monitor`, {
+    schedule: { every_seconds: 3_600 },
+  });
   await accepted(h, "POST", "/v1/keys", { kind: "api_key", name: text, scopes: ["read"] });
   await accepted(h, "POST", "/v1/keys", { kind: "ping_token", name: text, agent: text });
   await accepted(h, "PUT", "/v1/rate-card", aRate(text));

@@ -196,6 +196,16 @@ Deno.test("clock: a clock that is set back lets rows wait", async () => {
   ]);
 });
 
+Deno.test("clock: an absence ends at the time to which a clock that was ahead is set back", async () => {
+  await using temp = await TempStore.open();
+  const store = createClockStore(temp.store, MINUTE);
+  await store.noteTurn(NOON);
+  const ahead = await store.noteTurn(NOON + 1_440 * MINUTE);
+  assertEquals(ahead, [{ fromMs: NOON, untilMs: NOON + 1_440 * MINUTE }]);
+  assertEquals(await store.noteTurn(NOON + 5_000), [{ fromMs: NOON, untilMs: NOON + 5_000 }]);
+  assertEquals(await store.noteTurn(NOON - 1), []);
+});
+
 Deno.test("clock: several absences are kept, the latest 20", async () => {
   await using temp = await TempStore.open();
   const store = createClockStore(temp.store, MINUTE);

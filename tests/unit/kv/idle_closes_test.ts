@@ -1,13 +1,24 @@
 /** Idle closes in the store: damage is found, lost answers and several processes close once. */
 import { assert, assertEquals } from "@std/assert";
-import { keys } from "../../../kv/base/keys.ts";
+import { TIERS } from "../../../domain/teams/plans.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { Clock } from "../../../jobs/clock.ts";
+import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
+import { createClockStore } from "../../../kv/clock/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import type { IdleClose } from "../../../domain/runs/idle.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
+import { createIdleHandler } from "../../../kv/runs/idle_closes.ts";
+import type { Store } from "../../../kv/store.ts";
+import { exportLines, importLines } from "../../../kv/transfer.ts";
 import type { KvSet, Write } from "../../../kv/writer/write.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { BareInstance } from "../../support/harness/bare_instance.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
+import { run } from "../../support/builders/stored_runs.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { KvServer } from "../../support/harness/kv_server.ts";
 
 /** Time of a deadline after the opening, and of the first look after it; milliseconds. */
@@ -86,4 +97,74 @@ Deno.test("idle closes: two instances whose answers are lost close each run once
     assertEquals(value, { status: "timeout", at: NOON, receivedAt: NOON + TIMEOUT_MS, seen: 0 });
   }
   assertEquals(await Array.fromAsync(two.store.reader.list({ prefix: keys.dueRows() })), []);
+});
+
+/** A team's runs without a service, whose clock the test drives. */
+class IdleHarness {
+  readonly retention: RetentionHarness;
+  readonly #clock: Clock;
+
+  constructor(store: Store) {
+    this.retention = new RetentionHarness(store);
+    const handlers = [createIdleHandler(store)];
+    const [now, log] = [() => this.retention.nowMs, (line: string) => assertEquals(line, "")];
+    this.#clock = new Clock({ store: createClockStore(store, TIMEOUT_MS), handlers, now, log });
+  }
+
+  async open(team: Team, n: number): Promise<void> {
+    const { runs, nowMs } = this.retention;
+    const request = { id: run(n), agent: "a", startedAt: nowMs, goal: "g", idleTimeoutSeconds: 60 };
+    await runs.open(team, request, nowMs);
+    await this.retention.settle();
+  }
+
+  async look(nowMs: number): Promise<void> {
+    this.retention.nowMs = nowMs;
+    await this.#clock.round();
+    await this.retention.settle();
+  }
+
+  async read(team: Team, n: number) {
+    return await this.retention.runs.read(team, run(n), null, 1);
+  }
+}
+
+Deno.test("idle closes: retention removes the payload, keeps the close, and removes it with the record", async () => {
+  await using temp = await TempStore.open();
+  const harness = new IdleHarness(temp.store);
+  const { retention } = harness;
+  const team = await retention.addTeam("free");
+  await harness.open(team, 1);
+  await harness.look(NOON + LOOK_MS);
+  const { payloadDays, recordDays } = TIERS.free;
+  retention.nowMs = NOON + (payloadDays + 1) * DAY_MS;
+  assertEquals((await retention.sweep()).payloads, 1);
+  const stored = await harness.read(team, 1);
+  assertEquals([stored?.payload, stored?.parts.closing?.closedBy], ["removed", "idle"]);
+  const closing = await temp.store.reader.get(keys.closing(team.id, run(1)));
+  assertEquals(closing.versionstamp, null);
+  await assertClean(temp.store);
+  retention.nowMs = NOON + (recordDays + 2) * DAY_MS;
+  assertEquals((await retention.sweep()).records, 1);
+  assertEquals(await harness.read(team, 1), null);
+  assertEquals(await temp.keysBelow(keys.run(team.id, run(1))), []);
+  await assertClean(temp.store);
+});
+
+Deno.test("idle closes: an export has them and the deadlines of open runs", async () => {
+  await using temp = await TempStore.open();
+  const harness = new IdleHarness(temp.store);
+  const team = await harness.retention.addTeam("free");
+  await harness.open(team, 1);
+  await harness.look(NOON + LOOK_MS);
+  await harness.open(team, 2);
+  await using copy = await TempStore.open();
+  await temp.store.writer.commit({ sets: [{ key: keys.format(), value: LEDGER_FORMAT }] });
+  await importLines(copy.store, exportLines(temp.store));
+  const copied = new IdleHarness(copy.store);
+  await copied.look(NOON + 2 * LOOK_MS + TIMEOUT_MS);
+  for (const n of [1, 2]) {
+    assertEquals((await copied.read(team, n))?.parts.closing?.closedBy, "idle");
+  }
+  await assertClean(copy.store);
 });

@@ -83,3 +83,15 @@ Deno.test("overruns: open runs of other agents do not hide one", async () => {
   await here.look(NOON + HOUR - MINUTE);
   assertEquals(await overruns(here), [[run(2), 11]]);
 });
+
+Deno.test("overruns: a run that was opened late does not hide one that started after it", async () => {
+  await using temp = await TempStore.open();
+  const here = await monitored(temp);
+  await open(here, 2, NOON + 2 * MINUTE);
+  await open(here, 3, NOON + 1 * MINUTE, 8 * MINUTE);
+  for (let minute = 9; minute < 16; minute++) await here.look(NOON + minute * MINUTE);
+  assertEquals(await overruns(here), [[run(2), 12]]);
+  for (let minute = 16; minute < 25; minute++) await here.look(NOON + minute * MINUTE);
+  assertEquals(await overruns(here), [[run(2), 12], [run(3), 19]]);
+  assertEquals(await here.flips(), ["0 none>up created", "12 up>down overrun"]);
+});

@@ -198,3 +198,64 @@ Deno.test("monitor rows: the integrity check finds damage", async (t) => {
   }
   assertEquals((await verifyStore(temp.store)).differences, []);
 });
+
+Deno.test("monitor rows: neither an open run nor the end of a pause resumes an archived agent", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  const change = (archived: boolean, at: number) =>
+    here.agents.change(TEAM, "a", { archived, name: undefined, notes: undefined }, {
+      by: "key_1",
+      at,
+    });
+  await here.close(1, NOON);
+  await here.runs.open(TEAM, { id: run(2), agent: "a", startedAt: NOON }, NOON);
+  await here.work();
+  await here.put();
+  const pause = { untilMs: NOON + 3 * MINUTE, isSticky: false };
+  await here.monitors.pause(TEAM, "a", pause, { by: "key_1", at: NOON + MINUTE });
+  await change(true, NOON + 2 * MINUTE);
+  const at = NOON + 4 * MINUTE;
+  await here.runs.finish(TEAM, run(2), { status: "success", finishedAt: at }, at);
+  await here.work();
+  await here.look(NOON + 2 * HOUR);
+  await change(false, NOON + 3 * HOUR);
+  assertEquals(await here.flips(), [
+    "0 none>up created",
+    "1 up>paused paused",
+    "180 paused>up resumed",
+  ]);
+});
+
+Deno.test("monitor rows: an outcome behind many open runs is one in the past", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(0, NOON);
+  for (let n = 1; n < 60; n++) {
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON + n }, NOON + n);
+  }
+  await here.work();
+  await here.put(HOURLY, NOON + MINUTE);
+  const { state, lastArrivalAt, expectedAt } = await here.read() ?? {};
+  assertEquals([state, lastArrivalAt, expectedAt], ["up", NOON, NOON + MINUTE + HOUR]);
+});
+
+Deno.test("monitor rows: a monitor that is created while its agent is archived is paused", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  let isArchived = false;
+  const writer = new Proxy(temp.store.writer, {
+    get: (target, name) =>
+      name !== "commit" ? Reflect.get(target, name, target) : async (write: Write) => {
+        if (!isArchived) {
+          isArchived = true;
+          const patch = { archived: true, name: undefined, notes: undefined };
+          await here.agents.change(TEAM, "a", patch, { by: "key_1", at: NOON });
+        }
+        return await target.commit(write);
+      },
+  });
+  await new MonitorProcess({ ...temp.store, writer }).put();
+  assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
+});

@@ -256,6 +256,10 @@ Deno.test("monitors: an archive pauses in its commit, and a restoration resumes"
   await change(true, NOON + MINUTE);
   assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
   await here.look(NOON + 3 * HOUR);
+  const until = { untilMs: NOON + 3.5 * HOUR, isSticky: false };
+  await here.monitors.pause(TEAM, "a", until, { by: "key_1", at: NOON + 3 * HOUR });
+  await here.look(NOON + 3.9 * HOUR);
+  assertEquals((await here.read())?.state, "paused", "a pause does not end while archived");
   await change(false, NOON + 4 * HOUR);
   assertEquals(await here.flips(), [
     "0 none>up created",
@@ -263,6 +267,12 @@ Deno.test("monitors: an archive pauses in its commit, and a restoration resumes"
     "240 paused>up resumed",
   ]);
   assertEquals((await here.due()).length, 1);
+  const later = { untilMs: NOON + 5 * HOUR, isSticky: false };
+  await here.monitors.pause(TEAM, "a", later, { by: "key_1", at: NOON + 4 * HOUR });
+  await change(true, NOON + 4 * HOUR + 1);
+  assertEquals(await here.due(), [], "an archive replaces the end of a pause");
+  await change(false, NOON + 6 * HOUR);
+  assertEquals((await here.read())?.state, "up");
 });
 
 Deno.test("monitors: teams see their own", async () => {

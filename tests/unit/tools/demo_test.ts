@@ -170,3 +170,27 @@ Deno.test("deno task demo exits 1 with one line if the server does not answer or
   assertEquals([help.code, help.stderr], [0, ""]);
   for (const option of ["--url", "--key", "--seed"]) assertStringIncludes(help.stdout, option);
 });
+
+Deno.test("the demo creates monitors that show each state, once, and none with a key that may not", async () => {
+  await using h = await Harness.open({ absenceMs: Infinity });
+  const reader = await h.addKey({ kind: "api_key", scopes: ["ingest", "read"] });
+  assertEquals(await demo(["--url", h.url, "--key", reader], new Recorder(), NOON), 0);
+  assertEquals((await h.get("/v1/monitors")).json.monitors, []);
+  const args = ["--url", h.url, "--key", h.key];
+  const states = async () => {
+    await h.worker.idle();
+    await h.clock.idle();
+    const { monitors } = (await h.get("/v1/monitors")).json;
+    return monitors.map(({ agent, state }: Record<string, string>) => `${agent} ${state}`);
+  };
+  assertEquals(await demo(args, new Recorder(), NOON), 0);
+  const others = ["issue-triage up", "nightly-report paused"];
+  assertEquals(await states(), [...others, "research up"]);
+  h.nowMs += 305_000;
+  assertEquals(await states(), [...others, "research late"]);
+  h.nowMs += 300_000;
+  assertEquals(await states(), [...others, "research down"]);
+  await h.post("/v1/agents/nightly-report/monitor/resume", {});
+  assertEquals(await demo(args, new Recorder(), NOON), 0);
+  assertEquals((await states())[1], "nightly-report up", "a later demo changes no monitor");
+});

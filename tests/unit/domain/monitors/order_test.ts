@@ -6,6 +6,7 @@ import {
   failuresInRow,
   type Monitor,
   nextDueAt,
+  pauseMonitor,
   type Signal,
 } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, SECOND, short, signal, T0, Watched } from "./monitors.ts";
@@ -144,4 +145,30 @@ Deno.test("signals: only the latest are kept, with what those before them make",
   assertEquals(watched.monitor.state, "down");
   watched.add(signal(T0 + 151 * SECOND, "ok"));
   assertEquals(short(watched.flips), ["62 up>down failed", "151 down>up recovered"]);
+});
+
+Deno.test("order: a failure that is counted before the success that ends a pause makes it down", () => {
+  const paused = () =>
+    new Watched(created()).do(
+      pauseMonitor(created(), { untilMs: null, isSticky: false }, T0 + SECOND),
+    );
+  const ok = signal(T0 + 2 * SECOND, "ok");
+  const fail = signal(T0 + 3 * SECOND, "fail");
+  const flips = ["1 up>paused paused", "2 paused>up resumed", "3 up>down failed"];
+  assertEquals(short(paused().add(ok).add(fail).flips), flips);
+  assertEquals(short(paused().add(fail).add(ok).add(fail).flips), flips);
+});
+
+Deno.test("order: of a run that is reopened and fails again, the latest close counts", () => {
+  const watched = new Watched(created({ failureThreshold: 2 }));
+  const [first, again] = [signal(T0 + SECOND, "fail", 1), signal(T0 + 3 * SECOND, "fail", 1)];
+  watched.add(first).add(again).add(first);
+  assertEquals([watched.monitor.state, failuresInRow(watched.monitor)], ["up", 1]);
+  const recovered = new Watched(created());
+  recovered.add(first).add(signal(T0 + 2 * SECOND, "ok", 2)).add(again);
+  assertEquals(short(recovered.flips), [
+    "1 up>down failed",
+    "2 down>up recovered",
+    "3 up>down failed",
+  ]);
 });
