@@ -40,8 +40,8 @@ export function deadlinesOf({ expectedAt, excusedUntil, settings }: Monitor): De
  * @param running number of the agent's open runs
  */
 export function nextDueAt(monitor: Monitor, nowMs: number, running: number): number | null {
-  const { maxRuntimeSeconds, enabled } = monitor.settings;
-  if (monitor.state === "paused") return enabled ? monitor.pause?.untilMs ?? null : null;
+  const { maxRuntimeSeconds } = monitor.settings;
+  if (monitor.state === "paused") return monitor.pause?.untilMs ?? null;
   const times: number[] = [];
   const deadline = nextDeadline(monitor);
   if (deadline !== null) times.push(deadline > nowMs ? deadline : nowMs + LOOK_AGAIN_MS);

@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
-import { runId } from "../support/builders/requests.ts";
+import { formatInstant } from "../../domain/core/time.ts";
+import { aFinish, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** Pings, and returns the status and the dropped parameters. */
@@ -57,6 +58,16 @@ Deno.test("decision 114: the outcome of the ping that creates a monitor counts",
     const monitor = await monitorOf(h, String(status));
     assertEquals([monitor.state, monitor.failing], [state, failing], String(status));
   }
+});
+
+Deno.test("decision 114: a monitor is created when its ping arrives, also if the run had finished before", async () => {
+  await using h = await Harness.open();
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  h.nowMs += 7_200_000;
+  await ping(h, `agent=backup&id=${runId(1)}&every=1h`);
+  const monitor = await monitorOf(h, "backup");
+  assertEquals([monitor.state, monitor.created_at], ["up", formatInstant(h.nowMs - 1)]);
+  assertEquals(monitor.expected_at, formatInstant(h.nowMs + 3_600_000));
 });
 
 Deno.test("decision 114: of pings and a PUT that race, one creates the monitor", async () => {

@@ -126,7 +126,9 @@ async function createMonitor(
 ): Promise<void> {
   const { team, credentialId } = c.get("principal");
   // The outcome of the ping is the first that counts.
-  const at = heartbeat.kind === "stored" ? receivedAtOf(heartbeat) - 1 : environment.now();
+  const { opening, parts: { closing } } = heartbeat;
+  const arrivedAt = Math.max(opening.receivedAt, closing?.receivedAt ?? 0);
+  const at = heartbeat.kind === "stored" ? arrivedAt - 1 : environment.now();
   const made = { by: credentialId, at };
   try {
     await monitors.createMissing(team, heartbeat.opening.agent, settings, made);

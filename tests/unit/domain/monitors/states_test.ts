@@ -154,6 +154,17 @@ Deno.test("monitor: enabled turns judging off and on", () => {
   assertEquals(deadlinesOf(watched.monitor).expectedAt, T0 + 102 * HOUR);
 });
 
+Deno.test("monitor: a pause ends at its instant also while it is not enabled", () => {
+  const watched = new Watched(created());
+  watched.do(pauseMonitor(watched.monitor, { untilMs: T0 + 6 * HOUR, isSticky: true }, T0 + HOUR));
+  watched.do(changeSettings(watched.monitor, settings({ enabled: false }), MADE));
+  assertEquals(nextDueAt(watched.monitor, T0 + 5 * HOUR, 0), T0 + 6 * HOUR);
+  watched.look(T0 + 6 * HOUR);
+  assertEquals([watched.monitor.state, watched.monitor.pause], ["paused", null]);
+  watched.do(changeSettings(watched.monitor, settings(), { at: T0 + 9 * HOUR, by: "k" }));
+  assertEquals(short(watched.flips), ["3600 up>paused paused", "32400 paused>up resumed"]);
+});
+
 Deno.test("monitor: a new schedule is expected from its change on", () => {
   const daily = settings({ schedule: { everySeconds: 86_400 } });
   for (const nowMs of [T0 + HOUR, T0 + 4 * HOUR]) {
