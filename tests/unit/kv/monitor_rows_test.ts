@@ -1,5 +1,6 @@
 /** Rows of monitors over time: after a crash, a deletion of data, a sweep, and damage. */
 import { assert, assertEquals } from "@std/assert";
+import { uptimeOf } from "../../../domain/monitors/flips.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { rowsOfChanges } from "../../../kv/monitors/rows.ts";
@@ -281,4 +282,18 @@ Deno.test("monitor rows: flips of one instant always fit a row", async () => {
     kept.flips.map((flip) => flip.run),
     flips.slice(-200).map((flip) => flip.run).reverse(),
   );
+});
+
+Deno.test("monitor rows: an absence that began before an uptime is no part of it", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const absence = { fromMs: NOON + MINUTE, untilMs: NOON + 90 * DAY };
+  await here.look(absence.untilMs, [absence]);
+  const fromMs = absence.untilMs - 30 * DAY;
+  const flips = (await here.monitors.flipsOf(TEAM, ["a"], fromMs, 9)).get("a") ?? [];
+  assertEquals(flips.map(({ to }) => to), ["unknown"]);
+  assertEquals(uptimeOf(flips, "up", fromMs, absence.untilMs), null);
 });
