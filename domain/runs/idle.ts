@@ -34,7 +34,12 @@ export function idleDeadlineOf(
   { latestAt }: Pick<EventLedger, "latestAt">,
 ): number | null {
   if (opening?.kind !== "run" || opening.idleTimeoutSeconds === undefined) return null;
-  return Math.max(opening.receivedAt, latestAt ?? 0) + opening.idleTimeoutSeconds * 1_000;
+  return Math.max(opening.receivedAt, latestAt ?? 0) + idleTimeoutMsOf(opening);
+}
+
+/** Returns the idle timeout of a run, milliseconds; 0 for none. */
+export function idleTimeoutMsOf({ idleTimeoutSeconds = 0 }: Opening): number {
+  return idleTimeoutSeconds * 1_000;
 }
 
 /**

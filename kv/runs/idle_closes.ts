@@ -5,7 +5,7 @@
  */
 import { type ClockTurn, type DueHandler, type DueRow, judgedAt } from "../../domain/clock/due.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import { idleCloseOf, idleDeadlineOf } from "../../domain/runs/idle.ts";
+import { idleCloseOf, idleDeadlineOf, idleTimeoutMsOf } from "../../domain/runs/idle.ts";
 import type { Opening } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
@@ -37,7 +37,9 @@ async function look(run: SummarizedHead, row: DueRow, turn: ClockTurn): Promise<
   const moved: Write = { team, deletes: [dueKey(row)] };
   if (at === null) return void await store.writer.commit(moved);
   if (at > turn.summarizedToMs) {
-    return void await store.writer.commit({ ...moved, sets: [dueSet({ ...row, at })] });
+    // After an absence, events may arrive whose deadline is before the postponed one.
+    const lookAt = Math.min(at, turn.nowMs + idleTimeoutMsOf(parts.opening as Opening));
+    return void await store.writer.commit({ ...moved, sets: [dueSet({ ...row, at: lookAt })] });
   }
   const close = idleCloseOf(parts.opening as Opening, ledger, await lastTsOf(run), at);
   // A head in memory does not have this close, so the worker must not use one.

@@ -150,6 +150,20 @@ Deno.test("idle: a deadline while the service was down is judged later", async (
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.updated_at, at(1_200_000));
 });
 
+Deno.test("idle: events after an absence set a deadline before the postponed one", async () => {
+  await using h = await Harness.open();
+  await open(h, 1);
+  await h.clock.idle();
+  await h.restart(() => {
+    h.nowMs = NOON + 600_000;
+    return Promise.resolve();
+  });
+  await h.clock.idle();
+  await send(h, 1, 7);
+  await advance(h, 660_000 + LATE_MS);
+  assertEquals(await stateOf(h, 1), ["timeout", "idle", 7, "final", 1]);
+});
+
 Deno.test("idle: each close and each reopening is a change of the feed and of live streams", async () => {
   await using h = await Harness.open();
   await using listener = await follow(h);
