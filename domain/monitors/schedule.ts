@@ -50,7 +50,10 @@ const ZONE = /^[A-Za-z][\w+/-]*$/;
 /** Instant from which an expression is checked: the five years after it have a leap day. */
 const CHECKED_FROM_MS = Date.UTC(2026, 0, 1);
 
-/** Milliseconds in which an expression needs a slot: 5 years with 2 leap days. */
+/** Years in which an expression needs a slot. Without an end, a search for none takes long. */
+const YEARS_CHECKED = "2026-2030";
+
+/** Milliseconds until the slot of an expression that has none left: 5 years with 2 leap days. */
 const SLOT_WITHIN_MS = 1_827 * 86_400_000;
 
 /** Slots from which the gap of a cron line is derived. */
@@ -117,16 +120,19 @@ function cronProblem(cron: string): string | null {
 }
 
 /** Returns why an expression has too few slots, or too many; null if neither. */
-function slotProblem(schedule: CronSchedule): string | null {
-  const [seconds = "", ...fields] = schedule.cron.split(/ +/);
-  if (fields.length === FIELDS_MAX - 1 && !/^\d+$/.test(seconds)) {
+function slotProblem({ cron, tz }: CronSchedule): string | null {
+  if (NICKNAME.test(cron)) return null;
+  const [seconds = "", ...fields] = cron.split(/ +/);
+  const hasSeconds = fields.length === FIELDS_MAX - 1;
+  if (hasSeconds && !/^\d+$/.test(seconds)) {
     return `a cron expression whose slots are at least ${EVERY_SECONDS.min} s apart: ` +
       "its first of 6 fields, the second, is one number";
   }
-  const slot = slotAfter(schedule, CHECKED_FROM_MS);
-  return slot - CHECKED_FROM_MS <= SLOT_WITHIN_MS
-    ? null
-    : "a cron expression with a slot within 5 years";
+  const inYears = `${hasSeconds ? "" : "0 "}${cron} ${YEARS_CHECKED}`;
+  const job = new Cron(inYears, { timezone: tz, mode: "7-part", paused: true });
+  return job.nextRun(new Date(CHECKED_FROM_MS)) === null
+    ? "a cron expression with a slot within 5 years"
+    : null;
 }
 
 /**

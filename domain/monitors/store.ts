@@ -104,7 +104,10 @@ export interface MonitorStore {
   resume(team: Team, agent: string, made: MadeBy): Promise<MonitorRecord | null>;
   /** Returns a page of an agent's flips. */
   flips(team: Team, agent: string, query: FlipsQuery): Promise<FlipPage>;
-  /** Returns flips of several agents since an instant, oldest first, at most `max` for each. */
+  /**
+   * Returns flips of several agents since an instant, and an absence that began before it, oldest
+   * first, at most `max` for each.
+   */
   flipsOf(
     team: Team,
     agents: readonly string[],

@@ -66,7 +66,7 @@ export async function readFlips(
   return { flips, next: null };
 }
 
-/** Reads the latest flips of agents since an instant, oldest first. */
+/** Reads the latest flips of agents since an instant, and an absence that began before it. */
 export async function readFlipsOf(
   store: Store,
   team: TeamId,
@@ -78,8 +78,13 @@ export async function readFlipsOf(
   for (const group of groupsOf(agents, AGENTS_AT_ONCE)) {
     await Promise.all(group.map(async (agent) => {
       const range = keys.flips(team, agent, fromMs, Infinity);
-      const rows = await listRows<readonly Flip[]>(store, range, { limit: max, reverse: true });
-      all.set(agent, rows.reverse().flatMap(({ value }) => value).slice(-max));
+      const before = keys.flips(team, agent, 0, fromMs);
+      const [rows, [last]] = await Promise.all([
+        listRows<readonly Flip[]>(store, range, { limit: max, reverse: true }),
+        listRows<readonly Flip[]>(store, before, { limit: 1, reverse: true }),
+      ]);
+      const begun = last?.value.filter(({ until = 0 }) => until > fromMs) ?? [];
+      all.set(agent, [...begun, ...rows.reverse().flatMap(({ value }) => value)].slice(-max));
     }));
   }
   return all;

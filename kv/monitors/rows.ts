@@ -49,6 +49,12 @@ export interface MonitorChanges {
   ): Promise<Result>;
 }
 
+/**
+ * Maximum flips of one instant; of more the latest are kept. A clock that is set back gives all flips
+ * the instant of the last one, until it has passed.
+ */
+const FLIPS_PER_ROW_MAX = 200;
+
 /** Rows of an agent with its monitor. */
 export interface StoredAgentRows {
   readonly agent: string;
@@ -154,7 +160,10 @@ async function flipRows(
   for (const [i, { flips }] of shared.entries()) {
     flips.unshift(...(stored[i]?.value ?? []) as readonly Flip[]);
   }
-  return Array.from(rows.values(), ({ key, flips }) => ({ key, value: flips }));
+  return Array.from(rows.values(), ({ key, flips }) => ({
+    key,
+    value: flips.slice(-FLIPS_PER_ROW_MAX),
+  }));
 }
 
 /** Flips of a monitor at one instant. */

@@ -214,10 +214,11 @@ async function created(
   made: MadeBy,
 ): Promise<MonitorChange> {
   const signals = (await latestOutcomes(store, team, agent)).map(({ signal }) => signal);
-  const oks = signals.filter(({ outcome }) => outcome === "ok");
-  const latest = { lastArrivalAt: lastAt(signals), lastOkAt: lastAt(oks) };
+  // Not those since the call: whether they are summarized already is chance.
+  const past = signals.filter(({ at }) => at <= made.at);
+  const oks = past.filter(({ outcome }) => outcome === "ok");
+  const latest = { lastArrivalAt: lastAt(past), lastOkAt: lastAt(oks) };
   const id = `mon_${region}_${uuid7Hex(made.at, environment.random(10))}`;
-  // Outcomes that arrived since the call and are summarized already count too.
   const change = andThen(
     createMonitor(agent, id, settings, made, latest),
     (monitor) => addSignals(monitor, signals),

@@ -27,7 +27,7 @@ export function created(settings: MonitorSettings, at: number, past: readonly Ou
   const known = {
     ...{ settings, version: 1, updated_at: at, state: "paused" as const, since: at },
     ...{ judged_from: at, watched_from: at, outcomes: [] },
-    ...{ last_arrival_at: lastOf(past), last_ok_at: lastOf(past.filter(({ isOk }) => isOk)) },
+    ...{ last_arrival_at: lastOf(before), last_ok_at: lastOf(before.filter(({ isOk }) => isOk)) },
     ...{ expected_at: null, excused_until: null, absent_until: at, missed_at: null },
     ...{ pause: null, flips: [] },
   };

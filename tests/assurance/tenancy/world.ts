@@ -2,6 +2,7 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
+import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
 import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 import { callOf, type Kind, type NameOf, NEVER, type Step } from "./calls.ts";
@@ -102,10 +103,11 @@ export class World implements AsyncDisposable {
   async stored(): Promise<string[]> {
     const member = this.#member(this.observed);
     const rows: string[] = [];
-    for await (const { key, value } of this.#harness.store.reader.list({ prefix: [] })) {
+    for await (const row of this.#harness.store.reader.list({ prefix: [] })) {
+      const { key, value } = row;
       const owner = (value as { team?: unknown } | null)?.team;
       if (!key.includes(member.team.id) && owner !== member.team.id) continue;
-      rows.push(rowText(key, value).replaceAll(member.team.id, "TEAM"));
+      rows.push(rowText(row).replaceAll(member.team.id, "TEAM"));
     }
     const names = new Names();
     // The responses contain nearly all names, in a deterministic order.
@@ -119,7 +121,10 @@ export class World implements AsyncDisposable {
 }
 
 /** Formats a row without the hashes of secrets, which are random. */
-function rowText(key: Deno.KvKey, value: unknown): string {
+function rowText(row: Deno.KvEntry<unknown>): string {
+  const { key, value } = row;
+  // Packed ids cannot be masked.
+  if (isBlock(key)) return `${inspect(key)} ${inspect(unpackBlock(row))}`;
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;
   return `${inspect(key)} ${key[0] === "team_credential" ? "HASH" : inspect(value)}`;
 }

@@ -1,7 +1,9 @@
 /** Rows of monitors over time: after a crash, a deletion of data, a sweep, and damage. */
 import { assert, assertEquals } from "@std/assert";
+import { uptimeOf } from "../../../domain/monitors/flips.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { rowsOfChanges } from "../../../kv/monitors/rows.ts";
 import type { Store } from "../../../kv/store.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -258,4 +260,40 @@ Deno.test("monitor rows: a monitor that is created while its agent is archived i
   });
   await new MonitorProcess({ ...temp.store, writer }).put();
   assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
+});
+
+Deno.test("monitor rows: flips of one instant always fit a row", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  const { record: { monitor } } = await here.put();
+  const flap = (n: number) =>
+    ({ at: NOON, from: "up", to: "down", reason: "failed", run: run(n) }) as const;
+  const flips = Array.from({ length: 900 }, (_, n) => flap(n));
+  const change = { before: monitor, monitor, flips };
+  const rows = await rowsOfChanges(temp.store, TEAM.id, [change]);
+  await temp.store.writer.commit({ team: TEAM.id, sets: rows.sets, deletes: rows.deletes });
+  const kept = await here.monitors.flips(TEAM, "a", {
+    ...{ fromMs: 0, toMs: Infinity },
+    ...{ limit: 1, after: null },
+  });
+  assertEquals(
+    kept.flips.map((flip) => flip.run),
+    flips.slice(-200).map((flip) => flip.run).reverse(),
+  );
+});
+
+Deno.test("monitor rows: an absence that began before an uptime is no part of it", async () => {
+  await using temp = await TempStore.open();
+  const here = new MonitorProcess(temp.store);
+  await here.close(1, NOON);
+  await here.work();
+  await here.put();
+  const absence = { fromMs: NOON + MINUTE, untilMs: NOON + 90 * DAY };
+  await here.look(absence.untilMs, [absence]);
+  const fromMs = absence.untilMs - 30 * DAY;
+  const flips = (await here.monitors.flipsOf(TEAM, ["a"], fromMs, 9)).get("a") ?? [];
+  assertEquals(flips.map(({ to }) => to), ["unknown"]);
+  assertEquals(uptimeOf(flips, "up", fromMs, absence.untilMs), null);
 });

@@ -59,6 +59,17 @@ Deno.test("schedule: 1,000 hostile expressions are refused or evaluated in bound
   assert(slowest < EXPRESSION_MS * SLOWER, `${which} took ${slowest} ms`);
 });
 
+Deno.test("schedule: expressions without a slot are refused in less than 2 ms each", () => {
+  const times = Array.from({ length: 41 }, (_, i) => {
+    const schedule = { cron: `${i} ${i % 24} 31 2,4,6,9,11 *`, tz: "Australia/Lord_Howe" };
+    const began = performance.now();
+    assert(scheduleProblem(schedule) !== null);
+    return performance.now() - began;
+  });
+  const median = times.toSorted((a, b) => a - b)[20] ?? Infinity;
+  assert(median < 2, `${median} ms`);
+});
+
 Deno.test("monitor: a look and a signal take microseconds", () => {
   const busy = addSignals(
     created({ failureThreshold: 32 }),
