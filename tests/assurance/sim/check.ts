@@ -3,6 +3,8 @@ import { isDeepStrictEqual as equal } from "node:util";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { storedState } from "./dump.ts";
+import { checkMonitors } from "./monitor_reads.ts";
+import { countOutcomes } from "./monitor_state.ts";
 import { agentsOf, monthsOf, recordOf, spendOf } from "./reads.ts";
 import { type Answer, asClosed, type Fields, type Request, type Run, type State } from "./shape.ts";
 import type { WireAnswer } from "./wire.ts";
@@ -42,7 +44,7 @@ export function checkMinted(id: string | null, state: State, nowMs: number): str
 
 /**
  * Compares everything once the worker is idle: the store key by key, derived values with their
- * sources, and reads.
+ * sources, and reads. Returns the state with all outcomes counted.
  *
  * @param revisions expected number of final costs per run; null if faults determine it
  * @param alternatives families of keys that are allowed too
@@ -52,9 +54,10 @@ export async function checkAll(
   state: State,
   revisions: Revisions | null,
   alternatives: readonly string[] = [],
-): Promise<void> {
+): Promise<State> {
   await world.settle();
-  assertEquals(plain(await storedState(world, alternatives)), plain(state), "the store");
+  const { monitors: _, ...rows } = state;
+  assertEquals(plain(await storedState(world, alternatives)), plain(rows), "the store");
   const audit = await verifyStore(world.store, { team: world.team.id, pauseMs: 0 });
   assertEquals(audit.differences, []);
   assertEquals(audit.teams.map((team) => team.state), ["exact"]);
@@ -71,6 +74,9 @@ export async function checkAll(
   assertEquals<unknown>(agents, agentsOf(state), "agents");
   const { months } = await read(world, "/v1/usage");
   assertEquals<unknown>(months, monthsOf(state), "usage");
+  const counted = countOutcomes(state);
+  await checkMonitors(counted, await world.absences(), (path) => read(world, path));
+  return counted;
 }
 
 /**

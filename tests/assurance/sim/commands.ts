@@ -1,26 +1,15 @@
 /** Commands of a sequence: a call, a resent call, a restart, or a complete comparison. */
 import { assert } from "@std/assert";
 import fc from "fast-check";
-import type { Cells } from "./cells.ts";
-import { checkAll, checkAnswer, checkMinted, Revisions } from "./check.ts";
-import { look, step } from "./model.ts";
+import { checkAll, checkAnswer, checkMinted } from "./check.ts";
+import { step } from "./model.ts";
+import { anyMonitorCall, change, pass, passed } from "./monitor_commands.ts";
+import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
+import { count, lookAtAll, type Play, settled } from "./running.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
-import type { Answer, Request, State } from "./shape.ts";
+import type { Answer, Request } from "./shape.ts";
 import { send, type WireAnswer } from "./wire.ts";
 import type { World } from "./world.ts";
-
-/** The model's side of a running sequence. */
-export interface Play {
-  state: State;
-  /** Every call so far, with any response. */
-  readonly history: Request[];
-  readonly revisions: Revisions;
-  readonly cells: Cells;
-  /** True if the sequence's commits meet faults. */
-  readonly isFaulty: boolean;
-  /** Executed commands, to explain a failure. */
-  readonly log: string[];
-}
 
 /** Maximum attempts of one call: more than there are faults in a sequence. */
 const ATTEMPTS_MAX = 100;
@@ -35,7 +24,8 @@ const TWICE = 1 / 4;
  * Sends a call to the service until it is acknowledged, and to the model; compares the responses.
  */
 export async function call(play: Play, world: World, request: Request): Promise<void> {
-  const isTwice = world.isShared && !isUnnamed(request) && world.chance(TWICE);
+  const isTwice = world.isShared && !isUnnamed(request) && !createsMonitor(request) &&
+    world.chance(TWICE);
   const sent = await Promise.all(
     [request, ...isTwice ? [request] : []].map((each) => send(world, each)),
   );
@@ -76,6 +66,11 @@ function checkBoth(
   }
 }
 
+/** What a ping creates a monitor with depends on the runs that are counted. */
+function createsMonitor({ call, fields }: Request): boolean {
+  return call === "ping" && (fields.every ?? fields.cron) !== undefined;
+}
+
 /** A heartbeat without an id creates another run each time it is sent. */
 function isUnnamed({ call, fields }: Request): boolean {
   return (call === "heartbeat" || call === "ping") && (fields.id ?? null) === null;
@@ -92,7 +87,8 @@ class Call implements Command {
   check({ history, isFaulty }: Readonly<Play>): boolean {
     const request = this.make(history);
     // A call without an id cannot be checked if its response is lost: it may or may not be stored.
-    return request !== undefined && !(isFaulty && isUnnamed(request));
+    return request !== undefined &&
+      !(isFaulty && (isUnnamed(request) || createsMonitor(request)));
   }
 
   async run(play: Play, world: World): Promise<void> {
@@ -100,6 +96,9 @@ class Call implements Command {
     assert(request !== undefined);
     play.log.push(`${this} ${JSON.stringify(request)}`);
     world.nowMs += this.afterMs;
+    // Outcomes that wait together are counted in any order, which shows in the flips.
+    const isWaiting = waitingOutcomes(play.state).length > 0;
+    if (isWaiting || createsMonitor(request)) await settled(play, world);
     await call(play, world, request);
   }
 
@@ -115,14 +114,33 @@ const RESTART: Command = {
     play.cells.restart(play.state, RUN_IDS);
     await world.restart();
     // The next process aggregates the runs that the last one left.
-    play.revisions.see(play.state);
+    count(play);
   },
   toString: () => "restart",
 };
 
-/** The time passes, and then all deadlines are looked at. */
+/** Changes a monitor after the clock has advanced. */
+class ChangeMonitor implements Command {
+  constructor(readonly afterMs: number, readonly call: MonitorCall) {}
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(play: Play, world: World): Promise<void> {
+    play.log.push(`${this}`);
+    world.nowMs += this.afterMs;
+    await change(play, world, this.call);
+  }
+
+  toString(): string {
+    return `${JSON.stringify(this.call)} after ${this.afterMs} ms`;
+  }
+}
+
+/** The time passes, with the clock or without it, and then all deadlines are looked at. */
 class Look implements Command {
-  constructor(readonly afterMs: number) {}
+  constructor(readonly afterMs: number, readonly isAbsent: boolean) {}
 
   /** After a fault, the look may come later than now. */
   check({ isFaulty }: Readonly<Play>): boolean {
@@ -131,17 +149,14 @@ class Look implements Command {
 
   async run(play: Play, world: World): Promise<void> {
     play.log.push(`${this}`);
-    world.nowMs += this.afterMs;
-    await world.settle();
-    play.revisions.see(play.state);
-    const absences = await world.look();
-    play.state = look(play.state, world.nowMs, absences);
-    await world.settle();
-    play.revisions.see(play.state);
+    if (this.isAbsent) {
+      world.nowMs += this.afterMs;
+      await lookAtAll(play, world);
+    } else await pass(play, world, this.afterMs);
   }
 
   toString(): string {
-    return `look after ${this.afterMs} ms`;
+    return `${this.isAbsent ? "look" : "pass"} ${this.afterMs} ms`;
   }
 }
 
@@ -149,7 +164,7 @@ const COMPARE: Command = {
   check: () => true,
   async run(play, world) {
     play.log.push("compare everything");
-    await checkAll(world, play.state, play.revisions);
+    play.state = await checkAll(world, play.state, play.revisions);
   },
   toString: () => "compare everything",
 };
@@ -161,7 +176,10 @@ const afterMs = fc.oneof(
 );
 
 const looks = fc.constantFrom(0, 59_000, 62_000, 62_000, 3_600_000)
-  .map((ms): Command => new Look(ms));
+  .map((ms): Command => new Look(ms, true));
+const passes = passed.map((ms): Command => new Look(ms, false));
+const monitors = fc.tuple(afterMs, anyMonitorCall)
+  .map(([ms, call]): Command => new ChangeMonitor(ms, call));
 const fresh = fc.tuple(afterMs, anyRequest)
   .map(([ms, request]): Command => new Call("call", ms, () => request));
 const again = fc.tuple(afterMs, fc.nat(1_000))
@@ -182,6 +200,8 @@ export function sequences(commandsMax: number) {
     { weight: 10, arbitrary: again },
     { weight: 20, arbitrary: mutated },
     { weight: 16, arbitrary: looks },
+    { weight: 5, arbitrary: passes },
+    { weight: 8, arbitrary: monitors },
     { weight: 1, arbitrary: fc.constant(RESTART) },
     { weight: 1, arbitrary: fc.constant(COMPARE) },
   );

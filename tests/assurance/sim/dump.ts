@@ -28,6 +28,8 @@ const OTHER_FAMILIES = new Set([
   "receipt",
   "clock",
   "due",
+  "monitor",
+  "flip",
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */
@@ -42,8 +44,11 @@ interface StoredRun {
   batches: number;
 }
 
+/** The state without monitors, which reads show. */
+type Rows = Omit<State, "monitors">;
+
 /** Reads everything; `others` are further allowed families of keys. */
-export async function storedState(world: World, others: readonly string[] = []): Promise<State> {
+export async function storedState(world: World, others: readonly string[] = []): Promise<Rows> {
   const runs: Record<string, StoredRun> = {};
   const agents: Record<string, number> = {};
   const usage: Record<string, number> = {};

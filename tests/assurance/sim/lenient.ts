@@ -2,6 +2,7 @@
  * Normalization of a call that does not fit the contract, and its report in the response:
  * decisions, section 7 (R1, R2, R6 to R9, R11). Imports nothing from the service.
  */
+import { pingSchedule } from "./schedules.ts";
 import type { Fields, Request } from "./shape.ts";
 
 /** A call as it is stored, and its lost contents. */
@@ -30,6 +31,7 @@ const FIELDS: Readonly<Record<Request["call"], readonly string[]>> = {
   ping: [
     ..."id agent status started_at finished_at cost_usd model provider input_tokens".split(" "),
     ..."output_tokens cached_input_tokens duration_ms metadata exit_code".split(" "),
+    ..."every cron tz grace".split(" "),
   ],
 };
 const EVENT_FIELDS = ["id", "external_id", "type", "ts", "data", "turn"];
@@ -80,6 +82,10 @@ export function normalized(request: Request): Normalized {
       lose(name, "dropped_fields");
       delete fields[name];
     }
+  }
+  if (request.call === "ping") {
+    for (const name of pingSchedule(fields).dropped) dropped[name] = 1;
+    for (const name of ["every", "cron", "tz", "grace"]) delete fields[name];
   }
   if (isEmptyList(fields.output)) fields.output = {};
   if (request.call === "finish") {

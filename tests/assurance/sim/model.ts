@@ -5,6 +5,7 @@
  * Where the two differ, one of them is wrong.
  */
 import { normalized } from "./lenient.ts";
+import { afterPing, lookAtMonitors } from "./monitor_state.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
 import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
 import {
@@ -36,7 +37,7 @@ const POSTPONE_MS_MAX = 900_000;
 
 /**
  * Looks at all deadlines at an instant of the server's clock: closes the runs that are idle
- * (decisions 51 and 112).
+ * (decisions 51 and 112), and judges monitors (decision 110).
  */
 export function look(state: State, now: number, absences: readonly Absence[]): State {
   const runs = Object.entries(state.runs).map(([id, run]) => {
@@ -55,7 +56,8 @@ export function look(state: State, now: number, absences: readonly Absence[]): S
       idle: { status, finished_at, received_at: deadline, closed_by: "idle" },
     }];
   });
-  return { ...state, runs: Object.fromEntries(runs) };
+  const closed = { ...state, runs: Object.fromEntries(runs) };
+  return lookAtMonitors(closed, now - LATE_MS, absences);
 }
 
 /** Returns when a deadline is judged: later, if nothing could be heard when it passed. */
@@ -94,7 +96,11 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   const flagged = allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {};
   const stored = { ...fields, metadata: undefined, ...labels, ...flagged };
   const [parts, body] = DECIDE[call](id, run, stored, now);
-  if (parts === null) return [state, { status: 200, body, replayed: true, dropped, ignored }];
+  const monitored = (next: State) =>
+    call === "ping" ? afterPing(next, id, sent.fields, parts !== null, now) : next;
+  if (parts === null) {
+    return [monitored(state), { status: 200, body, replayed: true, dropped, ignored }];
+  }
   const count = call === "open" && run.opening?.alone ? 0 : 1;
   const { idle = null, ...others } = run;
   const kept = idle === null || parts.closing !== undefined ? others : run;
@@ -102,7 +108,7 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
   const replayed = count === 0;
   const status = call === "ping" || replayed ? 200 : 202;
-  return [next, { status, body, replayed, dropped, ignored }];
+  return [monitored(next), { status, body, replayed, dropped, ignored }];
 }
 
 /** Returns the parts to write, or null for none, and the response body. */

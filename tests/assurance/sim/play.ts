@@ -2,10 +2,12 @@
 import fc from "fast-check";
 import { Cells } from "./cells.ts";
 import { checkAll, Revisions } from "./check.ts";
-import { call, type Play, sequences } from "./commands.ts";
+import { call, sequences } from "./commands.ts";
+import type { Play } from "./running.ts";
 import { instant, type State, TIERS } from "./shape.ts";
 import { hurriedTimers, openFaulty } from "./faults.ts";
 import { type Fault, FAULTS } from "../../support/fakes/fault_kv.ts";
+import { NO_MONITORS } from "./monitor_state.ts";
 import type { World } from "./world.ts";
 
 /** Commands of the longest sequence; the average sequence has half as many. */
@@ -83,7 +85,7 @@ async function playOne(
     if (tier === "free") await fill(play, world);
     commits = 0;
     await fc.asyncModelRun(() => ({ model: play, real: world }), commands);
-    await checkAll(world, play.state, play.revisions);
+    play.state = await checkAll(world, play.state, play.revisions);
     await atEnd(world);
   } catch (error) {
     const why = error instanceof Error ? error.stack : String(error);
@@ -130,7 +132,7 @@ function withoutNames(lines: readonly string[]): string[] {
 
 /** Creates the initial state of a play. */
 export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
-  const state: State = { tier, runs: {}, agents: {}, usage: {} };
+  const state: State = { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS };
   return { state, history: [], revisions: new Revisions(), cells, isFaulty, log: [] };
 }
 

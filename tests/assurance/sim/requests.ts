@@ -46,6 +46,14 @@ function rarely<T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   );
 }
 
+/** Present in one of ten calls. */
+function seldom(...values: readonly string[]): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 9, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(...values) },
+  );
+}
+
 const runId = fc.constantFrom(...RUN_IDS);
 const sentRunId = usually(runId, "run_xx_00000000000000000000000000000001", "run_eu_1", "evt_eu_1");
 /** Usually the same agent, so that most calls of a run agree. */
@@ -189,6 +197,10 @@ const ping = fc.tuple(
   definedFields({
     ...heartbeatFields,
     exit_code: rarely(usually(fc.constantFrom("0", "1", "124", "-1"), "one")),
+    every: seldom("1m", "1h", "1d", "1w", "59s"),
+    cron: seldom("0 12 * * *", "30 2 * * *", "daily"),
+    tz: seldom("UTC", "Europe/Berlin", "Nowhere"),
+    grace: seldom("1m", "1h", "soon", "366d"),
     metadata: rarely(fc.constantFrom("nightly note", "💡".repeat(256), "x".repeat(257))),
   }),
   fc.boolean(),

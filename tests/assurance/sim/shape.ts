@@ -100,6 +100,7 @@ export interface State {
   readonly runs: Readonly<Record<string, Run>>;
   readonly agents: Readonly<Record<string, number>>;
   readonly usage: Readonly<Record<string, number>>;
+  readonly monitors: Monitors;
 }
 
 /** Formats an instant as in responses (decision 12). */
@@ -111,4 +112,68 @@ export function instant(ms: number): string {
 export function pick(fields: Fields, ...names: readonly string[]): Fields {
   const there = names.filter((name) => (fields[name] ?? null) !== null);
   return Object.fromEntries(there.map((name) => [name, fields[name]]));
+}
+
+/** States of a monitor. */
+export type MonitorState = "new" | "up" | "late" | "down" | "paused";
+
+/** Monitors by agent, and the outcomes of runs that they were told of. */
+export interface Monitors {
+  readonly of: Readonly<Record<string, Monitor>>;
+  /** Outcomes by run; null for an open or cancelled one. */
+  readonly outcomes: Readonly<Record<string, Outcome | null>>;
+}
+
+/** Settings of a monitor. */
+export interface MonitorSettings {
+  readonly schedule: { readonly every_seconds: number } | {
+    readonly cron: string;
+    readonly tz: string;
+  };
+  readonly grace_seconds: number;
+  readonly failure_threshold: number;
+  readonly recovery_threshold: number;
+  readonly enabled: boolean;
+}
+
+/** Outcome of a run that satisfies a schedule. */
+export interface Outcome {
+  readonly run: string;
+  readonly agent: string;
+  /** Arrival. */
+  readonly at: number;
+  /** False for a failure. */
+  readonly isOk: boolean;
+}
+
+/** A change of a monitor's state. */
+export interface Flip {
+  readonly at: number;
+  readonly from: MonitorState | null;
+  readonly to: MonitorState;
+  readonly reason: string;
+  readonly run_id: string | null;
+}
+
+/** A monitor. */
+export interface Monitor {
+  readonly settings: MonitorSettings;
+  readonly version: number;
+  readonly updated_at: number;
+  readonly state: MonitorState;
+  readonly since: number;
+  /** Only outcomes after it count in a row. */
+  readonly judged_from: number;
+  /** Instant from which runs are expected. */
+  readonly watched_from: number;
+  readonly outcomes: readonly Outcome[];
+  readonly last_arrival_at: number | null;
+  readonly last_ok_at: number | null;
+  readonly expected_at: number | null;
+  readonly excused_until: number | null;
+  /** End of the last absence that postponed deadlines. */
+  readonly absent_until: number;
+  readonly missed_at: number | null;
+  readonly pause: { readonly until: number | null; readonly sticky: boolean } | null;
+  readonly flips: readonly Flip[];
 }

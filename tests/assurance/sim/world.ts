@@ -18,6 +18,7 @@ import { NoticeJob } from "../../../jobs/notices.ts";
 import { Worker } from "../../../jobs/worker.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
+import { createClockStore, nextDueMs } from "../../../kv/clock/store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService } from "../../../app/compose.ts";
@@ -168,12 +169,29 @@ export class World implements AsyncDisposable {
 
   /** Looks at all deadlines; returns the absences that the looks knew of. */
   async look(): Promise<readonly Absence[]> {
-    const { clock, store } = this.#any();
+    const { clock } = this.#any();
     // Two holders of the lease for a moment do no harm.
     const also = this.isShared && this.chance(1 / 4) ? [this.#any().clock.round()] : [];
     await Promise.all([clock.round(), ...also]);
-    const stored = await store.reader.get<{ absences: readonly Absence[] }>(["clock"]);
+    return await this.absences();
+  }
+
+  /** Returns the absences of the clock. */
+  async absences(): Promise<readonly Absence[]> {
+    const stored = await this.store.reader.get<{ absences: readonly Absence[] }>(["clock"]);
     return stored.value?.absences ?? [];
+  }
+
+  /** Returns the time of the next deadline, unix milliseconds; null for none. */
+  nextDueMs(): Promise<number | null> {
+    return nextDueMs(this.store);
+  }
+
+  /** Moves the time as if the clock had turned each second since, with nothing due. */
+  async passTo(toMs: number): Promise<void> {
+    const turnMs = Math.max(this.nowMs, toMs - 1_000);
+    this.nowMs = Math.max(this.nowMs, toMs);
+    await createClockStore(this.store, Infinity).noteTurn(turnMs);
   }
 
   /** Sends a request to the fetch function. */

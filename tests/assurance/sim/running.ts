@@ -1,0 +1,40 @@
+/** A running sequence: the model's side, and the work in between that both sides do. */
+import type { Cells } from "./cells.ts";
+import type { Revisions } from "./check.ts";
+import { look } from "./model.ts";
+import { countOutcomes } from "./monitor_state.ts";
+import type { Request, State } from "./shape.ts";
+import type { World } from "./world.ts";
+
+/** The model's side of a running sequence. */
+export interface Play {
+  state: State;
+  /** Every call so far, with any response. */
+  readonly history: Request[];
+  readonly revisions: Revisions;
+  readonly cells: Cells;
+  /** True if the sequence's commits meet faults. */
+  readonly isFaulty: boolean;
+  /** Executed commands, to explain a failure. */
+  readonly log: string[];
+}
+
+/** Lets the worker do all work, and counts it in the model. */
+export async function settled(play: Play, world: World): Promise<void> {
+  await world.settle();
+  count(play);
+}
+
+/** Counts in the model what the worker has done. */
+export function count(play: Play): void {
+  play.revisions.see(play.state);
+  play.state = countOutcomes(play.state);
+}
+
+/** Looks at all deadlines in the service and in the model. */
+export async function lookAtAll(play: Play, world: World): Promise<void> {
+  await settled(play, world);
+  const absences = await world.look();
+  play.state = look(play.state, world.nowMs, absences);
+  await settled(play, world);
+}
