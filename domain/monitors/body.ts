@@ -16,6 +16,7 @@ import {
   GRACE_SECONDS,
   type Schedule,
   scheduleProblem,
+  TZ_CHARS_MAX,
 } from "./schedule.ts";
 
 /** Settings to store, and the version that they replace. */
@@ -39,7 +40,8 @@ const scheduleFields = z.strictObject({
     "Cron expression of 5 fields, 6 with seconds first, or a nickname such as `@daily`. Its slots " +
       `are at least ${EVERY_SECONDS.min} s apart, and one is within 5 years.`,
   ),
-  tz: optional(z.string(TEXT)).describe("IANA time zone of `cron`; `UTC` when absent."),
+  tz: optional(z.string(TEXT).meta({ maxLength: TZ_CHARS_MAX }))
+    .describe("IANA time zone of `cron`; `UTC` when absent."),
 }, SCHEDULE).meta({ id: "MonitorScheduleRequest" }).transform((sent, context): Schedule => {
   const { every_seconds: everySeconds, cron, tz } = sent;
   const isPeriod = everySeconds !== undefined;

@@ -32,7 +32,7 @@ export const GRACE_SECONDS = { min: 0, max: 31_536_000 } as const;
 export const CRON_CHARS_MAX = 100;
 
 /** Maximum characters of a time zone's name. */
-const TZ_CHARS_MAX = 64;
+export const TZ_CHARS_MAX = 64;
 
 /** Seconds of the shortest grace that a default is. */
 const GRACE_DEFAULT_MIN = 60;

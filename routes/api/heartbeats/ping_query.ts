@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { CRON_CHARS_MAX, TZ_CHARS_MAX } from "../../../domain/monitors/schedule.ts";
 import { heartbeatStatus } from "../../../domain/ingest/heartbeat.ts";
 import { idOf, sentCountField, slug } from "../../openapi/fields.ts";
 
@@ -9,7 +10,7 @@ const label = z.string().max(LABEL_CHARS_MAX).optional();
 const tokens = sentCountField.optional();
 
 /** A duration such as `90s`, `15m`, `2h` or `1d`. */
-const duration = z.string().meta({ pattern: "^[0-9]+[smhd]$" }).optional();
+const duration = z.string().meta({ pattern: "^[0-9]{1,9}[smhd]$" }).optional();
 
 /** Maximum exit code of a ping: ten digits. */
 const EXIT_CODE_MAX = 9_999_999_999;
@@ -43,9 +44,9 @@ export const pingQuery = {
   every: duration.describe(
     "Creates a monitor if the agent has none: the time from one ping to the next.",
   ),
-  cron: z.string().optional().describe(
+  cron: z.string().max(CRON_CHARS_MAX).optional().describe(
     "Creates a monitor if the agent has none: a cron expression. Not with `every`.",
   ),
-  tz: z.string().optional().describe("IANA time zone of `cron`; UTC by default."),
+  tz: z.string().max(TZ_CHARS_MAX).optional().describe("IANA time zone of `cron`; UTC by default."),
   grace: duration.describe("Time after the expected one until the monitor is down."),
 };
