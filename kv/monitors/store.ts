@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import { type Parsed, refuse } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
@@ -54,12 +53,6 @@ export interface MonitorStoreDeps {
   readonly environment: Pick<Environment, "random">;
 }
 
-/**
- * Agents that are known to have a monitor, and milliseconds for which they are: another process may
- * delete it.
- */
-const KNOWN = { max: 10_000, ttl: 10_000 } as const;
-
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;
 
@@ -73,27 +66,19 @@ interface Change<Result> {
 
 export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
   const { store } = deps;
-  const known = new LRUCache<string, true>(KNOWN);
-  const nameOf = (team: Team, agent: string) => `${team.id} ${agent}`;
   return {
     put: (team, agent, settings, version, made) => put(deps, team, agent, settings, version, made),
     async createMissing(team, agent, settings, made) {
-      const name = nameOf(team, agent);
-      if (known.has(name)) return;
-      const stored = await getValue(store, keys.monitor(team.id, agent)) ??
-        await change(deps, team, agent, made, async (rows) => {
-          if (rows.monitor !== null) return true;
-          return creation(await created(deps, team, rows, settings, made), () => true);
-        });
-      if (stored !== null) known.set(name, true);
+      // Nearly always there is one, and then the ping does not wait for the team's turn.
+      if (await getValue(store, keys.monitor(team.id, agent)) !== null) return;
+      await change(deps, team, agent, made, async (rows) => {
+        if (rows.monitor !== null) return true;
+        return creation(await created(deps, team, rows, settings, made), () => true);
+      });
     },
     read: (team, agent) => store.reads.run(team.id, () => readMonitor(store, team.id, agent)),
     list: (team, query) => store.reads.run(team.id, () => listMonitors(store, team.id, query)),
-    async remove(team, agent, made) {
-      const removed = await remove(deps, team, agent, made);
-      known.delete(nameOf(team, agent));
-      return removed;
-    },
+    remove: (team, agent, made) => remove(deps, team, agent, made),
     pause: (team, agent, pause, made) =>
       change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
         if (monitor === null) return null;

@@ -214,7 +214,7 @@ Deno.test("monitors: pages by agent and by state join", async () => {
   assertEquals(await pages("up"), agents.filter((_, n) => n % 2 === 0));
 });
 
-Deno.test("monitors: one is created for a ping where none is, and a repeat reads nothing", async () => {
+Deno.test("monitors: one is created for a ping where none is, and a repeat reads its row alone", async () => {
   await using temp = await TempStore.open();
   let reads = 0;
   const reader = new Proxy(temp.store.reader, {
@@ -236,7 +236,7 @@ Deno.test("monitors: one is created for a ping where none is, and a repeat reads
   assertEquals(created?.settings, HOURLY);
   reads = 0;
   await here.monitors.createMissing(TEAM, "a", { ...HOURLY, graceSeconds: 60 }, MADE);
-  assertEquals([reads, await here.read()], [0, created]);
+  assertEquals([reads, await here.read()], [1, created]);
   await here.monitors.remove(TEAM, "a", MADE);
   await here.monitors.createMissing(TEAM, "a", { ...HOURLY, graceSeconds: 60 }, MADE);
   assertEquals((await here.read())?.settings.graceSeconds, 60);
