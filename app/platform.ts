@@ -38,7 +38,8 @@ const MACHINE: Platform = {
 
 /**
  * Deno Deploy kills an instance 5 s after SIGINT, and may stop one whose responses send nothing for
- * 5 s. Without calls, a cron starts one each minute. Its instances have 512 MB, and its log has what goes through the console.
+ * 5 s. Without calls, a cron starts one each minute. Its instances have 512 MB, and
+ * its log has what goes through the console.
  */
 const DEPLOY: Platform = {
   isHosted: true,

@@ -93,6 +93,11 @@ export interface ClockStore {
 /** Longest absence whose length is added to a postponed deadline, milliseconds. */
 const POSTPONE_MS_MAX = 900_000;
 
+/** Returns the time up to which an absence excuses deadlines inside it, unix milliseconds. */
+export function excusedUntil({ fromMs, untilMs }: Absence): number {
+  return untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX);
+}
+
 /**
  * Returns the time at which a deadline is judged: the deadline, unless it is inside an absence. Then
  * clients get as long as the absence took, 15 minutes at most, and the grace (decision 51).
@@ -107,9 +112,9 @@ export function judgedAt(
   absences: readonly Absence[],
 ): number {
   let atMs = deadlineMs;
-  for (const { fromMs, untilMs } of absences) {
-    if (atMs < fromMs || atMs >= untilMs) continue;
-    atMs = untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX) + graceMs;
+  for (const absence of absences) {
+    if (atMs < absence.fromMs || atMs >= absence.untilMs) continue;
+    atMs = excusedUntil(absence) + graceMs;
   }
   return atMs;
 }

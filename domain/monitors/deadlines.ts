@@ -3,14 +3,11 @@
  *
  * @module
  */
-import type { Absence, ClockTurn } from "../clock/due.ts";
+import { type Absence, type ClockTurn, excusedUntil } from "../clock/due.ts";
 import { withFlip } from "./flip.ts";
 import type { Flip, Monitor, MonitorChange } from "./row.ts";
 import { expectedAfter, isStillExpected } from "./schedule.ts";
 import { windowFrom } from "./signals.ts";
-
-/** Maximum milliseconds after an absence that it excuses, besides the grace. */
-const EXCUSE_MS_MAX = 900_000;
 
 /** Milliseconds after which a deadline is looked at again that could not be judged yet. */
 const LOOK_AGAIN_MS = 2_000;
@@ -102,7 +99,7 @@ function afterAbsences(monitor: Monitor, absences: readonly Absence[]): MonitorC
   for (const { fromMs, untilMs } of absences) {
     if (untilMs <= (noted.absentUntil ?? noted.createdAt)) continue;
     const excused = isIn(noted, fromMs, untilMs)
-      ? untilMs + Math.min(untilMs - fromMs, EXCUSE_MS_MAX)
+      ? excusedUntil({ fromMs, untilMs })
       : noted.excusedUntil;
     noted = { ...noted, absentUntil: untilMs, excusedUntil: excused };
     const at = Math.max(fromMs, noted.watchedFrom);

@@ -110,7 +110,7 @@ export interface Monitor extends SignalWindow {
   readonly pause: MonitorPause | null;
   /** Time of its row in the due index, unix milliseconds; null for none. */
   readonly dueAt: number | null;
-  /** Position in the agent's runs up to which those that last too long are counted; null for none. */
+  /** Position in the agent's runs up to which overruns are counted; null for none. */
   readonly overrunsAfter: { readonly at: number; readonly run: string } | null;
 }
 

@@ -17,7 +17,7 @@ import { Ago, At } from "../components/time.tsx";
 /** Entries shown of each kind. */
 const SHOWN = 5;
 
-/** Agents read of each state, of which those that changed last are shown. */
+/** Agents read of each state; the latest changes are shown. */
 const READ_MAX = 50;
 
 /** Latest failures that are read to find runs that were closed because they were idle. */
