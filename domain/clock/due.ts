@@ -10,9 +10,20 @@
 import type { TeamId } from "../core/ids.ts";
 
 /** Kinds of rows, each with one handler. */
-export const DUE_KINDS = ["idle", "monitor"] as const;
+export const DUE_KINDS = [
+  "idle",
+  "monitor",
+  "rule",
+  "silence",
+  "incident",
+  "delivery",
+] as const;
 
-/** One of {@link DUE_KINDS}: `idle`: an open run; `monitor`: the monitor of an agent. */
+/**
+ * One of {@link DUE_KINDS}: `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an alert
+ * rule, or one of its groups; `silence`: a silence that ends; `incident` and `delivery`: one that
+ * expires.
+ */
 export type DueKind = typeof DUE_KINDS[number];
 
 /** A row of the due index. */
@@ -23,7 +34,7 @@ export interface DueRow {
   readonly kind: DueKind;
   /** Team of the object. */
   readonly team: TeamId;
-  /** Name of the object: a run's id or an agent's slug. */
+  /** Name of the object: such as a run's id or an agent's slug. */
   readonly name: string;
   /** Number of looks that failed on their own. */
   readonly failures: number;

@@ -8,11 +8,11 @@
  */
 import type { RunId } from "../core/ids.ts";
 import type { RunSummary } from "../runs/summary.ts";
+import type { MadeBy } from "../teams/made_by.ts";
 import { watchFrom, withDeadline } from "./deadlines.ts";
 import { withFlip } from "./flip.ts";
 import {
   type FlipReason,
-  type MadeBy,
   type Monitor,
   type MonitorChange,
   type MonitorPause,

@@ -7,14 +7,6 @@ import type { RunId } from "../core/ids.ts";
 import type { Schedule } from "./schedule.ts";
 import type { SignalWindow } from "./signals.ts";
 
-/** Who makes a change: identifier of the credential, and the time, for the audit log. */
-export interface MadeBy {
-  /** Identifier of the credential. */
-  readonly by: string;
-  /** Time, unix milliseconds. */
-  readonly at: number;
-}
-
 /** What a team sets for the monitor of an agent. */
 export interface MonitorSettings {
   /** When the agent is expected. */

@@ -132,6 +132,8 @@ export const keys = {
   deadStages: () => ["dead_stage"],
   deadStagesOf: (team: TeamId) => ["dead_stage", team],
   deadStage: (team: TeamId, run: RunId) => ["dead_stage", team, run],
+  /** Incidents that a run belongs to. */
+  runIncidents: (team: TeamId, run: RunId) => ["run", run, team, "incidents"],
   processing: (team: TeamId, run: RunId) => ["run", run, team, "processing"],
   /** All runs of one index name, such as an agent or a model, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string) => ["run_by", team, kind, name],

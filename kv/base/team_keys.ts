@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ConfigKind } from "../../domain/config/objects.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 
 /** Functions that build keys, or ranges of keys. */
@@ -91,6 +92,34 @@ export const teamKeys = {
   }),
   /** Flips of an agent's monitor at an instant, unix milliseconds. */
   flip: (team: TeamId, slug: string, atMs: number) => ["flip", team, slug, atMs],
+  /**
+   * Number of the version of all objects that a team configures; also the prefix of all of them. It
+   * changes with each of them.
+   */
+  config: (team: TeamId) => ["config", team],
+  /** All objects of one kind. */
+  configKind: (team: TeamId, kind: ConfigKind) => ["config", team, kind],
+  /** An object that a team configures. */
+  configObject: (team: TeamId, kind: ConfigKind, slug: string) => ["config", team, kind, slug],
+  /** Numbers of a team's alert instances. */
+  alertState: (team: TeamId) => ["alert_state", team],
+  /** All alert instances of a team, or those of a rule. */
+  alerts: (team: TeamId, ...rule: readonly string[]) => ["alert", team, ...rule],
+  /** The instance of a rule for a group; none if it is ok. */
+  alert: (team: TeamId, rule: string, group: string) => ["alert", team, rule, group],
+  incidents: (team: TeamId) => ["incident", team],
+  incident: (team: TeamId, id: string) => ["incident", team, id],
+  /** All incidents that are not resolved. */
+  openIncidents: (team: TeamId) => ["open_incident", team],
+  openIncident: (team: TeamId, id: string) => ["open_incident", team, id],
+  /** Incidents by their opening, from one instant (inclusive) to another (exclusive). */
+  incidentsAt: (team: TeamId, fromMs: number, toMs: number) => ({
+    start: ["incident_at", team, fromMs],
+    end: ["incident_at", team, toMs],
+  }),
+  incidentAt: (team: TeamId, atMs: number, id: string) => ["incident_at", team, atMs, id],
+  deliveries: (team: TeamId) => ["delivery", team],
+  delivery: (team: TeamId, id: string) => ["delivery", team, id],
   /** Number of active agents of a team; every write that adds one checks it. */
   agentCount: (team: TeamId) => ["agent_count", team],
 } satisfies KeyBuilders;

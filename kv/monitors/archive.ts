@@ -15,13 +15,14 @@ import type { AgentPlan, CommitArchive } from "../agents/rows.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
-import { type MonitorChanges, NO_ROWS, readAgents, rowsOfChanges } from "./rows.ts";
+import { NO_ROWS, readAgents, rowsOfChanges } from "./rows.ts";
+import type { TeamChanges } from "./team_changes.ts";
 
 /** The pause of an archived agent. */
 export const ARCHIVED_PAUSE = { untilMs: null, isSticky: false } as const;
 
 /** Creates the commit of changes that may archive or restore an agent. */
-export function createArchiveCommit(store: Store, changes: MonitorChanges): CommitArchive {
+export function createArchiveCommit(store: Store, changes: TeamChanges): CommitArchive {
   return (team, slug, atMs, plan) => {
     const at = { store, changes, team, slug, atMs };
     return untilCommittedInTime("change an agent", store.deadlines, async () => {
@@ -42,7 +43,7 @@ export function createArchiveCommit(store: Store, changes: MonitorChanges): Comm
 /** An agent that is archived or restored. */
 interface Archived {
   readonly store: Store;
-  readonly changes: MonitorChanges;
+  readonly changes: TeamChanges;
   readonly team: TeamId;
   readonly slug: string;
   readonly atMs: number;
@@ -53,7 +54,7 @@ function commitWithMonitor(
   { store, changes, team, slug, atMs }: Archived,
   plan: () => Promise<AgentPlan>,
 ): Promise<AgentPlan["result"]> {
-  return changes.changeMonitors(team, "call", async () => {
+  return changes.changeInTurn(team, "call", async () => {
     const { result, write, archived, onCommitted } = await plan();
     if (write === null) return { result, rows: null };
     const [agent] = await readAgents(store, team, [slug]);

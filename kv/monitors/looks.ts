@@ -22,19 +22,13 @@ import { keys } from "../base/keys.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { getAll, type Store } from "../store.ts";
 import { sizeOf } from "../writer/group.ts";
-import {
-  andThen,
-  dueKeyOf,
-  type MonitorChanges,
-  type MonitorRows,
-  type MonitorWrite,
-  rowsOfChanges,
-} from "./rows.ts";
+import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
+import type { TeamChanges } from "./team_changes.ts";
 
 /** Dependencies of the looks at monitors. */
 export interface MonitorLookDeps {
   readonly store: Store;
-  readonly changes: MonitorChanges;
+  readonly changes: TeamChanges;
   /** Finds open runs of an agent by their start, oldest first; see `open_runs.ts`. */
   readonly findOpenRuns: (
     team: TeamId,
@@ -71,7 +65,7 @@ async function lookAtSome(
   const [first] = rows;
   if (first === undefined) return;
   const { team } = first;
-  const isDone = await deps.changes.changeMonitors(team, "clock", async () => {
+  const isDone = await deps.changes.changeInTurn(team, "clock", async () => {
     const planned = await planLooks(deps, team, rows, turn);
     const isTooLarge = rows.length > 1 && exceeds(sizeOf(planned), BACK_ENDS.remote);
     return { result: !isTooLarge, rows: isTooLarge ? null : planned };

@@ -11,43 +11,14 @@ import type { Monitors } from "../agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
 import { getAll, type Store } from "../store.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import type { KvSet } from "../writer/write.ts";
+import type { TeamRows } from "./team_changes.ts";
 
 /** Rows of changed monitors, for one commit. */
-export interface MonitorRows extends Required<Pick<Write, "sets" | "deletes">> {
-  /** Changed monitors; null for a deleted one. */
-  readonly monitors: Monitors;
-  /** Read versions of rows that others write. */
-  readonly checks?: NonNullable<Write["checks"]>;
-}
+export type MonitorRows = TeamRows & { readonly monitors: Monitors };
 
 /** No change of a monitor. */
 export const NO_ROWS: MonitorRows = { sets: [], deletes: [], monitors: new Map() };
-
-/** Result of planning a change of monitors, and what to commit for it; null for nothing. */
-export interface MonitorPlan<Result> {
-  readonly result: Result;
-  readonly rows: MonitorRows | null;
-  /** Receives the version of the commit. */
-  readonly onCommitted?: (version: string) => void;
-}
-
-/** Commits changes of monitors. */
-export interface MonitorChanges {
-  /**
-   * Plans and commits a change of a team's monitors, in turn with the changes of its runs.
-   *
-   * @param by a call is planned within its deadline, which includes the wait for its turn; the clock
-   * waits as long as it takes
-   * @param plan reads what it changes; called again after a conflict with another process
-   * @throws {StorageUnavailable} when the store fails, or the call takes too long
-   */
-  changeMonitors<Result>(
-    team: TeamId,
-    by: "call" | "clock",
-    plan: () => Promise<MonitorPlan<Result>>,
-  ): Promise<Result>;
-}
 
 /**
  * Maximum flips of one instant; of more the latest are kept. A clock that is set back gives all flips

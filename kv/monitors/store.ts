@@ -17,14 +17,10 @@ import {
   pauseMonitor,
   resumeMonitor,
 } from "../../domain/monitors/monitor.ts";
-import type {
-  MadeBy,
-  MonitorRecord,
-  MonitorStore,
-  PutMonitor,
-} from "../../domain/monitors/store.ts";
+import type { MonitorRecord, MonitorStore, PutMonitor } from "../../domain/monitors/store.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
 import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
+import type { MadeBy } from "../../domain/teams/made_by.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
@@ -37,18 +33,17 @@ import { readFlips, readFlipsOf } from "./flips.ts";
 import {
   andThen,
   dueKeyOf,
-  type MonitorChanges,
-  type MonitorPlan,
   type MonitorRows,
   readAgents,
   rowsOfChanges,
   type StoredAgentRows,
 } from "./rows.ts";
+import type { TeamChanges, TeamPlan } from "./team_changes.ts";
 
 /** Dependencies of the store. */
 export interface MonitorStoreDeps {
   readonly store: Store;
-  readonly changes: MonitorChanges;
+  readonly changes: TeamChanges;
   readonly region: Region;
   readonly environment: Pick<Environment, "random">;
 }
@@ -130,7 +125,7 @@ function change<Result>(
   made: MadeBy,
   plan: (rows: StoredAgentRows) => Planned<Result> | Promise<Planned<Result>>,
 ): Promise<Result | null> {
-  return changes.changeMonitors(team, "call", async (): Promise<MonitorPlan<Result | null>> => {
+  return changes.changeInTurn(team, "call", async (): Promise<TeamPlan<Result | null>> => {
     const [rows] = await readAgents(store, team, [agent]);
     if (rows === undefined || !rows.isStored) return { result: null, rows: null };
     const planned = await plan(rows);
@@ -224,7 +219,7 @@ async function remove(
   made: MadeBy,
 ): Promise<Monitor | null> {
   while (true) {
-    const removed = await changes.changeMonitors<Monitor | "more" | null>(
+    const removed = await changes.changeInTurn<Monitor | "more" | null>(
       team,
       "call",
       async () => {

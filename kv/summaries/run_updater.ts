@@ -31,7 +31,7 @@ import { removeEntries } from "../entries.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../agents/agents.ts";
 import { signalRows } from "../monitors/signals.ts";
-import type { MonitorChanges, MonitorPlan } from "../monitors/rows.ts";
+import type { TeamChanges, TeamPlan } from "../monitors/team_changes.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet, Write } from "../writer/write.ts";
@@ -92,7 +92,7 @@ interface UpdateSteps {
 }
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
-export class RunUpdater implements MonitorChanges {
+export class RunUpdater implements TeamChanges {
   /** Notifies the watchers of a team's changes. */
   readonly notifier: ChangeNotifier;
   readonly #store: Store;
@@ -235,11 +235,11 @@ export class RunUpdater implements MonitorChanges {
     return this.#locks.take(team, () => untilCommitted("change roll-ups", adjust));
   }
 
-  /** See {@link MonitorChanges.changeMonitors}. */
-  changeMonitors<Result>(
+  /** See {@link TeamChanges.changeInTurn}. */
+  changeInTurn<Result>(
     team: TeamId,
     by: "call" | "clock",
-    plan: () => Promise<MonitorPlan<Result>>,
+    plan: () => Promise<TeamPlan<Result>>,
   ): Promise<Result> {
     const attempt = async () => {
       const current = await this.#rollups.of(team);
@@ -257,13 +257,13 @@ export class RunUpdater implements MonitorChanges {
         this.#rollups.forget(team);
         return LOST;
       }
-      agents.remember(version, rows.monitors);
+      agents.remember(version, rows.monitors ?? new Map());
       rollups.remember(version);
       onCommitted(version);
       return result;
     };
     const { deadlines } = this.#store;
-    const task = "change monitors";
+    const task = "change a team";
     const locked = (work: () => Promise<Result>) => this.#locks.take(team, work);
     return by === "clock"
       ? locked(() => untilCommitted(task, attempt))

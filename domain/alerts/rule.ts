@@ -1,0 +1,119 @@
+/**
+ * Alert rules: conditions that open incidents (decisions 70 to 81).
+ *
+ * @module
+ */
+import type { ConfigObject } from "../config/objects.ts";
+import type { Severity } from "../channels/message.ts";
+
+/** Kinds of rules. */
+export const RULE_KINDS = [
+  "run_failed",
+  "run_cost",
+  "spend",
+  "missed",
+  "stuck",
+  "unpriced",
+  "quota",
+  "service",
+] as const;
+
+/** One of {@link RULE_KINDS}. */
+export type RuleKind = typeof RULE_KINDS[number];
+
+/** Statuses that `run_failed` counts as bad. */
+export const BAD_STATUSES = ["failed", "timeout"] as const;
+
+/** Periods of `spend`, in UTC; weeks begin on Monday. */
+export const SPEND_PERIODS = ["day", "week", "month"] as const;
+
+/** Reasons for which a monitor goes down. */
+export const MISSED_REASONS = ["missed", "failed", "overrun"] as const;
+
+/** Troubles of `service`. */
+export const SERVICE_TROUBLES = ["dead_stage", "dead_delivery", "broken_channel"] as const;
+
+/** Kind and parameters of a rule. */
+export type RuleCondition =
+  /** A run closed with one of these statuses, this many times in a row. */
+  | {
+    readonly kind: "run_failed";
+    readonly statuses: readonly (typeof BAD_STATUSES[number])[];
+    readonly consecutive: number;
+  }
+  /** One run cost more than this many US dollars; open runs count. `usd` is a decimal text. */
+  | { readonly kind: "run_cost"; readonly usd: string }
+  /** The spend of a group in a period is at least this many US dollars. */
+  | {
+    readonly kind: "spend";
+    readonly usd: string;
+    readonly period: typeof SPEND_PERIODS[number];
+  }
+  /** A monitor went down for one of these reasons. */
+  | { readonly kind: "missed"; readonly reasons: readonly (typeof MISSED_REASONS[number])[] }
+  /** A run is open for longer. */
+  | { readonly kind: "stuck"; readonly seconds: number }
+  /** A model was called that has no price. */
+  | { readonly kind: "unpriced" }
+  /** The events of the month reached these shares of the plan. */
+  | { readonly kind: "quota"; readonly percents: readonly number[] }
+  /** Something of the service itself is in trouble. */
+  | { readonly kind: "service"; readonly what: readonly (typeof SERVICE_TROUBLES[number])[] };
+
+/** What incidents can be grouped by. */
+export const GROUPS = ["agent", "customer", "feature", "model"] as const;
+
+/** What a team sets for a rule. */
+export interface RuleSettings {
+  /** Kind and parameters. */
+  readonly condition: RuleCondition;
+  /** Agents, customers and features that it applies to; empty for all. */
+  readonly match: {
+    /** Slugs; `*` at the end stands for any rest. */
+    readonly agents: readonly string[];
+    /** Ids. */
+    readonly customers: readonly string[];
+    /** Names. */
+    readonly features: readonly string[];
+  };
+  /** One incident for each of these; null for one of the rule. */
+  readonly groupBy: typeof GROUPS[number] | null;
+  /** Severity of its incidents. */
+  readonly severity: Severity;
+  /** Good outcomes in a row that resolve an incident, 1 to 32. */
+  readonly resolveAfter: number;
+  /** Seconds between messages about an incident that stays open; 0 for none. */
+  readonly renotifySeconds: number;
+  /** Slugs of channels; empty for the default ones. */
+  readonly channels: readonly string[];
+  /** False to open nothing. */
+  readonly enabled: boolean;
+}
+
+/** A rule; a default one has version 0. */
+export type Rule = ConfigObject<RuleSettings>;
+
+/** Groups of a rule that share {@link OTHER_GROUP}, because too many fire. */
+export interface RuleOverflow {
+  /** First time, unix milliseconds. */
+  readonly since: number;
+  /** Number of outcomes of such groups. */
+  readonly groups: number;
+}
+
+/** Maximum groups of a rule that fire at once; further ones share {@link OTHER_GROUP}. */
+export const FIRING_GROUPS_MAX = 1_000;
+
+/** Maximum instances of a team that are not ok. */
+export const INSTANCES_MAX = 10_000;
+
+/** Name of the group of what does not fit. */
+export const OTHER_GROUP = "(other)";
+
+/** Latest outcomes that an instance of a rule keeps. */
+export const OUTCOMES_MAX = 32;
+
+/**
+ * Seconds by which a run's end may be before the arrival of its close: imports raise nothing.
+ */
+export const IMPORT_SECONDS = 86_400;

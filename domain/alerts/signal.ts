@@ -1,0 +1,49 @@
+/**
+ * Signals: what alert rules are judged by.
+ *
+ * @module
+ */
+import type { RunId } from "../core/ids.ts";
+import type { RuleKind } from "./rule.ts";
+
+/** What a signal is about; rules match it and group by it. */
+export interface SignalSubject {
+  /** Agent's slug; null for none. */
+  readonly agent: string | null;
+  /** Customer's id; null for none. */
+  readonly customer: string | null;
+  /** Feature; null for none. */
+  readonly feature: string | null;
+  /** Model, as `provider/model`; null for none. */
+  readonly model: string | null;
+}
+
+/**
+ * One outcome for the rules of a kind. A later signal with the same key replaces it, so repeats and
+ * new revisions of a run count once.
+ */
+export interface AlertSignal {
+  /** Kind of the rules. */
+  readonly kind: RuleKind;
+  /** Slug of the only rule that it is for; null for all of the kind. */
+  readonly rule: string | null;
+  /** Subject. */
+  readonly subject: SignalSubject;
+  /** Identity within its group, such as the run's id. */
+  readonly key: string;
+  /** Arrival of what it reports, unix milliseconds. */
+  readonly at: number;
+  /**
+   * `bad`: the condition is true; `good`: it is false; `none`: neither, which removes an earlier
+   * outcome of the key; `paused`: as good, and resolves at once.
+   */
+  readonly outcome: "bad" | "good" | "none" | "paused";
+  /** The run that it is about; null for none. */
+  readonly run: RunId | null;
+  /** Measured value, such as dollars or seconds; null for none. */
+  readonly value: number | null;
+  /** Words about it, such as `missed`; null for none. */
+  readonly detail: string | null;
+  /** First 200 characters of the run's error; null for none. */
+  readonly error: string | null;
+}

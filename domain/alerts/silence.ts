@@ -1,0 +1,31 @@
+/**
+ * Silences: times in which the messages about some incidents are not sent (decision 78).
+ *
+ * @module
+ */
+import type { ConfigObject } from "../config/objects.ts";
+
+/** Maximum length of a silence, milliseconds. */
+export const SILENCE_MS_MAX = 30 * 86_400_000;
+
+/** What a team sets for a silence. */
+export interface SilenceSettings {
+  /** What it mutes; an empty list stands for all. */
+  readonly match: {
+    /** Slugs of rules. */
+    readonly rules: readonly string[];
+    /** Slugs of agents; `*` at the end stands for any rest. */
+    readonly agents: readonly string[];
+    /** Ids of customers. */
+    readonly customers: readonly string[];
+  };
+  /** Begin, inclusive, unix milliseconds. */
+  readonly fromMs: number;
+  /** End, exclusive, unix milliseconds. */
+  readonly untilMs: number;
+  /** Words of the user; null for none. */
+  readonly comment: string | null;
+}
+
+/** A silence. */
+export type Silence = ConfigObject<SilenceSettings>;

@@ -1,0 +1,43 @@
+/**
+ * Creates deliveries.
+ *
+ * @module
+ */
+import type { ChannelType } from "./channel.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Message } from "./message.ts";
+
+/** Types whose messages wait, to be joined with others (decision 82). */
+export const JOINING_TYPES: ReadonlySet<ChannelType> = new Set(["email", "slack", "mattermost"]);
+
+/** Milliseconds that such a message waits. */
+export const JOIN_MS = 10_000;
+
+/**
+ * Creates a delivery that waits for its first try.
+ *
+ * @param id identifier, `whd_…`
+ * @param after delivery to the same channel about the same incident that must end first; null for
+ * none
+ */
+export function newDelivery(
+  id: string,
+  channel: { readonly slug: string; readonly type: ChannelType },
+  message: Message,
+  after: string | null,
+): Delivery {
+  const waits = JOINING_TYPES.has(channel.type) ? JOIN_MS : 0;
+  return {
+    id,
+    channel: channel.slug,
+    channelType: channel.type,
+    message,
+    createdAt: message.at,
+    state: "waiting",
+    tries: [],
+    attempts: 0,
+    nextAt: message.at + waits,
+    after,
+    leaseUntil: null,
+  };
+}

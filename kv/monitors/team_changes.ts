@@ -1,0 +1,44 @@
+/**
+ * Changes in turn with the changes of a team's runs.
+ *
+ * Each checks and changes the version of the team's roll-ups. So what it has read is still true when
+ * it is committed, and commits of runs that were planned before are planned again.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { Monitors } from "../agents/agents.ts";
+import type { Write } from "../writer/write.ts";
+
+/** Rows of one commit. */
+export interface TeamRows extends Required<Pick<Write, "sets" | "deletes">> {
+  /** Changed monitors, null for a deleted one; absent for none. */
+  readonly monitors?: Monitors;
+  /** Read versions of rows that are changed without a turn. */
+  readonly checks?: NonNullable<Write["checks"]>;
+}
+
+/** Result of planning a change, and what to commit for it; null for nothing. */
+export interface TeamPlan<Result> {
+  readonly result: Result;
+  readonly rows: TeamRows | null;
+  /** Receives the version of the commit. */
+  readonly onCommitted?: (version: string) => void;
+}
+
+/** Commits changes of monitors, rules, incidents and what they cause. */
+export interface TeamChanges {
+  /**
+   * Plans and commits a change of a team, in turn with the changes of its runs.
+   *
+   * @param by a call is planned within its deadline, which includes the wait for its turn; the clock
+   * waits as long as it takes
+   * @param plan reads what it changes; called again after a conflict with another process
+   * @throws {StorageUnavailable} when the store fails, or the call takes too long
+   */
+  changeInTurn<Result>(
+    team: TeamId,
+    by: "call" | "clock",
+    plan: () => Promise<TeamPlan<Result>>,
+  ): Promise<Result>;
+}
