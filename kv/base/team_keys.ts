@@ -97,6 +97,8 @@ export const teamKeys = {
    * changes with each of them.
    */
   config: (team: TeamId) => ["config", team],
+  /** The version, and all objects of all kinds. `true` sorts after every other key part. */
+  configRows: (team: TeamId) => ({ start: ["config", team], end: ["config", team, true] }),
   /** All objects of one kind. */
   configKind: (team: TeamId, kind: ConfigKind) => ["config", team, kind],
   /** An object that a team configures. */
