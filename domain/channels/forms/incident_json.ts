@@ -64,7 +64,7 @@ export interface AcknowledgementJson {
 
 /** Returns the path of an incident's page. */
 export function incidentPath(id: string): string {
-  return `/dashboard/incidents/${id}`;
+  return `/dashboard/alerts/incidents/${id}`;
 }
 
 /**

@@ -29,7 +29,7 @@ Deno.test("an open incident has no end, and a link only with a public address", 
     silenced: false,
     acknowledged: null,
   });
-  const url = `https://runs.example.org/dashboard/incidents/${idOfNumber("inc", 1)}`;
+  const url = `https://runs.example.org/dashboard/alerts/incidents/${idOfNumber("inc", 1)}`;
   assertEquals(incidentJson(facts, "https://runs.example.org"), { ...json, url });
 });
 
