@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { MessageEvent } from "./message.ts";
+
 /** Types of channels. */
 export const CHANNEL_TYPES = ["webhook", "email", "slack", "mattermost", "pagerduty"] as const;
 
@@ -67,6 +69,17 @@ export type ChannelSettings = ChannelSettingsOf<SealedSecret>;
 
 /** Settings with their secrets readable, at sending and in a `PUT` alone. */
 export type OpenedChannelSettings = ChannelSettingsOf<string>;
+
+/** Returns whether a channel sends the messages of an event. A test is always sent. */
+export function wants(settings: ChannelSettingsOf<unknown>, event: MessageEvent): boolean {
+  if (event === "channel.test") return true;
+  if (!settings.enabled) return false;
+  if (settings.type !== "webhook") return true;
+  return settings.events.some((name) => name === event || name === ALL_EVENTS);
+}
+
+/** Name that stands for all events of incidents. */
+export const ALL_EVENTS = "incident.*";
 
 /** State of a channel's deliveries. */
 export interface ChannelHealth {
