@@ -5,7 +5,7 @@
  */
 import type { ConfigObject } from "../config/objects.ts";
 
-/** Maximum length of a silence, milliseconds. */
+/** Maximum milliseconds from the `PUT` of a silence to its end. */
 export const SILENCE_MS_MAX = 30 * 86_400_000;
 
 /** What a team sets for a silence. */
@@ -25,6 +25,12 @@ export interface SilenceSettings {
   readonly untilMs: number;
   /** Words of the user; null for none. */
   readonly comment: string | null;
+}
+
+/** Settings as sent; without a begin a new silence begins at once, and another keeps its begin. */
+export interface SilencePut extends Omit<SilenceSettings, "fromMs"> {
+  /** Begin, inclusive, unix milliseconds; null for none. */
+  readonly fromMs: number | null;
 }
 
 /** A silence. */

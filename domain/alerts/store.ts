@@ -12,7 +12,7 @@ import type { MadeBy } from "../teams/made_by.ts";
 import type { Team } from "../teams/team.ts";
 import type { Incident } from "./incident.ts";
 import type { RuleOverflow, RuleSettings } from "./rule.ts";
-import type { SilenceSettings } from "./silence.ts";
+import type { SilencePut, SilenceSettings } from "./silence.ts";
 
 /** Stores rules; lists include the default ones that are neither replaced nor deleted. */
 export interface RuleStore extends ConfigStore<RuleSettings> {
@@ -21,7 +21,7 @@ export interface RuleStore extends ConfigStore<RuleSettings> {
 }
 
 /** Stores silences. */
-export type SilenceStore = ConfigStore<SilenceSettings>;
+export type SilenceStore = ConfigStore<SilenceSettings, SilencePut>;
 
 /** A query for incidents, latest first. */
 export interface IncidentsQuery extends PageBounds<IncidentPlace> {

@@ -70,8 +70,8 @@ export interface ConfigStore<Settings, Put = Settings> {
   /**
    * Creates or replaces an object.
    *
-   * @param version the version that the caller has seen; null for any. Another one is refused as
-   * `version_conflict`
+   * @param version the version that the caller has seen, 0 if none was stored; null for any. Another
+   * one is refused as `version_conflict`
    * @returns `object_cap_reached` for one object too many
    */
   put(

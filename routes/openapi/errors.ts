@@ -12,6 +12,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_json: "The body is not UTF-8, not JSON, or not a JSON object.",
   unknown_region: "An identifier's region is neither eu nor us.",
   batch_too_large: "The batch has too many events: split it into several batches.",
+  egress_denied: "The service may not call this address; the message names the rule.",
   invalid_credential: "The credential is absent, malformed, unknown or revoked.",
   region_mismatch: "The credential belongs to the endpoint of another region.",
   scope_violation: "A ping token was used for another agent, or on a path that does not accept it.",
@@ -20,6 +21,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   agent_cap_reached:
     "The team has reached a limit on agents, active or archived; existing agents are not affected.",
   score_cap_reached: "The run has reached the limit of added scores.",
+  object_cap_reached: "The team has reached the limit of rules, channels or silences.",
   not_found: "The resource does not exist or belongs to another team; the response is the same.",
   method_not_allowed: "The path does not support this method; Allow lists the supported ones.",
   body_timeout: "The body took too long to arrive: send it again on a new connection.",

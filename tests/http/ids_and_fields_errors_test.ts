@@ -59,6 +59,8 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
     },
     act: post(`/v1/runs/${runId(1)}/scores`, aScore(201)),
   },
+  object_cap_reached: "takes a hundred rules",
+  egress_denied: "takes a channel",
   not_found: { act: (h) => h.get(`/v1/runs/${runId(1)}`) },
   method_not_allowed: { act: (h) => h.request("PUT", "/v1/runs", { body: aRun(1) }) },
   body_timeout: "takes a client that goes silent",

@@ -1,0 +1,107 @@
+/**
+ * Field schemas that the bodies of configured objects share. Unknown fields are refused (decision 47).
+ *
+ * @module
+ */
+import { z } from "zod";
+import { charCount } from "../core/raw_json.ts";
+import { optional } from "../core/fields.ts";
+import { CONFIG_SLUG } from "./objects.ts";
+
+/** Settings to store, and the version that they replace. */
+export interface ConfigRequest<Settings> {
+  /** The settings. */
+  readonly settings: Settings;
+  /** Version that must be the current one, 0 if none is stored; null for any. */
+  readonly version: number | null;
+}
+
+/** Maximum names of one list of a `match`. */
+export const MATCH_NAMES_MAX = 20;
+
+/** Maximum characters of all names of a `match`. */
+export const MATCH_CHARS_MAX = 4_096;
+
+/** Returns whether a text is a slug of an object. */
+export function isConfigSlug(text: string | null): text is string {
+  return text !== null && CONFIG_SLUG.test(text);
+}
+
+/**
+ * Schema of an integer in a range.
+ *
+ * @internal
+ */
+export function whole({ min, max }: { readonly min: number; readonly max: number }) {
+  const expected = `an integer from ${min} to ${max}`;
+  return z.int(expected).min(min, expected).max(max, expected);
+}
+
+/**
+ * Schema of true or false.
+ *
+ * @internal
+ */
+export function flag() {
+  return optional(z.boolean("true or false"));
+}
+
+/**
+ * Schema of the version that a change replaces.
+ *
+ * @internal
+ */
+export const versionField = optional(whole({ min: 0, max: Number.MAX_SAFE_INTEGER }))
+  .describe("The current version, 0 if none is stored; any when absent.");
+
+/**
+ * Schema of a list of different slugs.
+ *
+ * @internal
+ */
+export function slugs(max: number, what: string) {
+  const expected = `a list of at most ${max} slugs of ${what}`;
+  const slug = z.string(expected).regex(CONFIG_SLUG, expected);
+  return distinct(z.array(slug, expected).max(max, expected));
+}
+
+/**
+ * Schema of a list of `words`, at least one, in their order.
+ *
+ * @internal
+ */
+export function someOf<const Word extends string | number>(words: readonly [Word, ...Word[]]) {
+  const expected = `a list of ${words.map((word) => JSON.stringify(word)).join(", ")}, ` +
+    "at least one of them";
+  return z.array(z.literal([...words], expected), expected).min(1, expected)
+    .transform((sent) => words.filter((word) => (sent as unknown[]).includes(word)));
+}
+
+/**
+ * Schema of one list of a `match`; empty when absent.
+ *
+ * @internal
+ */
+export function matchNames(name: z.ZodType<string, unknown>) {
+  const expected = `a list of at most ${MATCH_NAMES_MAX} names`;
+  return optional(distinct(z.array(name, expected).max(MATCH_NAMES_MAX, expected)))
+    .transform((names): readonly string[] => names ?? []);
+}
+
+/**
+ * Returns whether all names of a `match` together are short enough to be stored.
+ *
+ * @internal
+ */
+export function isShort(match: Readonly<Record<string, readonly string[]>>): boolean {
+  const names = Object.values(match).flat();
+  return names.reduce((total, name) => total + charCount(name), 0) <= MATCH_CHARS_MAX;
+}
+
+/** Completes "must be …" for a `match` that is too long. */
+export const SHORT = `names of at most ${MATCH_CHARS_MAX} characters together`;
+
+/** Drops repeated items. */
+function distinct<Item>(list: z.ZodType<readonly Item[], unknown>) {
+  return list.transform((items): readonly Item[] => [...new Set(items)]);
+}

@@ -1,0 +1,77 @@
+/**
+ * Reads the objects that a team configures.
+ *
+ * @module
+ */
+import type { Rule } from "../../domain/alerts/rule.ts";
+import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
+import type { Silence } from "../../domain/alerts/silence.ts";
+import type { Channel } from "../../domain/channels/store.ts";
+import type { ConfigKind, ConfigObject } from "../../domain/config/objects.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
+import { getValue, listRows, type Store } from "../store.ts";
+
+/** A deleted default object: its row keeps it deleted, and counts on its versions. */
+export interface DeletedDefault {
+  readonly slug: string;
+  readonly version: number;
+  readonly isDeleted: true;
+}
+
+/** A row: an object, or the deletion of a default one. */
+export type ConfigRow<Settings> = ConfigObject<Settings> | DeletedDefault;
+
+/** Returns whether a row is an object. */
+export function isObject<Settings>(row: ConfigRow<Settings>): row is ConfigObject<Settings> {
+  return !("isDeleted" in row);
+}
+
+/** Reads the row of an object; null if there is none. */
+export function readObject<Settings>(
+  store: Store,
+  team: TeamId,
+  kind: ConfigKind,
+  slug: string,
+): Promise<ConfigRow<Settings> | null> {
+  return getValue(store, keys.configObject(team, kind, slug));
+}
+
+/** Returns stored objects and the default ones without a row, in the order of their slugs. */
+export function withDefaults<Settings>(
+  rows: readonly ConfigRow<Settings>[],
+  defaults: readonly ConfigObject<Settings>[],
+): ConfigObject<Settings>[] {
+  const slugs = new Set(rows.map(({ slug }) => slug));
+  const unchanged = defaults.filter(({ slug }) => !slugs.has(slug));
+  return [...rows.filter(isObject), ...unchanged].sort((a, b) => a.slug < b.slug ? -1 : 1);
+}
+
+/** All that a team has configured. */
+export interface TeamConfig {
+  /** Number that changes with each object; 0 before the first one. */
+  readonly version: number;
+  /** Rules, with the default ones that are neither replaced nor deleted. */
+  readonly rules: readonly Rule[];
+  readonly channels: readonly Channel[];
+  readonly silences: readonly Silence[];
+}
+
+/**
+ * Reads all that a team has configured, from one snapshot. Only changes in turn change it.
+ *
+ * A rule that was deleted and created again begins at version 1 again, with another id.
+ */
+export async function readConfig(store: Store, team: TeamId): Promise<TeamConfig> {
+  const rows = await listRows(store, keys.configRows(team));
+  const [first] = rows;
+  const of = <Settings>(wanted: ConfigKind) =>
+    rows.filter(({ key: [, , kind] }) => kind === wanted)
+      .map(({ value }) => value as ConfigRow<Settings>);
+  return {
+    version: first === undefined || first.key.length > 2 ? 0 : first.value as number,
+    rules: withDefaults(of<Rule["settings"]>("rule"), DEFAULT_RULES),
+    channels: withDefaults(of<Channel["settings"]>("channel"), []),
+    silences: withDefaults(of<Silence["settings"]>("silence"), []),
+  };
+}

@@ -1,0 +1,133 @@
+/** Bodies of rules and silences. */
+import { assert, assertEquals } from "@std/assert";
+import { DEFAULT_RULES } from "../../../../domain/alerts/rules.ts";
+import { parseRule, ruleFields } from "../../../../domain/alerts/rule_body.ts";
+import { parseSilence, silenceFields } from "../../../../domain/alerts/silence_body.ts";
+
+const NOW = Date.UTC(2026, 10, 23);
+const DAY = 86_400_000;
+
+function ruleOf(value: Record<string, unknown>) {
+  return parseRule({ text: "", value });
+}
+
+function silenceOf(value: Record<string, unknown>) {
+  return parseSilence({ text: "", value }, NOW);
+}
+
+Deno.test("rules: settings, written as fields and sent again, are the same settings", () => {
+  const sent = [
+    ...DEFAULT_RULES.map(({ settings }) => ruleFields(settings)),
+    { kind: "run_cost", params: { usd: "0.000001000000" }, resolve_after: 32 },
+    { kind: "run_cost", params: { usd: 1_000_000 }, renotify_seconds: 300 },
+    { kind: "run_failed", params: { statuses: ["timeout", "failed", "timeout"] }, enabled: false },
+    { kind: "spend", params: { usd: 0.1, period: "month" }, group_by: "model" },
+    {
+      kind: "spend",
+      params: { usd: 999_999.999999, period: "week" },
+      match: { agents: ["*"], customers: ["acme"] },
+      group_by: "customer",
+      channels: ["ops", "a.b_c-d", "ops"],
+    },
+    { kind: "stuck", params: null, match: { agents: ["nightly*"] }, group_by: null },
+  ];
+  for (const body of sent) {
+    const first = ruleOf(body);
+    assert(first.ok, first.ok ? "" : first.problem.message);
+    const { settings } = first.value;
+    const again = ruleOf(JSON.parse(JSON.stringify(ruleFields(settings))));
+    assertEquals(again.ok && again.value.settings, settings);
+  }
+});
+
+Deno.test("rules: what cannot work is refused with its field", () => {
+  const refused: readonly [string, Record<string, unknown>][] = [
+    ["kind", {}],
+    ["kind", { kind: "budget" }],
+    ["treshold", { kind: "run_failed", treshold: 3 }],
+    ["params", { kind: "run_failed", params: { consecutive: 0 } }],
+    ["params", { kind: "run_failed", params: { consecutive: 33 } }],
+    ["params", { kind: "run_failed", params: { treshold: 3 } }],
+    ["params", { kind: "run_failed", params: { statuses: [] } }],
+    ["params", { kind: "run_failed", params: { statuses: ["cancelled"] } }],
+    ["params", { kind: "run_failed", params: { usd: 3 } }],
+    ["params", { kind: "run_failed", params: [] }],
+    ["params", { kind: "run_cost" }],
+    ["params", { kind: "run_cost", params: { usd: 0 } }],
+    ["params", { kind: "run_cost", params: { usd: -1 } }],
+    ["params", { kind: "run_cost", params: { usd: 1e-13 } }],
+    ["params", { kind: "run_cost", params: { usd: 1_000_001 } }],
+    ["params", { kind: "run_cost", params: { usd: "1e3" } }],
+    ["params", { kind: "run_cost", params: { usd: "123456.123456789012" } }],
+    ["params", { kind: "spend", params: { usd: 1 } }],
+    ["params", { kind: "spend", params: { usd: 1, period: "year" } }],
+    ["params", { kind: "stuck", params: { seconds: 59 } }],
+    ["params", { kind: "stuck", params: { seconds: 31_536_001 } }],
+    ["params", { kind: "quota", params: { percents: [90] } }],
+    ["params", { kind: "service", params: { what: ["judge"] } }],
+    ["match", { kind: "run_failed", match: { agent: ["a"] } }],
+    ["match", { kind: "run_failed", match: { agents: "a" } }],
+    ["match", { kind: "run_failed", match: { agents: Array(21).fill("a") } }],
+    ["match", {
+      kind: "run_failed",
+      match: { features: Array.from({ length: 17 }, (_, n) => `${n}${"x".repeat(250)}`) },
+    }],
+    ["match", { kind: "missed", match: { customers: ["acme"] } }],
+    ["match", { kind: "quota", match: { agents: ["a"] } }],
+    ["match", { kind: "spend", params: { usd: 1, period: "day" }, match: { agents: ["a"] } }],
+    ["group_by", { kind: "run_failed", group_by: "model" }],
+    ["group_by", { kind: "quota", group_by: "agent" }],
+    ["severity", { kind: "quota", severity: "fatal" }],
+    ["resolve_after", { kind: "quota", resolve_after: 0 }],
+    ["renotify_seconds", { kind: "quota", renotify_seconds: 299 }],
+    ["renotify_seconds", { kind: "quota", renotify_seconds: 604_801 }],
+    ["channels", { kind: "quota", channels: ["Ops"] }],
+    ["channels", { kind: "quota", channels: Array.from({ length: 21 }, (_, n) => `c${n}`) }],
+    ["enabled", { kind: "quota", enabled: "yes" }],
+    ["version", { kind: "quota", version: -1 }],
+    // The first field of the table, not the first one sent.
+    ["params", { severity: "fatal", kind: "run_failed", params: { consecutive: 0 } }],
+    ["group_by", { severity: "fatal", kind: "run_failed", group_by: "model" }],
+  ];
+  for (const [field, body] of refused) {
+    const parsed = ruleOf(body);
+    assertEquals(parsed.ok ? "accepted" : parsed.problem.field, field, JSON.stringify(body));
+  }
+});
+
+Deno.test("silences: settings, written as fields and sent again, are the same settings", () => {
+  const match = { rules: ["failures"], agents: ["nightly*"], customers: ["acme"] };
+  const first = silenceOf({
+    match,
+    from: "2026-11-24T00:00:00Z",
+    until: "2026-12-01T00:00:00+01:00",
+    comment: "Maintenance",
+  });
+  assert(first.ok);
+  const { match: stored, untilMs, comment } = first.value.settings;
+  const settings = { match: stored, fromMs: first.value.settings.fromMs ?? 0, untilMs, comment };
+  assertEquals([stored, settings.fromMs - NOW], [match, DAY]);
+  const again = silenceOf(JSON.parse(JSON.stringify(silenceFields(settings))));
+  assertEquals(again.ok && again.value.settings, settings);
+});
+
+Deno.test("silences: what cannot work is refused with its field", () => {
+  const until = "2026-11-24T00:00:00Z";
+  const refused: readonly [string, Record<string, unknown>][] = [
+    ["match", { until }],
+    ["match", { match: { rule: ["a"] }, until }],
+    ["match", { match: { rules: ["A"] }, until }],
+    ["until", { match: {} }],
+    ["until", { match: {}, until: "tomorrow" }],
+    ["until", { match: {}, until: "2026-11-23T00:00:00Z" }],
+    ["until", { match: {}, until: "2026-12-23T00:00:00.001Z" }],
+    ["from", { match: {}, from: until, until }],
+    ["comment", { match: {}, until, comment: "x".repeat(501) }],
+    ["reason", { match: {}, until, reason: "a" }],
+  ];
+  for (const [field, body] of refused) {
+    const parsed = silenceOf(body);
+    assertEquals(parsed.ok ? "accepted" : parsed.problem.field, field, JSON.stringify(body));
+  }
+  assert(silenceOf({ match: {}, until: "2026-12-23T00:00:00Z" }).ok, "30 days");
+});
