@@ -11,6 +11,7 @@ import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
 import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
+import { parseEgress } from "../outbound/egress.ts";
 import { parseMailServer } from "../outbound/mail.ts";
 import { type Platform, platformOf } from "./platform.ts";
 
@@ -40,6 +41,13 @@ const EMAIL = "an e-mail address";
 /** Describes the format only: the value may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
 
+const EGRESS =
+  "none, or a list of public, host names, host:port and networks such as 10.0.0.0/8, " +
+  "separated by commas";
+const EGRESS_DEFAULT = "public";
+
+const PUBLIC_URL = "an http(s) URL of a host, without user, path and query";
+
 const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
 
 const settings = z.object({
@@ -54,6 +62,8 @@ const settings = z.object({
   RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
+  RUNLEDGER_EGRESS: z.string().refine((text) => parseEgress(text) !== null, EGRESS).optional(),
+  RUNLEDGER_PUBLIC_URL: z.string().refine((text) => originOf(text) !== null, PUBLIC_URL).optional(),
   RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
     .refine((mb) => mb >= MEMORY_MB.min && mb <= MEMORY_MB.max, MEMORY).optional(),
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
@@ -80,7 +90,9 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_KEY: `first team's key, ${KEY} (default: a new one)`,
   RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
   RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
-  RUNLEDGER_SMTP_URL: "mail server for notices, smtp:// or smtps:// (default: none)",
+  RUNLEDGER_SMTP_URL: "mail server for notices and alerts, smtp:// or smtps:// (default: none)",
+  RUNLEDGER_EGRESS: `what channels may call: ${EGRESS} (default ${EGRESS_DEFAULT})`,
+  RUNLEDGER_PUBLIC_URL: "address of the dashboard, for links in messages (default: none)",
   RUNLEDGER_MEMORY_MB: `resident memory to aim for, ${MEMORY} (default ${MEMORY_MB.default})`,
   RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
 };
@@ -204,6 +216,10 @@ function toConfig(
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
     /** URL of the mail server, with its password; null for none. */
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
+    /** Addresses that channels may call, as for `parseEgress`. */
+    egress: values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT,
+    /** Origin of links in messages; null for no links. */
+    publicUrl: originOf(values.RUNLEDGER_PUBLIC_URL ?? ""),
     /** Target resident size of the process, in megabytes. */
     memoryMb: values.RUNLEDGER_MEMORY_MB ?? platform.memoryMb,
     /** True under `deno task dev`. */
@@ -214,6 +230,15 @@ function toConfig(
      */
     refusedKey: dev && isLoopback(values.HOST) ? null : shared,
   };
+}
+
+/** Parses the URL of a host alone; returns its origin, or null for any other text. */
+function originOf(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const { protocol, username, password, pathname, origin } = new URL(text);
+  const isOrigin = /^https?:$/.test(protocol) && `${username}${password}` === "" &&
+    pathname === "/" && !/[?#]/.test(text);
+  return isOrigin ? origin : null;
 }
 
 function kvOf(text: string | undefined, { isHosted }: Platform): KvLocation {

@@ -169,3 +169,17 @@ Deno.test("architecture: the root holds only what it is known to hold", () => {
   const names = [...Deno.readDirSync(ROOT)].map(({ name }) => name);
   assertEquals(names.filter((name) => !(name in LAYERS) && !ROOT_ENTRIES.has(name)), []);
 });
+
+Deno.test("architecture: only the program of the KV engine loads a native addon", () => {
+  // A static import; `import()` runs only in a program.
+  const addon = /\bfrom\s*"(?:[^"]*\/)?(?:@?deno[\/_]kv(?:\.ts)?|kv_engine\.ts)"/;
+  const loads = (file: string) => addon.test(Deno.readTextFileSync(new URL(file, ROOT)));
+  assertEquals([...filesIn("tests"), ...all.keys()].filter(loads), [
+    "tests/support/harness/kv_engine.ts",
+  ]);
+  const lock = JSON.parse(
+    Deno.readTextFileSync(new URL("tests/packages/development.lock", ROOT)),
+  ) as { npm: Record<string, { cpu?: string[] }> };
+  const native = Object.keys(lock.npm).filter((name) => lock.npm[name]?.cpu !== undefined);
+  assertEquals(native.filter((name) => !name.startsWith("@deno/kv-")), []);
+});

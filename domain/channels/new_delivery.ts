@@ -38,6 +38,7 @@ export function newDelivery(
     attempts: 0,
     nextAt: message.at + waits,
     after,
+    joined: [],
     leaseUntil: null,
   };
 }

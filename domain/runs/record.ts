@@ -38,12 +38,14 @@ export interface StoredRun extends RunHead {
   readonly processing: Processing | null;
   /** Scores added to it, in order of arrival. */
   readonly addedScores: readonly AddedScore[];
+  /** Identifiers of the incidents that it belongs to, oldest first. */
+  readonly incidents: readonly string[];
 }
 
 /** A run as returned by reads (decisions, section 6); unset fields are null. */
 export interface RunRecord
   extends
-    Pick<StoredRun, "payload" | "addedScores">,
+    Pick<StoredRun, "payload" | "addedScores" | "incidents">,
     Pick<RunLabels, "agent" | "status" | "feature"> {
   /** The run. */
   readonly id: RunId;
@@ -138,6 +140,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     usage: usageOfRun(stored),
     scores: closing?.scores ?? [],
     addedScores,
+    incidents: stored.incidents,
     processing: processingOf(stored),
     opening,
   };

@@ -122,6 +122,42 @@ export const teamKeys = {
   incidentAt: (team: TeamId, atMs: number, id: string) => ["incident_at", team, atMs, id],
   deliveries: (team: TeamId) => ["delivery", team],
   delivery: (team: TeamId, id: string) => ["delivery", team, id],
+  /** Deliveries by their creation, from one instant (inclusive) to another (exclusive). */
+  deliveriesAt: (team: TeamId, fromMs: number, toMs: number) => ({
+    start: ["delivery_at", team, fromMs],
+    end: ["delivery_at", team, toMs],
+  }),
+  deliveryAt: (team: TeamId, atMs: number, id: string) => ["delivery_at", team, atMs, id],
+  /** Failed deliveries, in the same order. */
+  deadDeliveriesAt: (team: TeamId, fromMs: number, toMs: number) => ({
+    start: ["dead_delivery", team, fromMs],
+    end: ["dead_delivery", team, toMs],
+  }),
+  deadDeliveries: (team: TeamId) => ["dead_delivery", team],
+  deadDelivery: (team: TeamId, atMs: number, id: string) => ["dead_delivery", team, atMs, id],
+  /** Deliveries of all channels that wait for a try. */
+  deliveryQueues: () => ["delivery_queue"],
+  teamDeliveryQueues: (team: TeamId) => ["delivery_queue", team],
+  /** Deliveries of a channel that wait for a try, by its time. */
+  deliveryQueue: (team: TeamId, channel: string) => ["delivery_queue", team, channel],
+  queuedDelivery: (
+    team: TeamId,
+    channel: string,
+    atMs: number,
+    id: string,
+  ) => ["delivery_queue", team, channel, atMs, id],
+  /** Times at which channels have something to send. */
+  dueChannels: () => ["delivery_due"],
+  dueChannel: (
+    atMs: number,
+    team: TeamId,
+    channel: string,
+  ) => ["delivery_due", atMs, team, channel],
+  channelHealths: (team: TeamId) => ["channel_health", team],
+  /** State of a channel's deliveries. It changes with each of them that has not ended. */
+  channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
+  /** Times of a team's latest tests of channels. */
+  channelTests: (team: TeamId) => ["channel_test", team],
   /** Number of active agents of a team; every write that adds one checks it. */
   agentCount: (team: TeamId) => ["agent_count", team],
 } satisfies KeyBuilders;

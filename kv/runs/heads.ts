@@ -91,17 +91,24 @@ export function isStored({ parts, batchCount, ages }: RunHead): boolean {
     ages.scores !== undefined;
 }
 
+/** A head with what only reads of one run need. */
+interface ReadHead extends SummarizedHead {
+  /** Incidents that the run belongs to, oldest first. */
+  readonly incidents: readonly string[];
+}
+
 /** Reads one run. */
-export async function readHead(run: RunAt): Promise<SummarizedHead> {
+export async function readHead(run: RunAt): Promise<ReadHead> {
   const { store, team, id } = run;
   const changes = store.heads.changesOf(team, id);
-  const entries = await getMany(store, HEAD_PARTS.map((part) => keys[part](team, id)));
-  const rows = entries.filter((row) => row.versionstamp !== null);
-  return await headOf(
-    run,
-    new Map(rows.map((row) => [keyParts.headRow(row.key).row, row])),
-    changes,
+  const parts = HEAD_PARTS.map((part) => keys[part](team, id));
+  const entries = await getMany(store, [...parts, keys.runIncidents(team, id)]);
+  const rows = new Map(
+    entries.filter((row) => row.versionstamp !== null)
+      .map((row) => [keyParts.headRow(row.key).row, row]),
   );
+  const incidents = (rows.get("incidents")?.value ?? []) as readonly string[];
+  return { ...await headOf(run, rows, changes), incidents };
 }
 
 /** Reads distinct runs of a team. */

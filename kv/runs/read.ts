@@ -25,14 +25,15 @@ export async function readRun(
   fromEnd?: number,
 ): Promise<RunPage | null> {
   const read = await readHead(run);
-  const { head, summary, ledger, processing } = read;
+  const { head, summary, ledger, processing, incidents } = read;
   if (!isStored(head)) return null;
   const index = await BatchIndex.read(read);
   const page = await readEvents(read, index, after, limit);
   const nearEnd = fromEnd === undefined ? null : await findNearEnd(ledger, index, fromEnd);
   const addedScores = await readScores(read);
   const payload = payloadState(head.parts, ledger);
-  const stored = { firstBatchAt: ledger.firstAt, payload, summary, processing, addedScores };
+  const more = { payload, summary, processing, addedScores, incidents };
+  const stored = { firstBatchAt: ledger.firstAt, ...more };
   const slowest = storedAt(ledger, ledger.slowest);
   const costliest = storedAt(ledger, ledger.costliest);
   return { ...head, ...stored, ...page, nearEnd, slowest, costliest };

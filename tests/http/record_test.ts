@@ -1,5 +1,7 @@
 /** `GET /v1/runs/{id}`: the exact record of every kind of run (decisions, section 6). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../../kv/base/keys.ts";
 import {
   aFinish,
   aHeartbeat,
@@ -50,6 +52,7 @@ const OPEN = {
   events_cursor: null,
   checks: [],
   judge_results: [],
+  incidents: [],
   links: { parent: null, children: [] },
   processing: [],
 };
@@ -268,4 +271,13 @@ Deno.test("section 6: user text is returned with the exact same characters", asy
   const { text } = await h.get(PATH);
   assert(text.includes(`"output":${output}`), text);
   assert(text.includes(`"data":${output}`), text);
+});
+
+Deno.test("section 6: the record names the incidents of the run, the oldest first", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const key = keys.runIncidents(h.team.id, runId(1) as RunId);
+  const ids = ["1", "2"].map((last) => `inc_eu_${last.padStart(32, "0")}`);
+  await h.store.writer.commit({ team: h.team.id, sets: [{ key, value: ids }] });
+  assertEquals((await h.get(PATH)).json, { ...OPEN, incidents: ids });
 });

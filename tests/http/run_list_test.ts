@@ -53,6 +53,7 @@ Deno.test("run list: a row agrees with the run's record and its filterable field
     "events_cursor",
     "checks",
     "judge_results",
+    "incidents",
     "links",
     "processing",
   ]);

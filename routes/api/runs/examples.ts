@@ -69,6 +69,7 @@ export const RECORD = {
   events_cursor: null,
   checks: [],
   judge_results: [],
+  incidents: [],
   links: { parent: null, children: [] },
   processing: [
     { stage: "cost", state: "done", attempts: 1, at: "2026-11-21T12:00:09.131Z" },

@@ -253,6 +253,7 @@ export const runAnswer = objectValue<RunView>("Run", {
   events_cursor: eventsCursor(({ page }) => page.next),
   checks: listValue(anyObject)(() => []),
   judge_results: listValue(anyObject)(() => []),
+  incidents: listValue(idValue("inc"))("incidents", "Ids of its incidents, oldest first."),
   links: links((run) => run),
   processing: listValue(stage)(
     "processing",

@@ -48,6 +48,7 @@ export function recordOf(id: string, stored: Run): Fields {
     events_cursor: null,
     checks: [],
     judge_results: [],
+    incidents: [],
     links: { parent: null, children: [] },
     processing: closing === null
       ? []

@@ -4,8 +4,8 @@
  * Each path `/db/NAME` is a database of its own, in memory or in a file. As a program it takes a
  * folder for the files and a port, both optional, and prints its address.
  */
-import { openKv } from "@deno/kv";
 import { KV_TOKEN } from "./kv_client.ts";
+import { EngineProcess, type KvDatabase, type KvEngine } from "./kv_engine_process.ts";
 
 /** What happens to the answer of a stored commit: sent, broken off, or an error. */
 export type CommitAnswer = "sent" | "lost" | "unavailable";
@@ -30,23 +30,6 @@ export interface KvServerOptions {
   readonly port?: number;
 }
 
-/** The engine behind an open database; the package keeps it in fields of its handle. */
-interface Engine {
-  readonly napi: {
-    snapshotRead(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
-    atomicWrite(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
-    startWatch(db: number, request: Uint8Array, debug: boolean): Promise<number>;
-    dequeueNextWatchMessage(
-      db: number,
-      id: number,
-      debug: boolean,
-    ): Promise<Uint8Array | undefined>;
-    endWatch(db: number, id: number, debug: boolean): void;
-  };
-  readonly dbId: number;
-  close(): void;
-}
-
 /** Milliseconds between two frames of a watch that show that it is alive. */
 const PING_MS = 5_000;
 
@@ -64,23 +47,29 @@ export class KvServer implements AsyncDisposable {
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #engines = new Map<string, Promise<Engine>>();
+  readonly #engine: KvEngine;
+  readonly #databases = new Map<string, Promise<KvDatabase>>();
   readonly watches = new Watches();
   readonly #folder: string | null;
   /** Resolves when requests without an answer end. */
   readonly #end = Promise.withResolvers<void>();
 
-  private constructor({ folder, port = 0 }: KvServerOptions) {
+  private constructor({ folder, port = 0 }: KvServerOptions, engine: KvEngine) {
     this.#folder = folder ?? null;
+    this.#engine = engine;
     this.#server = Deno.serve(
       { hostname: "127.0.0.1", port, onListen: () => {} },
       (request) => this.#answer(request).catch((error) => text(400, String(error))),
     );
   }
 
-  /** Starts a server. */
-  static start(options: KvServerOptions = {}): Promise<KvServer> {
-    return Promise.resolve(new KvServer(options));
+  /**
+   * Starts a server.
+   *
+   * @param engine engine to end with the server; by default one in a process of its own
+   */
+  static async start(options: KvServerOptions = {}, engine?: KvEngine): Promise<KvServer> {
+    return new KvServer(options, engine ?? await EngineProcess.start());
   }
 
   /** Returns the URL of a database. */
@@ -92,7 +81,7 @@ export class KvServer implements AsyncDisposable {
     this.#end.resolve();
     this.watches.end();
     await this.#server.shutdown();
-    for (const engine of this.#engines.values()) (await engine).close();
+    await this.#engine[Symbol.asyncDispose]();
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -102,7 +91,7 @@ export class KvServer implements AsyncDisposable {
     if (request.headers.get("authorization") !== `Bearer ${KV_TOKEN}`) {
       return text(401, "invalid token");
     }
-    const { napi, dbId } = await this.#engineOf(base);
+    const database = await this.#databaseOf(base);
     await this.#travel();
     const isCall = call !== "" && call !== "/";
     const { hangs } = this.knobs;
@@ -113,13 +102,13 @@ export class KvServer implements AsyncDisposable {
         return Response.json(metadataOf(base));
       case "/v2/snapshot_read": {
         this.counts.reads++;
-        const answer = await napi.snapshotRead(dbId, body, false);
+        const answer = await database.snapshotRead(body);
         await this.#travel();
         return protobuf(answer);
       }
       case "/v2/atomic_write": {
         this.counts.commits++;
-        const answer = await napi.atomicWrite(dbId, body, false);
+        const answer = await database.atomicWrite(body);
         const fate = this.knobs.answer();
         if (fate !== "sent") this.counts.lost++;
         if (fate === "lost") return protobuf(brokenOff());
@@ -130,22 +119,21 @@ export class KvServer implements AsyncDisposable {
       case "/v2/watch": {
         this.counts.watches++;
         if (this.knobs.refusesWatches) return text(400, "no watches");
-        const id = await napi.startWatch(dbId, body, false);
-        return protobuf(watch(napi, dbId, id, this.watches));
+        const id = await database.startWatch(body);
+        return protobuf(watch(database, id, this.watches));
       }
       default:
         return text(404, "no such call");
     }
   }
 
-  #engineOf(base: string): Promise<Engine> {
+  #databaseOf(base: string): Promise<KvDatabase> {
     const path = this.#folder === null
       ? ":memory:"
       : `${this.#folder}/${base.slice("/db/".length)}.sqlite`;
-    const open = async () => await openKv(path, { implementation: "sqlite" }) as unknown as Engine;
-    let engine = this.#engines.get(base);
-    if (engine === undefined) this.#engines.set(base, engine = open());
-    return engine;
+    let database = this.#databases.get(base);
+    if (database === undefined) this.#databases.set(base, database = this.#engine.open(path));
+    return database;
   }
 
   /** Takes half of a round trip. */
@@ -221,12 +209,7 @@ class Watches {
 }
 
 /** Sends each message of a watch with its length before it; a ping has no message. */
-function watch(
-  napi: Engine["napi"],
-  dbId: number,
-  id: number,
-  watches: Watches,
-): ReadableStream<Uint8Array> {
+function watch(database: KvDatabase, id: number, watches: Watches): ReadableStream<Uint8Array> {
   let ping: ReturnType<typeof setInterval>;
   let end: EndWatch;
   return new ReadableStream({
@@ -235,13 +218,13 @@ function watch(
       end = (error) => {
         clearInterval(ping);
         watches.delete(end);
-        napi.endWatch(dbId, id, false);
+        database.endWatch(id);
         if (error !== undefined) controller.error(error);
       };
       watches.add(end);
     },
     async pull(controller) {
-      const message = await napi.dequeueNextWatchMessage(dbId, id, false).catch(() => undefined);
+      const message = await database.dequeueNextWatchMessage(id).catch(() => undefined);
       if (message === undefined) return controller.close();
       const frame = new Uint8Array(4 + message.length);
       new DataView(frame.buffer).setUint32(0, message.length, true);
@@ -254,7 +237,9 @@ function watch(
 
 if (import.meta.main) {
   const [folder, port = "0"] = Deno.args;
-  const server = await KvServer.start({ folder, port: Number(port) });
+  // Not a test process: it may load the addon, and `kill -9` has to end the engine.
+  const { LocalEngine } = await import("./kv_engine.ts");
+  const server = await KvServer.start({ folder, port: Number(port) }, new LocalEngine());
   // deno-lint-ignore no-console -- prints its address for the tests
   console.log(new URL(server.url()).origin);
 }

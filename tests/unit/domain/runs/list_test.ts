@@ -97,6 +97,7 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
       ...head,
       firstBatchAt: arrivedAt,
       addedScores: [],
+      incidents: [],
       processing: null,
       payload: "whole",
       summary,

@@ -1,0 +1,99 @@
+/**
+ * The JSON of incidents, which webhooks and the API share.
+ *
+ * @module
+ */
+import { formatInstant, formatInstantOrNull } from "../../core/time.ts";
+import type {
+  IncidentFacts,
+  IncidentGroup,
+  IncidentState,
+  ResolvedBy,
+  Severity,
+} from "../message.ts";
+
+/** An incident, as sent and returned; instants are RFC 3339 texts. */
+export interface IncidentJson {
+  /** Identifier. */
+  readonly id: string;
+  /** Slug of the rule. */
+  readonly rule: string;
+  /** Kind of the rule. */
+  readonly kind: string;
+  /** Severity of the rule. */
+  readonly severity: Severity;
+  /** State. */
+  readonly state: IncidentState;
+  /** Agent, customer, feature or model; empty without a group. */
+  readonly group: IncidentGroup;
+  /** Time of the outcome that opened it. */
+  readonly opened_at: string;
+  /** Time of the outcome that resolved it; null while it is open. */
+  readonly resolved_at: string | null;
+  /** What resolved it; null while it is open. */
+  readonly resolved_by: ResolvedBy | null;
+  /** Seconds from the opening to the end; null while it is open. */
+  readonly duration_seconds: number | null;
+  /** Number of bad outcomes. */
+  readonly count: number;
+  /** Measured value of the last one; null for none. */
+  readonly value: number | null;
+  /** Value that it is compared with; null for none. */
+  readonly threshold: number | null;
+  /** One sentence for people. */
+  readonly message: string;
+  /** Newest runs, newest first. */
+  readonly run_ids: readonly string[];
+  /** True if a silence mutes it. */
+  readonly silenced: boolean;
+  /** The acknowledgement; null for none. */
+  readonly acknowledged: AcknowledgementJson | null;
+  /** Its page; absent without the service's public address (decision 55). */
+  readonly url?: string;
+}
+
+/** An acknowledgement. */
+export interface AcknowledgementJson {
+  /** Identifier of the credential. */
+  readonly by: string;
+  /** Time. */
+  readonly at: string;
+  /** Words of the user; null for none. */
+  readonly note: string | null;
+}
+
+/** Returns the path of an incident's page. */
+export function incidentPath(id: string): string {
+  return `/dashboard/alerts/incidents/${id}`;
+}
+
+/**
+ * Returns the JSON of an incident.
+ *
+ * @param publicUrl address of the service without a slash at its end; null without one
+ */
+export function incidentJson(facts: IncidentFacts, publicUrl: string | null): IncidentJson {
+  const { openedAt, resolvedAt, acknowledged } = facts;
+  return {
+    id: facts.id,
+    rule: facts.rule,
+    kind: facts.kind,
+    severity: facts.severity,
+    state: facts.state,
+    group: facts.group,
+    opened_at: formatInstant(openedAt),
+    resolved_at: formatInstantOrNull(resolvedAt),
+    resolved_by: facts.resolvedBy,
+    duration_seconds: resolvedAt === null
+      ? null
+      : Math.max(0, Math.round((resolvedAt - openedAt) / 1_000)),
+    count: facts.count,
+    value: facts.value,
+    threshold: facts.threshold,
+    message: facts.title,
+    run_ids: facts.runs,
+    silenced: facts.isSilenced,
+    acknowledged: acknowledged && { ...acknowledged, at: formatInstant(acknowledged.at) },
+    ...publicUrl === null ? {} : { url: publicUrl + incidentPath(facts.id) },
+  };
+}

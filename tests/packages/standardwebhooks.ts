@@ -1,0 +1,1 @@
+export * from "npm:standardwebhooks@1.1.1";
