@@ -1,6 +1,7 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/agents.ts";
+import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
@@ -125,6 +126,10 @@ export interface AppDeps {
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
+  /** Addresses that channels may call. */
+  readonly egress: EgressPolicy;
+  /** Origin of links in messages; null without one (decision 55). */
+  readonly publicUrl: string | null;
   readonly environment: Environment;
   readonly limits: RequestLimits;
   /** Deadlines for receiving bodies. */
