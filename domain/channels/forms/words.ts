@@ -9,6 +9,7 @@
 import { cutText, printable } from "../../core/text.ts";
 import { formatInstant } from "../../core/time.ts";
 import type { Team } from "../../teams/team.ts";
+import { incidentUrl } from "./incident_json.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
 
 /** What all forms need in addition to messages. */
@@ -110,9 +111,7 @@ export function errorOf({ error }: IncidentFacts, { includeError }: FormContext)
 
 /** Returns the address of an incident's page; null without an origin. */
 export function linkOf({ id }: IncidentFacts, { publicUrl }: FormContext): string | null {
-  if (publicUrl === null) return null;
-  const incident = encodeURIComponent(plainText(id, TEXT_CHARS_MAX.id));
-  return `${publicUrl}/dashboard/alerts/incidents/${incident}`;
+  return incidentUrl(plainText(id, TEXT_CHARS_MAX.id), publicUrl);
 }
 
 /** Formats an instant for people, in UTC. */
