@@ -10,9 +10,6 @@ import { type FormContext, plainText, TEXT_CHARS_MAX, type Words, wordsOf } from
 /** Maximum characters of a subject. */
 const SUBJECT_CHARS_MAX = 200;
 
-/** Maximum recipients. */
-export const RECIPIENTS_MAX = 10;
-
 /** Returns whether an address can be a recipient: one address alone, without characters of syntax. */
 export function isRecipient(address: string): boolean {
   return address.length <= 254 &&

@@ -6,8 +6,7 @@
 import type { PAGERDUTY_REGIONS } from "../channel.ts";
 import { formatInstant } from "../../core/time.ts";
 import type { Message, MessageEvent } from "../message.ts";
-import { groupJson } from "./webhook.ts";
-import { type FormContext, plainText, TEXT_CHARS_MAX, wordsOf } from "./words.ts";
+import { type FormContext, plainFacts, plainText, TEXT_CHARS_MAX, wordsOf } from "./words.ts";
 
 /** Addresses by region. */
 export const PAGERDUTY_URLS: Readonly<Record<typeof PAGERDUTY_REGIONS[number], string>> = {
@@ -35,10 +34,10 @@ export function pagerdutyBody(
   routingKey: string,
   context: FormContext,
 ): string {
-  const { event, at, incident } = message;
+  const { event, at } = message;
+  const incident = message.incident && plainFacts(message.incident);
   const { headline, link, error } = wordsOf(message, context);
   const team = plainText(context.team.name, TEXT_CHARS_MAX.name);
-  const { agent } = groupJson(incident?.group ?? {});
   return JSON.stringify({
     routing_key: routingKey,
     event_action: ACTIONS[event],
@@ -48,18 +47,18 @@ export function pagerdutyBody(
       source: `Runledger, team ${team}`,
       severity: incident?.severity ?? "info",
       timestamp: formatInstant(at),
-      ...(agent === undefined ? {} : { component: agent }),
       ...(incident === null ? {} : {
-        group: plainText(incident.rule, TEXT_CHARS_MAX.id),
+        component: incident.group.agent,
+        group: incident.rule,
         class: incident.kind,
         custom_details: {
           incident: incident.id,
-          group: groupJson(incident.group),
+          group: incident.group,
           count: incident.count,
           value: incident.value,
           threshold: incident.threshold,
           error,
-          runs: incident.runs.slice(0, 20).map((run) => plainText(run, TEXT_CHARS_MAX.id)),
+          runs: incident.runs,
         },
       }),
     },

@@ -8,9 +8,10 @@
  */
 import { cutText, printable } from "../../core/text.ts";
 import { formatInstant } from "../../core/time.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { Team } from "../../teams/team.ts";
-import { incidentUrl } from "./incident_json.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
+import { incidentUrl } from "./incident_json.ts";
 
 /** What all forms need in addition to messages. */
 export interface FormContext {
@@ -37,6 +38,9 @@ export interface Words {
 /** Maximum characters of texts, in all forms. */
 export const TEXT_CHARS_MAX = { id: 80, name: 200, title: 300, error: 200, note: 200 } as const;
 
+/** Maximum runs of a message. */
+const RUNS_MAX = 20;
+
 /** Characters that reorder a line, have no width, or have no meaning. */
 const INVISIBLE = /[\p{Cf}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{fe00}-\u{fe0f}]/gu;
 
@@ -49,10 +53,30 @@ export function plainText(text: string, charsMax: number): string {
   return cut === words ? words : `${cutText(words, charsMax - 1)}…`;
 }
 
+/** Returns facts whose texts are plain and cut; the error is left as it is. */
+export function plainFacts(facts: IncidentFacts): IncidentFacts {
+  const { id, name, title, note } = TEXT_CHARS_MAX;
+  const { acknowledged } = facts;
+  const group = Object.entries(facts.group).map(([key, text]) => [key, plainText(text, name)]);
+  return {
+    ...facts,
+    id: plainText(facts.id, id),
+    rule: plainText(facts.rule, id),
+    group: Object.fromEntries(group),
+    title: plainText(facts.title, title),
+    runs: facts.runs.slice(0, RUNS_MAX).map((run) => plainText(run, id) as RunId),
+    acknowledged: acknowledged && {
+      by: plainText(acknowledged.by, id),
+      at: acknowledged.at,
+      note: acknowledged.note && plainText(acknowledged.note, note),
+    },
+  };
+}
+
 /** Returns the words of a message. */
-export function wordsOf({ event, incident }: Message, context: FormContext): Words {
-  if (incident === null) return testWords(context);
-  const title = plainText(incident.title, TEXT_CHARS_MAX.title);
+export function wordsOf({ event, incident: facts }: Message, context: FormContext): Words {
+  if (facts === null) return testWords(context);
+  const incident = plainFacts(facts);
   const before = {
     "incident.opened": "",
     "incident.updated": "Still open: ",
@@ -61,10 +85,10 @@ export function wordsOf({ event, incident }: Message, context: FormContext): Wor
     "channel.test": "Test: ",
   }[event];
   return {
-    headline: `${before}${title}`,
+    headline: `${before}${incident.title}`,
     facts: factsOf(incident, event),
     error: errorOf(incident, context),
-    link: linkOf(incident, context),
+    link: incidentUrl(incident.id, context.publicUrl),
   };
 }
 
@@ -87,11 +111,11 @@ function factsOf(incident: IncidentFacts, event: Message["event"]): string[] {
     facts.push(`From ${minuteOf(openedAt)} to ${minuteOf(resolvedAt)} (${length}), ${times}`);
     if (resolvedBy !== null) facts.push(`Ended because ${ENDS[resolvedBy]}`);
   }
-  const note = plainText(acknowledged?.note ?? "", TEXT_CHARS_MAX.note);
+  const note = acknowledged?.note ?? "";
   if (event === "incident.acknowledged" && note !== "") facts.push(`Note: ${note}`);
   const [latest] = runs;
-  if (latest !== undefined) facts.push(`Latest run: ${plainText(latest, TEXT_CHARS_MAX.id)}`);
-  facts.push(`Incident ${plainText(id, TEXT_CHARS_MAX.id)}`);
+  if (latest !== undefined) facts.push(`Latest run: ${latest}`);
+  facts.push(`Incident ${id}`);
   return facts;
 }
 
@@ -107,11 +131,6 @@ const ENDS: Readonly<Record<ResolvedBy, string>> = {
 export function errorOf({ error }: IncidentFacts, { includeError }: FormContext): string | null {
   const text = includeError && error !== null ? plainText(error, TEXT_CHARS_MAX.error) : "";
   return text === "" ? null : text;
-}
-
-/** Returns the address of an incident's page; null without an origin. */
-export function linkOf({ id }: IncidentFacts, { publicUrl }: FormContext): string | null {
-  return incidentUrl(plainText(id, TEXT_CHARS_MAX.id), publicUrl);
 }
 
 /** Formats an instant for people, in UTC. */

@@ -1,39 +1,23 @@
 /** Messages about incidents. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { IncidentFacts, Message } from "../../../domain/channels/message.ts";
+import { incidentFacts } from "./incidents.ts";
 
 const AT = Date.UTC(2026, 10, 23, 16, 25);
-
-/** The facts of an open incident, with changes. */
-export function incidentFacts(changes: Partial<IncidentFacts> = {}): IncidentFacts {
-  return {
-    id: "inc_eu_01",
-    rule: "failures",
-    kind: "run_failed",
-    severity: "critical",
-    state: "open",
-    group: { agent: "nightly" },
-    openedAt: AT,
-    resolvedAt: null,
-    resolvedBy: null,
-    count: 3,
-    value: null,
-    threshold: 3,
-    title: "nightly failed 3 times in a row",
-    error: "Connection to the database refused",
-    runs: ["run_eu_02", "run_eu_01"] as RunId[],
-    isSilenced: false,
-    acknowledged: null,
-    ...changes,
-  };
-}
 
 /** A message about an incident that was opened, with changes. */
 export function aMessage(
   incident: Partial<IncidentFacts> = {},
   event: Message["event"] = "incident.opened",
 ): Message {
-  return { event, at: AT, incident: incidentFacts(incident) };
+  const facts = {
+    id: "inc_eu_01",
+    openedAt: AT,
+    value: null,
+    error: "Connection to the database refused",
+    runs: ["run_eu_02", "run_eu_01"] as RunId[],
+  };
+  return { event, at: AT, incident: incidentFacts({ ...facts, ...incident }) };
 }
 
 /** The same incident, resolved after 2 hours and 5 minutes. */
