@@ -5,11 +5,18 @@
  * An incident follows from the outcomes of its group alone, in the order of their arrival, and from
  * what users did: the order in which the service learns of them must not matter.
  */
-import { asClosed, type Fields, type Flip, type Monitors, type Run } from "./shape.ts";
+import { asClosed, type Closing, type Fields, type Flip, type Monitors } from "./shape.ts";
+import type { Part, Run } from "./shape.ts";
 import { costOf } from "./values.ts";
 
 /** Longest time from the end of a run to its close that is no import, in milliseconds. */
 const IMPORT_MS = 86_400_000;
+
+/** Longest time of an idle timeout: so much later does the close of an idle run arrive. */
+const IDLE_MS_MAX = 86_400_000;
+
+/** Milliseconds without another bad outcome after which an incident ends that no good one ends. */
+const QUIET_MS = 86_400_000;
 
 /** Runs that an incident names, at most: the newest. */
 const RUNS_MAX = 20;
@@ -86,15 +93,16 @@ export function groupName(rule: string, group: string | null): string {
   return JSON.stringify([rule, group]);
 }
 
-/** Returns the open incidents, by rule and group. */
-export function openIncidents(facts: Facts): Firing[] {
+/** Returns the incidents that are open at an instant, by rule and group. */
+export function openIncidents(facts: Facts, now: number): Firing[] {
   return Object.entries(facts.alerts.rules).flatMap(([slug, rule]) => {
     if (!rule.settings.enabled) return [];
     const groups = Map.groupBy(outcomesOf(facts, rule), ([group]) => group);
     return [...groups].flatMap(([group, outcomes]) => {
       const acts = facts.alerts.acts[groupName(slug, group)] ?? [];
       const sorted = outcomes.map(([, outcome]) => outcome).sort(byArrival);
-      const firing = firingOf(rule.settings, sorted, acts.filter(({ at }) => at > rule.since));
+      const own = acts.filter(({ at }) => at > rule.since);
+      const firing = firingOf(rule.settings, sorted, own, now);
       if (firing === null) return [];
       const runs = [...new Set(firing.bad.toReversed().flatMap(({ run }) => run ?? []))];
       return {
@@ -106,43 +114,59 @@ export function openIncidents(facts: Facts): Firing[] {
   }).sort((a, b) => groupName(a.rule, a.group) < groupName(b.rule, b.group) ? -1 : 1);
 }
 
-/** A group after some of its outcomes. */
+/** A group after some of its outcomes and acts. */
 interface GroupState {
+  /** True from enough bad outcomes in a row until enough good ones. */
+  readonly isFiring: boolean;
   /** Bad outcomes since the last good one. */
   readonly row: readonly GroupOutcome[];
   /** Good outcomes since the last bad one. */
   readonly goods: number;
-  /** What keeps an incident open. */
+  /** Bad outcomes of the open incident; null without one. */
   readonly bad: readonly GroupOutcome[] | null;
   /** True if the incident is acknowledged. */
   readonly isKnown: boolean;
 }
 
-/** Follows the outcomes and acts of a group; returns what keeps its incident open, or null. */
+const OK: GroupState = { isFiring: false, row: [], goods: 0, bad: null, isKnown: false };
+
+/** Follows the outcomes and acts of a group until an instant; returns its incident, or null. */
 export function firingOf(
-  { params, resolve_after }: Pick<RuleSettings, "params" | "resolve_after">,
+  { kind, params, resolve_after }: Pick<RuleSettings, "kind" | "params" | "resolve_after">,
   outcomes: readonly GroupOutcome[],
   acts: readonly Act[],
+  until: number,
 ): { readonly bad: readonly GroupOutcome[]; readonly isKnown: boolean } | null {
   const needed = Number(params.consecutive ?? 1);
   const steps = [...outcomes, ...acts].sort((a, b) => a.at - b.at);
-  const none: GroupState = { row: [], goods: 0, bad: null, isKnown: false };
-  const { bad, isKnown } = steps.reduce((state: GroupState, step): GroupState => {
+  const last = steps.reduce((state: GroupState, step): GroupState => {
     if (step.what === "acknowledge") return { ...state, isKnown: state.bad !== null };
     if (step.what === "resolve") return { ...state, bad: null, isKnown: false };
-    return step.what === "bad" ? afterBad(state, step) : afterGood(state, step.what === "paused");
-  }, none);
+    const now = afterQuiet(state, step.at);
+    return step.what === "bad" ? afterBad(now, step) : afterGood(now, step.what === "paused");
+  }, OK);
+  const { bad, isKnown } = afterQuiet(last, until);
   return bad && { bad, isKnown };
 
-  function afterBad({ row, bad, isKnown }: GroupState, outcome: GroupOutcome): GroupState {
-    const next = [...row, outcome];
-    const opened = next.length >= needed ? next.slice(-needed) : null;
-    return { row: next, goods: 0, bad: bad === null ? opened : [...bad, outcome], isKnown };
+  /** An incident that a user resolved is followed by the next one at the next bad outcome. */
+  function afterBad(state: GroupState, outcome: GroupOutcome): GroupState {
+    const { bad, isFiring } = state;
+    const row = [...state.row, outcome];
+    if (isFiring) return { ...state, row, goods: 0, bad: [...bad ?? [], outcome] };
+    const fires = row.length >= needed;
+    return { ...state, isFiring: fires, row, goods: 0, bad: fires ? row : null };
   }
 
-  function afterGood({ bad, goods, isKnown }: GroupState, isPaused: boolean): GroupState {
-    const ends = isPaused || goods + 1 >= resolve_after;
-    return { row: [], goods: goods + 1, bad: ends ? null : bad, isKnown: isKnown && !ends };
+  function afterGood(state: GroupState, isPaused: boolean): GroupState {
+    const goods = state.goods + 1;
+    if (isPaused || goods >= resolve_after) return { ...OK, goods };
+    return { ...state, row: [], goods };
+  }
+
+  /** A run that cost too much stays so: the incident ends after a day without another. */
+  function afterQuiet(state: GroupState, at: number): GroupState {
+    const lastAt = state.row.at(-1)?.at ?? Infinity;
+    return kind === "run_cost" && at >= lastAt + QUIET_MS ? OK : state;
   }
 }
 
@@ -162,26 +186,42 @@ function outcomesOf({ runs, monitors }: Facts, rule: Rule): [string | null, Grou
   });
 }
 
-/** A run counts when it is closed; an import or a cancelled run does not. */
+/** A run counts when it is closed; an import or a run of another status does not. */
 function failureOf(run: string, stored: Run, { statuses }: Fields): GroupOutcome | null {
   const { closing } = asClosed(stored);
-  if (closing === undefined || closing.status === "cancelled") return null;
-  const { finished_at, received_at: at, status } = closing;
-  if (at - finished_at > IMPORT_MS) return null;
-  const what = (statuses as readonly string[]).includes(status) ? "bad" : "good";
-  return { key: run, at, what, run };
+  if (closing === undefined || isImport(closing)) return null;
+  const { received_at: at, status } = closing;
+  const isBad = (statuses as readonly string[]).includes(status);
+  if (!isBad && status !== "success") return null;
+  return { key: run, at, what: isBad ? "bad" : "good", run };
 }
 
-/** An open run counts once its cost passes the limit. */
+/** A run counts when its cost passes the limit, which its later calls do not repeat. */
 function excessOf(run: string, stored: Run, { usd }: Fields): GroupOutcome | null {
-  const closed = asClosed(stored);
-  const { closing, opening, events } = closed;
-  const isOver = costOf(closed) > Math.round(Number(usd) * 1e12);
-  if (closing === undefined && !isOver) return null;
-  if (closing !== undefined && closing.received_at - closing.finished_at > IMPORT_MS) return null;
-  const arrivals = [opening, ...events].map((part) => part?.received_at ?? 0);
-  const at = closing?.received_at ?? Math.max(...arrivals);
-  return { key: run, at, what: isOver ? "bad" : "good", run };
+  const { opening, closing, events } = asClosed(stored);
+  if (opening === undefined || closing !== undefined && isImport(closing)) return null;
+  const parts = [opening, ...closing === undefined ? [] : [closing], ...events];
+  const arrivals = parts.map(({ received_at }) => received_at).sort((a, b) => a - b);
+  const max = Math.round(Number(usd) * 1e12);
+  const at = arrivals.find((at) => costOf(knownAt(stored, at)) > max);
+  return at === undefined ? null : { key: run, at, what: "bad", run };
+}
+
+/** Returns what was known of a run at an instant. */
+function knownAt(stored: Run, at: number): Run {
+  const { opening, closing, idle, events } = stored;
+  const isKnown = (part: Part | undefined) => part !== undefined && part.received_at <= at;
+  return {
+    ...isKnown(opening) && opening ? { opening } : {},
+    ...isKnown(closing) && closing ? { closing } : {},
+    ...isKnown(idle) && idle ? { idle } : {},
+    events: events.filter(isKnown),
+  };
+}
+
+/** Imports are no trouble of today. */
+function isImport({ closed_by, finished_at, received_at }: Closing): boolean {
+  return received_at - finished_at > IMPORT_MS + (closed_by === "idle" ? IDLE_MS_MAX : 0);
 }
 
 /** A monitor counts when it goes down, comes up again, or is paused. */

@@ -1,9 +1,17 @@
 /** Tests the model of alerts with scenarios written by hand. */
 import { assertEquals } from "@std/assert";
-import { type Alerts, applies, firingOf, openIncidents, type RuleSettings } from "./alerts.ts";
+import {
+  type Act,
+  type Alerts,
+  applies,
+  firingOf,
+  openIncidents,
+  type RuleSettings,
+} from "./alerts.ts";
 import type { Flip, Monitor, Monitors, Run } from "./shape.ts";
 
-const T = Date.UTC(2026, 10, 21, 12);
+/** Instant of the first call, and one after all of them. */
+const T = Date.UTC(2026, 10, 21, 12), LATER = T + 3_600_000;
 const EVERYTHING = { agents: [], customers: [], features: [] };
 const NO_MONITORS: Monitors = { of: {}, outcomes: {} };
 
@@ -32,7 +40,12 @@ function outcomes(text: string) {
 
 /** Returns the runs of the incident that is open after the outcomes; null without one. */
 function after(text: string, consecutive: number, resolve_after: number): string | null {
-  const firing = firingOf({ params: { consecutive }, resolve_after }, outcomes(text), []);
+  const firing = firingOf(
+    { kind: "run_failed", params: { consecutive }, resolve_after },
+    outcomes(text),
+    [],
+    LATER,
+  );
   return firing && firing.bad.map(({ run }) => run).join("");
 }
 
@@ -48,11 +61,11 @@ function run(status: string | null, atMs: number, fields = {}, endedMs = atMs): 
   return { opening, events: [], ...status === null ? {} : { closing } };
 }
 
-function open(runs: readonly Run[], settings: Partial<RuleSettings> = {}, acts = {}, since = 0) {
+function open(runs: readonly Run[], settings: Partial<RuleSettings> = {}, since = 0, now = LATER) {
   const rule = { settings: { ...FAILURES, ...settings }, version: 1, since };
-  const alerts: Alerts = { rules: { failures: rule }, acts };
+  const alerts: Alerts = { rules: { failures: rule }, acts: {} };
   const byId = Object.fromEntries(runs.map((each, n) => [`r${n}`, each]));
-  return openIncidents({ runs: byId, monitors: NO_MONITORS, alerts });
+  return openIncidents({ runs: byId, monitors: NO_MONITORS, alerts }, now);
 }
 
 const failed = (atMs: number, fields = {}) => run("failed", atMs, fields);
@@ -75,15 +88,16 @@ Deno.test("alerts model: an incident ends after some good outcomes in a row", ()
 });
 
 Deno.test("alerts model: an act holds for the incident of its time", () => {
-  const rule = { params: { consecutive: 2 }, resolve_after: 1 };
+  const rule = { kind: "run_failed" as const, params: { consecutive: 2 }, resolve_after: 1 };
+  const after = (text: string, acts: Act[]) => firingOf(rule, outcomes(text), acts, LATER);
   const resolve = [{ at: T + 1_500, what: "resolve" as const }];
-  assertEquals(firingOf(rule, outcomes("bb"), resolve), null);
+  assertEquals(after("bb", resolve), null);
   // The condition is still true, so its next signal opens the next incident.
-  assertEquals(firingOf(rule, outcomes("bbb"), resolve)?.bad.map(({ run }) => run), ["1", "2"]);
-  assertEquals(firingOf(rule, outcomes("bbgb"), resolve), null);
+  assertEquals(after("bbb", resolve)?.bad.map(({ run }) => run), ["2"]);
+  assertEquals(after("bbgb", resolve), null);
   const known = [{ at: T + 1_500, what: "acknowledge" as const }];
-  assertEquals(firingOf(rule, outcomes("bbb"), known)?.isKnown, true);
-  assertEquals(firingOf(rule, outcomes("bbgbb"), known)?.isKnown, false);
+  assertEquals(after("bbb", known)?.isKnown, true);
+  assertEquals(after("bbgbb", known)?.isKnown, false);
 });
 
 Deno.test("alerts model: runs count by the arrival of their close, whatever their names", () => {
@@ -105,8 +119,9 @@ Deno.test("alerts model: open, cancelled and imported runs, and those before the
   assertEquals(open([run("failed", 86_400_001, {}, 0)], once), []);
   assertEquals(open([run("failed", 86_400_000, {}, 0)], once).length, 1);
   assertEquals(open([failed(1), run("cancelled", 2)], once).length, 1);
-  assertEquals(open([failed(1), run("timeout", 2)], once), []);
-  assertEquals(open([failed(1)], once, {}, T + 1), []);
+  // Neither did it fail as the rule says, nor did it succeed.
+  assertEquals(open([failed(1), run("timeout", 2)], once).length, 1);
+  assertEquals(open([failed(1)], once, T + 1), []);
   assertEquals(open([failed(1)], { ...once, enabled: false }), []);
 });
 
@@ -145,7 +160,10 @@ Deno.test("alerts model: a run costs too much above the limit, also while it is 
   assertEquals(open([costing(0.501, null)], settings).length, 1);
   assertEquals(open([costing(0.501, "success")], settings).length, 1);
   assertEquals(open([costing(0.3, "failed")], settings), []);
-  assertEquals(open([costing(0.501, null), costing(0.3, "success")], settings), []);
+  assertEquals(open([costing(0.501, null), costing(0.3, "success")], settings).length, 1);
+  const day = 86_400_000;
+  assertEquals(open([costing(0.501, null)], settings, 0, T + 3 + day - 1).length, 1);
+  assertEquals(open([costing(0.501, "success")], settings, 0, T + 3 + day), []);
 });
 
 Deno.test("alerts model: a monitor opens an incident when it goes down", () => {
@@ -160,7 +178,7 @@ Deno.test("alerts model: a monitor opens an incident when it goes down", () => {
     };
     const alerts = { rules: { missed: { settings, version: 1, since: 0 } }, acts: {} };
     const monitors: Monitors = { of: { ant: { flips } as unknown as Monitor }, outcomes: {} };
-    return openIncidents({ runs: {}, monitors, alerts }).length;
+    return openIncidents({ runs: {}, monitors, alerts }, LATER).length;
   };
   const down = flip(1, "late", "down", "missed");
   assertEquals(opened(down), 1);
