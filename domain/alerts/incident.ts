@@ -42,6 +42,8 @@ export type TimelineEntry =
 export interface Incident extends IncidentFacts {
   /** Version of the rule that opened it. */
   readonly ruleVersion: number;
+  /** Text of its group in keys; see `group.ts`. */
+  readonly groupText: string;
   /** What happened, oldest first. */
   readonly timeline: readonly TimelineEntry[];
   /** Latest delivery to each channel, by slug: the next one is sent after it. */

@@ -47,3 +47,26 @@ export interface AlertSignal {
   /** First 200 characters of the run's error; null for none. */
   readonly error: string | null;
 }
+
+/** A group of a rule that the clock looks at, because a row of the due index is due. */
+export interface AlertLook {
+  /** Slug of the rule. */
+  readonly rule: string;
+  /** Text of the group; see `group.ts`. */
+  readonly group: string;
+  /** Time of the row, unix milliseconds; null if there is none. */
+  readonly at: number | null;
+}
+
+/**
+ * What the incidents of a team are to be changed for, in the commit of what caused it.
+ *
+ * A look at a group resolves its incident if the rule has changed or nothing happened for too long,
+ * repeats the messages that are due, and sends those that no silence holds back any longer.
+ */
+export interface AlertWork {
+  /** Signals, in order. */
+  readonly signals: readonly AlertSignal[];
+  /** Looks at groups; none when absent. */
+  readonly looks?: readonly AlertLook[];
+}

@@ -1,0 +1,43 @@
+/**
+ * What rules and silences apply to.
+ *
+ * @module
+ */
+import type { IncidentGroup } from "../channels/message.ts";
+import type { Rule } from "./rule.ts";
+import type { Silence } from "./silence.ts";
+import type { SignalSubject } from "./signal.ts";
+
+/** Returns whether a rule applies to a subject. */
+export function matches(match: Rule["settings"]["match"], subject: SignalSubject): boolean {
+  const { agents, customers, features } = match;
+  return matchesAgent(agents, subject.agent) && isIn(customers, subject.customer) &&
+    isIn(features, subject.feature);
+}
+
+/**
+ * Returns whether a silence mutes the messages about an incident. One that names agents or customers
+ * mutes no incident of another group.
+ */
+export function isMuted(
+  { settings: { match, fromMs, untilMs } }: Silence,
+  { rule, group }: { readonly rule: string; readonly group: IncidentGroup },
+  nowMs: number,
+): boolean {
+  return nowMs >= fromMs && nowMs < untilMs && isIn(match.rules, rule) &&
+    matchesAgent(match.agents, group.agent ?? null) &&
+    isIn(match.customers, group.customer ?? null);
+}
+
+/** Returns whether an agent is among patterns; `*` at the end of one stands for any rest. */
+function matchesAgent(patterns: readonly string[], agent: string | null): boolean {
+  if (patterns.length === 0) return true;
+  return patterns.some((pattern) => {
+    if (!pattern.endsWith("*")) return pattern === agent;
+    return pattern === "*" || agent !== null && agent.startsWith(pattern.slice(0, -1));
+  });
+}
+
+function isIn(names: readonly string[], name: string | null): boolean {
+  return names.length === 0 || name !== null && names.includes(name);
+}

@@ -1,0 +1,187 @@
+/**
+ * The life of an incident: opened, repeated, acknowledged, resolved.
+ *
+ * @module
+ */
+import type { ResolvedBy } from "../channels/message.ts";
+import type { MadeBy } from "../teams/made_by.ts";
+import type { Incident } from "./incident.ts";
+import { type AlertInstance, stateOf } from "./instance.ts";
+import { announce, announceChange, type Making, type Notified, type Recipients } from "./notify.ts";
+import type { Tally } from "./outcomes.ts";
+import type { Rule, RuleCondition } from "./rule.ts";
+import { withEntry } from "./timeline.ts";
+import { titleOf } from "./title.ts";
+
+/** An instance with its incident after a change; `notified` is null if no incident changes. */
+export interface Settled {
+  /** The instance after the change. */
+  readonly instance: AlertInstance;
+  /** What happened; null for nothing. */
+  readonly change: "opened" | "repeated" | "resolved" | null;
+  /** The incident with its messages; null if it did not change. */
+  readonly notified: Notified | null;
+}
+
+/** What a change needs to know. */
+export interface Settling extends Making {
+  /** The rule. */
+  readonly rule: Rule;
+  /** Channels and silences. */
+  readonly recipients: Recipients;
+  /** First 200 characters of the latest bad run's error; undefined if no bad outcome was added. */
+  readonly error?: string | null;
+  /** True if what ends the trouble is a pause. */
+  readonly isPaused?: boolean;
+}
+
+/**
+ * Changes the incident of an instance as its outcomes require: opens it, counts on, or resolves it.
+ *
+ * @param incident its incident; null for none
+ */
+export function settle(
+  before: AlertInstance,
+  incident: Incident | null,
+  settling: Settling,
+): Settled {
+  const instance: AlertInstance = { ...before, isPending: false };
+  const tally = stateOf(instance, settling.rule);
+  if (!tally.isFiring) {
+    const ended: AlertInstance = { ...instance, incident: null, resolvedCount: 0 };
+    if (incident === null) return { instance: ended, change: null, notified: null };
+    const by = settling.isPaused === true ? "paused" : "condition";
+    const notified = resolved(incident, by, tally.changedAt, settling.recipients, settling);
+    return { instance: ended, change: "resolved", notified };
+  }
+  const count = tally.count - instance.resolvedCount;
+  if (incident !== null) {
+    const notified = repeated(instance, incident, tally, count, settling);
+    return { instance, change: notified && "repeated", notified };
+  }
+  if (count <= 0) return { instance, change: null, notified: null };
+  const notified = opened(instance, tally, count, settling);
+  const id = notified.incident.id;
+  return { instance: { ...instance, incident: id }, change: "opened", notified };
+}
+
+function opened(
+  { group, text, rule: slug, ruleVersion }: AlertInstance,
+  tally: Tally,
+  count: number,
+  settling: Settling,
+): Notified {
+  const { nowMs, newId, rule, recipients, error = null } = settling;
+  const { condition, severity } = rule.settings;
+  const facts = factsFrom({ group, text }, tally, count, rule);
+  const incident: Incident = {
+    ...{ id: newId("inc"), rule: slug, ruleVersion, kind: condition.kind, severity },
+    ...{ state: "open", group, groupText: text, threshold: thresholdOf(condition) },
+    ...facts,
+    openedAt: count === tally.count ? tally.changedAt : tally.last?.at ?? nowMs,
+    ...{ resolvedAt: null, resolvedBy: null, acknowledged: null, error, isSilenced: false },
+    timeline: [{ at: nowMs, what: "opened", count }],
+    ...{ deliveries: {}, notifiedAt: null, notifiedCount: 0, isHeldBack: false },
+  };
+  return announce(incident, rule, recipients, settling);
+}
+
+/** Returns an incident with what happened since; null if nothing did. It writes no message. */
+function repeated(
+  { group, text }: AlertInstance,
+  incident: Incident,
+  tally: Tally,
+  count: number,
+  { error, nowMs, rule }: Settling,
+): Notified | null {
+  const facts = factsFrom({ group, text }, tally, count, rule);
+  const known = new Set(incident.runs);
+  const added = facts.runs.filter((run) => !known.has(run)).reverse();
+  if (count === incident.count && added.length === 0) return null;
+  const runs = added.length > 0 ? added : count > incident.count ? [null] : [];
+  const timeline = runs.reduce(
+    (timeline, run) => withEntry(timeline, { at: nowMs, what: "repeated", run }),
+    incident.timeline,
+  );
+  const latest = error === undefined ? incident.error : error;
+  return { incident: { ...incident, ...facts, error: latest, timeline }, deliveries: [] };
+}
+
+function factsFrom(
+  group: Pick<AlertInstance, "group" | "text">,
+  { last, runs }: Tally,
+  count: number,
+  { settings }: Rule,
+) {
+  return {
+    count,
+    runs: runs.slice(0, count),
+    value: last?.value ?? null,
+    title: titleOf({ settings, group, count, last }),
+  };
+}
+
+function thresholdOf(condition: RuleCondition): number | null {
+  switch (condition.kind) {
+    case "run_failed":
+      return condition.consecutive;
+    case "run_cost":
+    case "spend":
+      return Number(condition.usd);
+    case "stuck":
+      return condition.seconds;
+    default:
+      return null;
+  }
+}
+
+/**
+ * Resolves an incident.
+ *
+ * @param atMs time of what resolves it, unix milliseconds
+ * @param made who resolved it by hand
+ */
+export function resolved(
+  incident: Incident,
+  resolvedBy: ResolvedBy,
+  atMs: number,
+  recipients: Recipients,
+  making: Making,
+  made: { readonly by: string; readonly note: string | null } | null = null,
+): Notified {
+  const { nowMs } = making;
+  const { by, note } = made ?? { by: null, note: null };
+  const timeline = withEntry(incident.timeline, {
+    at: nowMs,
+    what: "resolved",
+    resolvedBy,
+    by,
+    note,
+  });
+  const ended: Incident = {
+    ...incident,
+    state: "resolved",
+    resolvedAt: Math.max(atMs, incident.openedAt),
+    resolvedBy,
+    timeline,
+  };
+  return announceChange(ended, "incident.resolved", recipients, making);
+}
+
+/** Acknowledges an open incident. */
+export function acknowledged(
+  incident: Incident,
+  note: string | null,
+  { at, by }: MadeBy,
+  recipients: Recipients,
+  making: Making,
+): Notified {
+  const timeline = withEntry(incident.timeline, { at, what: "acknowledged", by, note });
+  const known: Incident = {
+    ...incident,
+    state: "acknowledged",
+    acknowledged: { by, at, note },
+    timeline,
+  };
+  return announceChange(known, "incident.acknowledged", recipients, making);
+}

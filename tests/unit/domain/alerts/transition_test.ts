@@ -1,0 +1,304 @@
+/** The life of an incident, and the messages about it. */
+import { assertEquals } from "@std/assert";
+import type { Channel } from "../../../../domain/channels/store.ts";
+import type { ChannelSettings } from "../../../../domain/channels/channel.ts";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import { groupOf } from "../../../../domain/alerts/group.ts";
+import type { Incident, TimelineEntry } from "../../../../domain/alerts/incident.ts";
+import {
+  type AlertInstance,
+  isKept,
+  newInstance,
+  withSignal,
+} from "../../../../domain/alerts/instance.ts";
+import { isMuted, matches } from "../../../../domain/alerts/match.ts";
+import { announce, type Recipients } from "../../../../domain/alerts/notify.ts";
+import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
+import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
+import type { Silence } from "../../../../domain/alerts/silence.ts";
+import { withEntry } from "../../../../domain/alerts/timeline.ts";
+import { titleOf } from "../../../../domain/alerts/title.ts";
+import { acknowledged, resolved, settle } from "../../../../domain/alerts/transition.ts";
+
+const THREE_FAILURES: RuleCondition = {
+  kind: "run_failed",
+  statuses: ["failed", "timeout"],
+  consecutive: 3,
+};
+
+function aRule(condition = THREE_FAILURES, settings: Partial<RuleSettings> = {}): Rule {
+  return {
+    ...{ slug: "rule", id: "rul_1", version: 2, createdAt: 0, updatedAt: 0, updatedBy: "key_1" },
+    settings: {
+      condition,
+      match: { agents: [], customers: [], features: [] },
+      groupBy: "agent",
+      severity: "critical",
+      resolveAfter: 1,
+      renotifySeconds: 0,
+      channels: [],
+      enabled: true,
+      ...settings,
+    },
+  };
+}
+
+function aChannel(slug: string, settings: Partial<ChannelSettings> = {}): Channel {
+  const email = { type: "email", to: ["a@b.example"], isDefault: true } as const;
+  return {
+    ...{ slug, id: `chn_${slug}`, version: 1, createdAt: 0, updatedAt: 0, updatedBy: null },
+    settings: { ...email, includeError: true, enabled: true, ...settings } as ChannelSettings,
+  };
+}
+
+function aSilence(match: Partial<Silence["settings"]["match"]> = {}): Silence {
+  return {
+    ...{ slug: "night", id: "sil_1", version: 1, createdAt: 0, updatedAt: 0, updatedBy: null },
+    settings: {
+      match: { rules: [], agents: [], customers: [], ...match },
+      fromMs: 100,
+      untilMs: 200,
+      comment: null,
+    },
+  };
+}
+
+const SUBJECT = { agent: "nightly", customer: null, feature: null, model: null };
+
+function signal(n: number, outcome: AlertSignal["outcome"], detail = "failed"): AlertSignal {
+  const run = `run_${n}` as RunId;
+  return {
+    ...{ kind: "run_failed", rule: null, subject: SUBJECT, key: run, at: n, outcome, run },
+    ...{ value: null, detail, error: "no disk" },
+  };
+}
+
+/** An instance with its incident, as one commit after another changes them. */
+class Story {
+  instance: AlertInstance;
+  incident: Incident | null = null;
+  readonly sent: string[] = [];
+  #ids = 0;
+
+  constructor(
+    readonly rule: Rule = aRule(),
+    readonly recipients: Recipients = { channels: [aChannel("ops")], silences: [] },
+  ) {
+    this.instance = newInstance(rule, groupOf("agent", SUBJECT));
+  }
+
+  making(nowMs: number) {
+    return { nowMs, newId: (prefix: string) => `${prefix}_${++this.#ids}` };
+  }
+
+  signal(n: number, outcome: AlertSignal["outcome"], isPaused = false): string | null {
+    this.instance = withSignal(this.instance, this.rule, signal(n, outcome));
+    const open = this.instance.incident === null ? null : this.incident;
+    const { instance, change, notified } = settle(this.instance, open, {
+      ...this.making(n),
+      rule: this.rule,
+      recipients: this.recipients,
+      isPaused,
+      ...outcome === "bad" ? { error: "no disk" } : {},
+    });
+    this.instance = instance;
+    this.incident = notified?.incident ?? this.incident;
+    for (const { channel, message, after } of notified?.deliveries ?? []) {
+      this.sent.push(`${channel} ${message.event} after ${after}`);
+    }
+    return change;
+  }
+}
+
+Deno.test("an incident opens, counts on and is resolved, with its messages in order", () => {
+  const story = new Story();
+  assertEquals([1, 2, 3].map((n) => story.signal(n, "bad")), [null, null, "opened"]);
+  const { count, runs, openedAt, title, error, threshold } = story.incident!;
+  assertEquals({ count, runs, openedAt, title, error, threshold }, {
+    count: 3,
+    runs: ["run_3", "run_2", "run_1"] as RunId[],
+    openedAt: 3,
+    title: "nightly failed 3 times in a row",
+    error: "no disk",
+    threshold: 3,
+  });
+  assertEquals([story.signal(4, "bad"), story.incident?.count], ["repeated", 4]);
+  assertEquals(story.signal(4, "bad"), null);
+  assertEquals(story.signal(5, "good"), "resolved");
+  assertEquals(
+    [story.incident?.state, story.incident?.resolvedBy, story.incident?.resolvedAt],
+    ["resolved", "condition", 5],
+  );
+  assertEquals(isKept(story.instance, story.rule), true);
+  assertEquals(story.sent, [
+    "ops incident.opened after null",
+    "ops incident.resolved after whd_2",
+  ]);
+  assertEquals(
+    story.incident?.timeline.map(({ what }) => what),
+    ["opened", "notified", "repeated", "resolved", "notified"],
+  );
+});
+
+Deno.test("a good outcome that is counted late takes back what opened too early", () => {
+  const story = new Story();
+  for (const n of [1, 2, 4]) story.signal(n, "bad");
+  assertEquals(story.incident?.state, "open");
+  assertEquals(story.signal(3, "good"), "resolved");
+  assertEquals([story.signal(5, "bad"), story.signal(6, "bad")], [null, "opened"]);
+  assertEquals([story.incident?.count, story.incident?.runs.length], [3, 3]);
+});
+
+Deno.test("after it was resolved by hand, the next bad outcome opens another incident", () => {
+  const story = new Story();
+  for (const n of [1, 2, 3]) story.signal(n, "bad");
+  const made = { by: "key_1", note: "known" };
+  const ended = resolved(story.incident!, "hand", 9, story.recipients, story.making(9), made);
+  assertEquals(ended.incident.timeline.at(-2), {
+    ...{ at: 9, what: "resolved", resolvedBy: "hand" },
+    ...made,
+  } as TimelineEntry);
+  story.instance = { ...story.instance, incident: null, resolvedCount: 3 };
+  assertEquals(story.signal(3, "bad"), null);
+  assertEquals(story.signal(10, "bad"), "opened");
+  assertEquals([story.incident?.count, story.incident?.runs], [1, ["run_10" as RunId]]);
+  assertEquals(story.incident?.openedAt, 10);
+});
+
+Deno.test("a paused monitor resolves at once", () => {
+  const story = new Story(aRule({ kind: "missed", reasons: ["missed"] }));
+  const flip = (n: number, outcome: AlertSignal["outcome"]) => {
+    const { instance } = story;
+    const missed = { ...signal(n, outcome, "missed"), kind: "missed", key: "nightly" } as const;
+    story.instance = withSignal(instance, story.rule, missed);
+    return settle(story.instance, story.incident, {
+      ...{ ...story.making(n), rule: story.rule, recipients: story.recipients },
+      isPaused: outcome === "paused",
+    });
+  };
+  const down = flip(1, "bad");
+  story.incident = down.notified!.incident;
+  assertEquals(story.incident.title, "nightly did not run when it was expected");
+  assertEquals(flip(2, "paused").notified?.incident.resolvedBy, "paused");
+});
+
+Deno.test("a silence holds messages back, and a resolution goes to those that were told", () => {
+  const silenced = new Story(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
+  for (const n of [101, 102, 103]) silenced.signal(n, "bad");
+  assertEquals(silenced.sent, []);
+  assertEquals([silenced.incident?.isHeldBack, silenced.incident?.isSilenced], [true, true]);
+  const later = announce(
+    silenced.incident!,
+    silenced.rule,
+    silenced.recipients,
+    silenced.making(200),
+  );
+  assertEquals(later.deliveries.map(({ message }) => message.event), ["incident.opened"]);
+  assertEquals([later.incident.isHeldBack, later.incident.isSilenced], [false, false]);
+  silenced.signal(104, "good");
+  assertEquals(silenced.sent, []);
+  const story = new Story(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
+  for (const n of [1, 2, 3]) story.signal(n, "bad");
+  story.signal(150, "good");
+  assertEquals(story.sent.map((text) => text.split(" ")[1]), [
+    "incident.opened",
+    "incident.resolved",
+  ]);
+});
+
+Deno.test("an acknowledgement goes to webhooks and PagerDuty", () => {
+  const secret = { sealed: new Uint8Array(), hint: "0000" };
+  const story = new Story(aRule(), {
+    channels: [
+      aChannel("mail"),
+      aChannel("pager", { type: "pagerduty", routingKey: secret, region: "us" }),
+    ],
+    silences: [],
+  });
+  for (const n of [1, 2, 3]) story.signal(n, "bad");
+  const made = { by: "key_1", at: 7 };
+  const known = acknowledged(story.incident!, "on it", made, story.recipients, story.making(7));
+  assertEquals(known.deliveries.map(({ channel }) => channel), ["pager"]);
+  assertEquals(known.incident.acknowledged, { ...made, note: "on it" });
+});
+
+Deno.test("messages go to the rule's channels, else to the default ones", () => {
+  const channels = [
+    aChannel("default"),
+    aChannel("own", { isDefault: false }),
+    aChannel("off", { enabled: false }),
+  ];
+  const sentFor = (named: readonly string[]) => {
+    const story = new Story(aRule(THREE_FAILURES, { channels: named }), { channels, silences: [] });
+    for (const n of [1, 2, 3]) story.signal(n, "bad");
+    return story.sent.map((text) => text.split(" ")[0]);
+  };
+  assertEquals(sentFor([]), ["default"]);
+  assertEquals(sentFor(["own", "off"]), ["own"]);
+  assertEquals(sentFor(["deleted"]), ["default"]);
+});
+
+Deno.test("rules match agents with a star, customers and features", () => {
+  const match = { agents: ["night*", "x"], customers: ["acme"], features: [] };
+  assertEquals(matches(match, { ...SUBJECT, customer: "acme" }), true);
+  assertEquals(matches(match, { ...SUBJECT, agent: "day", customer: "acme" }), false);
+  assertEquals(matches(match, SUBJECT), false);
+  assertEquals(
+    matches({ ...match, agents: ["*"], customers: [] }, { ...SUBJECT, agent: null }),
+    true,
+  );
+});
+
+Deno.test("a silence mutes what it names, from its begin until its end", () => {
+  const incident = { rule: "failures", group: { agent: "nightly" } };
+  assertEquals(isMuted(aSilence(), incident, 100), true);
+  assertEquals([isMuted(aSilence(), incident, 99), isMuted(aSilence(), incident, 200)], [
+    false,
+    false,
+  ]);
+  assertEquals(isMuted(aSilence({ agents: ["night*"], rules: ["failures"] }), incident, 150), true);
+  assertEquals(isMuted(aSilence({ rules: ["missed"] }), incident, 150), false);
+  assertEquals(isMuted(aSilence({ customers: ["acme"] }), incident, 150), false);
+});
+
+Deno.test("a timeline keeps its first entry and the latest ones", () => {
+  let timeline: readonly TimelineEntry[] = [];
+  for (let at = 1; at <= 500; at++) {
+    timeline = withEntry(timeline, { at, what: "opened", count: at });
+  }
+  assertEquals(timeline.length, 200);
+  assertEquals(timeline[0], { at: 1, what: "opened", count: 1 });
+  assertEquals(timeline[1], { at: 302, what: "left_out", entries: 301 });
+  assertEquals(timeline.at(-1), { at: 500, what: "opened", count: 500 });
+});
+
+Deno.test("titles are sentences", () => {
+  const last = { at: 1, key: "k", isBad: true, run: null, value: 1.5, detail: null };
+  const title = (
+    condition: RuleCondition,
+    agent: string | null,
+    detail = last.detail,
+    value = 1.5,
+  ) =>
+    titleOf({
+      settings: aRule(condition).settings,
+      group: groupOf("agent", { ...SUBJECT, agent }),
+      count: 1,
+      last: { ...last, detail, value },
+    });
+  assertEquals(title(THREE_FAILURES, "a"), "a failed");
+  assertEquals(title(THREE_FAILURES, null, "timeout" as never), "Runs timed out");
+  assertEquals(title({ kind: "run_cost", usd: "1" }, "a"), "A run of a cost $1.50, more than $1");
+  assertEquals(
+    title({ kind: "spend", usd: "1", period: "day" }, null),
+    "The team spent $1.50 today: the limit is $1",
+  );
+  assertEquals(
+    title({ kind: "stuck", seconds: 86_400 }, "a"),
+    "A run of a is open for more than 1 day",
+  );
+  assertEquals(
+    title({ kind: "quota", percents: [80] }, null, null, 80),
+    "The team has used 80 % of this month's events",
+  );
+});
