@@ -84,7 +84,9 @@ export function incidentJson(facts: IncidentFacts, publicUrl: string | null): In
     opened_at: formatInstant(openedAt),
     resolved_at: formatInstantOrNull(resolvedAt),
     resolved_by: facts.resolvedBy,
-    duration_seconds: resolvedAt === null ? null : Math.max(0, resolvedAt - openedAt) / 1_000,
+    duration_seconds: resolvedAt === null
+      ? null
+      : Math.max(0, Math.round((resolvedAt - openedAt) / 1_000)),
     count: facts.count,
     value: facts.value,
     threshold: facts.threshold,

@@ -37,6 +37,7 @@ export function anIncident(changes: Partial<Incident> = {}): Incident {
   return {
     ...incidentFacts(),
     ruleVersion: 0,
+    groupText: "=nightly",
     timeline: [{ at: NOON, what: "opened", count: 3 }],
     deliveries: {},
     notifiedAt: null,

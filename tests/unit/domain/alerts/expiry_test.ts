@@ -23,6 +23,7 @@ function incident(changed: Partial<Incident> = {}): Incident {
     severity: "critical",
     state: "open",
     group: { customer: "acme" },
+    groupText: "=acme",
     openedAt: NOON,
     resolvedAt: null,
     resolvedBy: null,

@@ -38,7 +38,7 @@ Deno.test("a resolved incident has its end and its duration, which is never nega
   const json = (resolvedAt: number) =>
     incidentJson(incidentFacts({ resolvedAt, resolvedBy: "hand", acknowledged }), null);
   const { resolved_at, resolved_by, duration_seconds, acknowledged: by } = json(NOON + 90_500);
-  assertEquals([resolved_at, resolved_by, duration_seconds], [at(90_500), "hand", 90.5]);
+  assertEquals([resolved_at, resolved_by, duration_seconds], [at(90_500), "hand", 91]);
   assertEquals(by, { by: "key_eu_1", at: at(1_000), note: null });
   assertEquals(json(NOON - 1).duration_seconds, 0);
 });

@@ -1,0 +1,145 @@
+/** JSON of incidents and their timelines in responses. */
+import { z } from "zod";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import type { Incident, TimelineEntry } from "../../../domain/alerts/incident.ts";
+import {
+  type AcknowledgementJson,
+  type IncidentJson,
+  incidentJson,
+} from "../../../domain/channels/forms/incident_json.ts";
+import {
+  INCIDENT_STATES,
+  type IncidentGroup,
+  RESOLVED_BY,
+  SEVERITIES,
+} from "../../../domain/channels/message.ts";
+import {
+  booleanValue,
+  countValue,
+  idValue,
+  instantValue,
+  listValue,
+  objectValue,
+  oneOfValue,
+  pageValue,
+  textValue,
+  wire,
+  type WireFields,
+} from "../../openapi/wire.ts";
+
+const incidentState = oneOfValue("IncidentState", INCIDENT_STATES);
+
+export const severity = oneOfValue("Severity", SEVERITIES);
+
+const resolvedBy = oneOfValue("IncidentResolvedBy", RESOLVED_BY);
+
+/** An instant that is a text already. */
+const instant = wire<string>(z.string().meta(instantValue.schema.meta() ?? {}), rawOf);
+
+const number = wire<number>(z.number());
+
+const group = objectValue<IncidentGroup>("IncidentGroup", {
+  agent: textValue.optional("agent"),
+  customer: textValue.optional("customer"),
+  feature: textValue.optional("feature"),
+  model: textValue.optional("model", "As `provider/model`."),
+}, "The group of the rule that it is about: one of these, or none.");
+
+const acknowledgement = objectValue<AcknowledgementJson>("Acknowledgement", {
+  by: textValue("by", "Id of the credential."),
+  at: instant("at"),
+  note: textValue.orNull("note"),
+});
+
+const INCIDENT: WireFields<IncidentJson> = {
+  id: idValue("inc")("id"),
+  rule: textValue("rule", "Slug of the rule that opened it."),
+  kind: textValue("kind", "Kind of the rule."),
+  severity: severity("severity"),
+  state: incidentState("state"),
+  group: group("group"),
+  opened_at: instant("opened_at", "Time of the outcome that opened it."),
+  resolved_at: instant.orNull("resolved_at", "Null while it is not resolved."),
+  resolved_by: resolvedBy.orNull(
+    "resolved_by",
+    "`condition`: good outcomes; `quiet`: nothing for a day; `hand`: a user; `rule`: it was " +
+      "changed, disabled or deleted; `paused`: the monitor was.",
+  ),
+  duration_seconds: countValue.orNull("duration_seconds", "Null while it is not resolved."),
+  count: countValue("count", "Bad outcomes so far."),
+  value: number.orNull("value", "Measured value of the latest one; null for none."),
+  threshold: number.orNull("threshold", "Value of the rule that it is compared with."),
+  message: textValue("message", "One sentence for people."),
+  run_ids: listValue(idValue("run"))("run_ids", "Newest runs, newest first, 20 at most."),
+  silenced: booleanValue("silenced", "True if a silence holds its messages back."),
+  acknowledged: acknowledgement.orNull("acknowledged", "Null without an acknowledgement."),
+  url: textValue.optional("url", "Its page; present with `RUNLEDGER_PUBLIC_URL`."),
+};
+
+/** An incident in lists. */
+const incidentRow = objectValue<IncidentJson>("Incident", INCIDENT);
+
+export const incidentPage = pageValue("IncidentPage", "incidents", incidentRow);
+
+const TIMELINE_EVENTS = [
+  "opened",
+  "repeated",
+  "notified",
+  "silenced",
+  "acknowledged",
+  "resolved",
+  "left_out",
+] as const satisfies readonly TimelineEntry["what"][];
+
+/** A text that may be null. */
+const nullableText = wire(z.string().nullable());
+
+const timelineEntry = objectValue<TimelineEntry>("TimelineEntry", {
+  at: instantValue("at"),
+  what: oneOfValue<TimelineEntry["what"]>("TimelineEvent", TIMELINE_EVENTS)(
+    "what",
+    "`silenced`: messages were held back; `left_out`: entries that are not kept.",
+  ),
+  count: countValue.optional(
+    (entry) => entry.what === "opened" ? entry.count : undefined,
+    "Outcomes that opened it.",
+  ),
+  run_id: nullableText.optional(
+    (entry) => entry.what === "repeated" ? entry.run : undefined,
+    "The run of one more bad outcome; null for one without a run.",
+  ),
+  channels: listValue(textValue).optional(
+    (entry) => "channels" in entry ? entry.channels : undefined,
+    "Slugs of the channels of the messages.",
+  ),
+  resolved_by: resolvedBy.optional(
+    (entry) => entry.what === "resolved" ? entry.resolvedBy : undefined,
+  ),
+  by: nullableText.optional(
+    (entry) => "by" in entry ? entry.by : undefined,
+    "Id of the credential of a change by hand.",
+  ),
+  note: nullableText.optional((entry) => "note" in entry ? entry.note : undefined),
+  entries: countValue.optional(
+    (entry) => entry.what === "left_out" ? entry.entries : undefined,
+    "Number of entries that were left out.",
+  ),
+});
+
+/** An incident with its timeline. */
+interface IncidentDetail extends IncidentJson {
+  readonly timeline: readonly TimelineEntry[];
+}
+
+export const incidentValue = objectValue<IncidentDetail>("IncidentDetail", {
+  ...INCIDENT,
+  timeline: listValue(timelineEntry)(
+    "timeline",
+    "What happened, oldest first; of more than 200 entries the first and the latest.",
+  ),
+});
+
+/** Returns an incident with its timeline, to write. */
+export function incidentDetail(incident: Incident, publicUrl: string | null): IncidentDetail {
+  return { ...incidentJson(incident, publicUrl), timeline: incident.timeline };
+}
