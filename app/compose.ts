@@ -13,6 +13,8 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createRuleStore } from "../kv/alerts/rules.ts";
+import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
@@ -107,6 +109,7 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store);
+  const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
@@ -180,7 +183,9 @@ export function createService(options: ServiceOptions) {
     spend: createSpendStore(store),
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
-    monitors: createMonitorStore({ store, changes: updater, region, environment }),
+    monitors: createMonitorStore(configDeps),
+    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    silences: createSilenceStore(configDeps),
     rateCards,
     reprices,
     deletions,

@@ -1,5 +1,6 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
+import type { RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { AgentStore } from "../../domain/agents/agents.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
@@ -119,6 +120,8 @@ export interface AppDeps {
   readonly usage: UsageStore;
   readonly agents: AgentStore;
   readonly monitors: MonitorStore;
+  readonly rules: RuleStore;
+  readonly silences: SilenceStore;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;

@@ -11,7 +11,7 @@ import { formatInstant } from "../../core/time.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Team } from "../../teams/team.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
-import { incidentPath } from "./incident_json.ts";
+import { incidentUrl } from "./incident_json.ts";
 
 /** What all forms need in addition to messages. */
 export interface FormContext {
@@ -88,7 +88,7 @@ export function wordsOf({ event, incident: facts }: Message, context: FormContex
     headline: `${before}${incident.title}`,
     facts: factsOf(incident, event),
     error: errorOf(incident, context),
-    link: context.publicUrl && context.publicUrl + incidentPath(incident.id),
+    link: incidentUrl(incident.id, context.publicUrl),
   };
 }
 
