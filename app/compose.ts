@@ -13,6 +13,7 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createMaking } from "../kv/alerts/making.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createClockStore } from "../kv/clock/store.ts";
@@ -108,7 +109,7 @@ export function createService(options: ServiceOptions) {
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const updater = new RunUpdater(store);
+  const updater = new RunUpdater(store, createMaking(region, environment));
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
