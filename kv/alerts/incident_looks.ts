@@ -19,8 +19,9 @@ import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
 import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
-import { getAll, getMany, getValue, type Store } from "../store.ts";
+import { getAll, getMany, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
+import { incidentSet, readIncident } from "./rows.ts";
 
 /** Dependencies of these looks. */
 export interface IncidentLookDeps {
@@ -43,7 +44,7 @@ export function createIncidentLooks(deps: IncidentLookDeps): DueHandler {
 async function lookAt(deps: IncidentLookDeps, row: DueRow, turn: ClockTurn): Promise<void> {
   const { store, changes } = deps;
   const { team, name: id } = row;
-  const incident = await getValue<Incident>(store, keys.incident(team, id));
+  const incident = await readIncident(store, team, id);
   if (incident !== null) {
     const gone = await goneRuns(store, team, incident);
     const { due } = await expiryIn(store, team, incident, turn.nowMs);
@@ -64,7 +65,7 @@ async function lookAt(deps: IncidentLookDeps, row: DueRow, turn: ClockTurn): Pro
 /** Returns the rows of an incident after a look. */
 async function rowsOf(store: Store, row: DueRow, nowMs: number): Promise<TeamRows> {
   const { team, name: id } = row;
-  const incident = await getValue<Incident>(store, keys.incident(team, id));
+  const incident = await readIncident(store, team, id);
   if (incident === null) return { sets: [], deletes: [dueKey(row)] };
   const { due, nextAt } = await expiryIn(store, team, incident, nowMs);
   if (due === "all") {
@@ -75,7 +76,7 @@ async function rowsOf(store: Store, row: DueRow, nowMs: number): Promise<TeamRow
   const without = incidentWithoutRuns(incident, (run) => gone.has(run));
   const after = due === "error" ? withoutError(without) : without;
   const sets: KvSet[] = [dueSet({ at: nextAt, kind: "incident", team, name: id })];
-  if (after !== incident) sets.push({ key: keys.incident(team, id), value: after });
+  if (after !== incident) sets.push(incidentSet(team, after));
   return { sets, deletes: nextAt === row.at ? [] : [dueKey(row)] };
 }
 

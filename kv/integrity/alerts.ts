@@ -8,6 +8,7 @@
 import type { Incident } from "../../domain/alerts/incident.ts";
 import { INCIDENT_STATES } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
+import { decodeIncident } from "../alerts/rows.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, getAll, type Store } from "../store.ts";
 import { keyText } from "../writer/group.ts";
@@ -20,30 +21,37 @@ export async function verifyIncidents(store: Store, team: TeamId): Promise<Misma
     void mismatches.push({ what, expected, found });
   const at = await namesIn(store, keys.incidentsAt(team, 0, Infinity));
   const open = await namesIn(store, { prefix: keys.openIncidents(team) });
-  for await (const { key, value } of eachRow<Incident>(store, { prefix: keys.incidents(team) })) {
+  for await (const { key, value } of eachRow(store, { prefix: keys.incidents(team) })) {
     const id = keyParts.id(key);
     const what = `incident ${id}`;
-    if (!isReadable(value, id)) {
+    const incident = readable(value, id);
+    if (incident === null) {
       note(what, "readable", "not readable");
       continue;
     }
-    const place = keyText(keys.incidentAt(team, value.openedAt, id));
+    const place = keyText(keys.incidentAt(team, incident.openedAt, id));
     if (!at.delete(place)) note(`place of ${what}`, "stored", NONE);
     const isListed = open.delete(keyText(keys.openIncident(team, id)));
-    const isOpen = value.state !== "resolved";
+    const isOpen = incident.state !== "resolved";
     if (isListed !== isOpen) {
       note(`${what} among open ones`, isOpen ? "stored" : NONE, isListed ? "stored" : NONE);
     }
-    mismatches.push(...await verifyRuns(store, team, value));
+    mismatches.push(...await verifyRuns(store, team, incident));
   }
   for (const name of [...at, ...open]) note(`place of an incident: ${name}`, NONE, "stored");
   return mismatches;
 }
 
-function isReadable(incident: Partial<Incident> | null, id: string): incident is Incident {
-  const { state, openedAt, runs, timeline } = incident ?? {};
-  return incident?.id === id && INCIDENT_STATES.some((each) => each === state) &&
-    Number.isSafeInteger(openedAt) && Array.isArray(runs) && Array.isArray(timeline);
+function readable(value: unknown, id: string): Incident | null {
+  try {
+    const incident: Partial<Incident> | null = decodeIncident(value);
+    const { state, openedAt, runs, timeline } = incident ?? {};
+    const isWhole = incident?.id === id && INCIDENT_STATES.some((each) => each === state) &&
+      Number.isSafeInteger(openedAt) && Array.isArray(runs) && Array.isArray(timeline);
+    return isWhole ? incident as Incident : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Checks that each run of an incident that is still stored names the incident. */

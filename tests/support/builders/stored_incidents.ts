@@ -5,6 +5,7 @@ import { factsOf } from "../../../domain/alerts/notify.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import { newDelivery } from "../../../domain/channels/new_delivery.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
+import { incidentAtSet, incidentSet } from "../../../kv/alerts/rows.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
 import { dueSet } from "../../../kv/clock/due_rows.ts";
@@ -25,8 +26,8 @@ export async function storeIncident(
   await store.writer.commit({
     team,
     sets: [
-      { key: keys.incident(team, id), value },
-      { key: keys.incidentAt(team, openedAt, id), value: true },
+      incidentSet(team, value),
+      incidentAtSet(team, value),
       ...state === "resolved" ? [] : [{ key: keys.openIncident(team, id), value: true }],
       ...runs.map((run: RunId) => ({ key: keys.runIncidents(team, run), value: [id] })),
       dueSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }),

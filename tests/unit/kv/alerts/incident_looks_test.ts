@@ -5,6 +5,7 @@ import type { Delivery } from "../../../../domain/channels/delivery.ts";
 import type { DueRow } from "../../../../domain/clock/due.ts";
 import type { Team } from "../../../../domain/teams/team.ts";
 import { createIncidentLooks } from "../../../../kv/alerts/incident_looks.ts";
+import { incidentSet, readIncident } from "../../../../kv/alerts/rows.ts";
 import { keyParts, keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import type { Store } from "../../../../kv/store.ts";
@@ -46,7 +47,7 @@ async function look(h: RetentionHarness): Promise<void> {
 }
 
 async function read(h: RetentionHarness, team: Team) {
-  const incident = (await h.store.reader.get<Incident>(keys.incident(team.id, INCIDENT.id))).value;
+  const incident = await readIncident(h.store, team.id, INCIDENT.id);
   const deliveries = h.store.reader.list<Delivery>({ prefix: keys.deliveries(team.id) });
   const told = await Array.fromAsync(deliveries, ({ value }) => value.message.incident);
   const factsOf = (facts: { runs: readonly string[]; error: string | null } | null) =>
@@ -90,10 +91,9 @@ Deno.test("incidents: the error goes with the payloads, the incident with the re
     await look(h);
   }
   assertEquals((await read(h, team)).incident, silent);
-  const key = keys.incident(team.id, INCIDENT.id);
-  const incident = (await h.store.reader.get<Incident>(key)).value as Incident;
+  const incident = await readIncident(h.store, team.id, INCIDENT.id) as Incident;
   await h.store.writer.commit({
-    sets: [{ key, value: { ...incident, state: "resolved", resolvedAt: h.nowMs } }],
+    sets: [incidentSet(team.id, { ...incident, state: "resolved", resolvedAt: h.nowMs })],
     deletes: [keys.openIncident(team.id, INCIDENT.id)],
   });
   const resolvedMs = h.nowMs;
