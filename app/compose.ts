@@ -13,6 +13,8 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createRuleStore } from "../kv/alerts/rules.ts";
+import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
@@ -46,6 +48,7 @@ import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
+import { type Egress, NO_EGRESS } from "../outbound/egress.ts";
 import { createApp } from "../routes/app.ts";
 import type { AppDeps } from "../routes/http/context.ts";
 import { createMetrics } from "./metrics.ts";
@@ -72,6 +75,10 @@ export interface ServiceOptions
   readonly signInLink?: AppDeps["signInLink"];
   /** Sends quota notices; null without a mail server. */
   readonly mailer: Mailer | null;
+  /** Addresses that channels may call; none when absent. */
+  readonly egress?: Egress;
+  /** Origin of links in messages; null or absent for no links. */
+  readonly publicUrl?: string | null;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
@@ -97,12 +104,13 @@ export type Service = ReturnType<typeof createService>;
 export function createService(options: ServiceOptions) {
   const { store, environment, region, timers, refusedSecret, mailer, log } = options;
   const { now } = environment;
-  const { operatorKey = null, failurePauseMs } = options;
+  const { operatorKey = null, egress = NO_EGRESS, publicUrl = null, failurePauseMs } = options;
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store);
+  const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
@@ -177,7 +185,9 @@ export function createService(options: ServiceOptions) {
     spend: createSpendStore(store),
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
-    monitors: createMonitorStore({ store, changes: updater, region, environment }),
+    monitors: createMonitorStore(configDeps),
+    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    silences: createSilenceStore(configDeps),
     rateCards,
     reprices,
     deletions,
@@ -185,6 +195,8 @@ export function createService(options: ServiceOptions) {
     changes,
     live,
     deadStages: createDeadStageStore(store),
+    egress,
+    publicUrl,
     environment,
     limits: options.limits,
     bodyDeadlines,

@@ -55,38 +55,54 @@ const usd = z.union([z.number(), z.string()], USD).transform((sent, context): st
   if (amount !== null) return amount;
   context.addIssue({ code: "custom", message: USD });
   return z.NEVER;
-}).describe("US dollars, exactly as the digits say.");
+});
 
 const inARow = optional(whole({ min: 1, max: OUTCOMES_MAX }));
 
+const texts = z.array(z.string());
+const count = z.int().min(0);
+
+/**
+ * Parameters of all kinds, for the document; {@link params} validates those of each kind.
+ *
+ * @internal
+ */
+export const ruleParams = z.object({
+  statuses: texts.optional().describe(`Of \`run_failed\`: ${BAD_STATUSES.join(", ")}.`),
+  consecutive: count.optional().describe("Of `run_failed`: bad runs in a row."),
+  usd: z.number().optional()
+    .describe("Of `run_cost` and `spend`: US dollars. A request may send decimal text."),
+  period: z.string().optional()
+    .describe(`Of \`spend\`: ${SPEND_PERIODS.join(", ")}, in UTC; weeks begin on Monday.`),
+  reasons: texts.optional().describe(`Of \`missed\`: ${MISSED_REASONS.join(", ")}.`),
+  seconds: count.optional().describe("Of `stuck`: seconds for which a run may be open."),
+  percents: z.array(count).optional().describe(`Of \`quota\`: ${QUOTA_PERCENTS.join(", ")}.`),
+  what: texts.optional().describe(`Of \`service\`: ${SERVICE_TROUBLES.join(", ")}.`),
+}).meta({ id: "RuleParams" });
+
+/** Parameters by kind, with their defaults. */
 const params = {
   run_failed: z.strictObject({
-    statuses: optional(someOf(BAD_STATUSES)).transform((sent) => sent ?? BAD_STATUSES)
-      .describe("Statuses that are bad; both when absent."),
-    consecutive: inARow.transform((sent) => sent ?? 1)
-      .describe("Bad runs in a row that open an incident; 1 when absent."),
+    statuses: optional(someOf(BAD_STATUSES)).transform((sent) => sent ?? BAD_STATUSES),
+    consecutive: inARow.transform((sent) => sent ?? 1),
   }, 'an object with "statuses" and "consecutive"'),
   run_cost: z.strictObject({ usd }, 'an object with "usd"'),
   spend: z.strictObject({
     usd,
-    period: oneOf("SpendPeriod", SPEND_PERIODS).describe("In UTC; weeks begin on Monday."),
+    period: oneOf("SpendPeriod", SPEND_PERIODS),
   }, 'an object with "usd" and "period"'),
   missed: z.strictObject({
-    reasons: optional(someOf(MISSED_REASONS)).transform((sent) => sent ?? MISSED_REASONS)
-      .describe("Reasons for which a monitor goes down; all when absent."),
+    reasons: optional(someOf(MISSED_REASONS)).transform((sent) => sent ?? MISSED_REASONS),
   }, 'an object with "reasons"'),
   stuck: z.strictObject({
-    seconds: optional(whole(STUCK_SECONDS)).transform((sent) => sent ?? STUCK_SECONDS.default)
-      .describe(`Seconds for which a run may be open; ${STUCK_SECONDS.default} when absent.`),
+    seconds: optional(whole(STUCK_SECONDS)).transform((sent) => sent ?? STUCK_SECONDS.default),
   }, 'an object with "seconds"'),
   unpriced: z.strictObject({}, "an empty object"),
   quota: z.strictObject({
-    percents: optional(someOf(QUOTA_PERCENTS)).transform((sent) => sent ?? QUOTA_PERCENTS)
-      .describe("Percentages of the month's events; both when absent."),
+    percents: optional(someOf(QUOTA_PERCENTS)).transform((sent) => sent ?? QUOTA_PERCENTS),
   }, 'an object with "percents"'),
   service: z.strictObject({
-    what: optional(someOf(SERVICE_TROUBLES)).transform((sent) => sent ?? SERVICE_TROUBLES)
-      .describe("Troubles of the service; all when absent."),
+    what: optional(someOf(SERVICE_TROUBLES)).transform((sent) => sent ?? SERVICE_TROUBLES),
   }, 'an object with "what"'),
 } satisfies Record<RuleKind, z.ZodType>;
 
@@ -138,9 +154,7 @@ const MATCH_NAMES = Object.keys(ALL) as MatchName[];
  */
 export const ruleBody = z.object({
   kind: oneOf("RuleKind", RULE_KINDS).describe("What the rule is about."),
-  params: optional(
-    z.union(Object.values(params) as unknown as [z.ZodType, z.ZodType]).meta({ id: "RuleParams" }),
-  ).describe("Parameters of the kind."),
+  params: optional(ruleParams).describe("Parameters of the kind."),
   match: optional(match).describe("What it applies to; an empty or absent list stands for all."),
   group_by: optional(oneOf("RuleGroup", GROUPS)).describe(
     "One incident for each of these; one of the rule when absent. Runs: agent, customer or " +

@@ -11,10 +11,12 @@ import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
 import { MONITOR_ENDPOINTS } from "./monitors/endpoints.ts";
 import { REFUSAL_ENDPOINTS } from "./refusals/refusals.ts";
 import { REPRICE_ENDPOINTS } from "./repricing/reprice.ts";
+import { RULE_ENDPOINTS } from "./rules/rules.ts";
 import { RUN_LISTS } from "./runs/run_list.ts";
 import { RUN_READS } from "./runs/reads.ts";
 import { RUN_ENDPOINTS } from "./runs/writes.ts";
 import { SERVICE_ENDPOINTS } from "./service/service.ts";
+import { SILENCE_ENDPOINTS } from "./silences/silences.ts";
 import { SPEND_ENDPOINTS } from "./spend/spend.ts";
 import { TEAM_ENDPOINTS } from "./teams/teams.ts";
 
@@ -28,6 +30,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...REFUSAL_ENDPOINTS,
   ...AGENT_ENDPOINTS,
   ...MONITOR_ENDPOINTS,
+  ...RULE_ENDPOINTS,
+  ...SILENCE_ENDPOINTS,
   ...SPEND_ENDPOINTS,
   ...RATE_CARD_ENDPOINTS,
   ...REPRICE_ENDPOINTS,

@@ -1,6 +1,8 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
+import type { RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { AgentStore } from "../../domain/agents/agents.ts";
+import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
@@ -118,6 +120,8 @@ export interface AppDeps {
   readonly usage: UsageStore;
   readonly agents: AgentStore;
   readonly monitors: MonitorStore;
+  readonly rules: RuleStore;
+  readonly silences: SilenceStore;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;
@@ -125,6 +129,10 @@ export interface AppDeps {
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
+  /** Addresses that channels may call. */
+  readonly egress: EgressPolicy;
+  /** Origin of links in messages; null without one (decision 55). */
+  readonly publicUrl: string | null;
   readonly environment: Environment;
   readonly limits: RequestLimits;
   /** Deadlines for receiving bodies. */

@@ -132,6 +132,8 @@ export const TAGS = {
   Refusals: "Rejected requests of the team.",
   Agents: "The agents that run, with their activity.",
   Monitors: "Whether agents run when they are expected.",
+  Alerts: "Rules that open incidents, the incidents, and silences.",
+  Channels: "The places that messages about incidents go to, and their deliveries.",
   Spend: "Cost of runs, and usage of the plan.",
   "Rate card": "Prices of model calls, and repricing.",
   Deletions: "Deletion of runs and of customers' data.",

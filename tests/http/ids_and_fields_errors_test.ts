@@ -3,7 +3,15 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders/requests.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  aRun,
+  aScore,
+  at,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness/harness.ts";
 
 /** A request that provokes a code, and the field its envelope names. */
@@ -59,8 +67,16 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
     },
     act: post(`/v1/runs/${runId(1)}/scores`, aScore(201)),
   },
-  object_cap_reached: "takes a hundred rules",
-  egress_denied: "takes a channel",
+  object_cap_reached: {
+    arrange: async (h) => {
+      const body = { match: {}, until: at(60_000) };
+      for (let n = 1; n <= 100; n++) await h.request("PUT", `/v1/silences/s${n}`, { body });
+    },
+    act: (h) => {
+      const body = { match: {}, until: at(60_000) };
+      return h.request("PUT", "/v1/silences/one-more", { body });
+    },
+  },
   not_found: { act: (h) => h.get(`/v1/runs/${runId(1)}`) },
   method_not_allowed: { act: (h) => h.request("PUT", "/v1/runs", { body: aRun(1) }) },
   body_timeout: "takes a client that goes silent",

@@ -8,7 +8,7 @@ import { monitorBody, parseMonitor } from "../../../domain/monitors/body.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { madeBy } from "../../http/made_by.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
 import { cursorOf, limitOf, slug } from "../../openapi/fields.ts";
@@ -39,11 +39,6 @@ const UPTIME_FLIPS_MAX = 1_000;
 const pathFields = {
   slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
-
-/** Returns the author of a change. */
-function madeBy(c: RequestContext, { environment }: AppDeps) {
-  return { by: c.get("principal").credentialId, at: environment.now() };
-}
 
 const getMonitor: Handler = async (c, deps) => {
   const tz = parseZone(queryOf(c));
