@@ -14,6 +14,8 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createMaking } from "../kv/alerts/making.ts";
+import { readOverflows } from "../kv/alerts/rows.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
@@ -114,7 +116,7 @@ export function createService(options: ServiceOptions) {
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const updater = new RunUpdater(store);
+  const updater = new RunUpdater(store, createMaking(region, environment));
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
@@ -193,7 +195,7 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    rules: createRuleStore({ ...configDeps, overflows: (team) => readOverflows(store, team) }),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,
