@@ -189,7 +189,7 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    rules: createRuleStore(configDeps),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,
