@@ -3,6 +3,7 @@ import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
+import { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import type { MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
@@ -20,6 +21,7 @@ import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
+import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -129,6 +131,7 @@ export function createService(options: ServiceOptions) {
     log,
   });
   const stages: readonly RunnableStage[] = [];
+  const deliveryMetrics = new DeliveryMetrics();
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -151,6 +154,7 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createIncidentLooks({ store, changes: updater }),
     ],
     turn,
     now,
@@ -204,7 +208,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics(options),
+    metrics: createMetrics({ ...options, deliveries: deliveryMetrics }),
     ready: () => isReady(store),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
