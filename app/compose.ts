@@ -22,6 +22,7 @@ import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
+import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -154,6 +155,7 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createIncidentLooks({ store, changes: updater }),
     ],
     turn,
     now,
@@ -192,7 +194,7 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    rules: createRuleStore(configDeps),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,
