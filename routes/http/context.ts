@@ -1,9 +1,9 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
-import type { RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { AgentStore } from "../../domain/agents/agents.ts";
+import type { IncidentStore, RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { ChannelStore } from "../../domain/channels/store.ts";
+import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
@@ -124,6 +124,9 @@ export interface AppDeps {
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
   readonly channels: ChannelStore;
+  readonly incidents: IncidentStore;
+  readonly deliveries: DeliveryStore;
+  readonly channelTester: ChannelTester;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;
