@@ -3,6 +3,7 @@ import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
+import { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import type { MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
@@ -17,9 +18,12 @@ import { createMaking } from "../kv/alerts/making.ts";
 import { readOverflows } from "../kv/alerts/rows.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
+import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
+import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
+import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -80,6 +84,8 @@ export interface ServiceOptions
   readonly egress?: Egress;
   /** Origin of links in messages; null or absent for no links. */
   readonly publicUrl?: string | null;
+  /** Key of the secrets of channels; without one none can be stored. */
+  readonly sealKeys?: SealKeys;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
@@ -111,6 +117,7 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
+  const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
@@ -126,6 +133,7 @@ export function createService(options: ServiceOptions) {
     log,
   });
   const stages: readonly RunnableStage[] = [];
+  const deliveryMetrics = new DeliveryMetrics();
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -148,6 +156,7 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createIncidentLooks({ store, changes: updater }),
     ],
     turn,
     now,
@@ -188,6 +197,7 @@ export function createService(options: ServiceOptions) {
     monitors: createMonitorStore(configDeps),
     rules: createRuleStore({ ...configDeps, overflows: (team) => readOverflows(store, team) }),
     silences: createSilenceStore(configDeps),
+    channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,
     reprices,
     deletions,
@@ -200,7 +210,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics(options),
+    metrics: createMetrics({ ...options, deliveries: deliveryMetrics }),
     ready: () => isReady(store),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
