@@ -18,6 +18,7 @@ import { createMaking } from "../kv/alerts/making.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
+import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
@@ -156,6 +157,7 @@ export function createService(options: ServiceOptions) {
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
       createIncidentLooks({ store, changes: updater }),
+      createDeliveryHandler(store),
     ],
     turn,
     now,
