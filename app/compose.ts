@@ -2,6 +2,7 @@
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
+import { uuid7Hex } from "../domain/core/ids.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
 import { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import type { MetricFamily } from "../domain/metrics/text.ts";
@@ -20,6 +21,10 @@ import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
+import { createRuleLooks } from "../kv/alerts/looks.ts";
+import { createSilenceLooks } from "../kv/alerts/silence_looks.ts";
+import { AlertCache } from "../kv/alerts/state.ts";
+import { createPlanWork } from "../kv/alerts/work.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -111,6 +116,15 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store);
+  const spend = createSpendStore(store);
+  const plan = createPlanWork({
+    store,
+    cache: new AlertCache(store),
+    making: () => ({
+      nowMs: now(),
+      newId: (prefix) => `${prefix}_${region}_${uuid7Hex(now(), environment.random(10))}`,
+    }),
+  });
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
@@ -149,6 +163,8 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createRuleLooks({ store, changes: updater, plan, spend, rateCards }),
+      createSilenceLooks({ store, changes: updater, plan }),
       createIncidentLooks({ store, changes: updater }),
     ],
     turn,
@@ -184,7 +200,7 @@ export function createService(options: ServiceOptions) {
     signInLink: options.signInLink ?? null,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
-    spend: createSpendStore(store),
+    spend,
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),

@@ -8,23 +8,23 @@ import { withoutCustomer } from "../../domain/alerts/erasure.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
-import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { readConfig } from "../config/objects.ts";
-import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import type { TeamChanges } from "../monitors/team_changes.ts";
 import { getAll, listRows, rowsAfter, type Store } from "../store.ts";
 import { goodFor } from "./found.ts";
 import { rowsWithout } from "./incident_looks.ts";
 import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";
+import type { PlanWork } from "./work.ts";
 
 /** Dependencies of the erasure. */
 export interface ErasureDeps {
   readonly store: Store;
   readonly changes: TeamChanges;
-  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
-  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
+  readonly plan: PlanWork;
 }
 
 /** Incidents of one step. */
@@ -78,7 +78,8 @@ async function endGroups(
       return isEnded ? goodOnes(rule, instance, nowMs) : [];
     });
     if (signals.length === 0) return { result: null, rows: null };
-    return { result: null, rows: await plan(team, { signals }, nowMs) };
+    const { onCommitted, ...rows } = await plan(team, { signals });
+    return { result: null, rows, onCommitted };
   });
 }
 

@@ -19,24 +19,24 @@ import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { groupsOf } from "../base/groups.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
 import { readConfig } from "../config/objects.ts";
-import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import type { TeamChanges } from "../monitors/team_changes.ts";
 import { getAll } from "../store.ts";
 import { keyText } from "../writer/group.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_troubles.ts";
+import type { PlannedWork, PlanWork } from "./work.ts";
 import { type Found, isOfKind, type NextLook, NOTHING, readInstances } from "./found.ts";
 
 /** Dependencies of the looks at rules. */
 export interface RuleLookDeps extends SpendDeps {
   readonly changes: TeamChanges;
   readonly rateCards: Pick<RateCardStore, "current">;
-  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
-  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
+  readonly plan: PlanWork;
 }
 
-/** Maximum rows of one commit. */
-const ROWS_PER_COMMIT = 50;
+/** Maximum rows of one commit: of groups, and others, each of which it checks. */
+const ROWS_PER_COMMIT = { groups: 50, others: 5 } as const;
 
 /** Maximum groups of earlier versions of a rule that one commit ends. */
 const ENDS_PER_COMMIT = 100;
@@ -56,8 +56,15 @@ export function createRuleLooks(deps: RuleLookDeps): DueHandler {
   return {
     kind: "rule",
     async look(rows, turn) {
+      const isGroup = ({ name }: DueRow) => lookOf(name)?.of === "group";
+      const { groups, others } = ROWS_PER_COMMIT;
       // A look that throws is tried again for fewer rows.
-      for (const group of groupsOf(rows, ROWS_PER_COMMIT)) await looks.lookAt(group, turn);
+      for (
+        const some of [
+          ...groupsOf(rows.filter((row) => !isGroup(row)), others),
+          ...groupsOf(rows.filter(isGroup), groups),
+        ]
+      ) await looks.lookAt(some, turn);
       return [];
     },
   };
@@ -78,11 +85,11 @@ class RuleLooks {
     if (first === undefined) return;
     const { team } = first;
     await this.#deps.changes.changeInTurn(team, "clock", async () => {
-      // Read first: rows of kinds are filed without a turn, and one that is filed meanwhile stays.
-      const filed = await getAll(this.#deps.store, rows.map(dueKey));
-      const checks = filed.filter((_, i) => lookOf(rows[i]?.name ?? "")?.of === "kind");
-      const { sets, deletes } = await this.#plan(team, rows, turn);
-      return { result: null, rows: { sets, deletes, checks } };
+      // Read first: some rows are filed without a turn, and one that is filed meanwhile stays.
+      const others = rows.filter(({ name }) => lookOf(name)?.of !== "group");
+      const checks = await getAll(this.#deps.store, others.map(dueKey));
+      const { sets, deletes, onCommitted } = await this.#plan(team, rows, turn);
+      return { result: null, rows: { sets, deletes, checks }, onCommitted };
     });
   }
 
@@ -90,7 +97,7 @@ class RuleLooks {
     team: TeamId,
     rows: readonly DueRow[],
     turn: ClockTurn,
-  ): Promise<Pick<TeamRows, "sets" | "deletes">> {
+  ): Promise<PlannedWork> {
     const { rules } = await readConfig(this.#deps.store, team);
     const signals: AlertSignal[] = [];
     const looks: AlertLook[] = [];
@@ -153,14 +160,14 @@ class RuleLooks {
     { signals, looks = [] }: AlertWork,
     next: readonly NextLook[],
     { nowMs }: ClockTurn,
-  ): Promise<Pick<TeamRows, "sets" | "deletes">> {
+  ): Promise<PlannedWork> {
     const work = {
       signals: signals.slice(0, SIGNALS_PER_COMMIT),
       looks: looks.slice(0, ENDS_PER_COMMIT),
     };
     const isAll = work.signals.length === signals.length && work.looks.length === looks.length;
     const again = isAll ? [] : asked.map(({ row: { name } }) => ({ at: nowMs + 1, name }));
-    const planned = await this.#deps.plan(team, work, nowMs);
+    const planned = await this.#deps.plan(team, work);
     const sets = [
       ...planned.sets,
       ...[...next, ...again].map((row) => dueSet({ ...row, kind: "rule", team })),
@@ -168,7 +175,7 @@ class RuleLooks {
     const written = new Set(sets.map(({ key }) => keyText(key)));
     const done = asked.map(({ row }) => dueKey(row));
     const deletes = [...planned.deletes, ...done].filter((key) => !written.has(keyText(key)));
-    return { sets, deletes };
+    return { ...planned, sets, deletes };
   }
 }
 

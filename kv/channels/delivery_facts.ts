@@ -5,11 +5,14 @@
  * @module
  */
 import type { Delivery } from "../../domain/channels/delivery.ts";
+import { NEW_HEALTH } from "../../domain/channels/health.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
+import { hasEnded } from "../../domain/channels/schedule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { getMany, type Store } from "../store.ts";
+import { getEntry, type Store } from "../store.ts";
+import type { KvSet } from "../writer/write.ts";
 
 /**
  * Changes the messages about an incident.
@@ -37,15 +40,22 @@ function changeOne(
   change: (facts: IncidentFacts) => IncidentFacts,
 ): Promise<string | null> {
   return untilCommitted("change a message", async () => {
-    const [entry] = await getMany(store, [keys.delivery(team, id)]);
-    const delivery = (entry?.value ?? null) as Delivery | null;
+    const entry = await getEntry(store, keys.delivery(team, id));
+    const delivery = entry.value as Delivery | null;
     const facts = delivery?.message.incident ?? null;
-    if (entry === undefined || delivery === null || facts === null) return null;
+    if (delivery === null || facts === null) return null;
     const incident = change(facts);
     if (incident === facts) return delivery.after;
     const value: Delivery = { ...delivery, message: { ...delivery.message, incident } };
-    const sets = [{ key: entry.key, value }];
-    const version = await store.writer.commit({ team, checks: [entry], sets });
-    return version === null ? LOST : delivery.after;
+    const checks: Deno.AtomicCheck[] = [entry];
+    const sets: KvSet[] = [{ key: entry.key, value }];
+    if (!hasEnded(delivery)) {
+      // The result of a try that contains it is then planned again.
+      const { channel } = delivery;
+      const health = await getEntry(store, keys.channelHealth(team, channel));
+      checks.push(health);
+      sets.push({ key: health.key, value: health.value ?? NEW_HEALTH });
+    }
+    return await store.writer.commit({ team, checks, sets }) === null ? LOST : delivery.after;
   });
 }
