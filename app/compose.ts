@@ -2,7 +2,6 @@
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
-import { uuid7Hex } from "../domain/core/ids.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
 import { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import type { MetricFamily } from "../domain/metrics/text.ts";
@@ -15,6 +14,7 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createMaking } from "../kv/alerts/making.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createClockStore } from "../kv/clock/store.ts";
@@ -23,8 +23,6 @@ import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
 import { createRuleLooks } from "../kv/alerts/looks.ts";
 import { createSilenceLooks } from "../kv/alerts/silence_looks.ts";
-import { AlertCache } from "../kv/alerts/state.ts";
-import { createPlanWork } from "../kv/alerts/work.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -115,16 +113,8 @@ export function createService(options: ServiceOptions) {
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const updater = new RunUpdater(store);
+  const updater = new RunUpdater(store, createMaking(region, environment));
   const spend = createSpendStore(store);
-  const plan = createPlanWork({
-    store,
-    cache: new AlertCache(store),
-    making: () => ({
-      nowMs: now(),
-      newId: (prefix) => `${prefix}_${region}_${uuid7Hex(now(), environment.random(10))}`,
-    }),
-  });
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
@@ -163,8 +153,8 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
-      createRuleLooks({ store, changes: updater, plan, spend, rateCards }),
-      createSilenceLooks({ store, changes: updater, plan }),
+      createRuleLooks({ store, changes: updater, spend, rateCards }),
+      createSilenceLooks({ store, changes: updater }),
       createIncidentLooks({ store, changes: updater }),
     ],
     turn,

@@ -18,13 +18,11 @@ import { getAll, listRows, rowsAfter, type Store } from "../store.ts";
 import { goodFor } from "./found.ts";
 import { rowsWithout } from "./incident_looks.ts";
 import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";
-import type { PlanWork } from "./work.ts";
 
 /** Dependencies of the erasure. */
 export interface ErasureDeps {
   readonly store: Store;
   readonly changes: TeamChanges;
-  readonly plan: PlanWork;
 }
 
 /** Incidents of one step. */
@@ -62,7 +60,7 @@ export async function eraseCustomer(
 
 /** Ends the groups of a customer, in all rules. */
 async function endGroups(
-  { store, changes, plan }: ErasureDeps,
+  { store, changes }: ErasureDeps,
   team: TeamId,
   customer: string,
   nowMs: number,
@@ -77,9 +75,8 @@ async function endGroups(
       const isEnded = instance?.group.customer === customer && isOfRule(instance, rule);
       return isEnded ? goodOnes(rule, instance, nowMs) : [];
     });
-    if (signals.length === 0) return { result: null, rows: null };
-    const { onCommitted, ...rows } = await plan(team, { signals });
-    return { result: null, rows, onCommitted };
+    const rows = { sets: [], deletes: [], alerts: { signals } };
+    return { result: null, rows: signals.length === 0 ? null : rows };
   });
 }
 

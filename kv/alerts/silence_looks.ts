@@ -11,13 +11,11 @@ import { dueKey } from "../clock/due_rows.ts";
 import type { TeamChanges } from "../monitors/team_changes.ts";
 import { listRows, rowsAfter, type Store } from "../store.ts";
 import { readIncidents } from "./rows.ts";
-import type { PlanWork } from "./work.ts";
 
 /** Dependencies of these looks. */
 export interface SilenceLookDeps {
   readonly store: Store;
   readonly changes: TeamChanges;
-  readonly plan: PlanWork;
 }
 
 /** Open incidents of one commit. */
@@ -43,7 +41,7 @@ export function createSilenceLooks(deps: SilenceLookDeps): DueHandler {
  * @returns the key after which to continue; null at the end
  */
 function tellSome(
-  { store, changes, plan }: SilenceLookDeps,
+  { store, changes }: SilenceLookDeps,
   team: TeamId,
   rows: readonly DueRow[],
   after: Deno.KvKey | null,
@@ -55,13 +53,12 @@ function tellSome(
     const heldBack = (await readIncidents(store, team, ids)).filter((each) => each.isHeldBack);
     const looks = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
     const isLast = open.length < INCIDENTS_PER_COMMIT;
-    const planned = await plan(team, { signals: [], looks });
-    const deletes = [...planned.deletes, ...isLast ? rows.map(dueKey) : []];
-    const isEmpty = planned.sets.length + deletes.length === 0;
+    const deletes = isLast ? rows.map(dueKey) : [];
     return {
       result: isLast ? null : open.at(-1)?.key ?? null,
-      rows: isEmpty ? null : { sets: planned.sets, deletes },
-      onCommitted: planned.onCommitted,
+      rows: looks.length + deletes.length === 0
+        ? null
+        : { sets: [], deletes, alerts: { signals: [], looks } },
     };
   });
 }

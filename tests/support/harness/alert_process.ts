@@ -1,175 +1,158 @@
-/** A process that looks at alert rules, with a clock that the test moves. */
+/** A process that counts signals of runs and monitors, without the rest of a service. */
+import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
-import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
-import type { ChannelSettings } from "../../../domain/channels/channel.ts";
+import type { AlertWork } from "../../../domain/alerts/signal.ts";
+import type { SilenceSettings } from "../../../domain/alerts/silence.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
-import type { Absence, DueHandler, DueRow } from "../../../domain/clock/due.ts";
-import { uuid7Hex } from "../../../domain/core/ids.ts";
-import { monthOf } from "../../../domain/core/time.ts";
-import { newNotice } from "../../../domain/teams/quota_notice.ts";
-import type { NoticePercent } from "../../../domain/teams/quota.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import { createIncidentLooks } from "../../../kv/alerts/incident_looks.ts";
-import { createRuleLooks } from "../../../kv/alerts/looks.ts";
-import { decodeIncident } from "../../../kv/alerts/rows.ts";
-import { createRuleStore } from "../../../kv/alerts/rules.ts";
-import { createSilenceLooks } from "../../../kv/alerts/silence_looks.ts";
-import { createSilenceStore } from "../../../kv/alerts/silences.ts";
-import { AlertCache } from "../../../kv/alerts/state.ts";
-import { createPlanWork, type PlanWork } from "../../../kv/alerts/work.ts";
+import type { ProcessingStore } from "../../../domain/runs/processing.ts";
+import type { FinishStatus } from "../../../domain/runs/run.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import type { ConfigKind } from "../../../domain/config/objects.ts";
+import { createMaking } from "../../../kv/alerts/making.ts";
+import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
-import { dueSet } from "../../../kv/clock/due_rows.ts";
-import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
-import { createSpendStore } from "../../../kv/spend/rollups.ts";
-import type { Store } from "../../../kv/store.ts";
-import { createNoticeStore } from "../../../kv/teams/usage.ts";
-import { TEAM } from "../builders/stored_runs.ts";
+import { getValue, type Store } from "../../../kv/store.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { processAll, run, runsOf, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
-import { MonitorProcess } from "./monitor_process.ts";
+import { processingOf } from "./stores.ts";
 
-/** Settings of a rule for all. */
-export function ruleOf(
-  condition: RuleSettings["condition"],
-  changed: Partial<RuleSettings> = {},
-): RuleSettings {
-  return {
-    condition,
-    match: { agents: [], customers: [], features: [] },
-    groupBy: null,
-    severity: "warning",
-    resolveAfter: 1,
-    renotifySeconds: 0,
-    channels: [],
-    enabled: true,
-    ...changed,
-  };
-}
+/** Three failures in a row of an agent. */
+export const THREE_FAILURES: RuleSettings = {
+  condition: { kind: "run_failed", statuses: ["failed", "timeout"], consecutive: 3 },
+  match: { agents: [], customers: [], features: [] },
+  groupBy: "agent",
+  severity: "critical",
+  resolveAfter: 1,
+  renotifySeconds: 0,
+  channels: [],
+  enabled: true,
+};
 
-/** One process on a store, with its own caches. */
-export class AlertProcess extends MonitorProcess {
+/** One process on a store, with its own caches and clock. */
+export class AlertProcess {
+  readonly runs: RunStore;
+  readonly updater: RunUpdater;
+  readonly pipeline: ProcessingStore;
   nowMs = NOON;
-  readonly rules: RuleStore;
-  readonly silences: SilenceStore;
-  readonly plan: PlanWork;
-  readonly handlers: readonly DueHandler[];
 
-  constructor(store: Store, readonly team: Team = TEAM) {
-    super(store);
+  constructor(readonly store: Store) {
     const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
-    const environment = { random, now: () => this.nowMs };
-    const config = { store, changes: this.updater, region: "eu", environment } as const;
-    this.plan = createPlanWork({
-      store,
-      cache: new AlertCache(store),
-      making: () => ({
-        nowMs: this.nowMs,
-        newId: (prefix) => `${prefix}_eu_${uuid7Hex(this.nowMs, random(10))}`,
-      }),
-    });
-    const deps = { store, changes: this.updater, plan: this.plan };
-    this.rules = createRuleStore({ ...config, overflows: () => Promise.resolve(new Map()) });
-    this.silences = createSilenceStore(config);
-    const spend = createSpendStore(store);
-    const rateCards = createRateCardStore(store, environment);
-    this.handlers = [
-      createRuleLooks({ ...deps, spend, rateCards }),
-      createSilenceLooks(deps),
-      createIncidentLooks(deps),
-    ];
+    const now = () => this.nowMs;
+    this.updater = new RunUpdater(store, createMaking("eu", { now, random }));
+    this.runs = runsOf(store);
+    this.pipeline = processingOf(store, now, [], this.updater);
   }
 
-  /** Puts a rule now. */
-  async putRule(slug: string, settings: RuleSettings): Promise<void> {
-    const made = { by: "key_1", at: this.nowMs };
-    const put = await this.rules.put(this.team, slug, settings, null, made);
-    if (!put.ok) throw new Error(put.problem.message);
+  /** Opens and finishes a run at a time; it is not processed yet. */
+  async close(
+    n: number,
+    status: FinishStatus,
+    atMs = NOON + n,
+    fields: { readonly agent?: string; readonly customerId?: string } = {},
+  ): Promise<void> {
+    const { agent = "a", ...labels } = fields;
+    await this.runs.open(TEAM, { id: run(n), agent, startedAt: atMs, ...labels }, atMs);
+    await this.runs.finish(TEAM, run(n), { status, finishedAt: atMs }, atMs);
   }
 
-  /** Silences rules until a time. */
-  async putSilence(untilMs: number, rules: readonly string[] = []): Promise<void> {
-    const match = { rules, agents: [], customers: [] };
-    const made = { by: "key_1", at: this.nowMs };
-    const settings = { match, fromMs: null, untilMs, comment: null };
-    const put = await this.silences.put(this.team, "night", settings, null, made);
-    if (!put.ok) throw new Error(put.problem.message);
+  /** Processes all pending runs. */
+  work(): Promise<void> {
+    return processAll(this.store, this.pipeline);
   }
 
-  /** Stores a default channel. Call it before anything else. */
-  async addChannel(slug = "ops"): Promise<void> {
-    const settings: ChannelSettings = {
-      ...{ type: "email", to: ["ops@example.com"], isDefault: true },
-      ...{ includeError: true, enabled: true },
-    };
-    const value = {
-      ...{ slug, id: `chn_eu_${slug}`, version: 1, settings },
-      ...{ createdAt: NOON, updatedAt: NOON, updatedBy: "key_1" },
-    };
-    await this.store.writer.commit({
-      sets: [
-        { key: keys.config(this.team.id), value: 1 },
-        { key: keys.configObject(this.team.id, "channel", slug), value },
-      ],
-    });
-  }
-
-  /** Notes that the events of the current month have reached a share of the plan. */
-  async notice(percent: NoticePercent): Promise<void> {
-    const name = { team: this.team.id, month: monthOf(this.nowMs), percent };
-    const details = { teamName: "team", month: name.month, percent, used: 80, included: 100 };
-    await createNoticeStore(this.store).add(newNotice(name, details, false, this.nowMs));
-  }
-
-  /** Files a look at a rule. */
-  async file(name: string): Promise<void> {
-    const row = { at: this.nowMs, kind: "rule", team: this.team.id, name } as const;
-    await this.store.writer.commit({ sets: [dueSet(row)] });
-  }
-
-  /** Moves the clock and looks at everything that is due, until nothing is. */
-  async until(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
-    this.nowMs = nowMs;
-    const turn = { nowMs, summarizedToMs: nowMs, absences };
-    for (let rounds = 0;; rounds++) {
-      if (rounds > 100) throw new Error("Looks never end");
-      const due = await this.due(nowMs);
-      const handled = this.handlers.filter(({ kind }) => due.some((row) => row.kind === kind));
-      if (handled.length === 0) return;
-      for (const handler of handled) {
-        const rows = due.filter(({ kind, team }) => kind === handler.kind && team === this.team.id);
-        const distinct = new Map(rows.toReversed().map((row): [string, DueRow] => [row.name, row]));
-        await handler.look([...distinct.values()], turn);
-      }
+  /** Closes runs by letters, each processed alone: `b` fails, `g` succeeds, `c` is cancelled. */
+  async closeAll(text: string, from = 1): Promise<void> {
+    const statuses = { b: "failed", g: "success", c: "cancelled" } as const;
+    for (const [i, letter] of Array.from(text).entries()) {
+      this.nowMs++;
+      await this.close(from + i, statuses[letter as keyof typeof statuses]);
+      await this.work();
     }
   }
 
-  /** Returns all incidents, oldest first. */
-  async incidents(): Promise<Incident[]> {
-    const rows = this.store.reader.list({ prefix: keys.incidents(this.team.id) });
-    const all = await Array.fromAsync(rows, ({ value }) => decodeIncident(value) as Incident);
-    return all.sort((a, b) => a.openedAt - b.openedAt || (a.id < b.id ? -1 : 1));
+  /** Stores an object that the team configures; null deletes it. */
+  async put(kind: ConfigKind, slug: string, settings: unknown, atMs = NOON): Promise<void> {
+    await this.updater.changeInTurn(TEAM.id, "call", async () => {
+      const key = keys.configObject(TEAM.id, kind, slug);
+      const known = await getValue<{ readonly version: number }>(this.store, key);
+      const versions = await getValue<number>(this.store, keys.config(TEAM.id)) ?? 0;
+      const version = (known?.version ?? 0) + 1;
+      const made = { createdAt: atMs, updatedAt: atMs, updatedBy: "key_1" };
+      const value = settings === null
+        ? { slug, version, isDeleted: true }
+        : { slug, id: `id_${slug}`, version, settings, ...made };
+      const sets = [{ key: keys.config(TEAM.id), value: versions + 1 }, { key, value }];
+      return { result: null, rows: { sets, deletes: [] } };
+    });
   }
 
-  /** Returns incidents as texts: rule, group, count, and how they ended. */
-  async states(): Promise<string[]> {
-    return (await this.incidents()).map(({ rule, groupText, count, state, resolvedBy }) =>
-      [rule, groupText, count, resolvedBy ?? state].filter((part) => part !== "").join(" ")
+  putRule(slug: string, settings: Partial<RuleSettings>, atMs?: number): Promise<void> {
+    return this.put("rule", slug, { ...THREE_FAILURES, ...settings }, atMs);
+  }
+
+  putMail(slug: string): Promise<void> {
+    const common = { isDefault: true, includeError: true, enabled: true };
+    return this.put("channel", slug, { type: "email", to: ["a@b.example"], ...common });
+  }
+
+  putSilence(slug: string, silence: SilenceSettings): Promise<void> {
+    return this.put("silence", slug, silence);
+  }
+
+  /** Changes incidents in a commit of their own, as the clock does. */
+  async change(work: AlertWork): Promise<void> {
+    await this.updater.changeInTurn(
+      TEAM.id,
+      "clock",
+      () => Promise.resolve({ result: null, rows: { sets: [], deletes: [], alerts: work } }),
     );
   }
 
-  /** Returns the events of the messages, in the order in which they were written. */
-  async messages(): Promise<string[]> {
-    const rows = this.store.reader.list<Delivery>({ prefix: keys.deliveries(this.team.id) });
-    const all = await Array.fromAsync(rows, ({ value }) => value);
-    return all.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
-      .map(({ message: { event, incident } }) => `${event.slice(9)} ${incident?.title}`);
+  /** Looks at all groups that are due. */
+  async look(): Promise<void> {
+    const due = (await this.keysOf({ start: ["due"], end: ["due", this.nowMs, true] }))
+      .map((key) => keyParts.due(key))
+      .filter(({ kind, name }) => kind === "rule" && name.includes(" "));
+    for (const { at, name } of due) {
+      const [rule = "", ...group] = name.split(" ");
+      await this.change({ signals: [], looks: [{ rule, group: group.join(" "), at }] });
+    }
   }
 
-  /** Returns the rows of rules in the due index: minutes from noon, and name. */
-  async ruleRows(): Promise<string[]> {
-    const rows = this.store.reader.list({ prefix: keys.dueRows() });
-    const due = await Array.fromAsync(rows, ({ key }) => keyParts.due(key));
-    return due.filter(({ kind }) => kind === "rule")
-      .map(({ at, name }) => `${(at - NOON) / 60_000} ${name}`);
+  /** All incidents, oldest first. */
+  async incidents(): Promise<Incident[]> {
+    const rows = await this.values(["incident", TEAM.id]);
+    return rows.map((value) => decodeIncident(value) as Incident)
+      .sort((a, b) => a.openedAt - b.openedAt);
+  }
+
+  /** Incidents that are not resolved, as rule, group, count and numbers of runs. */
+  async open(): Promise<string[]> {
+    const open = (await this.incidents()).filter(({ state }) => state !== "resolved");
+    return open.map(({ rule, groupText, count, runs }) =>
+      `${rule} ${groupText} ${count}: ${runs.map((id) => parseInt(id.slice(-6), 16)).join()}`
+    ).sort();
+  }
+
+  async instances(): Promise<AlertInstance[]> {
+    const rows = await this.values(["alert", TEAM.id]);
+    return rows.map((value) => decodeInstance(value) as AlertInstance);
+  }
+
+  /** Deliveries in the order of their creation, as channel and event. */
+  async deliveries(): Promise<string[]> {
+    const rows = await this.values(["delivery", TEAM.id]) as Delivery[];
+    return rows.sort((a, b) => a.id < b.id ? -1 : 1)
+      .map(({ channel, message: { event } }) => `${channel} ${event}`);
+  }
+
+  async keysOf(selector: Deno.KvListSelector): Promise<Deno.KvKey[]> {
+    return await Array.fromAsync(this.store.reader.list(selector), ({ key }) => key);
+  }
+
+  async values(prefix: Deno.KvKey): Promise<unknown[]> {
+    return await Array.fromAsync(this.store.reader.list({ prefix }), ({ value }) => value);
   }
 }
