@@ -110,9 +110,13 @@ export class LookProcess extends AlertProcess {
 
   /** Returns incidents as texts: rule, group, count, and how they ended. */
   async states(): Promise<string[]> {
-    return (await this.incidents()).map(({ rule, groupText, count, state, resolvedBy }) =>
-      [rule, groupText, count, resolvedBy ?? state].filter((part) => part !== "").join(" ")
-    );
+    const all = (await this.incidents()).map((incident) => {
+      const { openedAt, rule, groupText, count, state, resolvedBy } = incident;
+      const parts = [rule, groupText, count, resolvedBy ?? state];
+      return { openedAt, text: parts.filter((part) => part !== "").join(" ") };
+    });
+    return all.sort((a, b) => a.openedAt - b.openedAt || (a.text < b.text ? -1 : 1))
+      .map(({ text }) => text);
   }
 
   /** Returns the events of the messages, in the order in which they were written. */
