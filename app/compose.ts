@@ -17,6 +17,8 @@ import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
+import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
+import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
@@ -83,6 +85,8 @@ export interface ServiceOptions
   readonly egress?: Egress;
   /** Origin of links in messages; null or absent for no links. */
   readonly publicUrl?: string | null;
+  /** Key of the secrets of channels; without one none can be stored. */
+  readonly sealKeys?: SealKeys;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
@@ -115,6 +119,7 @@ export function createService(options: ServiceOptions) {
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
   const spend = createSpendStore(store);
+  const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
@@ -196,6 +201,7 @@ export function createService(options: ServiceOptions) {
     monitors: createMonitorStore(configDeps),
     rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
     silences: createSilenceStore(configDeps),
+    channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,
     reprices,
     deletions,
