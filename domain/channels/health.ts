@@ -47,6 +47,8 @@ export interface TryClaim {
 export interface OwnerReport {
   /** Words about it. */
   readonly reason: string;
+  /** Creation, unix milliseconds. */
+  readonly createdAt: number;
   /** Time of the next try, unix milliseconds. */
   readonly at: number;
   /** Number of tries. */
@@ -153,7 +155,7 @@ export function withReport(health: StoredHealth, reason: string, atMs: number): 
   const { report, reportedAt } = health;
   if (report !== null) return health;
   if (reportedAt !== null && Math.abs(atMs - reportedAt) < REPORT_PAUSE_MS) return health;
-  return { ...health, report: { reason, at: atMs, attempts: 0 } };
+  return { ...health, report: { reason, createdAt: atMs, at: atMs, attempts: 0 } };
 }
 
 /** Returns the state after a try of the report; another one follows a failure. */

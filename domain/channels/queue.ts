@@ -49,9 +49,12 @@ export interface ReportClaim {
   readonly report: OwnerReport;
 }
 
-/** Result of a look at a due channel; `slow`: it must wait until fewer slow channels are under way. */
+/**
+ * Result of a look at a due channel; `slow`: it must wait until fewer slow channels are under way. A
+ * channel is slow if its last try took long or failed.
+ */
 export type Look =
-  | { readonly kind: "try"; readonly claim: Claim }
+  | { readonly kind: "try"; readonly claim: Claim; readonly isSlow: boolean }
   | { readonly kind: "report"; readonly claim: ReportClaim }
   | { readonly kind: "nothing" | "slow" };
 
@@ -72,7 +75,7 @@ export interface DeliveryQueue {
   /**
    * Looks at a due channel: claims its next try, or files the next look.
    *
-   * @param canBeSlow false to claim no try of a channel whose last one took long or failed
+   * @param canBeSlow false to claim no try of a slow channel
    */
   look(due: DueChannel, nowMs: number, canBeSlow: boolean): Promise<Look>;
   /** Postpones the look at a channel. */

@@ -27,7 +27,7 @@ const DELAYS = {
 const JITTER = 0.1;
 
 /** Longest wait that a receiver can ask for, milliseconds. */
-const RETRY_AFTER_MS_MAX = HOUR;
+export const RETRY_AFTER_MS_MAX: number = HOUR;
 
 /** Tries that are kept of a delivery: the first and the latest ones. */
 export const TRIES_KEPT = { first: 5, latest: 15 } as const;

@@ -48,6 +48,9 @@ export type AuditAction = typeof AUDIT_ACTIONS[number];
 /** Actor of changes made by the settings at startup. */
 export const SETTINGS_ACTOR = "settings";
 
+/** Actor of changes that the service makes by itself. */
+export const SERVICE_ACTOR = "service";
+
 /** JSON value in the details of an entry. */
 export type AuditValue =
   | string
@@ -63,7 +66,7 @@ export interface AuditEntry {
   readonly at: number;
   /** Changed team. */
   readonly team: TeamId;
-  /** Identifier of the credential that made the change, `operator`, or {@link SETTINGS_ACTOR}. */
+  /** Identifier of the credential that made the change, `operator`, {@link SETTINGS_ACTOR} or {@link SERVICE_ACTOR}. */
   readonly actor: string;
   /** Action. */
   readonly action: AuditAction;

@@ -260,7 +260,7 @@ export const keyParts = {
   run: (key: Deno.KvKey) => key.at(-1) as RunId,
   /**
    * Number before that run: its start in an index, or the number of its change in the feed; of a
-   * block, the last position it may hold.
+   * block, the last position it may hold; of a delivery, its time.
    */
   position: (key: Deno.KvKey) => Number(key.at(-2)),
   /** Lane of a row of marks. */
@@ -274,9 +274,9 @@ export const keyParts = {
     team: team as TeamId,
     name: String(name),
   }),
-  /** Time at which a stage is due, unix milliseconds. */
+  /** Time at which a stage or a channel is due, unix milliseconds. */
   dueMs: (key: Deno.KvKey) => Number(key[1]),
-  /** Team of a due stage. */
+  /** Team of a due stage or channel. */
   dueTeam: (key: Deno.KvKey) => key[2] as TeamId,
   /** UTC day of a roll-up, also of one of removed runs. */
   day: (key: Deno.KvKey) => String(key[3]),
@@ -284,6 +284,6 @@ export const keyParts = {
   name: (key: Deno.KvKey) => String(key[2]),
   /** Instant that ends a key, unix milliseconds: of flips. */
   instant: (key: Deno.KvKey) => Number(key.at(-1)),
-  /** Id of a job, or name of a mark. */
+  /** Id of a job or delivery, name of a mark, or channel of a due row. */
   id: (key: Deno.KvKey) => String(key.at(-1)),
 } as const;

@@ -148,6 +148,8 @@ export const teamKeys = {
   ) => ["delivery_queue", team, channel, atMs, id],
   /** Times at which channels have something to send. */
   dueChannels: () => ["delivery_due"],
+  /** Those up to a time, inclusive, unix milliseconds. */
+  dueChannelsTo: (toMs: number) => ({ start: ["delivery_due"], end: ["delivery_due", toMs, true] }),
   dueChannel: (
     atMs: number,
     team: TeamId,

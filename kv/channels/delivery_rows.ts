@@ -61,24 +61,49 @@ export function storedRows(team: TeamId, delivery: Delivery): KvSet[] {
 
 /** Returns the row of a waiting delivery in its channel's queue, and the row that wakes the channel. */
 export function queueRows(team: TeamId, delivery: Delivery): KvSet[] {
-  const { channel, nextAt, message: { incident, event }, after, attempts } = delivery;
+  const { channel, nextAt, attempts } = delivery;
   if (nextAt === null) return [];
-  const value: QueuedDelivery = {
-    incident: incident?.id ?? null,
-    event,
-    after,
-    isFirst: attempts === 0,
-  };
-  return [
-    { key: keys.queuedDelivery(team, channel, nextAt, delivery.id), value },
-    wakeRow(team, channel, nextAt),
-  ];
+  return [...queuedRow(team, delivery, attempts === 0), wakeRow(team, channel, nextAt)];
+}
+
+/** Returns the row of a waiting delivery in its channel's queue. */
+export function queuedRow(team: TeamId, delivery: Delivery, isFirst: boolean): KvSet[] {
+  const { id, channel, nextAt, message: { incident, event }, after } = delivery;
+  if (nextAt === null) return [];
+  const value: QueuedDelivery = { incident: incident?.id ?? null, event, after, isFirst };
+  return [{ key: keys.queuedDelivery(team, channel, nextAt, id), value }];
 }
 
 /** Returns the row that wakes a channel. Write one with each change of its settings. */
 export function wakeRow(team: TeamId, channel: string, atMs: number): KvSet {
   const stepMs = Math.ceil(atMs / DUE_STEP_MS) * DUE_STEP_MS;
   return { key: keys.dueChannel(stepMs, team, channel), value: true };
+}
+
+/** Returns such a row for the next look at a channel; one that is due does not wait for a step. */
+export function lookRow(team: TeamId, channel: string, atMs: number, nowMs: number): KvSet {
+  return wakeRow(team, channel, atMs > nowMs ? atMs : nowMs - nowMs % DUE_STEP_MS);
+}
+
+/** Returns the rows of a delivery that has ended; failed ones have a list of their own. */
+export function endedRows(team: TeamId, delivery: Delivery): KvSet[] {
+  const { id, channel, createdAt, message: { incident }, state } = delivery;
+  const labels: DeliveryLabels = { channel, incident: incident?.id ?? null };
+  return [
+    { key: keys.delivery(team, id), value: delivery },
+    ...(state === "dead" ? [{ key: keys.deadDelivery(team, createdAt, id), value: labels }] : []),
+  ];
+}
+
+/** Returns the keys of a delivery that is removed. */
+export function deliveryKeys(team: TeamId, delivery: Delivery): Deno.KvKey[] {
+  const { id, channel, createdAt, nextAt } = delivery;
+  return [
+    keys.delivery(team, id),
+    keys.deliveryAt(team, createdAt, id),
+    keys.deadDelivery(team, createdAt, id),
+    ...(nextAt === null ? [] : [keys.queuedDelivery(team, channel, nextAt, id)]),
+  ];
 }
 
 /** Returns the due row of the clock at which a delivery is removed. */

@@ -38,7 +38,7 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
 const actor = objectValue<ReadAuditEntry>("AuditActor", {
   id: textValue(
     "actor",
-    "Id of a credential; `operator`, or `settings` for changes at service start.",
+    "Id of a credential; `operator`; `settings` for changes at service start; or `service` for changes that the service makes by itself.",
   ),
   name: textValue.orNull("actorName", "The credential's name."),
 });

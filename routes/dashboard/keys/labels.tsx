@@ -1,6 +1,6 @@
 /** Shows credentials: their table, grant, state, last use and actions; and actors by name. */
 import { type CredentialRecord, isLive, OPERATOR } from "../../../domain/teams/credentials.ts";
-import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
+import { SERVICE_ACTOR, SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -128,5 +128,6 @@ export async function actorNames(
 export function Actor({ id, name }: { readonly id: string; readonly name: string | null }) {
   if (id === OPERATOR.credentialId) return <>the operator</>;
   if (id === SETTINGS_ACTOR) return <>the startup settings</>;
+  if (id === SERVICE_ACTOR) return <>Runledger</>;
   return <a href={keyPath(id)} title={id}>{name ?? id}</a>;
 }

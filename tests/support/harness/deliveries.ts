@@ -1,0 +1,231 @@
+/** Channels of one team on a store, with receivers that tests script and a clock that they move. */
+import type { ChannelSettings, OpenedChannelSettings } from "../../../domain/channels/channel.ts";
+import type { Delivery } from "../../../domain/channels/delivery.ts";
+import type { StoredHealth } from "../../../domain/channels/health.ts";
+import type { IncidentFacts, MessageEvent } from "../../../domain/channels/message.ts";
+import { newDelivery } from "../../../domain/channels/new_delivery.ts";
+import type { DeliveryCount, DeliveryQueue } from "../../../domain/channels/queue.ts";
+import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
+import type { Mail, Mailer } from "../../../domain/core/mail.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { DeliveryJob } from "../../../jobs/deliveries.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
+import { createDeliveryQueue } from "../../../kv/channels/queue.ts";
+import type { Store } from "../../../kv/store.ts";
+import { insertTeam } from "../../../kv/teams/credentials.ts";
+import { NOON } from "./harness.ts";
+import { TempStore } from "./temp_store.ts";
+
+/** Result of a try that succeeds. */
+export const DELIVERED: SendResult = {
+  verdict: "delivered",
+  status: 200,
+  error: null,
+  retryAfterMs: null,
+  answer: null,
+};
+
+/** Result of a try that fails. */
+export const FAILED: SendResult = {
+  ...DELIVERED,
+  verdict: "retry",
+  status: 503,
+  error: "HTTP 503",
+};
+
+/** A request that a receiver got. */
+export interface Sent {
+  readonly id: string;
+  readonly at: number;
+  readonly channel: string;
+  /** Incident and event of each message. */
+  readonly messages: readonly string[];
+}
+
+/** Answers of receivers, by channel. */
+export type Receiver = (
+  envelope: Envelope,
+  signal: AbortSignal,
+) => Promise<SendResult> | SendResult;
+
+/** A team with channels, and any number of jobs. */
+export class DeliveriesHarness implements AsyncDisposable {
+  nowMs = NOON;
+  readonly sent: Sent[] = [];
+  readonly log: string[] = [];
+  readonly mails: Mail[] = [];
+  readonly counts: DeliveryCount[] = [];
+  /** Answers of each channel; it succeeds without one. */
+  readonly receivers = new Map<string, Receiver>();
+  /** False if secrets cannot be opened. */
+  hasKey = true;
+  readonly store: Store;
+  readonly team: Team;
+  readonly #temp: AsyncDisposable;
+  readonly #jobs: DeliveryJob[] = [];
+  #ids = 0;
+
+  private constructor(temp: AsyncDisposable, store: Store, team: Team) {
+    [this.#temp, this.store, this.team] = [temp, store, team];
+  }
+
+  static async open(): Promise<DeliveriesHarness> {
+    const temp = await TempStore.open();
+    return await DeliveriesHarness.over(temp.store, temp);
+  }
+
+  /** Creates a team on a store that it disposes. */
+  static async over(store: Store, temp: AsyncDisposable): Promise<DeliveriesHarness> {
+    const team = { ...await insertTeam(store, "free", "Ships"), ownerEmail: "owner@example.org" };
+    await store.writer.commit({ sets: [{ key: keys.team(team.id), value: team }] });
+    return new DeliveriesHarness(temp, store, team);
+  }
+
+  queue(store = this.store): DeliveryQueue {
+    return createDeliveryQueue({
+      store,
+      random: () => 0.5,
+      onChanged: (count) => this.counts.push(count),
+    });
+  }
+
+  readonly sender: Sender = {
+    send: async (envelope, at, signal) => {
+      const channel = channelOf(envelope.settings);
+      const messages = envelope.messages
+        .map(({ incident, event }) => `${incident?.id} ${event.replace("incident.", "")}`);
+      this.sent.push({ id: envelope.id, at, channel, messages });
+      return await (this.receivers.get(channel) ?? (() => DELIVERED))(envelope, signal);
+    },
+  };
+
+  readonly mailer: Mailer = {
+    send: (mail) => {
+      this.mails.push(mail);
+      return Promise.resolve({ kind: "sent" });
+    },
+  };
+
+  /** Starts a job. */
+  job(store = this.store): DeliveryJob {
+    const job = new DeliveryJob({
+      queue: this.queue(store),
+      sender: this.sender,
+      open: (_, { settings }) => Promise.resolve(this.hasKey ? opened(settings) : null),
+      mailer: this.mailer,
+      now: () => this.nowMs,
+      log: (line) => this.log.push(line),
+    });
+    this.#jobs.push(job);
+    job.start();
+    return job;
+  }
+
+  /** Stores a channel. */
+  async put(
+    slug: string,
+    type: Channel["settings"]["type"] = "webhook",
+    more: Partial<ChannelSettings> = {},
+    team = this.team,
+  ): Promise<void> {
+    const settings = {
+      type,
+      isDefault: true,
+      includeError: true,
+      enabled: true,
+      host: slug,
+      to: [slug],
+      ...more,
+    } as ChannelSettings;
+    const value: Channel = {
+      slug,
+      id: `chn_${slug}`,
+      version: 1,
+      settings,
+      createdAt: NOON,
+      updatedAt: NOON,
+      updatedBy: "key",
+    };
+    await this.store.writer.commit({
+      sets: [{ key: keys.configObject(team.id, "channel", slug), value }],
+    });
+  }
+
+  /** Creates a delivery that is not stored. */
+  delivery(
+    slug: string,
+    incident: string,
+    event: MessageEvent = "incident.opened",
+    type: Channel["settings"]["type"] = "webhook",
+    after: string | null = null,
+  ): Delivery {
+    const id = `whd_eu_${String(++this.#ids).padStart(6, "0")}`;
+    const message = { event, at: this.nowMs, incident: { id: incident } as IncidentFacts };
+    return newDelivery(id, { slug, type }, message, after);
+  }
+
+  /** Stores new deliveries, as the commit of a transition does. */
+  async add(deliveries: readonly Delivery[], team = this.team): Promise<void> {
+    const sets = newDeliveryRows(team.id, deliveries);
+    await this.store.writer.commit({ team: team.id, sets });
+  }
+
+  /** Creates and stores a delivery; returns its id. */
+  async send(...args: Parameters<DeliveriesHarness["delivery"]>): Promise<string> {
+    const delivery = this.delivery(...args);
+    await this.add([delivery]);
+    return delivery.id;
+  }
+
+  /** Moves the clock to each due time up to `untilMs` and waits for what happens then. */
+  async pass(job: DeliveryJob, untilMs: number): Promise<void> {
+    await job.idle();
+    for (;;) {
+      const nextMs = await this.queue().nextDueMs();
+      if (nextMs === null || nextMs > untilMs) break;
+      this.nowMs = Math.max(this.nowMs, nextMs);
+      await job.idle();
+    }
+    this.nowMs = Math.max(this.nowMs, untilMs);
+  }
+
+  async stored(id: string): Promise<Delivery> {
+    return (await this.store.reader.get<Delivery>(keys.delivery(this.team.id, id))).value!;
+  }
+
+  async states(): Promise<Record<string, number>> {
+    const states: Record<string, number> = {};
+    for await (const { value } of this.store.reader.list<Delivery>({ prefix: ["delivery"] })) {
+      states[value.state] = (states[value.state] ?? 0) + 1;
+    }
+    return states;
+  }
+
+  async health(slug: string): Promise<StoredHealth | null> {
+    return (await this.store.reader.get<StoredHealth>(keys.channelHealth(this.team.id, slug)))
+      .value;
+  }
+
+  /** Numbers of rows of queues and of due channels. */
+  async waiting(): Promise<readonly [number, number]> {
+    const count = async (prefix: Deno.KvKey) =>
+      (await Array.fromAsync(this.store.reader.list({ prefix }))).length;
+    return [await count(keys.deliveryQueues()), await count(keys.dueChannels())];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#jobs.map((job) => job.stop()));
+    await this.#temp[Symbol.asyncDispose]();
+  }
+}
+
+/** Secrets of the tests' channels are their hosts. */
+function opened(settings: ChannelSettings): OpenedChannelSettings {
+  return settings as unknown as OpenedChannelSettings;
+}
+
+function channelOf(settings: OpenedChannelSettings): string {
+  return (settings as { host?: string }).host ?? "?";
+}
