@@ -61,6 +61,8 @@ const service = createService({
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
+  egress: config.egress,
+  publicUrl: config.publicUrl,
   processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,
   onOtherFormat: end,

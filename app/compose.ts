@@ -47,6 +47,7 @@ import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
+import { type Egress, NO_EGRESS } from "../outbound/egress.ts";
 import { createApp } from "../routes/app.ts";
 import type { AppDeps } from "../routes/http/context.ts";
 import { createMetrics } from "./metrics.ts";
@@ -73,6 +74,10 @@ export interface ServiceOptions
   readonly signInLink?: AppDeps["signInLink"];
   /** Sends quota notices; null without a mail server. */
   readonly mailer: Mailer | null;
+  /** Addresses that channels may call; none when absent. */
+  readonly egress?: Egress;
+  /** Origin of links in messages; null or absent for no links. */
+  readonly publicUrl?: string | null;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
@@ -98,7 +103,7 @@ export type Service = ReturnType<typeof createService>;
 export function createService(options: ServiceOptions) {
   const { store, environment, region, timers, refusedSecret, mailer, log } = options;
   const { now } = environment;
-  const { operatorKey = null, failurePauseMs } = options;
+  const { operatorKey = null, egress = NO_EGRESS, publicUrl = null, failurePauseMs } = options;
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
@@ -188,6 +193,8 @@ export function createService(options: ServiceOptions) {
     changes,
     live,
     deadStages: createDeadStageStore(store),
+    egress,
+    publicUrl,
     environment,
     limits: options.limits,
     bodyDeadlines,

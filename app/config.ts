@@ -11,7 +11,7 @@ import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
 import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
-import { parseEgress } from "../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../outbound/egress.ts";
 import { parseMailServer } from "../outbound/mail.ts";
 import { type Platform, platformOf } from "./platform.ts";
 
@@ -216,8 +216,8 @@ function toConfig(
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
     /** URL of the mail server, with its password; null for none. */
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
-    /** Addresses that channels may call, as for `parseEgress`. */
-    egress: values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT,
+    /** Addresses that channels may call. */
+    egress: parseEgress(values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT) ?? NO_EGRESS,
     /** Origin of links in messages; null for no links. */
     publicUrl: originOf(values.RUNLEDGER_PUBLIC_URL ?? ""),
     /** Target resident size of the process, in megabytes. */

@@ -185,7 +185,7 @@ export class NoticeJob {
     }
     const { team, month, percent } = current.notice;
     const messageId = `${percent}.${month}.${team}@notices.runledger`;
-    const mail = { to, messageId, ...noticeText(current.notice) };
+    const mail = { to: [to], messageId, ...noticeText(current.notice) };
     const outcome = await mailer.send(mail, async () => {
       const sending: ReadNotice | null = current &&
         await store.change(current, { ...current.notice, state: "sending" });

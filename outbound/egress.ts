@@ -59,7 +59,7 @@ interface Rules {
  */
 export function parseEgress(text: string): Egress | null {
   const items = text.split(",").map((item) => item.trim().toLowerCase());
-  if (items.length === 1 && items[0] === "none") return egressOf(null);
+  if (items.length === 1 && items[0] === "none") return NO_EGRESS;
   const networks: Network[] = [];
   const hosts = new Set<string>();
   for (const item of items) {
@@ -88,6 +88,9 @@ function parseHost(item: string): string | null {
   if (!isHost || !isPort) return null;
   return port === undefined ? host : `${host}:${Number(port)}`;
 }
+
+/** Refuses everything. */
+export const NO_EGRESS: Egress = egressOf(null);
 
 /** Creates the policy; without rules it refuses everything. */
 function egressOf(rules: Rules | null): Egress {

@@ -83,13 +83,19 @@ async function send(
       await onHandOver();
       isHandedOver = true;
     }));
-    await unlessAborted(limit, transfer(connection, server, from, mail.to, message));
+    const sent = transfer(connection, server, from, mail.to, message);
+    const refused = await unlessAborted(limit, sent);
     await unlessAborted(AbortSignal.timeout(GOODBYE_MS_MAX), leave(connection)).catch(() => {});
-    return { kind: "sent" };
+    return { kind: "sent", ...(refused > 0 ? { refused } : {}) };
   } catch (error) {
     // A refusal means the server has not accepted the message.
     const failed = !isHandedOver || isRefusal(error);
-    return { kind: failed ? "failed" : "unknown", error: reasonOf(error) };
+    const status = (error as SmtpError).responseCode;
+    return {
+      kind: failed ? "failed" : "unknown",
+      error: reasonOf(error),
+      ...(status === undefined ? {} : { status }),
+    };
   } finally {
     connection.close();
   }
@@ -119,23 +125,30 @@ function connect({ host, port, secure, login }: MailServer): SMTPConnection {
   return connection;
 }
 
-/** Transfers a message until the server has accepted it. */
+/**
+ * Transfers a message until the server has accepted it for at least one recipient. Returns how many
+ * recipients it refused.
+ */
 async function transfer(
   connection: SMTPConnection,
   { login }: MailServer,
   from: string,
-  to: string,
+  to: readonly string[],
   message: Readable,
-): Promise<void> {
+): Promise<number> {
   const lost = new Promise<never>((_, reject) => connection.on("error", reject));
   const done = (async () => {
     await called((answer) => connection.connect(answer));
     if (login !== null) {
       await called((answer) => connection.login({ credentials: login }, answer));
     }
-    await called((answer) => connection.send({ from, to }, message, answer));
+    const envelope = { from, to: [...to] };
+    const info = await called<SMTPConnection.SentMessageInfo>((answer) =>
+      connection.send(envelope, message, answer)
+    );
+    return info?.rejected.length ?? 0;
   })();
-  await Promise.race([done, lost]);
+  return await Promise.race([done, lost]);
 }
 
 async function leave(connection: SMTPConnection): Promise<void> {
@@ -145,9 +158,11 @@ async function leave(connection: SMTPConnection): Promise<void> {
 }
 
 /** Converts a callback call to a promise. */
-function called(call: (answer: (error?: Error | null) => void) => void): Promise<void> {
+function called<T>(
+  call: (answer: (error?: Error | null, result?: T) => void) => void,
+): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
-    call((error) => error ? reject(error) : resolve());
+    call((error, result) => error ? reject(error) : resolve(result));
   });
 }
 
@@ -162,13 +177,19 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-function messageText(from: string, { to, subject, text, messageId }: Mail): Promise<Uint8Array> {
+function messageText(from: string, mail: Mail): Promise<Uint8Array> {
+  const { to, subject, text, html, messageId, references = [] } = mail;
+  const threads = references.map((id) => `<${id}>`);
   const message = new MailComposer({
     from: { name: "Runledger", address: from },
-    to,
+    to: [...to],
     subject,
     text,
+    ...(html === undefined ? {} : { html }),
     messageId: `<${messageId}>`,
+    references: threads,
+    // A reply to several messages belongs to the thread of the first one.
+    ...(threads[0] === undefined ? {} : { inReplyTo: threads[0] }),
     // Prevents automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated" },
     disableFileAccess: true,
@@ -178,8 +199,8 @@ function messageText(from: string, { to, subject, text, messageId }: Mail): Prom
 }
 
 /** Returns the sender: the login if it is an address, since many servers accept no other. */
-function senderOf({ login }: MailServer, { to }: Mail): string {
-  return login?.user.includes("@") ? login.user : to;
+function senderOf({ login }: MailServer, { to: [first = ""] }: Mail): string {
+  return login?.user.includes("@") ? login.user : first;
 }
 
 /** Fields nodemailer adds to its errors. */

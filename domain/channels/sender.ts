@@ -28,7 +28,10 @@ export interface SendResult {
   readonly verdict: "delivered" | "retry" | "final" | "gone";
   /** HTTP or SMTP status of the answer; null without one. */
   readonly status: number | null;
-  /** Reason of the failure; null for success. It names no address. */
+  /**
+   * Reason of the failure, also of a mail server that delivered and refused some recipients; otherwise
+   * null. It names no address.
+   */
   readonly error: string | null;
   /** Milliseconds that the receiver asks to wait, at most 1 hour; null for none. */
   readonly retryAfterMs: number | null;

@@ -4,16 +4,20 @@
  * @module
  */
 
-/** Plain-text email. */
+/** Email. */
 export interface Mail {
-  /** Address of the recipient. */
-  readonly to: string;
+  /** Addresses of the recipients, at least one. */
+  readonly to: readonly string[];
   /** Subject, one line. */
   readonly subject: string;
   /** Body. */
   readonly text: string;
+  /** The same as HTML; absent for text alone. */
+  readonly html?: string;
   /** Message-ID without angle brackets, the same for all attempts: no spaces, at most 200 characters. */
   readonly messageId: string;
+  /** Message-IDs of its threads, without angle brackets; absent for none. */
+  readonly references?: readonly string[];
 }
 
 /** Sends emails. */
@@ -28,10 +32,11 @@ export interface Mailer {
   send(mail: Mail, beforeText: () => Promise<void>, signal: AbortSignal): Promise<SendOutcome>;
 }
 
-/** Outcome of an attempt. */
+/** Outcome of an attempt. `status` is the last answer of the mail server; absent without one. */
 export type SendOutcome =
-  | { readonly kind: "sent" }
+  /** The mail server accepted it, but not for `refused` of the recipients; absent for none. */
+  | { readonly kind: "sent"; readonly refused?: number }
   /** The mail server did not receive the text or rejected it. */
-  | { readonly kind: "failed"; readonly error: string }
+  | { readonly kind: "failed"; readonly error: string; readonly status?: number }
   /** The mail server got the text and did not answer. */
-  | { readonly kind: "unknown"; readonly error: string };
+  | { readonly kind: "unknown"; readonly error: string; readonly status?: number };

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { AgentStore } from "../../domain/agents/agents.ts";
+import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
@@ -128,6 +129,10 @@ export interface AppDeps {
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
+  /** Addresses that channels may call. */
+  readonly egress: EgressPolicy;
+  /** Origin of links in messages; null without one (decision 55). */
+  readonly publicUrl: string | null;
   readonly environment: Environment;
   readonly limits: RequestLimits;
   /** Deadlines for receiving bodies. */

@@ -48,8 +48,8 @@ export interface IncidentJson {
   readonly silenced: boolean;
   /** The acknowledgement; null for none. */
   readonly acknowledged: AcknowledgementJson | null;
-  /** Its page; absent without the service's public address (decision 55). */
-  readonly url?: string;
+  /** Its page; null without the service's public address (decision 55). */
+  readonly url: string | null;
 }
 
 /** An acknowledgement. */
@@ -62,15 +62,19 @@ export interface AcknowledgementJson {
   readonly note: string | null;
 }
 
-/** Returns the path of an incident's page. */
-export function incidentPath(id: string): string {
-  return `/dashboard/alerts/incidents/${id}`;
+/**
+ * Returns the address of an incident's page; null without an origin.
+ *
+ * @param publicUrl origin of links
+ */
+export function incidentUrl(id: string, publicUrl: string | null): string | null {
+  return publicUrl && `${publicUrl}/dashboard/alerts/incidents/${encodeURIComponent(id)}`;
 }
 
 /**
  * Returns the JSON of an incident.
  *
- * @param publicUrl address of the service without a slash at its end; null without one
+ * @param publicUrl origin of links; null for no links
  */
 export function incidentJson(facts: IncidentFacts, publicUrl: string | null): IncidentJson {
   const { openedAt, resolvedAt, acknowledged } = facts;
@@ -94,6 +98,6 @@ export function incidentJson(facts: IncidentFacts, publicUrl: string | null): In
     run_ids: facts.runs,
     silenced: facts.isSilenced,
     acknowledged: acknowledged && { ...acknowledged, at: formatInstant(acknowledged.at) },
-    ...publicUrl === null ? {} : { url: publicUrl + incidentPath(facts.id) },
+    url: incidentUrl(facts.id, publicUrl),
   };
 }

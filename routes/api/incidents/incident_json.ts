@@ -73,7 +73,7 @@ const INCIDENT: WireFields<IncidentJson> = {
   run_ids: listValue(idValue("run"))("run_ids", "Newest runs, newest first, 20 at most."),
   silenced: booleanValue("silenced", "True if a silence holds its messages back."),
   acknowledged: acknowledgement.orNull("acknowledged", "Null without an acknowledgement."),
-  url: textValue.optional("url", "Its page; present with `RUNLEDGER_PUBLIC_URL`."),
+  url: textValue.orNull("url", "Its page; null without `RUNLEDGER_PUBLIC_URL`."),
 };
 
 /** An incident in lists. */

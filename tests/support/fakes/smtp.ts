@@ -10,6 +10,9 @@ export interface Received {
   readonly subject: string;
   readonly text: string;
   readonly html: string | undefined;
+  /** Message-IDs of its threads, as sent; empty without any. */
+  readonly references: string;
+  readonly inReplyTo: string;
 }
 
 /**
@@ -21,7 +24,9 @@ export type Behaviour =
   | "refuse text"
   | "silent greeting"
   | "silent recipient"
-  | "silent text";
+  | "silent text"
+  /** Accepts the text, and closes the connection instead of answering. */
+  | "die after text";
 
 export interface SmtpOptions {
   readonly login?: { readonly user: string; readonly pass: string };
@@ -84,18 +89,20 @@ export class SmtpSink implements AsyncDisposable {
         }
         done(new Error(`Wrong password ${password}`));
       },
-      onRcptTo: (_, __, done) => {
+      onRcptTo: ({ address }, _, done) => {
         this.recipients++;
         this.#notify();
         if (this.behaviour === "silent recipient") return;
-        done(this.behaviour === "refuse recipient" ? new Error("No such recipient") : null);
+        const isRefused = this.behaviour === "refuse recipient" || address.startsWith("gone@");
+        done(isRefused ? new Error("No such recipient") : null);
       },
       onData: async (stream, session, done) => {
         const raw = await readAll(stream);
         // The client disconnected in the middle: nothing was delivered.
         if (raw === null) return;
         const { mailFrom, rcptTo } = session.envelope;
-        const { messageId = "", subject = "", text = "", html } = await PostalMime.parse(raw);
+        const parsed = await PostalMime.parse(raw);
+        const { messageId = "", subject = "", text = "", html } = parsed;
         const refused = this.behaviour === "refuse text";
         if (!refused) {
           this.received.push({
@@ -105,12 +112,20 @@ export class SmtpSink implements AsyncDisposable {
             subject,
             text,
             html,
+            references: parsed.references ?? "",
+            inReplyTo: parsed.inReplyTo ?? "",
           });
         }
         this.#notify();
+        if (this.behaviour === "die after text") return this.#die();
         if (this.behaviour !== "silent text") done(refused ? new Error("Not today") : null);
       },
     });
+  }
+
+  /** Closes all connections without a word. */
+  #die(): void {
+    for (const { _socket: socket } of this.#server.connections) socket.destroy();
   }
 
   #notify(): void {

@@ -12,6 +12,7 @@ import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
+import { type Egress, NO_EGRESS } from "../../../outbound/egress.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { asKvClient } from "./kv_client.ts";
 
@@ -23,6 +24,10 @@ export interface HarnessOptions {
   readonly deps?: Partial<AppDeps>;
   /** Sends quota notices. */
   readonly mailer?: Mailer;
+  /** Addresses that channels may call; none when absent. */
+  readonly egress?: Egress;
+  /** Origin of links in messages. */
+  readonly publicUrl?: string;
   /** A secret that must not work. */
   readonly refusedSecret?: string;
   /** The operator's key. */
@@ -70,6 +75,7 @@ export class Instance {
     const { location, environment, key, rateClock, memory = new Memory() } = options;
     const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
     const { refusedSecret = null, operatorKey = null, dev = false, absenceMs } = options;
+    const { egress = NO_EGRESS, publicUrl = null } = options;
     const store = await asKvClient(() => openStore(location, memory));
     const slices = rateClock !== undefined && isShared(parseLocation(location))
       ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
@@ -92,6 +98,8 @@ export class Instance {
       dev,
       limits,
       mailer,
+      egress,
+      publicUrl,
       log,
       draining,
       ...(absenceMs === undefined ? {} : { absenceMs }),

@@ -6,10 +6,16 @@ import { parseMailServer } from "../../../outbound/mail.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 
-function config(env: Record<string, string>, ...args: string[]): Config {
+function configAndEgress(env: Record<string, string>, ...args: string[]): Config {
   const parsed = parseConfig(env, args);
   assert(parsed.ok, parsed.ok ? "" : parsed.problems.join("; "));
   return parsed.config;
+}
+
+/** Returns the configuration without the egress policy, whose functions cannot be compared. */
+function config(env: Record<string, string>, ...args: string[]): Omit<Config, "egress"> {
+  const { egress: _, ...others } = configAndEgress(env, ...args);
+  return others;
 }
 
 function problems(env: Record<string, string>, ...args: string[]): readonly string[] {
@@ -31,7 +37,6 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     tier: null,
     ownerEmail: null,
     smtpUrl: null,
-    egress: "public",
     publicUrl: null,
     memoryMb: 600,
     dev: false,
@@ -70,13 +75,21 @@ Deno.test("settings: each setting is read from its variable; other environment v
     tier: "free",
     ownerEmail: "owner@example.org",
     smtpUrl: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
-    egress: "public, chat.corp:8065, 10.0.0.0/8",
     publicUrl: "https://ledger.example.org:8443",
     memoryMb: 600,
     dev: false,
     operatorKey: `opk_us_${"0f".repeat(16)}`,
     refusedKey: developmentKey("us"),
   });
+});
+
+Deno.test("settings: channels call public addresses unless a setting lists others", () => {
+  const [hook, chat] = ["https://hooks.example.org/", "http://chat.corp:8065/"];
+  const refused = (env: Record<string, string>) =>
+    [hook, chat].map((url) => configAndEgress(env).egress.refusal(url) !== null);
+  assertEquals(refused({}), [false, true]);
+  assertEquals(refused({ RUNLEDGER_EGRESS: "none" }), [true, true]);
+  assertEquals(refused({ RUNLEDGER_EGRESS: "chat.corp:8065" }), [true, false]);
 });
 
 Deno.test("settings: an empty value counts as absent", () => {

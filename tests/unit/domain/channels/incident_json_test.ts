@@ -6,7 +6,7 @@ import { at, runId } from "../../../support/builders/requests.ts";
 import { idOfNumber, incidentFacts } from "../../../support/builders/incidents.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 
-Deno.test("an open incident has no end, and a link only with a public address", () => {
+Deno.test("an open incident has no end, and a link with a public address alone", () => {
   const runs = [runId(2), runId(1)] as RunId[];
   const facts = incidentFacts({ runs });
   const json = incidentJson(facts, null);
@@ -28,6 +28,7 @@ Deno.test("an open incident has no end, and a link only with a public address", 
     run_ids: runs,
     silenced: false,
     acknowledged: null,
+    url: null,
   });
   const url = `https://runs.example.org/dashboard/alerts/incidents/${idOfNumber("inc", 1)}`;
   assertEquals(incidentJson(facts, "https://runs.example.org"), { ...json, url });

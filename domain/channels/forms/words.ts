@@ -1,0 +1,155 @@
+/**
+ * Messages in words, before they are escaped for the form of a channel.
+ *
+ * Names, errors and notes come from strangers: {@link plainText} removes what could hide or reorder
+ * text, and each form escapes the rest and cuts it to its limits.
+ *
+ * @module
+ */
+import { cutText, printable } from "../../core/text.ts";
+import { formatInstant } from "../../core/time.ts";
+import type { RunId } from "../../core/ids.ts";
+import type { Team } from "../../teams/team.ts";
+import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
+import { incidentUrl } from "./incident_json.ts";
+
+/** What all forms need in addition to messages. */
+export interface FormContext {
+  /** The team. */
+  readonly team: Pick<Team, "id" | "name">;
+  /** Origin of links; null for no links. */
+  readonly publicUrl: string | null;
+  /** False to leave out the errors of runs. */
+  readonly includeError: boolean;
+}
+
+/** Words of a message. All are plain, on one line, and not escaped. */
+export interface Words {
+  /** What happened. */
+  readonly headline: string;
+  /** Since when and how many times, and what is known of the end. */
+  readonly facts: readonly string[];
+  /** Error of the latest run; null for none. */
+  readonly error: string | null;
+  /** Address of the incident; null for none. */
+  readonly link: string | null;
+}
+
+/** Maximum characters of texts, in all forms. */
+export const TEXT_CHARS_MAX = { id: 80, name: 200, title: 300, error: 200, note: 200 } as const;
+
+/** Maximum runs of a message. */
+const RUNS_MAX = 20;
+
+/** Characters that reorder a line, have no width, or have no meaning. */
+const INVISIBLE = /[\p{Cf}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{fe00}-\u{fe0f}]/gu;
+
+/** Returns a text on one line, without control, bidirectional and invisible characters. */
+export function plainText(text: string, charsMax: number): string {
+  // Cut before, since names may be very long, and after: some characters are removed.
+  const short = printable(cutText(text, 4 * charsMax)).replace(INVISIBLE, "");
+  const words = short.replace(/\s+/g, " ").trim();
+  const cut = cutText(words, charsMax);
+  return cut === words ? words : `${cutText(words, charsMax - 1)}…`;
+}
+
+/** Returns facts whose texts are plain and cut; the error is left as it is. */
+export function plainFacts(facts: IncidentFacts): IncidentFacts {
+  const { id, name, title, note } = TEXT_CHARS_MAX;
+  const { acknowledged } = facts;
+  const group = Object.entries(facts.group).map(([key, text]) => [key, plainText(text, name)]);
+  return {
+    ...facts,
+    id: plainText(facts.id, id),
+    rule: plainText(facts.rule, id),
+    group: Object.fromEntries(group),
+    title: plainText(facts.title, title),
+    runs: facts.runs.slice(0, RUNS_MAX).map((run) => plainText(run, id) as RunId),
+    acknowledged: acknowledged && {
+      by: plainText(acknowledged.by, id),
+      at: acknowledged.at,
+      note: acknowledged.note && plainText(acknowledged.note, note),
+    },
+  };
+}
+
+/** Returns the words of a message. */
+export function wordsOf({ event, incident: facts }: Message, context: FormContext): Words {
+  if (facts === null) return testWords(context);
+  const incident = plainFacts(facts);
+  const before = {
+    "incident.opened": "",
+    "incident.updated": "Still open: ",
+    "incident.acknowledged": "Acknowledged: ",
+    "incident.resolved": "Resolved: ",
+    "channel.test": "Test: ",
+  }[event];
+  return {
+    headline: `${before}${incident.title}`,
+    facts: factsOf(incident, event),
+    error: errorOf(incident, context),
+    link: incidentUrl(incident.id, context.publicUrl),
+  };
+}
+
+function testWords({ team }: FormContext): Words {
+  return {
+    headline: "Test of this channel: messages about incidents arrive here",
+    facts: [`Team ${plainText(team.name, TEXT_CHARS_MAX.name)}`],
+    error: null,
+    link: null,
+  };
+}
+
+function factsOf(incident: IncidentFacts, event: Message["event"]): string[] {
+  const { openedAt, resolvedAt, resolvedBy, count, acknowledged, runs, id } = incident;
+  const times = `${count} ${count === 1 ? "time" : "times"}`;
+  const facts = [`Severity: ${incident.severity}`];
+  if (resolvedAt === null) facts.push(`Since ${minuteOf(openedAt)}, ${times} so far`);
+  else {
+    const length = durationOf(resolvedAt - openedAt);
+    facts.push(`From ${minuteOf(openedAt)} to ${minuteOf(resolvedAt)} (${length}), ${times}`);
+    if (resolvedBy !== null) facts.push(`Ended because ${ENDS[resolvedBy]}`);
+  }
+  const note = acknowledged?.note ?? "";
+  if (event === "incident.acknowledged" && note !== "") facts.push(`Note: ${note}`);
+  const [latest] = runs;
+  if (latest !== undefined) facts.push(`Latest run: ${latest}`);
+  facts.push(`Incident ${id}`);
+  return facts;
+}
+
+const ENDS: Readonly<Record<ResolvedBy, string>> = {
+  condition: "the condition is no longer true",
+  quiet: "nothing happened for a day",
+  hand: "somebody resolved it",
+  rule: "the rule was changed or deleted",
+  paused: "the monitor was paused",
+};
+
+/** Returns the error to send; null if there is none or the channel leaves it out. */
+export function errorOf({ error }: IncidentFacts, { includeError }: FormContext): string | null {
+  const text = includeError && error !== null ? plainText(error, TEXT_CHARS_MAX.error) : "";
+  return text === "" ? null : text;
+}
+
+/** Formats an instant for people, in UTC. */
+export function minuteOf(ms: number): string {
+  return `${formatInstant(ms).slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** Formats a duration in its two largest units, such as `2 h 5 min`. */
+export function durationOf(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const units = [[86_400, "d"], [3_600, "h"], [60, "min"], [1, "s"]] as const;
+  const first = Math.max(0, units.findIndex(([size]) => seconds >= size));
+  let rest = seconds;
+  const parts = units.slice(first === 0 && seconds < 1 ? 3 : first).slice(0, 2).flatMap(
+    ([size, unit]) => {
+      const number = Math.floor(rest / size);
+      rest -= number * size;
+      return number > 0 ? [`${number} ${unit}`] : [];
+    },
+  );
+  return parts.join(" ") || "0 s";
+}

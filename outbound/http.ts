@@ -1,0 +1,245 @@
+/**
+ * Sends HTTP requests to addresses that teams chose.
+ *
+ * The addresses of a host are read once and checked, and one of these is connected to: the host cannot
+ * change them in between. It follows no redirect and uses no proxy. One deadline covers everything.
+ *
+ * @module
+ */
+import { lookup } from "node:dns/promises";
+import http from "node:http";
+import https from "node:https";
+import { isPublic, parseAddress } from "../domain/channels/addresses.ts";
+import { type Egress, hostOf } from "./egress.ts";
+
+/** Returns the addresses of a host name. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+/** A request. */
+export interface PostRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Outcome of a request. */
+export type PostOutcome =
+  /** It was answered, with the first bytes of the body. */
+  | {
+    readonly kind: "answered";
+    readonly status: number;
+    /** Returns a header of the answer; null without it. */
+    header(name: string): string | null;
+    readonly text: string;
+    /** True if the host has public addresses alone. */
+    readonly isPublic: boolean;
+  }
+  /** The policy refused it, and nothing was sent. */
+  | { readonly kind: "refused"; readonly rule: string }
+  /** It was not answered. `reason` names no address. */
+  | { readonly kind: "failed"; readonly reason: string }
+  /** It can never be sent. */
+  | { readonly kind: "invalid"; readonly reason: string };
+
+export interface PostDeps {
+  readonly egress: Egress;
+  readonly resolve: Resolve;
+  /** Certificates of authorities to trust instead of the runtime's; absent for these. */
+  readonly authorities?: string;
+}
+
+/** Sends a request. Never rejects. */
+export type Post = (request: PostRequest, signal: AbortSignal) => Promise<PostOutcome>;
+
+/** Maximum bytes of an answer's body that are read. */
+const ANSWER_BYTES_MAX = 65_536;
+
+/** Maximum addresses of a host that are tried. */
+const ADDRESSES_MAX = 4;
+
+/** Reads the addresses of a host name as the system does. */
+export const resolveHost: Resolve = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
+/** Creates the function that sends. The signal ends each step, also the search for addresses. */
+export function createPost(deps: PostDeps): Post {
+  return async (request, signal) => {
+    try {
+      return await post(deps, request, signal);
+    } catch (error) {
+      return { kind: "failed", reason: reasonOf(error, signal) };
+    }
+  };
+}
+
+async function post(
+  { egress, resolve, authorities }: PostDeps,
+  { url: text, headers, body }: PostRequest,
+  signal: AbortSignal,
+): Promise<PostOutcome> {
+  const rule = egress.refusal(text);
+  if (rule !== null) return { kind: "refused", rule };
+  const invalid = invalidHeader(headers);
+  if (invalid !== null) return { kind: "invalid", reason: `The header ${invalid} is not valid` };
+  const url = new URL(text);
+  const host = hostOf(url);
+  const isLiteral = parseAddress(host) !== null;
+  const addresses = isLiteral ? [host] : await unlessAborted(signal, resolve(host));
+  const refusals = addresses.map((address) => egress.addressRefusal(url, address));
+  const refused = refusals.find((refusal) => refusal !== null) ?? null;
+  if (refused !== null) return { kind: "refused", rule: refused };
+  if (addresses.length === 0) return { kind: "failed", reason: REASONS.ENOTFOUND ?? "" };
+  const bytes = new TextEncoder().encode(body);
+  const options = {
+    host,
+    port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
+    path: `${url.pathname}${url.search}`,
+    method: "POST",
+    headers: { ...headers, host: url.host, "content-length": bytes.length, connection: "close" },
+    lookup: lookupOf(addresses.slice(0, ADDRESSES_MAX)),
+  };
+  const isPublicHost = addresses.every((address) => isPublicText(address));
+  return await answerOf(requestOf(url, options, authorities), bytes, signal, isPublicHost);
+}
+
+/** Creates a request. Its agent is used once; an empty `proxyEnv` turns proxy variables off. */
+function requestOf(
+  url: URL,
+  options: http.RequestOptions,
+  authorities: string | undefined,
+): http.ClientRequest {
+  const direct = { keepAlive: false, proxyEnv: {} };
+  if (url.protocol === "http:") {
+    return http.request({ ...options, agent: new http.Agent(direct) });
+  }
+  const host = hostOf(url);
+  const trust = authorities === undefined ? {} : { ca: authorities };
+  const agent = new https.Agent(direct);
+  const servername = parseAddress(host) === null ? host : "";
+  return https.request({ ...options, ...trust, servername, agent });
+}
+
+/** Returns a lookup that answers with checked addresses. */
+function lookupOf(addresses: readonly string[]): NonNullable<http.RequestOptions["lookup"]> {
+  const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  const [first] = found;
+  return (_, options, done) => {
+    if (options.all) done(null, found);
+    else done(null, first?.address ?? "", first?.family ?? 4);
+  };
+}
+
+/** Sends the body and reads the answer: its status counts, also if its body is not complete. */
+function answerOf(
+  request: http.ClientRequest,
+  body: Uint8Array,
+  signal: AbortSignal,
+  isPublicHost: boolean,
+): Promise<PostOutcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<PostOutcome>();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  let answer: http.IncomingMessage | null = null;
+  const end = () => {
+    if (answer === null) reject(signal.aborted ? signal.reason : new Error("closed"));
+    else resolve(answered(answer, parts, isPublicHost));
+  };
+  request.on("error", (error) => answer === null ? reject(error) : end());
+  request.on("close", end);
+  // Without a listener the runtime waits for the end of the connection.
+  request.on("upgrade", (_, socket) => socket.destroy());
+  request.on("response", (incoming) => {
+    answer = incoming;
+    answer.on("data", (part: Uint8Array) => {
+      parts.push(part.subarray(0, ANSWER_BYTES_MAX - size));
+      size += part.length;
+      if (size >= ANSWER_BYTES_MAX) end();
+    });
+    for (const event of ["end", "error", "aborted", "close"]) answer.on(event, end);
+  });
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  else request.end(body);
+  return promise.finally(() => {
+    signal.removeEventListener("abort", end);
+    request.destroy();
+  });
+}
+
+function answered(
+  { statusCode = 0, headers }: http.IncomingMessage,
+  parts: readonly Uint8Array[],
+  isPublicHost: boolean,
+): PostOutcome {
+  return {
+    kind: "answered",
+    status: statusCode,
+    header: (name) => [headers[name] ?? null].flat()[0] ?? null,
+    text: new TextDecoder().decode(concat(parts)),
+    isPublic: isPublicHost,
+  };
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+function isPublicText(text: string): boolean {
+  const address = parseAddress(text);
+  return address !== null && isPublic(address);
+}
+
+/** Returns the name of a header that cannot be sent; null for none. */
+function invalidHeader(headers: Readonly<Record<string, string>>): string | null {
+  const isValid = ([name, value]: [string, string]) =>
+    /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+  const invalid = Object.entries(headers).find((header) => !isValid(header));
+  return invalid === undefined ? null : JSON.stringify(invalid[0]);
+}
+
+/** Waits for `work`, but not beyond an abort signal. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  // If the abort wins, a later rejection of `work` must not count as unhandled.
+  work.catch(() => {});
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
+}
+
+/** Words for errors of the runtime, whose messages contain addresses. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: "The host name has no address",
+  EAI_AGAIN: "The host name could not be looked up",
+  ECONNREFUSED: "The connection was refused",
+  ECONNRESET: "The connection was closed before an answer",
+  EPIPE: "The connection was closed before an answer",
+  ETIMEDOUT: "The connection timed out",
+  EHOSTUNREACH: "The host cannot be reached",
+  ENETUNREACH: "The network cannot be reached",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The TLS certificate is for another host name",
+};
+
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) {
+    const isLate = (signal.reason as Error | undefined)?.name === "TimeoutError";
+    return isLate ? "No answer within the time limit" : "The attempt was cancelled";
+  }
+  const { code = "", message = "" } = error as Error & { code?: string };
+  const known = REASONS[code];
+  if (known !== undefined) return known;
+  if (/certificate|CERT|SSL|TLS/i.test(`${code} ${message}`)) {
+    return "The TLS certificate or connection is not valid";
+  }
+  if (/^(HPE_|ERR_HTTP)/.test(code)) return "The answer is not valid HTTP";
+  return message === "closed" || /hang up|reset|closed/.test(message)
+    ? "The connection was closed before an answer"
+    : "The connection failed";
+}
