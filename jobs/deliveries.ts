@@ -177,7 +177,7 @@ export class DeliveryJob {
     this.#log({ team: team.id, channel: slug, report: report.reason });
     if (mailer === null || to === undefined) return await queue.settleReport(claim, true, now());
     const mail = {
-      to,
+      to: [to],
       messageId: `${slug}.${team.id}.${report.createdAt}@channels.runledger`,
       ...reportText(team.name, slug, report.reason),
     };

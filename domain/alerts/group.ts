@@ -3,16 +3,17 @@
  *
  * @module
  */
-import { cutText } from "../core/text.ts";
 import type { IncidentGroup } from "../channels/message.ts";
 import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
 import type { SignalSubject } from "./signal.ts";
 
 /**
- * Maximum characters of a group's name in a key: at 4 bytes each they fit a key. Only names of models
- * may be longer; those with the same beginning share a group.
+ * Maximum bytes of a group's name in a key, so that many groups fit a commit. Longer names with the
+ * same beginning share a group.
  */
-const NAME_CHARS_MAX = 384;
+const NAME_BYTES_MAX = 512;
+
+const encoder = new TextEncoder();
 
 /** A group, with the text that keys and rows of the due index name it by. */
 export interface Group {
@@ -29,10 +30,16 @@ export const OTHER: Group = { text: OTHER_GROUP, group: {} };
 export function groupOf(groupBy: RuleSettings["groupBy"], subject: SignalSubject): Group {
   const name = groupBy === null ? null : subject[groupBy];
   if (groupBy === null || name === null) return { text: "", group: {} };
-  return { text: `=${cutText(name, NAME_CHARS_MAX)}`, group: { [groupBy]: name } };
+  return { text: `=${beginningOf(name)}`, group: { [groupBy]: name } };
 }
 
 /** Returns the name in the text of a group; null for what has none. */
 export function nameIn(text: string): string | null {
   return text.startsWith("=") ? text.slice(1) : null;
+}
+
+function beginningOf(name: string): string {
+  // No UTF-16 unit takes more than three bytes.
+  if (name.length * 3 <= NAME_BYTES_MAX) return name;
+  return name.slice(0, encoder.encodeInto(name, new Uint8Array(NAME_BYTES_MAX)).read);
 }

@@ -10,12 +10,13 @@ import {
   type Outcomes,
   type Tally,
   tallyOf,
+  type Thresholds,
   thresholdsOf,
   withGood,
   withOutcome,
   withoutOutcome,
 } from "./outcomes.ts";
-import type { Rule, RuleCondition } from "./rule.ts";
+import { OTHER_GROUP, type Rule, type RuleCondition, type RuleSettings } from "./rule.ts";
 import type { AlertSignal } from "./signal.ts";
 
 /** An instance as stored; one of another version of its rule counts as none. */
@@ -60,14 +61,19 @@ export function isOfRule({ ruleId, ruleVersion }: AlertInstance, rule: Rule | nu
 }
 
 /** Returns what the outcomes of an instance make. */
-export function stateOf({ outcomes }: AlertInstance, { settings }: Rule): Tally {
-  return tallyOf(outcomes, thresholdsOf(settings));
+export function stateOf({ outcomes, text }: AlertInstance, { settings }: Rule): Tally {
+  return tallyOf(outcomes, limitsOf(text, settings));
+}
+
+/** Returns the thresholds of a group; groups that share one fire from the first bad outcome on. */
+function limitsOf(text: string, settings: RuleSettings): Thresholds | null {
+  return text === OTHER_GROUP ? null : thresholdsOf(settings);
 }
 
 /** Returns whether an instance is to be stored. */
 export function isKept(instance: AlertInstance, { settings }: Rule): boolean {
   return instance.incident !== null || instance.isPending ||
-    needsRow(instance.outcomes, thresholdsOf(settings));
+    needsRow(instance.outcomes, limitsOf(instance.text, settings));
 }
 
 /** Returns the outcome of a signal for a rule: one that the rule does not count is none. */
@@ -90,13 +96,17 @@ export function withSignal(
   rule: Rule,
   signal: AlertSignal,
 ): AlertInstance {
-  const outcomes = outcomesWith(instance.outcomes, rule, signal);
+  const outcomes = outcomesWith(instance, rule, signal);
   return outcomes === instance.outcomes ? instance : { ...instance, outcomes };
 }
 
-function outcomesWith(outcomes: Outcomes, rule: Rule, signal: AlertSignal): Outcomes {
+function outcomesWith(
+  { outcomes, text }: AlertInstance,
+  rule: Rule,
+  signal: AlertSignal,
+): Outcomes {
   const { at, key, run, value, detail } = signal;
-  const thresholds = thresholdsOf(rule.settings);
+  const thresholds = limitsOf(text, rule.settings);
   const outcome = outcomeFor(rule, signal);
   if (outcome === "none") return withoutOutcome(outcomes, key);
   if (outcome === "bad" || thresholds !== null) {

@@ -123,11 +123,18 @@ export function withoutOutcome(outcomes: Outcomes, key: string): Outcomes {
   return kept.length === outcomes.kept.length ? outcomes : { ...outcomes, kept };
 }
 
-/** Returns outcomes with a thing that is bad. It counts once while it is. */
+/** Returns outcomes with a thing that is bad. It counts once while it is, and for each of its runs. */
 function withBad({ base, kept }: Outcomes, outcome: Outcome): Outcomes {
   const others = kept.filter(({ key }) => key !== outcome.key);
-  const isNew = others.length === kept.length;
-  const begun = kept.length === 0 ? { ...base, count: 0, runs: [], changedAt: outcome.at } : base;
+  const known = kept.find(({ key }) => key === outcome.key);
+  const isKnownRun = outcome.run === null || runsOf(base, kept).includes(outcome.run);
+  const isNew = known === undefined || !isKnownRun;
+  const started = { ...base, count: 0, runs: [], changedAt: outcome.at };
+  const begun = kept.length === 0
+    ? started
+    : known === undefined
+    ? base
+    : { ...base, runs: runsOf(base, [known]) };
   const last = begun.last !== null && compareOutcomes(begun.last, outcome) > 0
     ? begun.last
     : outcome;

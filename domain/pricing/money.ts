@@ -18,7 +18,12 @@ const DECIMALS = 12;
  * @param usd finite and not negative (decision 34)
  */
 export function picodollars(usd: number): Picodollars {
-  const [mantissa = "0", exponent = "0"] = usd.toString().split("e");
+  return picodollarsOf(usd.toString());
+}
+
+/** Converts dollars from their decimal text, as {@link picodollars} does. */
+export function picodollarsOf(usd: string): Picodollars {
+  const [mantissa = "0", exponent = "0"] = usd.split("e");
   const [whole = "0", fraction = ""] = mantissa.split(".");
   const digits = BigInt(whole + fraction);
   const shift = DECIMALS - fraction.length + Number(exponent);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { LlmCall } from "../pricing/llm_call.ts";
-import type { RawJson } from "../core/raw_json.ts";
+import { type RawJson, rawMembers } from "../core/raw_json.ts";
 import type { PartFlag } from "../core/losses.ts";
 import type { Metadata } from "./metadata.ts";
 import type { TraceParent } from "../core/traceparent.ts";
@@ -185,6 +185,21 @@ export function labelsOf({ opening, closing }: RunParts): RunLabels {
     feature: closing?.feature ?? opening?.feature ?? null,
     status: closing?.status ?? "running",
   };
+}
+
+/**
+ * Returns why a run failed, in its own words: the note of its close, or the error in its output; null
+ * if it gives none.
+ */
+export function errorOf({ closing }: RunParts): string | null {
+  if (closing === null) return null;
+  if (closing.note !== undefined) return closing.note;
+  const { output } = closing;
+  if (output === undefined || !output.startsWith("{")) return null;
+  const error = rawMembers(output).get("error");
+  const message = error?.startsWith("{") ? rawMembers(error).get("message") : error;
+  const text: unknown = message === undefined ? null : JSON.parse(message);
+  return typeof text === "string" ? text : null;
 }
 
 /**

@@ -60,6 +60,7 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
       "monitors",
       "monitor_state",
       "schedules",
+      "alerts",
     ]
   ) {
     const text = Deno.readTextFileSync(new URL(`./${name}.ts`, import.meta.url));

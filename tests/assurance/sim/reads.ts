@@ -4,8 +4,8 @@
  */
 import { asClosed, type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
 import type { Run, State } from "./shape.ts";
-import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
-import { reportedCost, reportedOf, unreadableOf } from "./values.ts";
+import { type Call, callOf, costOf, durationOf, eventCall, eventCalls } from "./values.ts";
+import { priceOf, reportedOf, unreadableOf } from "./values.ts";
 
 /**
  * Returns `GET /v1/runs/{id}` with all events, without fields that depend on arrival order alone.
@@ -124,16 +124,6 @@ function ownCall(run: Run): Call | null {
   const call = callOf(reported);
   const isReported = call.isCounted || reported.cost_usd !== undefined;
   return call.model !== null && isReported ? call : null;
-}
-
-function eventCalls({ events }: Run): Call[] {
-  return events.map(eventCall).filter((call) => call !== null);
-}
-
-/** A cost that the client states takes precedence over the cost of events. */
-function costOf(run: Run): number {
-  const ofEvents = reportedOf(run).cost_usd === undefined ? eventCalls(run) : [];
-  return ofEvents.reduce((sum, call) => sum + (priceOf(call) ?? 0), reportedCost(run));
 }
 
 /** Returns calls that should have a price and have none. */

@@ -76,6 +76,17 @@ export function eventCall({ type, data }: Event): Call | null {
   return callOf({ ...data, ...Object.fromEntries(numbers) });
 }
 
+/** Returns the calls of a run's events. */
+export function eventCalls({ events }: Run): Call[] {
+  return events.map(eventCall).filter((call) => call !== null);
+}
+
+/** Returns a run's cost in picodollars: a cost that the client states replaces that of events. */
+export function costOf(run: Run): number {
+  const ofEvents = reportedOf(run).cost_usd === undefined ? eventCalls(run) : [];
+  return ofEvents.reduce((sum, call) => sum + (priceOf(call) ?? 0), reportedCost(run));
+}
+
 /** Returns the names of numbers that are present but unreadable. */
 export function unreadableOf({ type, data }: Event): string[] {
   if (type !== "llm_call") return [];

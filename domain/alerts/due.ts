@@ -1,0 +1,44 @@
+/**
+ * When the clock looks at a group that fires.
+ *
+ * @module
+ */
+import { type AlertEnd, endOf, QUIET_MS, repeatAt } from "./deadlines.ts";
+import type { Incident } from "./incident.ts";
+import { type AlertInstance, stateOf } from "./instance.ts";
+import { OTHER_GROUP, type Rule } from "./rule.ts";
+
+/** Returns when a group that fires ends by time alone; null for never. */
+export function groupEndOf(rule: Rule, instance: AlertInstance): AlertEnd | null {
+  const { isFiring, last } = stateOf(instance, rule);
+  if (!isFiring || last === null) return null;
+  // No outcome of the groups that share one is good.
+  if (instance.text === OTHER_GROUP) return { at: last.at + QUIET_MS, by: "quiet" };
+  return endOf(rule.settings.condition, last.at);
+}
+
+/** Returns when the message about an incident is repeated, unix milliseconds; null for never. */
+export function repeatDueAt({ settings }: Rule, { state, notifiedAt }: Incident): number | null {
+  return repeatAt(settings, { notifiedAt, isAcknowledged: state !== "open" });
+}
+
+/**
+ * Returns when to look at a group that fires, unix milliseconds; null for never.
+ *
+ * @param incident its incident; null for none
+ */
+export function groupDueAt(
+  rule: Rule,
+  instance: AlertInstance,
+  incident: Incident | null,
+  nowMs: number,
+): number | null {
+  const end = groupEndOf(rule, instance)?.at ?? null;
+  const repeat = incident === null ? null : repeatDueAt(rule, incident);
+  // One that is due was held back, by a silence or because the commit was full.
+  const next = repeat !== null && repeat <= nowMs
+    ? nowMs + rule.settings.renotifySeconds * 1_000
+    : repeat;
+  const all = [end, next].filter((at) => at !== null);
+  return all.length === 0 ? null : Math.max(nowMs + 1, Math.min(...all));
+}

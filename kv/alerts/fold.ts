@@ -1,0 +1,155 @@
+/**
+ * Plans what signals change: instances, incidents, and the messages about them, for the commit of
+ * what the signals report.
+ *
+ * @module
+ */
+import { groupOf, OTHER } from "../../domain/alerts/group.ts";
+import { outcomeFor } from "../../domain/alerts/instance.ts";
+import { matches } from "../../domain/alerts/match.ts";
+import { INSTANCES_MAX, type Rule } from "../../domain/alerts/rule.ts";
+import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { KvSet } from "../writer/write.ts";
+import { type AlertDeps, AlertSession, type GroupSignals } from "./session.ts";
+import { laterGoods } from "./seed.ts";
+import { type AlertCache, instanceName, type TeamAlerts } from "./state.ts";
+
+/** Maximum rules that one signal is counted for, the first by slug. */
+const RULES_PER_SIGNAL_MAX = 10;
+
+/** Kinds of rules that judge runs: only those closed after the rule's last change. */
+const OF_RUNS: ReadonlySet<AlertSignal["kind"]> = new Set(["run_failed", "run_cost", "unpriced"]);
+
+/** Rows that alerts add to a commit. */
+export interface AlertRows {
+  readonly sets: readonly KvSet[];
+  readonly deletes: readonly Deno.KvKey[];
+  /** Runs whose outcome an instance counts. */
+  readonly counted: ReadonlySet<RunId>;
+  /** Updates the cache after the commit, from one version of the roll-ups to the next. */
+  readonly remember: (before: string | null, after: string) => void;
+}
+
+/** What else a plan may use. */
+export interface AlertHints {
+  /** Latest arrivals of agents' calls before the commit, by slug; unix milliseconds. */
+  readonly seenBefore?: ReadonlyMap<string, number>;
+}
+
+/**
+ * Plans the changes of a team's alerts.
+ *
+ * @param version version of the team's roll-ups, read before what the signals report
+ */
+export async function planAlerts(
+  deps: AlertDeps & { readonly cache: AlertCache },
+  team: TeamId,
+  version: string | null,
+  { signals, looks = [] }: AlertWork,
+  hints: AlertHints = {},
+): Promise<AlertRows> {
+  const { cache } = deps;
+  if (signals.length === 0 && looks.length === 0) return nothingFor(cache, team);
+  const alerts = await cache.of(team, version);
+  const groups = groupsOf(alerts, signals);
+  if (groups.length === 0 && looks.length === 0) return nothingFor(cache, team);
+  const wanted = groups.map(({ rule, text }) => ({ rule: rule.slug, group: text }));
+  await cache.load(team, alerts, [...wanted, ...looks]);
+  const session = new AlertSession(deps, team, alerts);
+  for (const { rule, group, at } of looks) await session.look(rule, group, at);
+  const running = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
+  for (const group of groups) {
+    const isNew = !session.has(group.rule.slug, group.text);
+    if (isNew && !group.hasBad) continue;
+    const isCounted = !(isNew && isFull(session)) &&
+      await session.count(isNew ? await seeded(deps, team, group, running, hints) : group);
+    if (!isCounted) await overflow(cache, team, alerts, session, group);
+  }
+  const { state, changed, counted } = session;
+  return {
+    ...await session.rows(),
+    counted,
+    remember: (before, after) => cache.remember(team, before, after, { state, changed }),
+  };
+}
+
+function nothingFor(cache: AlertCache, team: TeamId): AlertRows {
+  return {
+    sets: [],
+    deletes: [],
+    counted: new Set(),
+    remember: (before, after) => cache.remember(team, before, after),
+  };
+}
+
+/** Returns signals by rule and group, without good ones that no instance can count. */
+function groupsOf(alerts: TeamAlerts, signals: readonly AlertSignal[]): GroupSignals[] {
+  const groups = new Map<string, GroupSignals>();
+  for (const signal of signals) {
+    for (const rule of rulesOf(alerts, signal)) {
+      const group = groupOf(rule.settings.groupBy, signal.subject);
+      const name = instanceName(rule.slug, group.text);
+      let known = groups.get(name);
+      if (known === undefined) {
+        known = { ...group, rule, signals: [], hasBad: false };
+        groups.set(name, known);
+      }
+      known.signals.push(signal);
+      known.hasBad ||= outcomeFor(rule, signal) === "bad";
+    }
+  }
+  return Array.from(groups.values()).filter(({ rule, hasBad }) =>
+    hasBad || (alerts.state[rule.slug]?.instances ?? 0) > 0
+  );
+}
+
+/** Returns the rules that count a signal. */
+function rulesOf({ config }: TeamAlerts, signal: AlertSignal): readonly Rule[] {
+  const ofKind = config.byKind.get(signal.kind) ?? [];
+  return ofKind.filter(({ slug, updatedAt, settings }) =>
+    (signal.rule === null || signal.rule === slug) &&
+    (!OF_RUNS.has(signal.kind) || signal.at >= updatedAt) &&
+    matches(settings.match, signal.subject)
+  ).slice(0, RULES_PER_SIGNAL_MAX);
+}
+
+/** Returns whether no further group gets an instance. */
+function isFull({ state }: AlertSession): boolean {
+  return Object.values(state).reduce((sum, { instances }) => sum + instances, 0) >= INSTANCES_MAX;
+}
+
+/** Counts the bad outcomes of a group in the one that such groups share. */
+async function overflow(
+  cache: AlertCache,
+  team: TeamId,
+  alerts: TeamAlerts,
+  session: AlertSession,
+  group: GroupSignals,
+): Promise<void> {
+  const { rule } = group;
+  await cache.load(team, alerts, [{ rule: rule.slug, group: OTHER.text }]);
+  const signals = group.signals.filter((signal) => outcomeFor(rule, signal) === "bad");
+  session.noteOverflow(rule, signals.length);
+  await session.count({ ...group, ...OTHER, signals });
+}
+
+/** Adds the good outcomes that were summarized before the first bad one of a new instance. */
+async function seeded(
+  { store }: AlertDeps,
+  team: TeamId,
+  group: GroupSignals,
+  running: ReadonlySet<RunId>,
+  { seenBefore }: AlertHints,
+): Promise<GroupSignals> {
+  const { rule, signals } = group;
+  const { condition: { kind }, groupBy } = rule.settings;
+  if (kind !== "run_failed") return group;
+  const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
+  const fromMs = Math.min(...bad.map(({ at }) => at));
+  const subject = (bad[0] as AlertSignal).subject;
+  const seenAt = groupBy === "agent" ? seenBefore?.get(subject.agent ?? "") : undefined;
+  if (seenAt !== undefined && seenAt < fromMs) return group;
+  const goods = await laterGoods(store, team, { rule, subject, fromMs }, running);
+  return { ...group, signals: [...goods, ...signals] };
+}

@@ -1,0 +1,299 @@
+/**
+ * The changes of a team's alerts within one commit.
+ *
+ * @module
+ */
+import { groupDueAt, groupEndOf, repeatDueAt } from "../../domain/alerts/due.ts";
+import type { Group } from "../../domain/alerts/group.ts";
+import type { Incident } from "../../domain/alerts/incident.ts";
+import {
+  type AlertInstance,
+  isKept,
+  isOfRule,
+  newInstance,
+  outcomeFor,
+  stateOf,
+  withSignal,
+} from "../../domain/alerts/instance.ts";
+import { announce, isSilencedNow, type Making, type Notified } from "../../domain/alerts/notify.ts";
+import { FIRING_GROUPS_MAX, OTHER_GROUP, type Rule } from "../../domain/alerts/rule.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import { resolved, settle } from "../../domain/alerts/transition.ts";
+import type { ResolvedBy } from "../../domain/channels/message.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Store } from "../store.ts";
+import { type ChangedRows, CommitRows } from "./commit_rows.ts";
+import { type AlertState, readIncident, type RuleState } from "./rows.ts";
+import { readError } from "./seed.ts";
+import { instanceName, type TeamAlerts } from "./state.ts";
+
+/** Dependencies of plans. */
+export interface AlertDeps {
+  readonly store: Store;
+  readonly making: () => Making;
+}
+
+/** Signals of one group of a rule, in order. */
+export interface GroupSignals extends Group {
+  readonly rule: Rule;
+  readonly signals: AlertSignal[];
+  /** True if one of them is a bad outcome. */
+  hasBad: boolean;
+}
+
+/** Instance with the rule that it belongs to. */
+interface Changing {
+  readonly rule: Rule;
+  readonly instance: AlertInstance;
+}
+
+const NO_INSTANCES: RuleState = { instances: 0, firing: 0, overflow: null };
+
+/** Changes a team's instances and incidents, and collects the rows. */
+export class AlertSession {
+  readonly #deps: AlertDeps;
+  readonly #team: TeamId;
+  readonly #alerts: TeamAlerts;
+  readonly #making: Making;
+  readonly #changed = new Map<string, AlertInstance | null>();
+  /** Incidents that were read or changed, by id. */
+  readonly #incidents = new Map<string, Incident>();
+  readonly #rows: CommitRows;
+  /** Runs whose outcome an instance counts. */
+  readonly counted = new Set<RunId>();
+  /** Numbers of instances after the changes. */
+  state: AlertState;
+
+  constructor(deps: AlertDeps, team: TeamId, alerts: TeamAlerts) {
+    this.#deps = deps;
+    this.#team = team;
+    this.#alerts = alerts;
+    this.#making = deps.making();
+    this.#rows = new CommitRows(deps.store, team);
+    this.state = alerts.state;
+  }
+
+  /** Changed instances by rule and group; null for a removed one. */
+  get changed(): ReadonlyMap<string, AlertInstance | null> {
+    return this.#changed;
+  }
+
+  /** Returns whether a group has an instance, of any version of its rule. */
+  has(rule: string, group: string): boolean {
+    return this.#find(rule, group) !== null;
+  }
+
+  /** Returns the rows of all changes. */
+  rows(): Promise<ChangedRows> {
+    return this.#rows.all(this.#alerts.state, this.state);
+  }
+
+  /** Notes outcomes of groups that share one. */
+  noteOverflow({ slug }: Rule, outcomes: number): void {
+    const known = this.state[slug] ?? NO_INSTANCES;
+    const { since = this.#making.nowMs, groups = 0 } = known.overflow ?? {};
+    this.#setState(slug, { ...known, overflow: { since, groups: groups + outcomes } });
+  }
+
+  /**
+   * Counts the signals of a group.
+   *
+   * @returns false if too many groups of the rule fire, so that this one shares another's incident
+   */
+  async count({ rule, signals, text, group }: GroupSignals): Promise<boolean> {
+    const stored = await this.#current(rule, text);
+    const isNew = stored === null;
+    const before = stored ?? newInstance(rule, { text, group });
+    let instance = before;
+    let isPaused = false;
+    for (const signal of signals) {
+      const after = withSignal(instance, rule, signal);
+      if (after === instance) continue;
+      instance = after;
+      isPaused = signal.outcome === "paused";
+      if (signal.run !== null) this.counted.add(signal.run);
+    }
+    if (instance === before) return true;
+    if (this.#isOneTooMany(rule, instance)) {
+      if (!isNew) this.#remove(before);
+      return false;
+    }
+    const hasBad = signals.some((signal) => outcomeFor(rule, signal) === "bad");
+    await this.#settle({ rule, instance }, isNew ? null : before, hasBad ? signals : [], isPaused);
+    return true;
+  }
+
+  #isOneTooMany(rule: Rule, instance: AlertInstance): boolean {
+    return instance.incident === null && instance.text !== OTHER_GROUP &&
+      (this.state[rule.slug]?.firing ?? 0) >= FIRING_GROUPS_MAX &&
+      stateOf(instance, rule).isFiring;
+  }
+
+  /**
+   * Looks at a group whose row is due.
+   *
+   * @param at time of the row, unix milliseconds; null if there is none
+   */
+  async look(slug: string, text: string, at: number | null): Promise<void> {
+    if (at !== null) this.#rows.removeDue(slug, text, at);
+    const stored = this.#find(slug, text);
+    if (stored === null) return;
+    const before = at !== null && stored.dueAt === at ? { ...stored, dueAt: null } : stored;
+    const rule = this.#ruleOf(slug);
+    if (rule === null || !isOfRule(before, rule)) return await this.#end(before, "rule");
+    if (before.isPending) {
+      return await this.#settle({ rule, instance: before }, stored, [], false);
+    }
+    const incident = await this.#incidentOf(before);
+    const end = groupEndOf(rule, before);
+    if (end !== null && end.at <= this.#making.nowMs) {
+      return await this.#end(before, end.by, end.at);
+    }
+    if (incident !== null) this.#repeat(rule, incident);
+    this.#keep({ rule, instance: before }, stored);
+  }
+
+  /** Sends the message of an open incident again if it is time, or if it was held back. */
+  #repeat(rule: Rule, incident: Incident): void {
+    const { nowMs } = this.#making;
+    if (isSilencedNow(incident, this.#alerts.config, nowMs)) return;
+    const repeatAt = repeatDueAt(rule, incident);
+    const isDue = repeatAt !== null && repeatAt <= nowMs;
+    const isHeldBack = incident.isHeldBack && incident.state === "open";
+    if (!isDue && !isHeldBack || !this.#rows.hasRoom) return;
+    this.#write(announce(incident, rule, this.#alerts.config, this.#making), incident);
+  }
+
+  /** Ends an instance with its incident. */
+  async #end(instance: AlertInstance, by: ResolvedBy, at = this.#making.nowMs): Promise<void> {
+    const incident = await this.#incidentOf(instance);
+    if (incident !== null) {
+      this.#write(resolved(incident, by, at, this.#alerts.config, this.#making), incident);
+    }
+    this.#remove(instance);
+  }
+
+  /** Changes the incident of an instance as its outcomes require, if the commit has room. */
+  async #settle(
+    { rule, instance }: Changing,
+    before: AlertInstance | null,
+    added: readonly AlertSignal[],
+    isPaused: boolean,
+  ): Promise<void> {
+    const [old, now] = [before === null ? null : stateOf(before, rule), stateOf(instance, rule)];
+    const isSame = old !== null && old.isFiring === now.isFiring && old.count === now.count &&
+      old.runs[0] === now.runs[0] && !instance.isPending;
+    if (isSame || !now.isFiring && instance.incident === null) {
+      const reset = now.isFiring ? instance : { ...instance, resolvedCount: 0, isPending: false };
+      return this.#keep({ rule, instance: reset }, before);
+    }
+    if (!this.#rows.hasRoom) {
+      return this.#keep({ rule, instance: { ...instance, isPending: true } }, before);
+    }
+    const incident = await this.#incidentOf(instance);
+    const error = now.isFiring && added.length > 0 ? await this.#errorOf(rule, added) : undefined;
+    const { instance: after, notified } = settle(instance, incident, {
+      ...this.#making,
+      ...{ rule, recipients: this.#alerts.config, isPaused },
+      ...error === undefined ? {} : { error },
+    });
+    if (notified !== null) this.#write(notified, incident);
+    this.#keep({ rule, instance: after }, before);
+  }
+
+  async #errorOf(rule: Rule, signals: readonly AlertSignal[]): Promise<string | null> {
+    const last = signals.filter((signal) => outcomeFor(rule, signal) === "bad")
+      .reduce((last, signal) => signal.at >= last.at ? signal : last);
+    if (last.error !== null || last.kind !== "run_failed" || last.run === null) return last.error;
+    return await readError(this.#deps.store, this.#team, last.run);
+  }
+
+  /** Returns the instance of a rule's current version; ends that of another version. */
+  async #current(rule: Rule, text: string): Promise<AlertInstance | null> {
+    const stored = this.#find(rule.slug, text);
+    if (stored === null || isOfRule(stored, rule)) return stored;
+    await this.#end(stored, "rule");
+    return null;
+  }
+
+  #find(rule: string, text: string): AlertInstance | null {
+    const name = instanceName(rule, text);
+    const changed = this.#changed.get(name);
+    return changed === undefined ? this.#alerts.instances.get(name) ?? null : changed;
+  }
+
+  #ruleOf(slug: string): Rule | null {
+    return this.#alerts.config.rules.find((rule) => rule.slug === slug) ?? null;
+  }
+
+  async #incidentOf({ incident: id }: AlertInstance): Promise<Incident | null> {
+    if (id === null) return null;
+    const known = this.#incidents.get(id);
+    if (known !== undefined) return known;
+    const incident = await readIncident(this.#deps.store, this.#team, id);
+    if (incident !== null) this.#incidents.set(id, incident);
+    return incident;
+  }
+
+  #write({ incident, deliveries }: Notified, before: Incident | null): void {
+    this.#incidents.set(incident.id, incident);
+    this.#rows.write(incident, before, deliveries);
+  }
+
+  /** Stores an instance with its row in the due index, or removes it if it is `ok`. */
+  #keep({ rule, instance }: Changing, before: AlertInstance | null): void {
+    if (!isKept(instance, rule)) {
+      if (before !== null) this.#remove(before);
+      return;
+    }
+    const next = this.#nextDueAt(rule, instance);
+    // A later deadline moves no row: the look at the earlier row files it.
+    const isFiled = instance.dueAt !== null && (next === null || instance.dueAt <= next);
+    const dueAt = isFiled ? instance.dueAt : next;
+    const { rule: slug, text } = instance;
+    if (before?.dueAt !== dueAt) {
+      if (before !== null && before.dueAt !== null) this.#rows.removeDue(slug, text, before.dueAt);
+      if (dueAt !== null) this.#rows.fileDue(slug, text, dueAt);
+    }
+    const kept: AlertInstance = { ...instance, dueAt };
+    this.#count(slug, this.#find(slug, text), kept);
+    this.#changed.set(instanceName(slug, text), kept);
+    this.#rows.setInstance(kept);
+  }
+
+  #nextDueAt(rule: Rule, instance: AlertInstance): number | null {
+    const { nowMs } = this.#making;
+    const { dueAt, incident: id, isPending } = instance;
+    if (isPending) return nowMs;
+    const incident = id === null ? null : this.#incidents.get(id);
+    // Without a change of the incident, its row is filed already.
+    return incident === undefined ? dueAt : groupDueAt(rule, instance, incident, nowMs);
+  }
+
+  #remove(instance: AlertInstance): void {
+    const { rule: slug, text, dueAt } = instance;
+    if (dueAt !== null) this.#rows.removeDue(slug, text, dueAt);
+    this.#count(slug, this.#find(slug, text), null);
+    this.#changed.set(instanceName(slug, text), null);
+    this.#rows.removeInstance(instance);
+  }
+
+  /** Changes the numbers of a rule by one instance. */
+  #count(slug: string, before: AlertInstance | null, after: AlertInstance | null): void {
+    const { instances, firing, overflow } = this.state[slug] ?? NO_INSTANCES;
+    const isFiring = (one: AlertInstance | null) => Number(one !== null && one.incident !== null);
+    const isOther = (before ?? after)?.text === OTHER_GROUP;
+    this.#setState(slug, {
+      instances: instances + Number(after !== null) - Number(before !== null),
+      firing: firing + isFiring(after) - isFiring(before),
+      overflow: isOther && after === null ? null : overflow,
+    });
+  }
+
+  #setState(slug: string, state: RuleState): void {
+    const { [slug]: known, ...others } = this.state;
+    if (JSON.stringify(known) === JSON.stringify(state)) return;
+    const isNothing = state.instances === 0 && state.overflow === null;
+    this.state = isNothing ? others : { ...others, [slug]: state };
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Caches what a team's signals need: its rules, channels and silences, the numbers of its instances,
+ * and the instances themselves.
+ *
+ * The version of a team's roll-ups covers all of these rows: every commit that changes one changes
+ * it. So a good run of a team without instances costs no read.
+ *
+ * @module
+ */
+import type { AlertInstance } from "../../domain/alerts/instance.ts";
+import type { Rule, RuleKind } from "../../domain/alerts/rule.ts";
+import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { keys } from "../base/keys.ts";
+import { SizedMap } from "../base/sized_map.ts";
+import { readConfig, type TeamConfig } from "../config/objects.ts";
+import { getAll, getMany, type Store } from "../store.ts";
+import { type AlertState, decodeInstance } from "./rows.ts";
+
+/** Bytes of a team without its rows, of an object that it configures, and of an instance. */
+const TEAM_BYTES = 400, OBJECT_BYTES = 1_000, INSTANCE_BYTES = 600, OUTCOME_BYTES = 250;
+
+/** What a team has configured, and its enabled rules by kind. */
+export interface AlertConfig extends TeamConfig {
+  readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
+}
+
+/** Cached alerts of a team. */
+export interface TeamAlerts {
+  /** Version of the team's roll-ups at which all of this is current. */
+  readonly version: string | null;
+  readonly config: AlertConfig;
+  readonly state: AlertState;
+  /** Instances by rule and group; null for none. */
+  readonly instances: SizedMap<AlertInstance | null>;
+}
+
+/** Changed rows, to cache. */
+export type AlertChanges = Pick<TeamAlerts, "state"> & {
+  /** Changed instances by rule and group; null for a removed one. */
+  readonly changed: ReadonlyMap<string, AlertInstance | null>;
+};
+
+/** Returns the name of an instance within its team. */
+export function instanceName(rule: string, group: string): string {
+  return `${rule} ${group}`;
+}
+
+/** Configuration of a team that has set nothing; teams share it. */
+const DEFAULT_CONFIG = withKinds({ version: 0, rules: DEFAULT_RULES, channels: [], silences: [] });
+
+/** Cache of all teams' alerts. */
+export class AlertCache {
+  readonly #store: Store;
+  readonly #teams: ByteCache<TeamId, TeamAlerts>;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#teams = createByteCache({
+      memory: store.memory,
+      share: "alerts",
+      bytesOf: ({ config, instances }, team) =>
+        TEAM_BYTES + bytesOfConfig(config) + instances.bytes + BYTES_PER_CHAR * team.length,
+    });
+  }
+
+  /** Returns a team's alerts under a version of its roll-ups. */
+  async of(team: TeamId, version: string | null): Promise<TeamAlerts> {
+    const known = this.#teams.get(team);
+    if (known !== undefined && known.version === version) return known;
+    const [config, state] = await getMany(this.#store, [keys.config(team), keys.alertState(team)]);
+    const loaded: TeamAlerts = {
+      version,
+      config: await this.#configOf(team, config?.value as number | null ?? 0, known?.config),
+      state: state?.value as AlertState | null ?? {},
+      instances: newInstances(),
+    };
+    this.#teams.set(team, loaded);
+    return loaded;
+  }
+
+  /** Drops a team, after a commit that changed its rows in another way. */
+  forget(team: TeamId): void {
+    this.#teams.delete(team);
+  }
+
+  /** Notes that a commit has changed the version, and these rows alone. */
+  remember(team: TeamId, before: string | null, after: string, changes?: AlertChanges): void {
+    const known = this.#teams.get(team);
+    if (known === undefined || known.version !== before) return;
+    // A team that exceeds its share loses its cached instances.
+    const isLarge = known.instances.bytes > this.#teams.maxEntrySize / 2;
+    const instances = isLarge ? newInstances() : known.instances;
+    for (const [name, instance] of changes?.changed ?? []) instances.set(name, instance);
+    const state = changes?.state ?? known.state;
+    this.#teams.set(team, { ...known, version: after, state, instances });
+  }
+
+  /** Reads instances that are not cached, so that all of these are. */
+  async load(
+    team: TeamId,
+    { instances }: TeamAlerts,
+    wanted: readonly { readonly rule: string; readonly group: string }[],
+  ): Promise<void> {
+    const missing = wanted.filter(({ rule, group }) => !instances.has(instanceName(rule, group)));
+    const found = await getAll(
+      this.#store,
+      missing.map(({ rule, group }) => keys.alert(team, rule, group)),
+    );
+    for (const [i, { rule, group }] of missing.entries()) {
+      instances.set(instanceName(rule, group), decodeInstance(found[i]?.value));
+    }
+  }
+
+  async #configOf(
+    team: TeamId,
+    version: number,
+    known: AlertConfig | undefined,
+  ): Promise<AlertConfig> {
+    if (version === 0) return DEFAULT_CONFIG;
+    return known?.version === version ? known : withKinds(await readConfig(this.#store, team));
+  }
+}
+
+function withKinds(config: TeamConfig): AlertConfig {
+  const enabled = config.rules.filter(({ settings }) => settings.enabled);
+  return { ...config, byKind: Map.groupBy(enabled, ({ settings }) => settings.condition.kind) };
+}
+
+function bytesOfConfig({ version, rules, channels, silences }: TeamConfig): number {
+  return version === 0 ? 0 : OBJECT_BYTES * (rules.length + channels.length + silences.length);
+}
+
+function newInstances(): TeamAlerts["instances"] {
+  return new SizedMap((instance) =>
+    instance === null ? 0 : INSTANCE_BYTES + OUTCOME_BYTES * instance.outcomes.kept.length
+  );
+}

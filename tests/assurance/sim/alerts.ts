@@ -1,0 +1,268 @@
+/**
+ * Alert rules and incidents as the contract describes them (decisions 70 to 83): pure functions from
+ * rules, runs and monitors to the incidents that are open. Imports nothing from the service.
+ *
+ * An incident follows from the outcomes of its group alone, in the order of their arrival, and from
+ * what users did: the order in which the service learns of them must not matter.
+ */
+import { asClosed, type Closing, type Fields, type Flip, type Monitors } from "./shape.ts";
+import type { Part, Run } from "./shape.ts";
+import { costOf } from "./values.ts";
+
+/** Longest time from the end of a run to its close that is no import, in milliseconds. */
+const IMPORT_MS = 86_400_000;
+
+/** Longest time of an idle timeout: so much later does the close of an idle run arrive. */
+const IDLE_MS_MAX = 86_400_000;
+
+/** Milliseconds without another bad outcome after which an incident ends that no good one ends. */
+const QUIET_MS = 86_400_000;
+
+/** Runs that an incident names, at most: the newest. */
+const RUNS_MAX = 20;
+
+/** What a rule applies to; an empty list stands for all. */
+export interface Match {
+  readonly agents: readonly string[];
+  readonly customers: readonly string[];
+  readonly features: readonly string[];
+}
+
+/** Settings of a rule, as sent and shown. */
+export interface RuleSettings {
+  readonly kind: "run_failed" | "run_cost" | "missed";
+  readonly params: Fields;
+  readonly match: Match;
+  readonly group_by: "agent" | "customer" | "feature" | null;
+  readonly severity: "critical" | "warning" | "info";
+  readonly resolve_after: number;
+  readonly renotify_seconds: number;
+  readonly channels: readonly string[];
+  readonly enabled: boolean;
+}
+
+/** A rule; runs that closed up to `since` do not count. */
+export interface Rule {
+  readonly settings: RuleSettings;
+  readonly version: number;
+  readonly since: number;
+}
+
+/** What a user did to the incident of a group. */
+export interface Act {
+  readonly at: number;
+  readonly what: "acknowledge" | "resolve";
+}
+
+/** Rules by slug, and acts by rule and group. */
+export interface Alerts {
+  readonly rules: Readonly<Record<string, Rule>>;
+  readonly acts: Readonly<Record<string, readonly Act[]>>;
+}
+
+/** An incident that is open. */
+export interface Firing {
+  readonly rule: string;
+  /** Agent, customer or feature; null for none. */
+  readonly group: string | null;
+  readonly severity: string;
+  readonly state: "open" | "acknowledged";
+  /** Bad outcomes that opened it, and later ones. */
+  readonly count: number;
+  /** Newest runs, newest first. */
+  readonly runs: readonly string[];
+}
+
+/** One outcome of a group; the last one of a key counts. */
+interface GroupOutcome {
+  readonly key: string;
+  readonly at: number;
+  readonly what: "bad" | "good" | "paused";
+  readonly run: string | null;
+}
+
+/** What incidents follow from. */
+interface Facts {
+  readonly runs: Readonly<Record<string, Run>>;
+  readonly monitors: Monitors;
+  readonly alerts: Alerts;
+}
+
+/** Names a group of a rule among the acts. */
+export function groupName(rule: string, group: string | null): string {
+  return JSON.stringify([rule, group]);
+}
+
+/** Returns the incidents that are open at an instant, by rule and group. */
+export function openIncidents(facts: Facts, now: number): Firing[] {
+  return Object.entries(facts.alerts.rules).flatMap(([slug, rule]) => {
+    if (!rule.settings.enabled) return [];
+    const groups = Map.groupBy(outcomesOf(facts, rule), ([group]) => group);
+    return [...groups].flatMap(([group, outcomes]) => {
+      const acts = facts.alerts.acts[groupName(slug, group)] ?? [];
+      const sorted = outcomes.map(([, outcome]) => outcome).sort(byArrival);
+      const own = acts.filter(({ at }) => at > rule.since);
+      const firing = firingOf(rule.settings, sorted, own, now);
+      if (firing === null) return [];
+      const runs = [...new Set(firing.bad.toReversed().flatMap(({ run }) => run ?? []))];
+      return {
+        ...{ rule: slug, group, severity: rule.settings.severity },
+        ...{ state: firing.isKnown ? "acknowledged" as const : "open" as const },
+        ...{ count: firing.bad.length, runs: runs.slice(0, RUNS_MAX) },
+      };
+    });
+  }).sort((a, b) => groupName(a.rule, a.group) < groupName(b.rule, b.group) ? -1 : 1);
+}
+
+/** A group after some of its outcomes and acts. */
+interface GroupState {
+  /** True from enough bad outcomes in a row until enough good ones. */
+  readonly isFiring: boolean;
+  /** Bad outcomes since the last good one. */
+  readonly row: readonly GroupOutcome[];
+  /** Good outcomes since the last bad one. */
+  readonly goods: number;
+  /** Bad outcomes of the open incident; null without one. */
+  readonly bad: readonly GroupOutcome[] | null;
+  /** True if the incident is acknowledged. */
+  readonly isKnown: boolean;
+}
+
+const OK: GroupState = { isFiring: false, row: [], goods: 0, bad: null, isKnown: false };
+
+/** Follows the outcomes and acts of a group until an instant; returns its incident, or null. */
+export function firingOf(
+  { kind, params, resolve_after }: Pick<RuleSettings, "kind" | "params" | "resolve_after">,
+  outcomes: readonly GroupOutcome[],
+  acts: readonly Act[],
+  until: number,
+): { readonly bad: readonly GroupOutcome[]; readonly isKnown: boolean } | null {
+  const needed = Number(params.consecutive ?? 1);
+  const steps = [...outcomes, ...acts].sort((a, b) => a.at - b.at);
+  const last = steps.reduce((state: GroupState, step): GroupState => {
+    if (step.what === "acknowledge") return { ...state, isKnown: state.bad !== null };
+    if (step.what === "resolve") return { ...state, bad: null, isKnown: false };
+    const now = afterQuiet(state, step.at);
+    return step.what === "bad" ? afterBad(now, step) : afterGood(now, step.what === "paused");
+  }, OK);
+  const { bad, isKnown } = afterQuiet(last, until);
+  return bad && { bad, isKnown };
+
+  /** An incident that a user resolved is followed by the next one at the next bad outcome. */
+  function afterBad(state: GroupState, outcome: GroupOutcome): GroupState {
+    const { bad, isFiring } = state;
+    const row = [...state.row, outcome];
+    if (isFiring) return { ...state, row, goods: 0, bad: [...bad ?? [], outcome] };
+    const fires = row.length >= needed;
+    return { ...state, isFiring: fires, row, goods: 0, bad: fires ? row : null };
+  }
+
+  function afterGood(state: GroupState, isPaused: boolean): GroupState {
+    const goods = state.goods + 1;
+    if (isPaused || goods >= resolve_after) return { ...OK, goods };
+    return { ...state, row: [], goods };
+  }
+
+  /** A run that cost too much stays so: the incident ends after a day without another. */
+  function afterQuiet(state: GroupState, at: number): GroupState {
+    const lastAt = state.row.at(-1)?.at ?? Infinity;
+    return kind === "run_cost" && at >= lastAt + QUIET_MS ? OK : state;
+  }
+}
+
+/** Returns what a rule counts, each with its group. */
+function outcomesOf({ runs, monitors }: Facts, rule: Rule): [string | null, GroupOutcome][] {
+  const { settings, since } = rule;
+  if (settings.kind === "missed") return flipsOf(monitors, rule);
+  return Object.entries(runs).flatMap(([id, run]): [string | null, GroupOutcome][] => {
+    const { opening, closing } = asClosed(run);
+    const labels = { ...opening, ...closing } as Fields;
+    if (opening === undefined || !applies(settings.match, labels)) return [];
+    const found = settings.kind === "run_failed"
+      ? failureOf(id, run, settings.params)
+      : excessOf(id, run, settings.params);
+    if (found === null || found.at <= since) return [];
+    return [[groupOf(settings, labels), found]];
+  });
+}
+
+/** A run counts when it is closed; an import or a run of another status does not. */
+function failureOf(run: string, stored: Run, { statuses }: Fields): GroupOutcome | null {
+  const { closing } = asClosed(stored);
+  if (closing === undefined || isImport(closing)) return null;
+  const { received_at: at, status } = closing;
+  const isBad = (statuses as readonly string[]).includes(status);
+  if (!isBad && status !== "success") return null;
+  return { key: run, at, what: isBad ? "bad" : "good", run };
+}
+
+/** A run counts when its cost passes the limit, which its later calls do not repeat. */
+function excessOf(run: string, stored: Run, { usd }: Fields): GroupOutcome | null {
+  const { opening, closing, events } = asClosed(stored);
+  if (opening === undefined || closing !== undefined && isImport(closing)) return null;
+  const parts = [opening, ...closing === undefined ? [] : [closing], ...events];
+  const arrivals = parts.map(({ received_at }) => received_at).sort((a, b) => a - b);
+  const max = Math.round(Number(usd) * 1e12);
+  const at = arrivals.find((at) => costOf(knownAt(stored, at)) > max);
+  return at === undefined ? null : { key: run, at, what: "bad", run };
+}
+
+/** Returns what was known of a run at an instant. */
+function knownAt(stored: Run, at: number): Run {
+  const { opening, closing, idle, events } = stored;
+  const isKnown = (part: Part | undefined) => part !== undefined && part.received_at <= at;
+  return {
+    ...isKnown(opening) && opening ? { opening } : {},
+    ...isKnown(closing) && closing ? { closing } : {},
+    ...isKnown(idle) && idle ? { idle } : {},
+    events: events.filter(isKnown),
+  };
+}
+
+/** Imports are no trouble of today. */
+function isImport({ closed_by, finished_at, received_at }: Closing): boolean {
+  return received_at - finished_at > IMPORT_MS + (closed_by === "idle" ? IDLE_MS_MAX : 0);
+}
+
+/** A monitor counts when it goes down, comes up again, or is paused. */
+function flipsOf({ of }: Monitors, { settings, since }: Rule): [string | null, GroupOutcome][] {
+  const reasons = settings.params.reasons as readonly string[];
+  return Object.entries(of).flatMap(([agent, { flips }]) => {
+    if (!applies(settings.match, { agent })) return [];
+    return flips.flatMap((flip, n): [string | null, GroupOutcome][] => {
+      const what = whatOf(flip, reasons);
+      if (what === null || flip.at <= since) return [];
+      const outcome = { key: `${n}`.padStart(6, "0"), at: flip.at, what, run: flip.run_id };
+      return [[groupOf(settings, { agent }), outcome]];
+    });
+  });
+}
+
+function whatOf(
+  { from, to, reason }: Flip,
+  reasons: readonly string[],
+): GroupOutcome["what"] | null {
+  if (to === "paused") return "paused";
+  if (to === "down") return reasons.includes(reason) ? "bad" : null;
+  return from === "down" ? "good" : null;
+}
+
+/** Returns whether a rule applies; `*` at the end of an agent stands for any rest. */
+export function applies({ agents, customers, features }: Match, labels: Fields): boolean {
+  const agent = String(labels.agent);
+  const isAgent = (wanted: string) =>
+    wanted.endsWith("*") ? agent.startsWith(wanted.slice(0, -1)) : agent === wanted;
+  return (agents.length === 0 || agents.some(isAgent)) &&
+    (customers.length === 0 || customers.some((wanted) => wanted === labels.customer_id)) &&
+    (features.length === 0 || features.some((wanted) => wanted === labels.feature));
+}
+
+function groupOf({ group_by }: RuleSettings, labels: Fields): string | null {
+  if (group_by === null) return null;
+  const field = group_by === "customer" ? "customer_id" : group_by;
+  return (labels[field] ?? null) as string | null;
+}
+
+function byArrival(a: GroupOutcome, b: GroupOutcome): number {
+  return a.at - b.at || (a.key < b.key ? -1 : 1);
+}
