@@ -3,6 +3,7 @@ import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
+import { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import type { MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
 import type { Mailer } from "../domain/core/mail.ts";
@@ -124,6 +125,7 @@ export function createService(options: ServiceOptions) {
     log,
   });
   const stages: readonly RunnableStage[] = [];
+  const deliveryMetrics = new DeliveryMetrics();
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -198,7 +200,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics(options),
+    metrics: createMetrics({ ...options, deliveries: deliveryMetrics }),
     ready: () => isReady(store),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,

@@ -1,5 +1,6 @@
 /** The metrics of the service: of its requests, its store and its process. */
 import type { Environment } from "../domain/core/environment.ts";
+import type { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
@@ -10,13 +11,15 @@ import type { Metrics } from "../routes/http/context.ts";
 export interface MetricsDeps {
   readonly store: Store;
   readonly environment: Environment;
+  /** Counts of deliveries. */
+  readonly deliveries: DeliveryMetrics;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
 }
 
 /** Counts requests and collects all other metrics. */
 export function createMetrics(
-  { store, environment, processFamilies = () => [] }: MetricsDeps,
+  { store, environment, deliveries, processFamilies = () => [] }: MetricsDeps,
 ): Metrics {
   const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
@@ -29,6 +32,7 @@ export function createMetrics(
         requests.inFlight,
       ),
       ...await storeMetrics(store, environment.now()),
+      deliveries.family(),
       ...processFamilies(),
     ],
   };

@@ -33,10 +33,7 @@ export function createDeliveryQueue({ store, random, onChanged }: QueueDeps): De
   };
   return {
     due: (nowMs, max) => dueChannels(store, nowMs, max),
-    nextDueMs: async () => {
-      const [row] = await listRows(store, { prefix: keys.dueChannels() }, { limit: 1 });
-      return row === undefined ? null : keyParts.dueMs(row.key);
-    },
+    nextDueMs: () => nextDeliveryMs(store),
     look: (due, nowMs, canBeSlow) => lookAt({ store, ...due }, due, { nowMs, canBeSlow }, count),
     postpone: (due, untilMs) => postpone(store, due, untilMs),
     settle: async (claim, outcome) => count(await settle(store, claim, outcome, random())),
@@ -44,6 +41,12 @@ export function createDeliveryQueue({ store, random, onChanged }: QueueDeps): De
     needSecret: (claim, nowMs) => needSecret(store, claim, nowMs),
     settleReport: (claim, isSent, nowMs) => settleReport(store, claim, isSent, nowMs),
   };
+}
+
+/** Returns the time of the next due row, unix milliseconds; null if there is none. */
+export async function nextDeliveryMs(store: Store): Promise<number | null> {
+  const [row] = await listRows(store, { prefix: keys.dueChannels() }, { limit: 1 });
+  return row === undefined ? null : keyParts.dueMs(row.key);
 }
 
 /** Returns channels that are due, by turns of their teams. */

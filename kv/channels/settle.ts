@@ -40,8 +40,8 @@ interface ClaimEnd {
   readonly health: StoredHealth;
   readonly sets?: readonly KvSet[];
   readonly deletes?: readonly Deno.KvKey[];
-  /** Delivery that leaves the queue or moves in it; null or absent for none. */
-  readonly moved?: Delivery | null;
+  /** Deliveries that leave the queue or move in it; absent for none. */
+  readonly moved?: readonly Delivery[];
   /** Time of the next look, unix milliseconds; absent if it follows from the queue. */
   readonly lookAt?: number | undefined;
 }
@@ -62,10 +62,11 @@ export async function settle(
   let tried: readonly Delivery[] = [];
   const isStored = await endClaim({ ...queue, name, nowMs }, async (before) => {
     const deliveries = await readDeliveries(queue, claimed.map(({ id }) => id));
-    const leader = deliveries.find(({ id }) => id === claimed[0]?.id);
-    const moved = leader === undefined ? null : afterTry(leader, outcome, random);
-    // Joined deliveries are tried again together.
+    // All get the same time, because joined deliveries are tried again together.
     tried = deliveries.map((delivery) => afterTry(delivery, outcome, random));
+    const leader = tried.find(({ id }) => id === claimed[0]?.id);
+    // Without a leader, which was removed meanwhile, each is in the queue on its own.
+    const queued = leader === undefined ? tried : [leader];
     const health = afterOutcome(before, channel.settings.type, outcome);
     const hasDead = tried.some(({ state }) => state === "dead");
     const reason = health.state === "broken"
@@ -76,14 +77,15 @@ export async function settle(
     const reported = reason === null ? health : withReport(health, reason, nowMs);
     return {
       health: reported,
-      moved,
+      moved: tried,
       sets: [
         ...tried.flatMap((delivery) => endedRows(team.id, delivery)),
-        ...moved === null ? [] : queuedRow(team.id, moved, false),
+        ...queued.flatMap((delivery) => queuedRow(team.id, delivery, false)),
         ...await troubleRows(store, team.id, before, health, nowMs, hasDead),
         ...brokenRows(team.id, channel.slug, before, health, nowMs),
       ],
-      deletes: leader === undefined ? [] : queuedRow(team.id, leader, false).map(({ key }) => key),
+      deletes: deliveries.flatMap((delivery) => queuedRow(team.id, delivery, false))
+        .map(({ key }) => key),
     };
   });
   return isStored ? tried : [];
@@ -176,11 +178,12 @@ async function endClaim(
 /** Returns the time of the next look at a channel; null if nothing waits. */
 async function nextLookMs(
   queue: QueueOf,
-  { health, moved = null }: ClaimEnd,
+  { health, moved = [] }: ClaimEnd,
 ): Promise<number | null> {
-  const rows = await readQueue(queue, 2);
-  const first = rows.find(({ id }) => id !== moved?.id)?.at;
-  const next = earliest(first, moved?.nextAt ?? undefined);
+  const rows = await readQueue(queue, moved.length + 1);
+  const others = rows.filter(({ id }) => !moved.some((delivery) => delivery.id === id));
+  const times = [...others.map(({ at }) => at), ...moved.map(({ nextAt }) => nextAt ?? undefined)];
+  const next = earliest(...times);
   const waitMs = health.state === "broken" ? BROKEN_MS : 0;
   const tryMs = next === null ? undefined : Math.max(next + waitMs, health.notBefore);
   return earliest(tryMs, health.report?.at);

@@ -10,6 +10,7 @@ import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { nextDueMs } from "../clock/store.ts";
+import { nextDeliveryMs } from "../channels/queue.ts";
 import { readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
 import type { WriterMetrics } from "../writer/metrics.ts";
@@ -65,13 +66,15 @@ function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFami
 
 /** Reads the numbers that are in the store. */
 async function readRows(store: Store) {
-  const [backlog, dueMs, deadStages, openNotices] = await Promise.all([
+  const [backlog, dueMs, deadStages, openNotices, waiting, deliveryMs] = await Promise.all([
     readBacklog(store, ROWS_MAX),
     nextDueMs(store),
     countRows(store, keys.deadStages()),
     countRows(store, keys.openNotices()),
+    countRows(store, keys.deliveryQueues()),
+    nextDeliveryMs(store),
   ]);
-  return { backlog, dueMs, deadStages, openNotices };
+  return { backlog, dueMs, deadStages, openNotices, waiting, deliveryMs };
 }
 
 type Rows = Awaited<ReturnType<typeof readRows>>;
@@ -83,7 +86,7 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
 }
 
 function rowFamilies(
-  { backlog: { runs, stages }, dueMs, deadStages, openNotices }: Rows,
+  { backlog: { runs, stages }, dueMs, deadStages, openNotices, waiting, deliveryMs }: Rows,
   nowMs: number,
 ): MetricFamily[] {
   // Clocks may be set back, but an age is never negative.
@@ -122,6 +125,16 @@ function rowFamilies(
       ageOf(dueMs),
     ),
     gauge("runledger_notices_open", "Quota notices that are not sent yet.", openNotices),
+    gauge(
+      "runledger_deliveries_waiting",
+      `Messages to channels that wait for a try, up to ${ROWS_MAX}; joined ones count once.`,
+      waiting,
+    ),
+    gauge(
+      "runledger_delivery_oldest_seconds",
+      "Time since the channel that waits longest was due; 0 when none is.",
+      ageOf(deliveryMs),
+    ),
   ];
 }
 

@@ -6,12 +6,13 @@ import type { IncidentFacts, MessageEvent } from "../../../domain/channels/messa
 import { newDelivery } from "../../../domain/channels/new_delivery.ts";
 import type { DeliveryCount, DeliveryQueue } from "../../../domain/channels/queue.ts";
 import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
-import type { Channel } from "../../../domain/channels/store.ts";
+import type { Channel, ChannelTester } from "../../../domain/channels/store.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { DeliveryJob } from "../../../jobs/deliveries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
+import { createChannelTester } from "../../../kv/channels/tester.ts";
 import { createDeliveryQueue } from "../../../kv/channels/queue.ts";
 import type { Store } from "../../../kv/store.ts";
 import { insertTeam } from "../../../kv/teams/credentials.ts";
@@ -101,6 +102,23 @@ export class DeliveriesHarness implements AsyncDisposable {
     },
   };
 
+  readonly open = (_: Team, { settings }: Channel) =>
+    Promise.resolve(this.hasKey ? opened(settings) : null);
+
+  tester(): ChannelTester {
+    return createChannelTester({
+      store: this.store,
+      sender: this.sender,
+      open: this.open,
+      region: "eu",
+      environment: {
+        now: () => this.nowMs,
+        random: (n) => crypto.getRandomValues(new Uint8Array(n)),
+      },
+      onEnded: ({ channelType, state }) => this.counts.push({ type: channelType, state }),
+    });
+  }
+
   readonly mailer: Mailer = {
     send: (mail) => {
       this.mails.push(mail);
@@ -113,7 +131,7 @@ export class DeliveriesHarness implements AsyncDisposable {
     const job = new DeliveryJob({
       queue: this.queue(store),
       sender: this.sender,
-      open: (_, { settings }) => Promise.resolve(this.hasKey ? opened(settings) : null),
+      open: this.open,
       mailer: this.mailer,
       now: () => this.nowMs,
       log: (line) => this.log.push(line),

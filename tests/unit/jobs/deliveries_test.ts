@@ -41,7 +41,7 @@ Deno.test("deliveries: 75 hours of retries with one id, then dead, and the owner
   const dead = await h.stored(id);
   assertEquals([dead.state, dead.tries.length, dead.tries[0]?.error], ["dead", 10, "HTTP 503"]);
   assertEquals((await h.health("ops"))?.state, "failing");
-  assertEquals(h.mails.map(({ to, subject }) => [to, subject]), [
+  assertEquals(h.mails.map(({ to, subject }) => [...to, subject]), [
     ["owner@example.org", "Runledger: channel ops of team Ships does not work"],
   ]);
   const deadRows = await Array.fromAsync(
