@@ -45,6 +45,7 @@ const STOP_MS = 2_000;
 /** A channel under way. */
 interface Slot {
   readonly team: TeamId;
+  /** True until the look finds that it is not. */
   isSlow: boolean;
 }
 
@@ -113,7 +114,7 @@ export class DeliveryJob {
 
   /** Works on a channel in a slot of its own. Never rejects. */
   async #take(name: string, due: DueChannel): Promise<void> {
-    const slot: Slot = { team: due.team, isSlow: false };
+    const slot: Slot = { team: due.team, isSlow: true };
     this.#slots.set(name, slot);
     try {
       await this.#work(due, slot);
@@ -130,7 +131,7 @@ export class DeliveryJob {
 
   async #work(due: DueChannel, slot: Slot): Promise<void> {
     const { queue, now } = this.#deps;
-    const slow = [...this.#slots.values()].filter(({ isSlow }) => isSlow).length;
+    const slow = [...this.#slots.values()].filter((other) => other !== slot && other.isSlow).length;
     const look = await queue.look(due, now(), slow < SLOTS.slow);
     if (look.kind === "slow") await queue.postpone(due, now() + NO_SLOT_MS.slow);
     if (look.kind === "report") await this.#report(look.claim);
