@@ -3,6 +3,7 @@ import { helpFor } from "./app/config.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
+import { sealKeysOf } from "./kv/channels/seal_file.ts";
 import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
@@ -60,6 +61,7 @@ const service = createService({
   operatorKey: config.operatorKey,
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
+  sealKeys: sealKeysOf(config.kv, config.sealKey),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   egress: config.egress,
   publicUrl: config.publicUrl,

@@ -16,6 +16,8 @@ import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
+import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
+import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
@@ -79,6 +81,8 @@ export interface ServiceOptions
   readonly egress?: Egress;
   /** Origin of links in messages; null or absent for no links. */
   readonly publicUrl?: string | null;
+  /** Key of the secrets of channels; without one none can be stored. */
+  readonly sealKeys?: SealKeys;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
@@ -110,6 +114,7 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store);
+  const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
@@ -188,6 +193,7 @@ export function createService(options: ServiceOptions) {
     monitors: createMonitorStore(configDeps),
     rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
     silences: createSilenceStore(configDeps),
+    channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,
     reprices,
     deletions,

@@ -11,6 +11,7 @@ import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
 import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
+import { parseSealKey, SEAL_KEY_BYTES } from "../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../outbound/egress.ts";
 import { parseMailServer } from "../outbound/mail.ts";
 import { type Platform, platformOf } from "./platform.ts";
@@ -48,6 +49,9 @@ const EGRESS_DEFAULT = "public";
 
 const PUBLIC_URL = "an http(s) URL of a host, without user, path and query";
 
+/** Describes the format only: the value is a secret. */
+const SEAL_KEY = `the base64 of ${SEAL_KEY_BYTES} random bytes`;
+
 const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
 
 const settings = z.object({
@@ -63,6 +67,7 @@ const settings = z.object({
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
   RUNLEDGER_EGRESS: z.string().refine((text) => parseEgress(text) !== null, EGRESS).optional(),
+  RUNLEDGER_SEAL_KEY: z.string().refine((text) => parseSealKey(text) !== null, SEAL_KEY).optional(),
   RUNLEDGER_PUBLIC_URL: z.string().refine((text) => originOf(text) !== null, PUBLIC_URL).optional(),
   RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
     .refine((mb) => mb >= MEMORY_MB.min && mb <= MEMORY_MB.max, MEMORY).optional(),
@@ -92,6 +97,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
   RUNLEDGER_SMTP_URL: "mail server for notices and alerts, smtp:// or smtps:// (default: none)",
   RUNLEDGER_EGRESS: `what channels may call: ${EGRESS} (default ${EGRESS_DEFAULT})`,
+  RUNLEDGER_SEAL_KEY: `key of channels' secrets, ${SEAL_KEY} (default: in LEDGER.seal)`,
   RUNLEDGER_PUBLIC_URL: "address of the dashboard, for links in messages (default: none)",
   RUNLEDGER_MEMORY_MB: `resident memory to aim for, ${MEMORY} (default ${MEMORY_MB.default})`,
   RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
@@ -218,6 +224,8 @@ function toConfig(
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     /** Addresses that channels may call. */
     egress: parseEgress(values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT) ?? NO_EGRESS,
+    /** Key of the secrets of channels, or null for a file beside the ledger. */
+    sealKey: parseSealKey(values.RUNLEDGER_SEAL_KEY ?? ""),
     /** Origin of links in messages; null for no links. */
     publicUrl: originOf(values.RUNLEDGER_PUBLIC_URL ?? ""),
     /** Target resident size of the process, in megabytes. */

@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { CopyJob, CopyMessage } from "./copy_worker.ts";
 import { LEDGER_FORMAT } from "./base/keys.ts";
-import { createPrivate, isThere, restoringOf } from "./base/files.ts";
+import { createPrivate, isThere, restoringOf, sealOf } from "./base/files.ts";
 import { parseLocation } from "./location.ts";
 import { requireLedger } from "./open.ts";
 import { messageOf, otherFormat, StoreRefused } from "./refused.ts";
@@ -37,10 +37,10 @@ const CANCELLED = "it was cancelled";
 type Files = Pick<CopyJob, "from" | "to">;
 
 /**
- * Backs up a ledger while a service may be writing to it.
+ * Backs up a ledger while a service may be writing to it, with the key of its sealed secrets.
  *
  * @param target path of the new file
- * @returns the bytes of the backup
+ * @returns the bytes of the backup, and the path of the copied key; null if there is none
  * @throws {StoreRefused} when there is no ledger
  * @throws {CopyFailed} when the target exists or cannot be written, or the ledger is damaged
  */
@@ -48,7 +48,7 @@ export async function backUp(
   location: string,
   target: string,
   watch: CopyWatch = {},
-): Promise<number> {
+): Promise<{ readonly bytes: number; readonly key: string | null }> {
   if (parseLocation(location).kind !== "file") throw notAFile(location);
   await requireLedger(location);
   // Reserve the name first, so that one of two concurrent backups to one name is refused.
@@ -57,9 +57,11 @@ export async function backUp(
   try {
     await removeCopy(partial);
     const bytes = await copyLedger(location, partial, watch);
+    // After the ledger: a key that is made meanwhile is copied too.
+    const key = await copyKey(location, target);
     await Deno.rename(partial, target);
     await syncFolder(target);
-    return bytes;
+    return { bytes, key };
   } catch (error) {
     await removeCopy(partial);
     await removeIfThere(target);
@@ -89,9 +91,10 @@ export async function restore(
     await removeCopy(restoring);
     const bytes = await copyLedger(backup, restoring, watch);
     const movedTo = await moveAside(path, `${path}.before-restore-${stamp}`);
+    const moved = await restoreKey(backup, path, stamp);
     await Deno.rename(restoring, path);
     await syncFolder(path);
-    return { bytes, movedTo };
+    return { bytes, movedTo: [...movedTo, ...moved] };
   } catch (error) {
     // After the ledger has moved, this file is the only sign that it is missing.
     if (await isThere(path)) await removeCopy(restoring);
@@ -99,6 +102,31 @@ export async function restore(
   } finally {
     lock.close();
   }
+}
+
+/** Copies the key of a ledger; returns the path of the copy, or null if there is no key. */
+async function copyKey(from: string, to: string): Promise<string | null> {
+  const [key, target] = [sealOf(from), sealOf(to)];
+  if (!await isThere(key)) return null;
+  await create(target);
+  await Deno.writeFile(target, await Deno.readFile(key));
+  using file = await Deno.open(target, { write: true });
+  await file.sync();
+  return target;
+}
+
+/**
+ * Copies the key of a backup to the ledger, and moves a replaced key. Without a key in the backup the
+ * ledger's stays: its secrets may be sealed with it.
+ */
+async function restoreKey(backup: string, path: string, stamp: string): Promise<string[]> {
+  if (!await isThere(sealOf(backup))) return [];
+  const key = sealOf(path);
+  const aside = `${key}.before-restore-${stamp}`;
+  const isReplaced = await isThere(key);
+  if (isReplaced) await Deno.rename(key, aside);
+  await copyKey(backup, path);
+  return isReplaced ? [aside] : [];
 }
 
 function notAFile(location: string): StoreRefused {

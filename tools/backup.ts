@@ -14,7 +14,8 @@ import {
 
 const HELP = [
   "deno task backup FILE [--kv=LEDGER]",
-  "Copies a snapshot of a ledger into a new file and checks the copy. Services keep running.",
+  "Copies a snapshot of a ledger into a new file and checks the copy. Services keep running. The key",
+  "of the secrets of channels, LEDGER.seal, is copied to FILE.seal.",
 ];
 
 /** Copies from or to `file`; returns its size, and lines to print. */
@@ -83,8 +84,9 @@ export function runCopy(
 /** Runs the command; returns its exit code. */
 export function backup(args: readonly string[], io: Io): Promise<number> {
   return runCopy(args, io, HELP, async (file, location, watch) => {
-    const bytes = await backUp(location, file, watch);
-    return { bytes, lines: [`${file} is a sound copy of ${location}`] };
+    const { bytes, key } = await backUp(location, file, watch);
+    const keyLines = key === null ? [] : [`${key} is the key of its channels' secrets: keep both`];
+    return { bytes, lines: [`${file} is a sound copy of ${location}`, ...keyLines] };
   });
 }
 

@@ -6,7 +6,7 @@ import { type Io, processIo } from "./command.ts";
 const HELP = [
   "deno task restore FILE [--kv=LEDGER]",
   "Checks a backup and replaces the ledger with a copy of it. Stop the service first. The replaced",
-  "files are kept under names with the time.",
+  "files are kept under names with the time. FILE.seal, if it is there, becomes LEDGER.seal.",
 ];
 
 /** Runs the command; returns its exit code. */

@@ -15,10 +15,7 @@ export type ChannelType = typeof CHANNEL_TYPES[number];
 /** Regions of PagerDuty. */
 export const PAGERDUTY_REGIONS = ["us", "eu"] as const;
 
-/**
- * A secret as stored: sealed, with the last 4 characters to recognize it by. Null when it must be
- * set again, because it was sealed with another key (decision 52).
- */
+/** A secret as stored: sealed, with the last 4 characters to recognize it by (decision 52). */
 export interface SealedSecret {
   /** Initialization vector and ciphertext, AES-256-GCM. */
   readonly sealed: Uint8Array;

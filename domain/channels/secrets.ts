@@ -18,8 +18,8 @@ export interface SecretPlace {
 
 /** Seals secrets with a key that is not in the store. */
 export interface Sealer {
-  /** Seals a secret. */
-  seal(place: SecretPlace, secret: string): Promise<SealedSecret>;
+  /** Seals a secret; null without a key. */
+  seal(place: SecretPlace, secret: string): Promise<SealedSecret | null>;
   /** Opens a secret; null if it was sealed with another key or for another place. */
   open(place: SecretPlace, secret: SealedSecret): Promise<string | null>;
 }

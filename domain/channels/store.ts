@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { ConfigObject, ConfigStore } from "../config/objects.ts";
+import type { ConfigObject, ConfigStore, PutObject } from "../config/objects.ts";
+import type { Parsed } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { MadeBy } from "../teams/made_by.ts";
 import type { Team } from "../teams/team.ts";
@@ -14,25 +15,40 @@ import type { Delivery, DeliveryState, DeliveryTry } from "./delivery.ts";
 /** A channel as stored. */
 export type Channel = ConfigObject<ChannelSettings>;
 
+/** Result of a `PUT` of a channel. */
+export interface PutChannel extends PutObject<ChannelSettings> {
+  /** Secret that was generated, readable only here; null if none was. */
+  readonly secret: string | null;
+}
+
 /**
  * Stores channels. A secret that a `PUT` leaves empty stays as it is; a webhook's that was never set
  * is generated.
  */
 export interface ChannelStore extends ConfigStore<ChannelSettings, OpenedChannelSettings> {
+  /** Creates or replaces a channel; refuses an address that may not be called. */
+  put(
+    team: Team,
+    slug: string,
+    settings: OpenedChannelSettings,
+    version: number | null,
+    made: MadeBy,
+  ): Promise<Parsed<PutChannel>>;
   /** Returns the state of channels, by slug. */
   health(team: Team, slugs: readonly string[]): Promise<ReadonlyMap<string, ChannelHealth>>;
   /**
    * Replaces the secret of a webhook; both sign until the end of the overlap.
    *
    * @param overlapHours 0 to 168
-   * @returns the new secret, readable only here; null if the team has no such webhook
+   * @returns the new secret, readable only here; null if the team has no such webhook. Refused
+   * without a key to seal it with
    */
   rotate(
     team: Team,
     slug: string,
     overlapHours: number,
     made: MadeBy,
-  ): Promise<{ readonly channel: Channel; readonly secret: string } | null>;
+  ): Promise<Parsed<{ readonly channel: Channel; readonly secret: string }> | null>;
   /** Opens the secrets of a channel, to send; null if a key is missing. */
   open(team: Team, channel: Channel): Promise<OpenedChannelSettings | null>;
 }

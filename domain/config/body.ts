@@ -66,14 +66,18 @@ export function slugs(max: number, what: string) {
 }
 
 /**
- * Schema of a list of `words`, at least one, in their order.
+ * Schema of a list of `words`, at least one, in their order. The document stores a word under `id`.
  *
  * @internal
  */
-export function someOf<const Word extends string | number>(words: readonly [Word, ...Word[]]) {
+export function someOf<const Word extends string | number>(
+  words: readonly [Word, ...Word[]],
+  id?: string,
+) {
   const expected = `a list of ${words.map((word) => JSON.stringify(word)).join(", ")}, ` +
     "at least one of them";
-  return z.array(z.literal([...words], expected), expected).min(1, expected)
+  const word = z.literal([...words], expected);
+  return z.array(id === undefined ? word : word.meta({ id }), expected).min(1, expected)
     .transform((sent) => words.filter((word) => (sent as unknown[]).includes(word)));
 }
 

@@ -12,6 +12,7 @@ export const ERRORS = {
   invalid_json: { status: 400, retry: false },
   unknown_region: { status: 400, retry: false },
   batch_too_large: { status: 400, retry: false },
+  egress_denied: { status: 400, retry: false },
   invalid_credential: { status: 401, retry: false },
   region_mismatch: { status: 401, retry: false },
   scope_violation: { status: 401, retry: false },

@@ -17,6 +17,11 @@ export function lockOf(path: string): string {
   return `${path}.lock`;
 }
 
+/** Returns the path of the key of a ledger's sealed secrets. */
+export function sealOf(path: string): string {
+  return `${path}.seal`;
+}
+
 /** Returns the path that a ledger is restored into before it is renamed. */
 export function restoringOf(path: string): string {
   return `${path}.restoring`;

@@ -1,6 +1,7 @@
 /** All endpoints of the API, in the order of the document. */
 import { AGENT_ENDPOINTS } from "./agents/agents.ts";
 import { AUDIT_ENDPOINTS } from "./audit_log/audit_log.ts";
+import { CHANNEL_ENDPOINTS } from "./channels/channels.ts";
 import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
 import type { Endpoint } from "../openapi/describe.ts";
 import { FEED_ENDPOINTS } from "./feed/live.ts";
@@ -32,6 +33,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...MONITOR_ENDPOINTS,
   ...RULE_ENDPOINTS,
   ...SILENCE_ENDPOINTS,
+  ...CHANNEL_ENDPOINTS,
   ...SPEND_ENDPOINTS,
   ...RATE_CARD_ENDPOINTS,
   ...REPRICE_ENDPOINTS,

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { AgentStore } from "../../domain/agents/agents.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
+import type { ChannelStore } from "../../domain/channels/store.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
@@ -122,6 +123,7 @@ export interface AppDeps {
   readonly monitors: MonitorStore;
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
+  readonly channels: ChannelStore;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;

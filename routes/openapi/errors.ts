@@ -12,6 +12,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_json: "The body is not UTF-8, not JSON, or not a JSON object.",
   unknown_region: "An identifier's region is neither eu nor us.",
   batch_too_large: "The batch has too many events: split it into several batches.",
+  egress_denied: "The service may not call this address; the message names the rule.",
   invalid_credential: "The credential is absent, malformed, unknown or revoked.",
   region_mismatch: "The credential belongs to the endpoint of another region.",
   scope_violation: "A ping token was used for another agent, or on a path that does not accept it.",

@@ -67,6 +67,13 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
     },
     act: post(`/v1/runs/${runId(1)}/scores`, aScore(201)),
   },
+  egress_denied: {
+    act: (h) => {
+      const body = { type: "slack", url: "https://localhost/hook" };
+      return h.request("PUT", "/v1/channels/chat", { body });
+    },
+    field: "url",
+  },
   object_cap_reached: {
     arrange: async (h) => {
       const body = { match: {}, until: at(60_000) };

@@ -30,13 +30,20 @@ import { cursorOf, limitOf } from "../../openapi/fields.ts";
 import { pageValue, type Wire } from "../../openapi/wire.ts";
 import { configSlug } from "./fields.ts";
 
+/** A store whose `PUT` may return more than the object. */
+interface ObjectStore<Settings, Put, Result> extends Omit<ConfigStore<Settings, Put>, "put"> {
+  put(
+    ...call: Parameters<ConfigStore<Settings, Put>["put"]>
+  ): Promise<Parsed<Result>>;
+}
+
 /** One kind of objects. `Row` is an object with what is shown in addition. */
-export interface ObjectKind<Settings, Put, Row> {
+export interface ObjectKind<Settings, Put, Row, Result extends PutObject<Settings>> {
   readonly tag: Endpoint["tag"];
   readonly kind: ConfigKind;
   /** Ends ids of operations, such as `Rule`. */
   readonly name: string;
-  readonly storeOf: (deps: AppDeps) => ConfigStore<Settings, Put>;
+  readonly storeOf: (deps: AppDeps) => ObjectStore<Settings, Put, Result>;
   readonly parse: (body: Body, deps: AppDeps) => Parsed<ConfigRequest<Put>>;
   /** Adds what is shown of objects in addition to their settings. */
   readonly rowsOf: (
@@ -44,8 +51,8 @@ export interface ObjectKind<Settings, Put, Row> {
     team: Team,
     objects: readonly ConfigObject<Settings>[],
   ) => Promise<readonly Row[]>;
-  /** Adds what only the response to a `PUT` shows. */
-  readonly rowOfPut?: (row: Row, put: PutObject<Settings>) => Row;
+  /** Adds a secret that only the response to a `PUT` shows; it is not cached then. */
+  readonly rowOfPut?: (row: Row, put: Result) => Row;
   readonly body: z.ZodType;
   readonly value: Wire<Row>;
   /** Descriptions of the calls. */
@@ -88,8 +95,13 @@ export function parseObjectsQuery(text: string): Parsed<PageBounds<string>> {
 }
 
 /** Declares the endpoints of a kind. */
-export function objectEndpoints<Settings, Put, Row>(
-  spec: ObjectKind<Settings, Put, Row>,
+export function objectEndpoints<
+  Settings,
+  Put,
+  Row,
+  Result extends PutObject<Settings> = PutObject<Settings>,
+>(
+  spec: ObjectKind<Settings, Put, Row, Result>,
 ): readonly Endpoint[] {
   const { kind, name, value, texts, storeOf, rowsOf } = spec;
   const { slug, sent, answer: shown, put: shownPut = shown, hasMore = false } = spec.example;
@@ -111,8 +123,10 @@ export function objectEndpoints<Settings, Put, Row>(
         const put = await storeOf(deps).put(team, slug, settings, version, madeBy(c, deps));
         if (!put.ok) return fail(c, put.problem);
         const [row] = await rowsOf(deps, team, [put.value.object]) as [Row];
-        const { rowOfPut = (row: Row) => row } = spec;
-        return answerWrite(c, put.value.kind, value.write(rowOfPut(row, put.value)), null);
+        const json = value.write(spec.rowOfPut?.(row, put.value) ?? row);
+        const response = answerWrite(c, put.value.kind, json, null);
+        if (spec.rowOfPut !== undefined) response.headers.set("Cache-Control", "no-store");
+        return response;
       },
       summary: `Set a ${kind}`,
       description: `${texts.put} Replaces all settings: fields that are not sent get their ` +

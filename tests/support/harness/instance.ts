@@ -8,13 +8,20 @@ import { createRequestLimits, type RequestLimits } from "../../../domain/teams/r
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
+import { sealKeysOf } from "../../../kv/channels/seal_file.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
-import { type Egress, NO_EGRESS } from "../../../outbound/egress.ts";
+import { type Egress, NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { asKvClient } from "./kv_client.ts";
+
+/** Stores channels with public addresses, and calls none. */
+const STORED_ONLY: Egress = {
+  refusal: (url) => (parseEgress("public") ?? NO_EGRESS).refusal(url),
+  addressRefusal: () => "tests call no address",
+};
 
 /** Options of a harness. */
 export interface HarnessOptions {
@@ -26,6 +33,8 @@ export interface HarnessOptions {
   readonly mailer?: Mailer;
   /** Addresses that channels may call; none when absent. */
   readonly egress?: Egress;
+  /** Key of the secrets of channels; as in production when absent. */
+  readonly sealKey?: Uint8Array<ArrayBuffer> | null;
   /** Origin of links in messages. */
   readonly publicUrl?: string;
   /** A secret that must not work. */
@@ -75,7 +84,9 @@ export class Instance {
     const { location, environment, key, rateClock, memory = new Memory() } = options;
     const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
     const { refusedSecret = null, operatorKey = null, dev = false, absenceMs } = options;
-    const { egress = NO_EGRESS, publicUrl = null } = options;
+    const { egress = STORED_ONLY, publicUrl = null } = options;
+    // Instances of a shared KV have one key, as in production.
+    const { sealKey = isShared(parseLocation(location)) ? new Uint8Array(32) : null } = options;
     const store = await asKvClient(() => openStore(location, memory));
     const slices = rateClock !== undefined && isShared(parseLocation(location))
       ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
@@ -100,6 +111,7 @@ export class Instance {
       mailer,
       egress,
       publicUrl,
+      sealKeys: sealKeysOf(parseLocation(location), sealKey),
       log,
       draining,
       ...(absenceMs === undefined ? {} : { absenceMs }),

@@ -18,6 +18,8 @@ function config(env: Record<string, string>, ...args: string[]): Omit<Config, "e
   return others;
 }
 
+const SEAL_KEY = Uint8Array.from({ length: 32 }, (_, i) => i);
+
 function problems(env: Record<string, string>, ...args: string[]): readonly string[] {
   const parsed = parseConfig(env, args);
   return parsed.ok ? [] : parsed.problems;
@@ -37,6 +39,7 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     tier: null,
     ownerEmail: null,
     smtpUrl: null,
+    sealKey: null,
     publicUrl: null,
     memoryMb: 600,
     dev: false,
@@ -58,6 +61,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     RUNLEDGER_OWNER_EMAIL: "owner@example.org",
     RUNLEDGER_SMTP_URL: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
     RUNLEDGER_EGRESS: "public, chat.corp:8065, 10.0.0.0/8",
+    RUNLEDGER_SEAL_KEY: SEAL_KEY.toBase64(),
     RUNLEDGER_PUBLIC_URL: "https://Ledger.example.org:8443/",
     PATH: "/bin",
     runledger_key: "x",
@@ -75,6 +79,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     tier: "free",
     ownerEmail: "owner@example.org",
     smtpUrl: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
+    sealKey: SEAL_KEY,
     publicUrl: "https://ledger.example.org:8443",
     memoryMb: 600,
     dev: false,
@@ -312,4 +317,14 @@ Deno.test("settings: the mail server's default port follows from its scheme; hos
     secure: true,
     login,
   });
+});
+
+Deno.test("settings: a key of secrets has 32 bytes, and is not printed", () => {
+  for (const key of ["short", new Uint8Array(31).toBase64(), new Uint8Array(33).toBase64(), "%"]) {
+    const [problem = "", ...more] = problems({ RUNLEDGER_SEAL_KEY: key });
+    assertEquals([problem, more], [
+      "RUNLEDGER_SEAL_KEY must be the base64 of 32 random bytes",
+      [],
+    ]);
+  }
 });

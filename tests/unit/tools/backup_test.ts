@@ -220,3 +220,25 @@ Deno.test("backup and restore: a wrong command line is reported with exit code 2
     assertEquals((await run(tool, "--help")).code, 0);
   }
 });
+
+Deno.test("backup and restore: the key of sealed secrets is copied with the ledger, and replaced ones are kept", async () => {
+  await withFolder(async (folder) => {
+    const [ledger, copy] = [`${folder}/ledger.kv`, `${folder}/backup.kv`];
+    await aLedger(ledger, "sealed", { fillers: 1 });
+    await Deno.writeTextFile(`${ledger}.seal`, "key one");
+    const { code, text } = await run(backup, copy, `--kv=${ledger}`);
+    assertEquals(code, 0);
+    assertStringIncludes(text, `${copy}.seal is the key of its channels' secrets: keep both`);
+    assertEquals(await Deno.readTextFile(`${copy}.seal`), "key one");
+    assertEquals(((await Deno.stat(`${copy}.seal`)).mode ?? 0) & 0o777, 0o600);
+    await Deno.writeTextFile(`${ledger}.seal`, "key two");
+    const restored = await run(runRestore, copy, `--kv=${ledger}`);
+    assertEquals(restored.code, 0);
+    assertEquals(await Deno.readTextFile(`${ledger}.seal`), "key one");
+    const [, aside = ""] = /to (\S+\.seal\.before-restore-\S+)/.exec(restored.text) ?? [];
+    assertEquals(await Deno.readTextFile(aside), "key two");
+    await Deno.remove(`${copy}.seal`);
+    assertEquals((await run(runRestore, copy, `--kv=${ledger}`)).code, 0);
+    assertEquals(await Deno.readTextFile(`${ledger}.seal`), "key one", "it may be needed");
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * Validates the bodies of `PUT /v1/channels/{slug}` and of the rotation of its secret.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { type ConfigRequest, flag, someOf, versionField, whole } from "../config/body.ts";
+import type { Body } from "../core/body.ts";
+import type { Parsed } from "../core/errors.ts";
+import { oneOf, optional } from "../core/fields.ts";
+import { checkClosed } from "../core/validate.ts";
+import {
+  ALL_EVENTS,
+  CHANNEL_TYPES,
+  type ChannelType,
+  type OpenedChannelSettings,
+  PAGERDUTY_REGIONS,
+} from "./channel.ts";
+import { MESSAGE_EVENTS } from "./message.ts";
+
+/** Maximum characters of an address. */
+export const URL_CHARS_MAX = 2_048;
+
+/** Maximum own headers of a webhook, and characters of a name and of a value. */
+export const HEADERS_MAX = { count: 10, nameChars: 64, valueChars: 512 } as const;
+
+/** Maximum recipients of an e-mail channel. */
+export const RECIPIENTS_MAX = 10;
+
+/** Minimum and maximum bytes of an own secret. */
+export const SECRET_BYTES = { min: 24, max: 64 } as const;
+
+/** Minimum, maximum and default hours for which both secrets sign after a rotation. */
+export const OVERLAP_HOURS = { min: 0, max: 168, default: 24 } as const;
+
+/** Begins a secret. */
+export const SECRET_PREFIX = "whsec_";
+
+const URL_TEXT = `a URL of at most ${URL_CHARS_MAX} characters`;
+const SECRET =
+  `${SECRET_PREFIX} and the base64 of ${SECRET_BYTES.min} to ${SECRET_BYTES.max} bytes`;
+const KEY = "an integration key of 8 to 128 letters and digits";
+const RECIPIENTS = `a list of 1 to ${RECIPIENTS_MAX} e-mail addresses`;
+const HEADERS = `an object of at most ${HEADERS_MAX.count} headers: names of at most ` +
+  `${HEADERS_MAX.nameChars} characters, values of 1 to ${HEADERS_MAX.valueChars} printable ASCII ` +
+  "characters without surrounding spaces; none of webhook-*, content-*, host, connection and other " +
+  "headers of the connection";
+
+/** Headers of the request itself, or of one connection. */
+const RESERVED_HEADER =
+  /^(webhook-.*|content-.*|proxy-.*|host|connection|keep-alive|te|trailer|trailers|transfer-encoding|upgrade|expect)$/;
+
+const EVENTS = [
+  ALL_EVENTS,
+  ...MESSAGE_EVENTS.filter((event) => event !== "channel.test"),
+] as const;
+
+const fields = {
+  url: optional(z.string(URL_TEXT).refine(isUrl, URL_TEXT).meta({ maxLength: URL_CHARS_MAX }))
+    .describe("Of `webhook`, `slack`, `mattermost`: the address, stored as a secret."),
+  secret: optional(z.string(SECRET).refine(isSecret, SECRET).meta({ pattern: "^whsec_" }))
+    .describe("Of `webhook`: the key of the signature; generated when it was never set."),
+  events: optional(someOf(EVENTS, "ChannelEvent")).describe(
+    `Of \`webhook\`: events to send, \`${ALL_EVENTS}\` for all; all when absent.`,
+  ),
+  headers: optional(
+    z.record(z.string(), z.string(HEADERS), HEADERS).refine(areHeaders, HEADERS)
+      .meta({ id: "ChannelHeaders" }),
+  )
+    .describe("Of `webhook`: own headers. Reads return their values."),
+  to: z.array(z.string(RECIPIENTS).refine(isRecipient, RECIPIENTS), RECIPIENTS)
+    .min(1, RECIPIENTS).max(RECIPIENTS_MAX, RECIPIENTS).describe("Of `email`: the recipients."),
+  routing_key: optional(z.string(KEY).regex(/^[A-Za-z0-9_-]{8,128}$/, KEY))
+    .describe("Of `pagerduty`: the integration key, stored as a secret."),
+  region: optional(oneOf("PagerdutyRegion", PAGERDUTY_REGIONS))
+    .describe("Of `pagerduty`: `us` when absent."),
+};
+
+const common = {
+  default: flag().describe("True if rules without channels use it; false when absent."),
+  include_error: flag()
+    .describe("False to leave out the first 200 characters of a run's error; true when absent."),
+  enabled: flag().describe("`false` sends nothing."),
+  version: versionField,
+};
+
+const type = oneOf("ChannelType", CHANNEL_TYPES).describe(
+  "Type. Discord takes `slack`, at its own address that ends in `/slack`.",
+);
+
+/**
+ * Body of `PUT /v1/channels/{slug}`, with the fields of all types.
+ *
+ * @internal
+ */
+export const channelBody = z.object({ type, ...fields, to: optional(fields.to), ...common });
+
+const { url, secret, events, headers, to, routing_key, region } = fields;
+
+/** Bodies by type, with the same fields in the same order. */
+const BODIES = {
+  webhook: z.object({ type, url, secret, events, headers, ...common }),
+  email: z.object({ type, to, ...common }),
+  slack: z.object({ type, url, ...common }),
+  mattermost: z.object({ type, url, ...common }),
+  pagerduty: z.object({ type, routing_key, region, ...common }),
+} satisfies Record<ChannelType, z.ZodType>;
+
+/**
+ * Validates the body of `PUT /v1/channels/{slug}`. A secret that is not sent is empty, which keeps
+ * the stored one.
+ */
+export function parseChannel(body: Body): Parsed<ConfigRequest<OpenedChannelSettings>> {
+  const sent = body.value["type"];
+  const known = CHANNEL_TYPES.find((type) => type === sent);
+  const schema: z.ZodType<z.output<typeof channelBody>> = known === undefined
+    ? channelBody
+    : BODIES[known] as never;
+  const parsed = checkClosed(schema, body.value);
+  if (!parsed.ok) return parsed;
+  const { version = null } = parsed.value;
+  return { ok: true, value: { settings: settingsOf(parsed.value), version } };
+}
+
+function settingsOf(sent: z.output<typeof channelBody>): OpenedChannelSettings {
+  const { type, url = "" } = sent;
+  const common = {
+    isDefault: sent.default ?? false,
+    includeError: sent.include_error ?? true,
+    enabled: sent.enabled ?? true,
+  };
+  const host = url === "" ? "" : new URL(url).host;
+  switch (type) {
+    case "webhook": {
+      const { secret = "", events = [ALL_EVENTS], headers = {} } = sent;
+      return { ...common, type, url, host, secret, previous: null, events, headers };
+    }
+    case "email":
+      return { ...common, type, to: sent.to ?? [] };
+    case "pagerduty":
+      return { ...common, type, routingKey: sent.routing_key ?? "", region: sent.region ?? "us" };
+    default:
+      return { ...common, type, url, host };
+  }
+}
+
+/**
+ * Body of `POST /v1/channels/{slug}/rotate`.
+ *
+ * @internal
+ */
+export const rotateBody = z.object({
+  overlap_hours: optional(whole(OVERLAP_HOURS)).describe(
+    `Hours for which the old secret signs too; ${OVERLAP_HOURS.default} when absent.`,
+  ),
+});
+
+/** Parses the hours for which both secrets sign. */
+export function parseChannelRotation(body: Body): Parsed<number> {
+  const parsed = checkClosed(rotateBody, body.value);
+  if (!parsed.ok) return parsed;
+  return { ok: true, value: parsed.value.overlap_hours ?? OVERLAP_HOURS.default };
+}
+
+/** Only its syntax: the rules for addresses decide whether it may be called. */
+function isUrl(text: string): boolean {
+  return text.length <= URL_CHARS_MAX && !/[\p{Cc}\s]/u.test(text) && URL.canParse(text) &&
+    new URL(text).host !== "";
+}
+
+function isSecret(text: string): boolean {
+  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  if (base64 === undefined) return false;
+  try {
+    const { length } = Uint8Array.fromBase64(base64, { lastChunkHandling: "strict" });
+    return length >= SECRET_BYTES.min && length <= SECRET_BYTES.max;
+  } catch {
+    return false;
+  }
+}
+
+function areHeaders(headers: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  return names.length <= HEADERS_MAX.count && new Set(names).size === names.length &&
+    Object.entries(headers).every(([name, value]) =>
+      /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/.test(name) &&
+      !RESERVED_HEADER.test(name.toLowerCase()) &&
+      value.length <= HEADERS_MAX.valueChars &&
+      /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+    );
+}
+
+function isRecipient(address: string): boolean {
+  return address.length <= 254 &&
+    /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(address);
+}

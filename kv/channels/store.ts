@@ -1,0 +1,159 @@
+/**
+ * Stores channels with their sealed secrets.
+ *
+ * @module
+ */
+import type { ChannelSettings } from "../../domain/channels/channel.ts";
+import { SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
+import { channelFields } from "../../domain/channels/channel_fields.ts";
+import { NEW_HEALTH } from "../../domain/channels/health.ts";
+import type { Sealer } from "../../domain/channels/secrets.ts";
+import type { EgressPolicy } from "../../domain/channels/sender.ts";
+import type { Channel, ChannelStore } from "../../domain/channels/store.ts";
+import type { Parsed } from "../../domain/core/errors.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { differenceOf } from "../../domain/teams/audit_log.ts";
+import type { MadeBy } from "../../domain/teams/made_by.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import { keys } from "../base/keys.ts";
+import { readHealths } from "./health.ts";
+import { type ConfigRow, isObject } from "../config/objects.ts";
+import { change, type ConfigDeps, createConfigStore } from "../config/store.ts";
+import { getAll, type Store } from "../store.ts";
+import {
+  ChannelSecrets,
+  noKey,
+  openSettings,
+  type Sealing,
+  sealSettings,
+} from "./secret_settings.ts";
+
+/** Dependencies of the store. */
+export interface ChannelStoreDeps extends ConfigDeps {
+  readonly sealer: Sealer;
+  readonly egress: EgressPolicy;
+}
+
+/** Bytes of a generated secret. */
+const SECRET_BYTES = 32;
+
+const HOUR_MS = 3_600_000;
+
+/** A `PUT` under way: the secret that it generated, if it did. */
+interface Putting extends Pick<Sealing, "sent" | "spare"> {
+  isSpareUsed: boolean;
+}
+
+/** Nothing follows from a change: each try reads the channel. */
+const SPEC = { kind: "channel", followUp: () => ({ sets: [], deletes: [] }) } as const;
+
+/** Creates the store of channels. */
+export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
+  const { store, sealer, egress, environment } = deps;
+  const secretsOf = (team: TeamId, slug: string) => new ChannelSecrets(sealer, team, slug);
+  const mint = () => `${SECRET_PREFIX}${environment.random(SECRET_BYTES).toBase64()}`;
+  const channels = createConfigStore<ChannelSettings, Putting>(deps, {
+    ...SPEC,
+    idPrefix: "chn",
+    defaults: [],
+    auditFields: channelFields,
+    async settle({ team, slug, sent: putting, before }) {
+      const { sent, spare } = putting;
+      const stored = before?.settings ?? null;
+      const secrets = secretsOf(team, slug);
+      putting.isSpareUsed = sent.type === "webhook" && sent.secret === "" &&
+        stored?.type !== "webhook";
+      return await sealSettings({ secrets, egress, sent, spare, before: stored });
+    },
+  });
+  const open = (team: TeamId, { slug, settings }: Channel) =>
+    openSettings(secretsOf(team, slug), settings);
+  return {
+    ...channels,
+    async put(team, slug, sent, version, made) {
+      const putting = { sent, spare: mint(), isSpareUsed: false };
+      const put = await channels.put(team, slug, putting, version, made);
+      if (!put.ok) return put;
+      const secret = putting.isSpareUsed ? putting.spare : null;
+      return { ok: true, value: { ...put.value, secret } };
+    },
+    open: ({ id }, channel) => open(id, channel),
+    rotate: (team, slug, overlapHours, made) =>
+      rotate(deps, secretsOf(team.id, slug), { team, slug, overlapHours, made, secret: mint() }),
+    health: ({ id: team }, slugs) =>
+      store.reads.run(team, async () => {
+        const [healths, channels] = await Promise.all([
+          readHealths(store, team, slugs),
+          readChannels(store, team, slugs),
+        ]);
+        const shown = new Map(healths);
+        for (const channel of channels) {
+          const health = healths.get(channel.slug) ?? NEW_HEALTH;
+          if (await open(team, channel) !== null) continue;
+          shown.set(channel.slug, { ...health, state: "needs_secret" });
+        }
+        return shown;
+      }),
+  };
+}
+
+/** A rotation to a new secret. */
+interface Rotation {
+  readonly team: Team;
+  readonly slug: string;
+  readonly overlapHours: number;
+  readonly made: MadeBy;
+  readonly secret: string;
+}
+
+type Rotated = Parsed<{ readonly channel: Channel; readonly secret: string }> | null;
+
+function rotate(
+  deps: ChannelStoreDeps,
+  secrets: ChannelSecrets,
+  { team, slug, overlapHours, made, secret }: Rotation,
+): Promise<Rotated> {
+  return change<ChannelSettings, Rotated>(deps, SPEC, team, slug, made, async (row) => {
+    if (row === null || !isObject(row) || row.settings.type !== "webhook") return { result: null };
+    const { settings } = row;
+    const sealed = await secrets.seal("secret", secret, null);
+    if (!sealed.ok) return { result: { ok: false, problem: noKey("secret") } };
+    const untilMs = made.at + overlapHours * HOUR_MS;
+    // A secret that cannot be opened cannot sign.
+    const overlaps = overlapHours > 0 && await secrets.open("secret", settings.secret) !== null;
+    const after: Channel = {
+      ...row,
+      version: row.version + 1,
+      settings: {
+        ...settings,
+        secret: sealed.value,
+        previous: overlaps ? { secret: settings.secret, untilMs } : null,
+      },
+      updatedAt: made.at,
+      updatedBy: made.by,
+    };
+    const changes = differenceOf(channelFields(settings), channelFields(after.settings));
+    return {
+      result: { ok: true, value: { channel: after, secret } },
+      row: after,
+      before: row,
+      action: "channel.rotated",
+      details: { ...changes, overlap_hours: overlapHours },
+    };
+  });
+}
+
+async function readChannels(
+  store: Store,
+  team: TeamId,
+  slugs: readonly string[],
+): Promise<Channel[]> {
+  const entries = await getAll(
+    store,
+    slugs.map((slug) => keys.configObject(team, "channel", slug)),
+  );
+  return entries.flatMap(({ value }) => {
+    const row = value as ConfigRow<ChannelSettings> | null;
+    return row !== null && isObject(row) ? [row] : [];
+  });
+}
