@@ -21,6 +21,7 @@ import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
+import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -153,6 +154,7 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createIncidentLooks({ store, changes: updater }),
     ],
     turn,
     now,

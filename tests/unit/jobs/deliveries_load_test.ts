@@ -5,7 +5,7 @@ import { newDelivery } from "../../../domain/channels/new_delivery.ts";
 import type { SendResult } from "../../../domain/channels/sender.ts";
 import { insertTeam } from "../../../kv/teams/credentials.ts";
 import type { Store } from "../../../kv/store.ts";
-import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
+import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
 const SECOND = 1_000;
