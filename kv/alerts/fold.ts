@@ -33,8 +33,8 @@ export interface AlertRows {
 
 /** What else a plan may use. */
 export interface AlertHints {
-  /** Latest arrivals of agents' calls before the commit, by slug; unix milliseconds. */
-  readonly seenBefore?: ReadonlyMap<string, number>;
+  /** Returns the latest arrival of an agent's calls before the commit, unix milliseconds. */
+  readonly seenBefore?: (agent: string) => number;
 }
 
 /**
@@ -60,10 +60,11 @@ export async function planAlerts(
   for (const { rule, group, at } of looks) await session.look(rule, group, at);
   const running = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
   for (const group of groups) {
-    const isNew = !session.has(group.rule.slug, group.text);
-    if (isNew && !group.hasBad) continue;
-    const isCounted = !(isNew && isFull(session)) &&
-      await session.count(isNew ? await seeded(deps, team, group, running, hints) : group);
+    const known = session.find(group.rule.slug, group.text);
+    if (known === null && !group.hasBad) continue;
+    const knownFrom = known?.knownFrom ?? Infinity;
+    const isCounted = !(known === null && isFull(session)) &&
+      await session.count(await seeded(deps, team, group, knownFrom, running, hints));
     if (!isCounted) await overflow(cache, team, alerts, session, group);
   }
   const { state, changed, counted } = session;
@@ -134,21 +135,27 @@ async function overflow(
   await session.count({ ...group, ...OTHER, signals });
 }
 
-/** Adds the good outcomes that were summarized before the first bad one of a new instance. */
+/**
+ * Adds the good outcomes that were summarized before a bad one that arrived earlier.
+ *
+ * @param knownFrom arrival from which the instance has all outcomes, unix milliseconds
+ */
 async function seeded(
   { store }: AlertDeps,
   team: TeamId,
   group: GroupSignals,
+  knownFrom: number,
   running: ReadonlySet<RunId>,
   { seenBefore }: AlertHints,
 ): Promise<GroupSignals> {
   const { rule, signals } = group;
   const { condition: { kind }, groupBy } = rule.settings;
-  if (kind !== "run_failed") return group;
+  if (kind !== "run_failed" || !group.hasBad) return group;
   const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
   const fromMs = Math.min(...bad.map(({ at }) => at));
+  if (fromMs >= knownFrom) return group;
   const subject = (bad[0] as AlertSignal).subject;
-  const seenAt = groupBy === "agent" ? seenBefore?.get(subject.agent ?? "") : undefined;
+  const seenAt = groupBy === "agent" ? seenBefore?.(subject.agent ?? "") : undefined;
   if (seenAt !== undefined && seenAt < fromMs) return group;
   const goods = await laterGoods(store, team, { rule, subject, fromMs }, running);
   return { ...group, signals: [...goods, ...signals] };

@@ -78,9 +78,11 @@ export class AlertSession {
     return this.#changed;
   }
 
-  /** Returns whether a group has an instance, of any version of its rule. */
-  has(rule: string, group: string): boolean {
-    return this.#find(rule, group) !== null;
+  /** Returns the instance of a group, of any version of its rule; null for none. */
+  find(rule: string, text: string): AlertInstance | null {
+    const name = instanceName(rule, text);
+    const changed = this.#changed.get(name);
+    return changed === undefined ? this.#alerts.instances.get(name) ?? null : changed;
   }
 
   /** Returns the rows of all changes. */
@@ -114,12 +116,14 @@ export class AlertSession {
       if (signal.run !== null) this.counted.add(signal.run);
     }
     if (instance === before) return true;
+    const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
+    const knownFrom = Math.min(before.knownFrom, ...bad.map(({ at }) => at));
+    instance = { ...instance, knownFrom };
     if (this.#isOneTooMany(rule, instance)) {
       if (!isNew) this.#remove(before);
       return false;
     }
-    const hasBad = signals.some((signal) => outcomeFor(rule, signal) === "bad");
-    await this.#settle({ rule, instance }, isNew ? null : before, hasBad ? signals : [], isPaused);
+    await this.#settle({ rule, instance }, isNew ? null : before, bad, isPaused);
     return true;
   }
 
@@ -136,7 +140,7 @@ export class AlertSession {
    */
   async look(slug: string, text: string, at: number | null): Promise<void> {
     if (at !== null) this.#rows.removeDue(slug, text, at);
-    const stored = this.#find(slug, text);
+    const stored = this.find(slug, text);
     if (stored === null) return;
     const before = at !== null && stored.dueAt === at ? { ...stored, dueAt: null } : stored;
     const rule = this.#ruleOf(slug);
@@ -191,7 +195,7 @@ export class AlertSession {
       return this.#keep({ rule, instance: { ...instance, isPending: true } }, before);
     }
     const incident = await this.#incidentOf(instance);
-    const error = now.isFiring && added.length > 0 ? await this.#errorOf(rule, added) : undefined;
+    const error = now.isFiring && added.length > 0 ? await this.#errorOf(added) : undefined;
     const { instance: after, notified } = settle(instance, incident, {
       ...this.#making,
       ...{ rule, recipients: this.#alerts.config, isPaused },
@@ -201,25 +205,18 @@ export class AlertSession {
     this.#keep({ rule, instance: after }, before);
   }
 
-  async #errorOf(rule: Rule, signals: readonly AlertSignal[]): Promise<string | null> {
-    const last = signals.filter((signal) => outcomeFor(rule, signal) === "bad")
-      .reduce((last, signal) => signal.at >= last.at ? signal : last);
+  async #errorOf(bad: readonly AlertSignal[]): Promise<string | null> {
+    const last = bad.reduce((last, signal) => signal.at >= last.at ? signal : last);
     if (last.error !== null || last.kind !== "run_failed" || last.run === null) return last.error;
     return await readError(this.#deps.store, this.#team, last.run);
   }
 
   /** Returns the instance of a rule's current version; ends that of another version. */
   async #current(rule: Rule, text: string): Promise<AlertInstance | null> {
-    const stored = this.#find(rule.slug, text);
+    const stored = this.find(rule.slug, text);
     if (stored === null || isOfRule(stored, rule)) return stored;
     await this.#end(stored, "rule");
     return null;
-  }
-
-  #find(rule: string, text: string): AlertInstance | null {
-    const name = instanceName(rule, text);
-    const changed = this.#changed.get(name);
-    return changed === undefined ? this.#alerts.instances.get(name) ?? null : changed;
   }
 
   #ruleOf(slug: string): Rule | null {
@@ -256,7 +253,7 @@ export class AlertSession {
       if (dueAt !== null) this.#rows.fileDue(slug, text, dueAt);
     }
     const kept: AlertInstance = { ...instance, dueAt };
-    this.#count(slug, this.#find(slug, text), kept);
+    this.#count(slug, this.find(slug, text), kept);
     this.#changed.set(instanceName(slug, text), kept);
     this.#rows.setInstance(kept);
   }
@@ -273,7 +270,7 @@ export class AlertSession {
   #remove(instance: AlertInstance): void {
     const { rule: slug, text, dueAt } = instance;
     if (dueAt !== null) this.#rows.removeDue(slug, text, dueAt);
-    this.#count(slug, this.#find(slug, text), null);
+    this.#count(slug, this.find(slug, text), null);
     this.#changed.set(instanceName(slug, text), null);
     this.#rows.removeInstance(instance);
   }
