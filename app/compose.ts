@@ -14,6 +14,8 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createMaking } from "../kv/alerts/making.ts";
+import { readOverflows } from "../kv/alerts/rows.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
@@ -21,6 +23,7 @@ import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
+import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -113,7 +116,7 @@ export function createService(options: ServiceOptions) {
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const updater = new RunUpdater(store);
+  const updater = new RunUpdater(store, createMaking(region, environment));
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
@@ -153,6 +156,7 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createIncidentLooks({ store, changes: updater }),
     ],
     turn,
     now,
@@ -191,7 +195,7 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    rules: createRuleStore({ ...configDeps, overflows: (team) => readOverflows(store, team) }),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,

@@ -44,7 +44,7 @@ export function withoutError<Facts extends IncidentFacts>(facts: Facts): Facts {
 }
 
 /** Removes the customer, and all that says something about the customer's runs. */
-export function withoutCustomer<Facts extends IncidentFacts>(facts: Facts): Facts {
+export function withoutCustomer(facts: IncidentFacts): IncidentFacts {
   if (facts.group.customer === undefined) return facts;
   return { ...facts, group: {}, title: ERASED_TITLE, error: null, runs: [], value: null };
 }

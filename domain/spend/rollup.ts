@@ -236,7 +236,7 @@ export interface SpendStore {
    * @throws {StorageUnavailable} when the store fails or takes too long
    */
   rows(
-    team: Team,
+    team: Pick<Team, "id">,
     kind: RollupKind,
     fromDay: string,
     toDay: string,
@@ -257,7 +257,7 @@ export interface SpendStore {
    * @throws {StorageUnavailable} when the store fails or takes too long
    */
   some(
-    team: Team,
+    team: Pick<Team, "id">,
     groups: readonly RollupGroup[],
     days: readonly string[],
   ): Promise<readonly RollupRow[]>;

@@ -15,6 +15,7 @@ import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import type { VerifiedRun } from "./run.ts";
 import { blockRows, entryRows } from "./entries.ts";
+import { verifyIncidents } from "./alerts.ts";
 import { verifyMonitors } from "./monitors.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
@@ -86,6 +87,7 @@ export class TeamSums {
     await this.#compareIndex(store);
     await this.#compareFeed(store);
     await this.#checkExpiryBlocks(store);
+    this.#note(await verifyIncidents(store, this.#team));
   }
 
   /** Adds the totals of removed runs. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { kindLook } from "../../domain/alerts/look.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {
@@ -17,6 +18,7 @@ import type { RateRow } from "../../domain/pricing/rates.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
+import { dueSet } from "../clock/due_rows.ts";
 import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 
@@ -106,6 +108,8 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
             { key, value: rate },
             { key: keys.rates(team), value: current === null ? count + 1 : count },
             ...auditRows({ at, team, actor: by, action: "rate.put", target: row.id, details }),
+            // A model may have a price now.
+            dueSet({ at, kind: "rule", team, name: kindLook("unpriced") }),
           ],
         });
         return committed === null ? LOST : { kind: "stored", rate };

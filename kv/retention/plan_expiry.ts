@@ -60,7 +60,7 @@ async function changeOf(
     case null:
       return unchanged(run, moveExpiryEntry(run, entry));
     case "record": {
-      const { change, events } = await expireRun(run);
+      const { change, events } = await expireRun(run, nowMs);
       const counter = entry.retentionClass === "orphan" ? "orphans" : "records";
       return { change, counts: { ...EMPTY_SWEEP, events, [counter]: 1 } };
     }

@@ -16,7 +16,8 @@ import { keyParts, keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { dueSet } from "../clock/due_rows.ts";
+import { getMany, getValue, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { moveExpiryEntry } from "./expiry_entry.ts";
 
@@ -41,21 +42,27 @@ const EXPIRED: DeletionMark = { deletedAt: 0, by: null };
 
 /** Deletes a run on request: it no longer counts in any total except the quota. */
 export function deleteRun(run: SummarizedHead, deleted: DeletionMark): Promise<Removal> {
-  return removeRun(run, deleted, null);
+  return removeRun(run, deleted, null, deleted.deletedAt);
 }
 
-/** Expires a run: its totals stay, and its id is free again. */
-export function expireRun(run: SummarizedHead): Promise<Removal> {
+/**
+ * Expires a run: its totals stay, and its id is free again.
+ *
+ * @param nowMs time of the sweep, unix milliseconds
+ */
+export function expireRun(run: SummarizedHead, nowMs: number): Promise<Removal> {
   const { head, summary } = run;
-  return removeRun(run, null, isCurrent(summary, head) ? summary : summarize(head, summary));
+  return removeRun(run, null, isCurrent(summary, head) ? summary : summarize(head, summary), nowMs);
 }
 
 async function removeRun(
   run: SummarizedHead,
   deleted: DeletionMark | null,
   remains: RunSummary | null,
+  nowMs: number,
 ): Promise<Removal> {
-  const { team, id, summary, check } = run;
+  const { store, team, id, summary, check } = run;
+  const incidents = await getValue<readonly string[]>(store, keys.runIncidents(team, id)) ?? [];
   const rows = await eventKeys(run, ROWS_MAX + 1);
   const isPurged = rows.length > ROWS_MAX;
   const { sums, events } = callsToKeep(run);
@@ -74,6 +81,8 @@ async function removeRun(
       sets: [
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
         ...isPurged ? [{ key: keys.purge(team, id), value: true }] : [],
+        // The looks at its incidents remove it from them.
+        ...incidents.map((name) => dueSet({ at: nowMs, kind: "incident", team, name })),
       ],
       deletes: [
         ...tombstone === null ? inserted : [],
@@ -81,6 +90,7 @@ async function removeRun(
         keys.summary(team, id),
         keys.price(team, id),
         keys.processing(team, id),
+        keys.runIncidents(team, id),
         keys.deadStage(team, id),
         ...isPurged ? [] : rows,
       ],

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { kindLook } from "../../domain/alerts/look.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   DEAD_STAGES_LISTED_MAX,
@@ -31,6 +32,7 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { processingOf } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
+import { dueSet } from "../clock/due_rows.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -118,7 +120,7 @@ export async function completeStage(
   const { team, run, dueMs, revision, stage } = task;
   const deletes = [keys.dueStage(dueMs, team, run)];
   if (stage === null) return void await store.writer.commit({ deletes });
-  await change(store, task, deletes, (processing) => {
+  await change(store, task, nowMs, deletes, (processing) => {
     // The stages were restarted meanwhile, so this result does not apply to them.
     const isOther = processing.revision !== revision ||
       nextStage(processing)?.stage !== stage.stage;
@@ -140,6 +142,7 @@ export async function costFailed(
   await change(
     store,
     run,
+    nowMs,
     [],
     (processing) => stageFailed(reopened(processing), "cost", error, nowMs),
   );
@@ -149,7 +152,7 @@ export async function costFailed(
 export async function revive(store: Store, run: PendingRun, nowMs: number): Promise<boolean> {
   const processing = await readProcessing(store, run);
   if (processing === null || deadOf(processing) === null) return false;
-  await change(store, run, [keys.deadStage(run.team, run.run)], (current) => {
+  await change(store, run, nowMs, [keys.deadStage(run.team, run.run)], (current) => {
     const dead = deadOf(current);
     return dead === null ? current : stageRevived(current, dead.stage, nowMs);
   });
@@ -226,12 +229,13 @@ function readProcessing(store: Store, { team, run }: PendingRun): Promise<Proces
 }
 
 /**
- * Changes a run's stages, and writes its next due row or a dead-stage row. If `to` returns null,
- * the stages are deleted.
+ * Changes a run's stages, and writes its next due row or a dead-stage row, about which alert rules
+ * report. If `to` returns null, the stages are deleted.
  */
 async function change(
   store: Store,
   { team, run }: PendingRun,
+  nowMs: number,
   deletes: readonly Deno.KvKey[],
   to: (processing: Processing) => Processing | null,
 ): Promise<void> {
@@ -247,7 +251,10 @@ async function change(
     const sets: KvSet[] = [{ key, value: after }];
     const next = nextStage(after);
     if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
-    if (deadOf(after) !== null) sets.push({ key: keys.deadStage(team, run), value: true });
+    if (deadOf(after) !== null) {
+      sets.push({ key: keys.deadStage(team, run), value: true });
+      sets.push(dueSet({ at: nowMs, kind: "rule", team, name: kindLook("service") }));
+    }
     // A row that is set must not be deleted as well.
     const written = new Set(sets.map((set) => keyText(set.key)));
     const obsolete = deletes.filter((old) => !written.has(keyText(old)));

@@ -79,7 +79,7 @@ export function createSpendStore(store: Store): SpendStore {
   const cache = new RollupDays(store.memory);
   const ask = createQueries(store.deadlines);
   async function* rows(
-    { id: team }: Team,
+    { id: team }: Pick<Team, "id">,
     kind: RollupKind,
     fromDay: string,
     toDay: string,
@@ -152,7 +152,7 @@ async function* readDays(
  */
 async function readSome(
   store: Store,
-  { id: team }: Team,
+  { id: team }: Pick<Team, "id">,
   groups: readonly RollupGroup[],
   days: readonly string[],
 ): Promise<RollupRow[]> {

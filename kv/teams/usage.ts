@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { kindLook } from "../../domain/alerts/look.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   isOpen,
@@ -15,6 +16,7 @@ import {
 import type { Team } from "../../domain/teams/team.ts";
 import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keyParts, keys } from "../base/keys.ts";
+import { dueSet } from "../clock/due_rows.ts";
 import {
   countOf,
   eachRow,
@@ -86,17 +88,25 @@ async function read(store: Store, name: NoticeName): Promise<ReadNotice | null> 
   return entry && { notice: entry.value, version: entry.versionstamp };
 }
 
-/** Writes a notice and its index row; null on a conflict. */
+/**
+ * Writes a notice and its index row; null on a conflict. For a new one the clock looks at the alert
+ * rules about the quota.
+ */
 async function write(
   store: Store,
   notice: Notice,
   expected: string | null,
 ): Promise<ReadNotice | null> {
   const [key, index] = [keys.notice(notice), keys.openNotice(notice)];
+  const { team, dueMs: at } = notice;
   const version = await store.writer.commit({
-    team: notice.team,
+    team,
     checks: [{ key, versionstamp: expected }],
-    sets: [{ key, value: notice }, ...(isOpen(notice) ? [{ key: index, value: true }] : [])],
+    sets: [
+      { key, value: notice },
+      ...(isOpen(notice) ? [{ key: index, value: true }] : []),
+      ...(expected === null ? [dueSet({ at, kind: "rule", team, name: kindLook("quota") })] : []),
+    ],
     deletes: isOpen(notice) ? [] : [index],
   });
   return version === null ? null : { notice, version };

@@ -9,6 +9,7 @@ import {
 } from "../../../../domain/alerts/erasure.ts";
 import { expiryOf } from "../../../../domain/alerts/expiry.ts";
 import type { Incident } from "../../../../domain/alerts/incident.ts";
+import { factsOf } from "../../../../domain/alerts/notify.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 
 const NOON = Date.UTC(2026, 10, 23, 12);
@@ -85,7 +86,7 @@ Deno.test("erasure: runs leave the facts and the timeline; the newest takes its 
 });
 
 Deno.test("erasure: nothing names a deleted customer", () => {
-  const erased = withoutCustomer(incident());
+  const erased = withoutCustomer(factsOf(incident()));
   assertEquals(JSON.stringify(erased).includes("acme"), false);
   assertEquals([erased.group, erased.runs, erased.error], [{}, [], null]);
   const other = incident({ group: { agent: "acme" } });

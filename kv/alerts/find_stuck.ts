@@ -1,0 +1,134 @@
+/**
+ * Looks at rules of kind `stuck`.
+ *
+ * @module
+ */
+import { LRUCache } from "lru-cache";
+import { groupOf } from "../../domain/alerts/group.ts";
+import type { AlertInstance } from "../../domain/alerts/instance.ts";
+import { matches } from "../../domain/alerts/match.ts";
+import { OUTCOMES_MAX } from "../../domain/alerts/rule.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { ClockTurn } from "../../domain/clock/due.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Position } from "../base/entries.ts";
+import { readSummaries } from "../runs/heads.ts";
+import type { Store } from "../store.ts";
+import { type Found, instancesOf, minuteAfter, type RuleOf, signalFor } from "./found.ts";
+import { findStuckRuns, type StuckRun } from "./stuck_runs.ts";
+
+/** Progress through more stuck runs than one look reads. */
+interface Pass {
+  /** Position after which the next look begins. */
+  readonly after: Position;
+  /** Texts of the groups of the runs before it. */
+  readonly groups: ReadonlySet<string>;
+}
+
+/** Rules whose progress is kept; another one begins again with the oldest run. */
+const PASSES_MAX = 1_000;
+
+/** Finds runs that are open for too long. */
+export class StuckFinder {
+  readonly #store: Store;
+  readonly #passes = new LRUCache<string, Pass>({ max: PASSES_MAX });
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Finds stuck runs of the groups of a rule, and those that are closed or deleted. */
+  async find(team: TeamId, rule: RuleOf<"stuck">, turn: ClockTurn): Promise<Found> {
+    const { slug, settings } = rule;
+    const name = `${team} ${slug}`;
+    const pass = this.#passes.get(name);
+    const { seconds } = settings.condition;
+    const after = pass?.after ?? null;
+    const found = await findStuckRuns(this.#store, team, seconds, after, turn);
+    const groups = Map.groupBy(
+      found.stuck.filter(({ labels }) => matches(settings.match, { ...labels, model: null })),
+      ({ labels }) => groupOf(settings.groupBy, { ...labels, model: null }).text,
+    );
+    const stuck = new Set([...pass?.groups ?? [], ...groups.keys()]);
+    const { next } = found;
+    if (next === null) this.#passes.delete(name);
+    else this.#passes.set(name, { after: next, groups: stuck });
+    const instances = await instancesOf(this.#store, team, rule);
+    const known = new Map(instances.map((instance) => [instance.text, instance]));
+    const over = await this.#over(team, rule, instances, found.stuck, turn.nowMs);
+    // Runs that were not read may still be stuck.
+    const isRead = (text: string) => next === null && !stuck.has(text);
+    const signals = [
+      ...over.filter(({ text, isLast }) => !isLast || isRead(text)).map(({ signal }) => signal)
+        .sort((a, b) => a.at - b.at),
+      ...[...groups].flatMap(([text, runs]) => newOnes(rule, runs, known.get(text))),
+    ];
+    return { signals, next: [nextLook(rule, turn.nowMs, found, stuck.size)].flat() };
+  }
+
+  /** Returns signals of runs that are no longer stuck; `isLast` if no run of the group is left. */
+  async #over(
+    team: TeamId,
+    rule: RuleOf<"stuck">,
+    instances: readonly AlertInstance[],
+    stuck: readonly StuckRun[],
+    nowMs: number,
+  ) {
+    const open = new Set<string>(stuck.map(({ run }) => run));
+    const checked = instances.flatMap(({ outcomes }) =>
+      outcomes.kept.filter(({ key }) => !open.has(key)).map(({ key }) => key as RunId)
+    );
+    const summaries = await readSummaries({ store: this.#store, team }, checked);
+    return instances.flatMap(({ text, group, outcomes }) => {
+      const closed = outcomes.kept.filter(({ key }) => {
+        const status = summaries.get(key as RunId)?.contribution?.labels.status;
+        return !open.has(key) && status !== "running";
+      });
+      const isLast = closed.length === outcomes.kept.length;
+      return closed.map(({ key, run }) => {
+        const at = summaries.get(key as RunId)?.times?.receivedAt ?? nowMs;
+        const labels = summaries.get(key as RunId)?.contribution?.labels;
+        const subject = { ...NO_LABELS, ...labels, ...group, model: null };
+        return {
+          text,
+          isLast,
+          signal: signalFor(rule, { key, at, outcome: "good", subject, run }),
+        };
+      });
+    });
+  }
+}
+
+const NO_LABELS = { agent: null, customer: null, feature: null };
+
+/** Returns the signals of runs that a group does not know. */
+function newOnes(
+  rule: RuleOf<"stuck">,
+  runs: readonly StuckRun[],
+  known: AlertInstance | undefined,
+): AlertSignal[] {
+  const kept = known?.outcomes.kept ?? [];
+  const [oldest] = kept;
+  // Older runs than those that are kept were counted before.
+  const fromMs = kept.length === OUTCOMES_MAX ? oldest?.at ?? 0 : 0;
+  const keys = new Set(kept.map(({ key }) => key));
+  return runs.filter(({ run, at }) => !keys.has(run) && at >= fromMs)
+    .sort((a, b) => a.at - b.at)
+    .map(({ run, labels, at, seconds }) =>
+      signalFor(rule, {
+        ...{ key: run, run, at, outcome: "bad", value: seconds },
+        subject: { ...labels, model: null },
+      })
+    );
+}
+
+function nextLook(
+  { slug: name }: RuleOf<"stuck">,
+  nowMs: number,
+  { next, nextAt }: { readonly next: Position | null; readonly nextAt: number | null },
+  stuck: number,
+) {
+  if (next !== null) return { at: nowMs + 1, name };
+  if (stuck > 0) return { at: minuteAfter(nowMs), name };
+  return nextAt === null ? [] : { at: minuteAfter(Math.max(nextAt, nowMs)), name };
+}

@@ -1,0 +1,106 @@
+/**
+ * What looks at rules find, apart from outcomes of runs.
+ *
+ * @module
+ */
+import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
+import type { Rule, RuleCondition, RuleKind } from "../../domain/alerts/rule.ts";
+import type { AlertLook, AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
+import type { IncidentGroup } from "../../domain/channels/message.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
+import { listRows, type Store } from "../store.ts";
+import { decodeInstance } from "./rows.ts";
+
+/** A row of the due index to file. */
+export interface NextLook {
+  readonly at: number;
+  readonly name: string;
+}
+
+/** What a look found. */
+export interface Found {
+  readonly signals: readonly AlertSignal[];
+  /** Groups to look at before the signals count; none when absent. */
+  readonly looks?: readonly AlertLook[];
+  /** Rows to file. */
+  readonly next: readonly NextLook[];
+}
+
+/** A rule of one kind. */
+export type RuleOf<Kind extends RuleKind> = Rule & {
+  readonly settings: { readonly condition: Extract<RuleCondition, { readonly kind: Kind }> };
+};
+
+/** Returns whether a rule is of a kind. */
+export function isOfKind<Kind extends RuleKind>(rule: Rule, kind: Kind): rule is RuleOf<Kind> {
+  return rule.settings.condition.kind === kind;
+}
+
+/** Nothing was found. */
+export const NOTHING: Found = { signals: [], next: [] };
+
+/** The subject of what is about the team. */
+const NOBODY: SignalSubject = { agent: null, customer: null, feature: null, model: null };
+
+/** Milliseconds between looks at what ends without a call. */
+const LOOK_MS = 60_000;
+
+/** Maximum groups of a rule that one look reads. */
+const INSTANCES_MAX = 1_000;
+
+/** Returns the first full minute after a time: looks of one minute share a row. */
+export function minuteAfter(atMs: number): number {
+  return (Math.floor(atMs / LOOK_MS) + 1) * LOOK_MS;
+}
+
+/** Reads the groups of a rule that are not ok, also those of its earlier versions. */
+export async function readInstances(
+  store: Store,
+  team: TeamId,
+  rule: string,
+): Promise<AlertInstance[]> {
+  const range = { prefix: keys.alerts(team, rule) };
+  const rows = await listRows(store, range, { limit: INSTANCES_MAX });
+  return rows.map(({ value }) => decodeInstance(value)).filter((instance) => instance !== null);
+}
+
+/** Reads the groups of a rule in its current version that are not ok. */
+export async function instancesOf(
+  store: Store,
+  team: TeamId,
+  rule: Rule,
+): Promise<AlertInstance[]> {
+  const instances = await readInstances(store, team, rule.slug);
+  return instances.filter((instance) => isOfRule(instance, rule));
+}
+
+/** Returns a signal for one rule; without a subject it is about the team. */
+export function signalFor(
+  { slug, settings: { condition: { kind } } }: Rule,
+  signal: Pick<AlertSignal, "key" | "at" | "outcome"> & Partial<AlertSignal>,
+): AlertSignal {
+  const none = { subject: NOBODY, run: null, value: null, detail: null, error: null };
+  return { ...none, ...signal, kind, rule: slug };
+}
+
+/** Returns the signal that a thing of a group is good again. */
+export function goodFor(
+  rule: Rule,
+  { group }: Pick<AlertInstance, "group">,
+  key: string,
+  at: number,
+): AlertSignal {
+  return signalFor(rule, { key, at, outcome: "good", subject: subjectIn(rule, group) });
+}
+
+/** Returns a subject of a group that the rule matches. */
+function subjectIn({ settings: { match } }: Rule, group: IncidentGroup): SignalSubject {
+  const [agent, customer, feature] = [match.agents[0], match.customers[0], match.features[0]];
+  const matched = {
+    agent: agent?.replace(/\*$/, "") ?? null,
+    customer: customer ?? null,
+    feature: feature ?? null,
+  };
+  return { ...NOBODY, ...matched, ...group };
+}

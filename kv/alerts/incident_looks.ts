@@ -1,0 +1,124 @@
+/**
+ * Looks at incidents: removes what has expired, and the runs that were removed (decision 57).
+ *
+ * @module
+ */
+import {
+  incidentWithoutRuns,
+  runsOfIncident,
+  withoutError,
+  withoutRuns,
+} from "../../domain/alerts/erasure.ts";
+import { expiryOf } from "../../domain/alerts/expiry.ts";
+import type { Incident } from "../../domain/alerts/incident.ts";
+import type { ClockTurn, DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { planOfTeam } from "../../domain/teams/plans.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import { keys } from "../base/keys.ts";
+import { changeFacts } from "../channels/delivery_facts.ts";
+import { dueKey, dueSet } from "../clock/due_rows.ts";
+import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import { getAll, getMany, type Store } from "../store.ts";
+import type { KvSet } from "../writer/write.ts";
+import { incidentSet, readIncident } from "./rows.ts";
+
+/** Dependencies of these looks. */
+export interface IncidentLookDeps {
+  readonly store: Store;
+  readonly changes: TeamChanges;
+}
+
+/** Creates the handler of due incidents. */
+export function createIncidentLooks(deps: IncidentLookDeps): DueHandler {
+  return {
+    kind: "incident",
+    async look(rows, turn) {
+      for (const row of rows) await lookAt(deps, row, turn);
+      return [];
+    },
+  };
+}
+
+/** Looks at an incident: its messages first, so that a crash repeats the look. */
+async function lookAt(deps: IncidentLookDeps, row: DueRow, turn: ClockTurn): Promise<void> {
+  const { store, changes } = deps;
+  const { team, name: id } = row;
+  const incident = await readIncident(store, team, id);
+  if (incident !== null) {
+    const gone = await goneRuns(store, team, incident);
+    const { due } = await expiryIn(store, team, incident, turn.nowMs);
+    const isError = due !== null;
+    if (gone.size > 0 || isError) {
+      await changeFacts(store, team, Object.values(incident.deliveries), (facts) => {
+        const without = withoutRuns(facts, (run) => gone.has(run));
+        return isError ? withoutError(without) : without;
+      });
+    }
+  }
+  await changes.changeInTurn(team, "clock", async () => ({
+    result: null,
+    rows: await rowsOf(store, row, turn.nowMs),
+  }));
+}
+
+/** Returns the rows of an incident after a look. */
+async function rowsOf(store: Store, row: DueRow, nowMs: number): Promise<TeamRows> {
+  const { team, name: id } = row;
+  const incident = await readIncident(store, team, id);
+  if (incident === null) return { sets: [], deletes: [dueKey(row)] };
+  const { due, nextAt } = await expiryIn(store, team, incident, nowMs);
+  if (due === "all") {
+    const left = await rowsWithout(store, team, incident);
+    return { sets: left.sets, deletes: [...left.deletes, dueKey(row)] };
+  }
+  const gone = await goneRuns(store, team, incident);
+  const without = incidentWithoutRuns(incident, (run) => gone.has(run));
+  const after = due === "error" ? withoutError(without) : without;
+  const sets: KvSet[] = [dueSet({ at: nextAt, kind: "incident", team, name: id })];
+  if (after !== incident) sets.push(incidentSet(team, after));
+  return { sets, deletes: nextAt === row.at ? [] : [dueKey(row)] };
+}
+
+/** Returns the rows that remove an incident; its messages have their own retention. */
+export async function rowsWithout(
+  store: Store,
+  team: TeamId,
+  { id, openedAt, runs }: Incident,
+): Promise<TeamRows> {
+  const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
+  const sets: KvSet[] = [];
+  const deletes: Deno.KvKey[] = [
+    keys.incident(team, id),
+    keys.incidentAt(team, openedAt, id),
+    keys.openIncident(team, id),
+  ];
+  for (const { key, value } of named) {
+    const others = (value as readonly string[] | null)?.filter((other) => other !== id);
+    if (others === undefined) continue;
+    if (others.length === 0) deletes.push(key);
+    else sets.push({ key, value: others });
+  }
+  return { sets, deletes };
+}
+
+/** Returns the runs of an incident that are no longer stored. */
+async function goneRuns(
+  store: Store,
+  team: TeamId,
+  incident: Incident,
+): Promise<ReadonlySet<RunId>> {
+  const runs = runsOfIncident(incident);
+  const summaries = await getAll(store, runs.map((run) => keys.summary(team, run)));
+  return new Set(runs.filter((_, i) => summaries[i]?.versionstamp === null));
+}
+
+async function expiryIn(store: Store, team: TeamId, incident: Incident, nowMs: number) {
+  const [stored, clock] = await getMany(store, [keys.team(team), keys.sweepClock()]);
+  const plan = planOfTeam((stored?.value ?? UNLIMITED) as Team);
+  const judgedMs = Math.min(nowMs, clock?.value as number | null ?? nowMs);
+  return expiryOf(incident, plan, nowMs, judgedMs);
+}
+
+/** Plan of a team that is not stored. */
+const UNLIMITED = { tier: "enterprise" } as const;

@@ -1,0 +1,179 @@
+/**
+ * Looks at alert rules, as the clock asks for.
+ *
+ * A row names a kind of rules, a rule, or a group of a rule. A look at a rule finds what calls do not
+ * report: spend over a limit, stuck runs, the quota, troubles of the service, new prices. It also ends
+ * the incidents of earlier versions of the rule. A look at a group ends its incident by time and
+ * repeats its message; the fold decides that (`fold.ts`).
+ *
+ * @module
+ */
+import { isOfRule } from "../../domain/alerts/instance.ts";
+import { type Look, lookOf } from "../../domain/alerts/look.ts";
+import type { Rule } from "../../domain/alerts/rule.ts";
+import type { AlertLook, AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
+import type { ClockTurn, DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { RateCard } from "../../domain/pricing/rates.ts";
+import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
+import { groupsOf } from "../base/groups.ts";
+import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { readConfig } from "../config/objects.ts";
+import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import { getAll } from "../store.ts";
+import { keyText } from "../writer/group.ts";
+import { findSpend, type SpendDeps } from "./find_spend.ts";
+import { StuckFinder } from "./find_stuck.ts";
+import { findPriced, findQuota, findService } from "./find_troubles.ts";
+import { type Found, isOfKind, type NextLook, NOTHING, readInstances } from "./found.ts";
+
+/** Dependencies of the looks at rules. */
+export interface RuleLookDeps extends SpendDeps {
+  readonly changes: TeamChanges;
+  readonly rateCards: Pick<RateCardStore, "current">;
+  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
+  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
+}
+
+/** Maximum rows of one commit. */
+const ROWS_PER_COMMIT = 50;
+
+/** Maximum groups of earlier versions of a rule that one commit ends. */
+const ENDS_PER_COMMIT = 100;
+
+/** Maximum signals of one commit, as many incidents at most. */
+const SIGNALS_PER_COMMIT = 100;
+
+/** A row with what it asks for. */
+interface Asked {
+  readonly row: DueRow;
+  readonly look: Look | null;
+}
+
+/** Creates the handler of due rules. */
+export function createRuleLooks(deps: RuleLookDeps): DueHandler {
+  const looks = new RuleLooks(deps);
+  return {
+    kind: "rule",
+    async look(rows, turn) {
+      // A look that throws is tried again for fewer rows.
+      for (const group of groupsOf(rows, ROWS_PER_COMMIT)) await looks.lookAt(group, turn);
+      return [];
+    },
+  };
+}
+
+class RuleLooks {
+  readonly #deps: RuleLookDeps;
+  readonly #stuck: StuckFinder;
+
+  constructor(deps: RuleLookDeps) {
+    this.#deps = deps;
+    this.#stuck = new StuckFinder(deps.store);
+  }
+
+  /** Looks at what some rows of one team ask for, in one commit. */
+  async lookAt(rows: readonly DueRow[], turn: ClockTurn): Promise<void> {
+    const [first] = rows;
+    if (first === undefined) return;
+    const { team } = first;
+    await this.#deps.changes.changeInTurn(team, "clock", async () => {
+      // Read first: rows of kinds are filed without a turn, and one that is filed meanwhile stays.
+      const filed = await getAll(this.#deps.store, rows.map(dueKey));
+      const checks = filed.filter((_, i) => lookOf(rows[i]?.name ?? "")?.of === "kind");
+      const { sets, deletes } = await this.#plan(team, rows, turn);
+      return { result: null, rows: { sets, deletes, checks } };
+    });
+  }
+
+  async #plan(
+    team: TeamId,
+    rows: readonly DueRow[],
+    turn: ClockTurn,
+  ): Promise<Pick<TeamRows, "sets" | "deletes">> {
+    const { rules } = await readConfig(this.#deps.store, team);
+    const signals: AlertSignal[] = [];
+    const looks: AlertLook[] = [];
+    const next: NextLook[] = [];
+    const add = (found: Found) => {
+      signals.push(...found.signals);
+      looks.push(...found.looks ?? []);
+      next.push(...found.next);
+    };
+    const asked = rows.map((row): Asked => ({ row, look: lookOf(row.name) }));
+    const seen = new Set<string>();
+    for (const { row, look } of asked) {
+      if (look === null) continue;
+      if (look.of === "group") looks.push({ rule: look.rule, group: look.group, at: row.at });
+      const outdated = look.of === "rule" ? await this.#outdated(team, look.rule, rules) : [];
+      looks.push(...outdated);
+      if (outdated.length > 0) {
+        // What is true is found once they are ended.
+        next.push({ at: turn.nowMs + 1, name: row.name });
+        continue;
+      }
+      for (const rule of rules.filter((rule) => isAsked(rule, look))) {
+        const name = look.of === "group" ? row.name : rule.slug;
+        if (!seen.has(name)) add(await this.#find(team, rule, look, turn));
+        seen.add(name);
+      }
+    }
+    return await this.#rowsOf(team, asked, { signals, looks }, next, turn);
+  }
+
+  /** Finds what a rule reports. */
+  async #find(team: TeamId, rule: Rule, look: Look, turn: ClockTurn): Promise<Found> {
+    const { store, rateCards } = this.#deps;
+    const { nowMs } = turn;
+    const group = look.of === "group" ? look.group : null;
+    if (isOfKind(rule, "spend")) return await findSpend(this.#deps, team, rule, group, nowMs);
+    // The others are found for all groups at once.
+    if (group !== null) return NOTHING;
+    if (isOfKind(rule, "stuck")) return await this.#stuck.find(team, rule, turn);
+    if (isOfKind(rule, "quota")) return await findQuota(store, team, rule, nowMs);
+    if (isOfKind(rule, "service")) return await findService(store, team, rule, nowMs);
+    const readCard = (): Promise<RateCard> => rateCards.current({ id: team });
+    return isOfKind(rule, "unpriced")
+      ? await findPriced(store, readCard, team, rule, nowMs)
+      : NOTHING;
+  }
+
+  /** Returns looks at groups of earlier versions of a rule, or of one that was deleted. */
+  async #outdated(team: TeamId, slug: string, rules: readonly Rule[]): Promise<AlertLook[]> {
+    const rule = rules.find((rule) => rule.slug === slug) ?? null;
+    const instances = await readInstances(this.#deps.store, team, slug);
+    return instances.filter((instance) => !isOfRule(instance, rule))
+      .map(({ text }) => ({ rule: slug, group: text, at: null }));
+  }
+
+  /** Returns the rows to write; what does not fit into one commit is looked at again. */
+  async #rowsOf(
+    team: TeamId,
+    asked: readonly Asked[],
+    { signals, looks = [] }: AlertWork,
+    next: readonly NextLook[],
+    { nowMs }: ClockTurn,
+  ): Promise<Pick<TeamRows, "sets" | "deletes">> {
+    const work = {
+      signals: signals.slice(0, SIGNALS_PER_COMMIT),
+      looks: looks.slice(0, ENDS_PER_COMMIT),
+    };
+    const isAll = work.signals.length === signals.length && work.looks.length === looks.length;
+    const again = isAll ? [] : asked.map(({ row: { name } }) => ({ at: nowMs + 1, name }));
+    const planned = await this.#deps.plan(team, work, nowMs);
+    const sets = [
+      ...planned.sets,
+      ...[...next, ...again].map((row) => dueSet({ ...row, kind: "rule", team })),
+    ];
+    const written = new Set(sets.map(({ key }) => keyText(key)));
+    const done = asked.map(({ row }) => dueKey(row));
+    const deletes = [...planned.deletes, ...done].filter((key) => !written.has(keyText(key)));
+    return { sets, deletes };
+  }
+}
+
+/** Returns whether a look is at a rule. */
+function isAsked({ slug, settings: { enabled, condition } }: Rule, look: Look): boolean {
+  if (!enabled) return false;
+  return look.of === "kind" ? condition.kind === look.kind : look.rule === slug;
+}

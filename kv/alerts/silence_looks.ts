@@ -1,0 +1,68 @@
+/**
+ * Looks at silences that ended, were changed or deleted: what they held back and is still open is
+ * sent once (decision 78).
+ *
+ * @module
+ */
+import type { AlertWork } from "../../domain/alerts/signal.ts";
+import type { ClockTurn, DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { dueKey } from "../clock/due_rows.ts";
+import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import { listRows, rowsAfter, type Store } from "../store.ts";
+import { readIncidents } from "./rows.ts";
+
+/** Dependencies of these looks. */
+export interface SilenceLookDeps {
+  readonly store: Store;
+  readonly changes: TeamChanges;
+  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
+  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
+}
+
+/** Open incidents of one commit. */
+const INCIDENTS_PER_COMMIT = 100;
+
+/** Creates the handler of due silences. */
+export function createSilenceLooks(deps: SilenceLookDeps): DueHandler {
+  return {
+    kind: "silence",
+    async look(rows, turn) {
+      const [first] = rows;
+      if (first === undefined) return [];
+      let after: Deno.KvKey | null = null;
+      do after = await tellSome(deps, first.team, rows, after, turn); while (after !== null);
+      return [];
+    },
+  };
+}
+
+/**
+ * Sends what is no longer held back of some open incidents. The last commit removes the rows.
+ *
+ * @returns the key after which to continue; null at the end
+ */
+function tellSome(
+  { store, changes, plan }: SilenceLookDeps,
+  team: TeamId,
+  rows: readonly DueRow[],
+  after: Deno.KvKey | null,
+  { nowMs }: ClockTurn,
+): Promise<Deno.KvKey | null> {
+  return changes.changeInTurn(team, "clock", async () => {
+    const range = rowsAfter(keys.openIncidents(team), after);
+    const open = await listRows(store, range, { limit: INCIDENTS_PER_COMMIT });
+    const ids = open.map(({ key }) => keyParts.id(key));
+    const heldBack = (await readIncidents(store, team, ids)).filter((each) => each.isHeldBack);
+    const looks = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
+    const isLast = open.length < INCIDENTS_PER_COMMIT;
+    const planned = await plan(team, { signals: [], looks }, nowMs);
+    const deletes = [...planned.deletes, ...isLast ? rows.map(dueKey) : []];
+    const isEmpty = planned.sets.length + deletes.length === 0;
+    return {
+      result: isLast ? null : open.at(-1)?.key ?? null,
+      rows: isEmpty ? null : { ...planned, deletes },
+    };
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * Reads what rules of the kinds `quota` and `service` report.
+ *
+ * @module
+ */
+import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
+import type { ChannelHealth } from "../../domain/channels/channel.ts";
+import type { Delivery } from "../../domain/channels/delivery.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import type { Notice } from "../../domain/teams/quota_notice.ts";
+import { keys } from "../base/keys.ts";
+import { getAll, listRows, type Store } from "../store.ts";
+
+/** Something that is true now. */
+export interface Trouble {
+  /** Identity within the rule. */
+  readonly key: string;
+  /** Measured value. */
+  readonly value: number;
+  /** Words about it. */
+  readonly detail: string;
+}
+
+/** Milliseconds for which a delivery that was given up is reported. */
+const DEAD_DELIVERY_MS = 86_400_000;
+
+/** Maximum rows that are counted. */
+const COUNTED_MAX = 100;
+
+/** Maximum channels whose health is read: those of a team, and some that were deleted. */
+const CHANNELS_MAX = 200;
+
+type ServiceTrouble = typeof SERVICE_TROUBLES[number];
+
+/** Returns the shares of the plan that the events of the current month have reached. */
+export async function quotaTroubles(
+  store: Store,
+  team: TeamId,
+  { percents }: Extract<RuleCondition, { kind: "quota" }>,
+  nowMs: number,
+): Promise<Trouble[]> {
+  const month = monthOf(nowMs);
+  const notices = await listRows<Notice>(store, { prefix: keys.notices(team, month) });
+  return notices.filter(({ value: { percent } }) => percents.includes(percent))
+    .map(({ value: { percent } }) => ({
+      key: `${month} ${percent}`,
+      value: percent,
+      detail: `${percent} % of the events of ${month}`,
+    }));
+}
+
+/** Returns the troubles of the service that there are. */
+export async function serviceTroubles(
+  store: Store,
+  team: TeamId,
+  { what }: Extract<RuleCondition, { kind: "service" }>,
+  nowMs: number,
+): Promise<Trouble[]> {
+  const count: Record<ServiceTrouble, () => Promise<number>> = {
+    dead_stage: () => deadStages(store, team),
+    dead_delivery: () => deadDeliveries(store, team, nowMs),
+    broken_channel: () => brokenChannels(store, team),
+  };
+  const counts = await Promise.all(what.map(async (trouble) => [trouble, await count[trouble]()]));
+  return (counts as [ServiceTrouble, number][]).filter(([, value]) => value > 0)
+    .map(([trouble, value]) => ({ key: trouble, value, detail: trouble }));
+}
+
+async function deadStages(store: Store, team: TeamId): Promise<number> {
+  const range = { prefix: keys.deadStagesOf(team) };
+  return (await listRows(store, range, { limit: COUNTED_MAX })).length;
+}
+
+/** Counts the latest deliveries that were given up within a day. */
+async function deadDeliveries(store: Store, team: TeamId, nowMs: number): Promise<number> {
+  const range = { prefix: keys.deadDeliveries(team) };
+  const rows = await listRows(store, range, { limit: COUNTED_MAX, reverse: true });
+  const deliveries = await getAll(store, rows.map(({ key }) => keys.delivery(team, idOf(key))));
+  return deliveries.filter(({ value }) => {
+    const diedAt = (value as Delivery | null)?.tries.at(-1)?.at ?? 0;
+    return diedAt > nowMs - DEAD_DELIVERY_MS;
+  }).length;
+}
+
+async function brokenChannels(store: Store, team: TeamId): Promise<number> {
+  const range = { prefix: keys.channelHealths(team) };
+  const rows = await listRows<ChannelHealth>(store, range, { limit: CHANNELS_MAX });
+  return rows.filter(({ value }) => value.state === "broken").length;
+}
+
+function idOf(key: Deno.KvKey): string {
+  return String(key.at(-1));
+}

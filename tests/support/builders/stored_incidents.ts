@@ -1,0 +1,37 @@
+/** Stores incidents with their rows and messages. */
+import { firstIncidentLookAt } from "../../../domain/alerts/expiry.ts";
+import type { Incident } from "../../../domain/alerts/incident.ts";
+import { factsOf } from "../../../domain/alerts/notify.ts";
+import type { Delivery } from "../../../domain/channels/delivery.ts";
+import { newDelivery } from "../../../domain/channels/new_delivery.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
+import { incidentAtSet, incidentSet } from "../../../kv/alerts/rows.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
+import { dueSet } from "../../../kv/clock/due_rows.ts";
+import type { Store } from "../../../kv/store.ts";
+
+/** Stores an incident with two messages to the channel "ops". */
+export async function storeIncident(
+  store: Store,
+  team: TeamId,
+  incident: Incident,
+): Promise<void> {
+  const { id, openedAt, state, runs } = incident;
+  const message = { event: "incident.opened", at: openedAt, incident: factsOf(incident) } as const;
+  const channel = { slug: "ops", type: "webhook" } as const;
+  const first = newDelivery(`whd_${id}_1`, channel, message, null);
+  const deliveries: Delivery[] = [first, newDelivery(`whd_${id}_2`, channel, message, first.id)];
+  const value: Incident = { ...incident, deliveries: { ops: `whd_${id}_2` } };
+  await store.writer.commit({
+    team,
+    sets: [
+      incidentSet(team, value),
+      incidentAtSet(team, value),
+      ...state === "resolved" ? [] : [{ key: keys.openIncident(team, id), value: true }],
+      ...runs.map((run: RunId) => ({ key: keys.runIncidents(team, run), value: [id] })),
+      dueSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }),
+      ...newDeliveryRows(team, deliveries),
+    ],
+  });
+}
