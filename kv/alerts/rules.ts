@@ -4,15 +4,12 @@
  * @module
  */
 import { ruleFields } from "../../domain/alerts/rule_body.ts";
-import type { RuleOverflow, RuleSettings } from "../../domain/alerts/rule.ts";
+import type { RuleSettings } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { RuleStore } from "../../domain/alerts/store.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
-import { keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import { type ConfigDeps, createConfigStore } from "../config/store.ts";
-import { getValue, type Store } from "../store.ts";
-import type { AlertState } from "./rows.ts";
+import { readOverflows } from "./rows.ts";
 
 /** Creates the store of rules. The clock looks at what a changed rule leaves open. */
 export function createRuleStore(deps: ConfigDeps): RuleStore {
@@ -29,16 +26,4 @@ export function createRuleStore(deps: ConfigDeps): RuleStore {
   });
   const { store } = deps;
   return { ...rules, overflows: ({ id }) => store.reads.run(id, () => readOverflows(store, id)) };
-}
-
-async function readOverflows(
-  store: Store,
-  team: TeamId,
-): Promise<ReadonlyMap<string, RuleOverflow>> {
-  const state = await getValue<AlertState>(store, keys.alertState(team)) ?? {};
-  return new Map(
-    Object.entries(state).flatMap(([slug, { overflow }]) =>
-      overflow === null ? [] : [[slug, overflow]]
-    ),
-  );
 }

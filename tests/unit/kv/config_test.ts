@@ -22,7 +22,7 @@ const EVERYTHING = { rules: [], agents: [], customers: [] };
 
 function storesOf(store: Store) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
-  const deps = { store, changes: new RunUpdater(store), region: "eu", environment } as const;
+  const deps = { store, changes: new RunUpdater(store, null), region: "eu", environment } as const;
   return {
     rules: createRuleStore(deps),
     silences: createSilenceStore(deps),

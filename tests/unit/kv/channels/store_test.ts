@@ -27,7 +27,7 @@ function channelsOf(temp: TempStore, key: Uint8Array<ArrayBuffer> | null) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
   return createChannelStore({
     store: temp.store,
-    changes: new RunUpdater(temp.store),
+    changes: new RunUpdater(temp.store, null),
     region: "eu",
     environment,
     sealer: createSealer(givenKey(key), environment),
