@@ -45,7 +45,7 @@ export async function bench({ folder }: BenchOptions): Promise<Bar[]> {
 async function measureLooks(store: OpenStore, teams: number): Promise<number> {
   const startMs = Date.now() - 2 * HOUR_MS;
   await fill(store, teams, startMs);
-  const changes = new RunUpdater(store);
+  const changes = new RunUpdater(store, null);
   const looks = createMonitorLooks({
     store,
     changes,

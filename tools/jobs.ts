@@ -24,7 +24,7 @@ export function jobs(args: readonly string[], io: Io, now = () => Date.now()): P
     return await withLedger(values.kv, async (store) => {
       const processing = createProcessingStore({
         store,
-        updater: new RunUpdater(store),
+        updater: new RunUpdater(store, null),
         stages: [],
         now,
       });

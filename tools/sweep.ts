@@ -95,7 +95,7 @@ async function tallyOf(
   now: () => number,
   work: (store: SweepStore, tally: Tally, now: () => number) => Promise<void>,
 ): Promise<Tally> {
-  const sweepStore = createSweepStore(store, new RunUpdater(store));
+  const sweepStore = createSweepStore(store, new RunUpdater(store, null));
   using counter = createCounter(io.screen, "runs");
   const tally = new Tally(counter, now(), await sweepStore.clock());
   await work(sweepStore, tally, now);
@@ -188,7 +188,7 @@ function countsText(counts: SweepCounts): string {
 }
 
 async function listReports(store: OpenStore, io: Io, nowMs: number): Promise<number> {
-  const reports = await createSweepStore(store, new RunUpdater(store)).reports(REPORTS);
+  const reports = await createSweepStore(store, new RunUpdater(store, null)).reports(REPORTS);
   if (reports.length === 0) io.out(`No sweeps yet: the service sweeps daily at ${HOUR}.`);
   else {
     const head = ["night", "started", "took", "teams", ...COUNTS.map(([, column]) => column)];

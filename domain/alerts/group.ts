@@ -11,7 +11,7 @@ import type { SignalSubject } from "./signal.ts";
  * Maximum bytes of a group's name in a key, so that many groups fit a commit. Longer names with the
  * same beginning share a group.
  */
-const NAME_BYTES_MAX = 512;
+const NAME_BYTES_MAX = 256;
 
 const encoder = new TextEncoder();
 

@@ -29,6 +29,8 @@ export interface AlertInstance extends Group {
   readonly ruleVersion: number;
   /** Its outcomes. */
   readonly outcomes: Outcomes;
+  /** Arrival from which it has all outcomes, unix milliseconds. */
+  readonly knownFrom: number;
   /** Its incident; null for none. */
   readonly incident: string | null;
   /** Number of its bad outcomes that a user resolved: they open no other incident. */
@@ -47,6 +49,7 @@ export function newInstance({ slug, id, version }: Rule, group: Group): AlertIns
     ruleId: id,
     ruleVersion: version,
     outcomes: NO_OUTCOMES,
+    knownFrom: Infinity,
     incident: null,
     resolvedCount: 0,
     dueAt: null,

@@ -11,7 +11,7 @@ import { IMPORT_SECONDS, type Rule } from "./rule.ts";
 import type { AlertSignal, SignalSubject } from "./signal.ts";
 
 /** Maximum models without a price that one change of a run reports. */
-const MODELS_MAX = 10;
+const MODELS_MAX = 5;
 
 /** A changed run. */
 export interface RunChange {

@@ -47,14 +47,22 @@ export const STAGE_BACKOFF_MS = 1_000;
 /** Maximum characters stored of an error message. */
 export const STAGE_ERROR_CHARS_MAX = 500;
 
-/** Returns the stages of a run whose cost has just become final. */
+const COST: ReadonlySet<Stage> = new Set(["cost"]);
+
+/**
+ * Returns the stages of a run whose cost has just become final.
+ *
+ * @param handled stages that have work to do
+ * @param done stages that were done with the cost
+ */
 export function stagesAfterCost(
   revision: number,
   handled: ReadonlySet<Stage>,
   nowMs: number,
+  done: ReadonlySet<Stage> = COST,
 ): Processing {
   const stages = STAGES.map((stage): StageProgress => {
-    if (stage === "cost") return { stage, state: "done", attempts: 1, at: nowMs };
+    if (done.has(stage)) return { stage, state: "done", attempts: 1, at: nowMs };
     return { stage, state: handled.has(stage) ? "pending" : "skipped", attempts: 0, at: nowMs };
   });
   return { revision, stages };

@@ -77,6 +77,11 @@ export interface RunSummary {
   readonly blocks?: readonly number[];
   /** Id of the run that started it; absent if its opening names none. */
   readonly parent?: RunId;
+  /**
+   * True if an alert rule counts how it ended; absent if none does. Set by the commit that stores the
+   * summary.
+   */
+  readonly isCounted?: boolean;
 }
 
 /** List fields that no other part of a summary holds. */

@@ -88,6 +88,8 @@ const NO_MONITORS: Monitors = new Map();
 export interface ActivityChange {
   /** Rows of the changed agents, with the activity after the change. */
   readonly agents: ReadonlyMap<string, AgentRow>;
+  /** Returns the latest arrival of an agent's calls before the change, unix milliseconds. */
+  readonly seenBefore: (slug: string) => number;
   /** Sets of the commit, which also checks the version of the team's roll-ups. */
   readonly sets: NonNullable<Write["sets"]>;
   /** Updates the cache after the commit, with its version and the monitors that it changed. */
@@ -154,6 +156,7 @@ export class ActivityCache {
     }
     return {
       agents,
+      seenBefore: (slug) => rows.get(slug)?.activity?.lastSeen ?? 0,
       sets,
       remember: (now, monitors = NO_MONITORS) =>
         this.#remember(team, now, rows, withMonitors(rows, agents, monitors)),

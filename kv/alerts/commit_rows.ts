@@ -21,7 +21,7 @@ import { type AlertState, incidentAtSet, incidentSet, instanceSet } from "./rows
  * Rows after which no further incident changes in a commit: the clock makes those changes. One more
  * incident has at most 20 runs, and 20 channels with five rows each.
  */
-const ROWS_MAX = 250;
+const ROWS_MAX = 150;
 
 /** Rows of an incident without its runs, and of a delivery. */
 const INCIDENT_ROWS = 4, DELIVERY_ROWS = 5;

@@ -81,6 +81,7 @@ const SUMMARY: Shape = {
   finalAt: "optional",
   blocks: "optional",
   expiry: { retentionClass: "plain", since: "plain" },
+  isCounted: "optional",
 };
 
 /** First value of stored event totals, and of a stored summary. */

@@ -19,9 +19,7 @@ import { decodeSums } from "../base/codec_sums.ts";
 import { groupsOf } from "../base/groups.ts";
 import type { Position } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
-import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { getAll, type Store } from "../store.ts";
-import { sizeOf } from "../writer/group.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
 import type { TeamChanges } from "./team_changes.ts";
 
@@ -67,17 +65,12 @@ async function lookAtSome(
   const { team } = first;
   const isDone = await deps.changes.changeInTurn(team, "clock", async () => {
     const planned = await planLooks(deps, team, rows, turn);
-    const isTooLarge = rows.length > 1 && exceeds(sizeOf(planned), BACK_ENDS.remote);
-    return { result: !isTooLarge, rows: isTooLarge ? null : planned };
+    return { result: true, rows: planned, ...rows.length > 1 ? { tooLarge: false } : {} };
   });
   if (isDone) return;
   const middle = rows.length >> 1;
   await lookAtSome(deps, rows.slice(0, middle), turn);
   await lookAtSome(deps, rows.slice(middle), turn);
-}
-
-function exceeds(size: WriteSize, max: WriteSize): boolean {
-  return size.bytes > max.bytes || size.keyBytes > max.keyBytes;
 }
 
 /** Looks at monitors of one team, and returns the rows to write. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { missedSignals } from "../../domain/alerts/missed_signals.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { type Flip, type Monitor, type MonitorChange } from "../../domain/monitors/monitor.ts";
@@ -105,6 +106,9 @@ export async function rowsOfChanges(
     sets,
     deletes,
     monitors: new Map(changes.map(({ monitor }) => [monitor.agent, monitor])),
+    alerts: {
+      signals: changes.flatMap(({ monitor, flips }) => missedSignals(monitor.agent, flips)),
+    },
   };
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { deletedSignals } from "../../domain/alerts/missed_signals.ts";
 import { type Parsed, refuse } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
@@ -250,6 +251,7 @@ async function remove(
         ...dueAt === null ? [] : [dueKeyOf(team, agent, dueAt)],
       ],
       monitors: new Map([[agent, null]]),
+      alerts: { signals: deletedSignals(agent, monitor.state, made.at) },
     };
   }
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Monitors } from "../agents/agents.ts";
 import type { Write } from "../writer/write.ts";
@@ -14,6 +15,8 @@ import type { Write } from "../writer/write.ts";
 export interface TeamRows extends Required<Pick<Write, "sets" | "deletes">> {
   /** Changed monitors, null for a deleted one; absent for none. */
   readonly monitors?: Monitors;
+  /** What incidents change for; absent for nothing. The same commit changes them. */
+  readonly alerts?: AlertWork;
   /** Read versions of rows that are changed without a turn. */
   readonly checks?: NonNullable<Write["checks"]>;
 }
@@ -22,6 +25,8 @@ export interface TeamRows extends Required<Pick<Write, "sets" | "deletes">> {
 export interface TeamPlan<Result> {
   readonly result: Result;
   readonly rows: TeamRows | null;
+  /** Result if the rows and what they cause do not fit into a commit: nothing is stored then. */
+  readonly tooLarge?: Result;
   /** Receives the version of the commit. */
   readonly onCommitted?: (version: string) => void;
 }

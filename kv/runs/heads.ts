@@ -225,16 +225,19 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
 }
 
 /**
- * Returns the stages of a run that has no row of them: only the cost had work to do. Null until the
- * cost is final.
+ * Returns the stages of a run that has no row of them: all work was done with the cost. Null until
+ * the cost is final.
  */
 export function processingOf(summary: RunSummary | null): Processing | null {
-  return summary?.finalAt === undefined
-    ? null
-    : stagesAfterCost(summary.revision, NO_STAGES, summary.finalAt);
+  if (summary?.finalAt === undefined) return null;
+  const done = summary.isCounted === true ? COUNTED : undefined;
+  return stagesAfterCost(summary.revision, NO_STAGES, summary.finalAt, done);
 }
 
 const NO_STAGES: ReadonlySet<Stage> = new Set();
+
+/** Stages that were done with the cost of a run whose outcome an alert rule counts. */
+const COUNTED: ReadonlySet<Stage> = new Set(["cost", "alerts"]);
 
 /** Decodes a run's opening and close from their stored values. */
 export async function readParts(

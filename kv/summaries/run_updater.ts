@@ -9,33 +9,24 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
+import type { Making } from "../../domain/alerts/notify.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
-import { agentRunOf } from "../../domain/agents/activity.ts";
-import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
-import { sizeOf } from "../writer/group.ts";
-import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
-import { encodeSums } from "../base/codec_sums.ts";
-import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
 import { groupsOf } from "../base/groups.ts";
-import { keys } from "../base/keys.ts";
-import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
-import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
-import { ChangeNotifier } from "../feed/change_notifier.ts";
-import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
-import { changeRemovedSums, removedRunSets } from "../spend/removed_sums.ts";
-import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
-import { indexChange, type Orders } from "../run_list/run_index.ts";
-import { removeEntries } from "../entries.ts";
-import type { Store } from "../store.ts";
-import { ActivityCache } from "../agents/agents.ts";
-import { signalRows } from "../monitors/signals.ts";
-import type { TeamChanges, TeamPlan } from "../monitors/team_changes.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { ChangeNotifier } from "../feed/change_notifier.ts";
+import type { TeamChanges, TeamPlan } from "../monitors/team_changes.ts";
+import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
+import type { RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
+import type { RollupCache, TeamRollups } from "../spend/rollup_cache.ts";
+import type { Store } from "../store.ts";
+import { sizeOf } from "../writer/group.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import type { KvSet, Write } from "../writer/write.ts";
-import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
+import { RunWriter, type Summaries } from "./run_write.ts";
+import { createTeamCaches } from "./team_caches.ts";
+import { TeamTurns } from "./team_turns.ts";
 
 /**
  * Maximum rows of one commit: fewer than the store allows, so that queued calls do not wait long.
@@ -57,17 +48,8 @@ const TEAMS_MAX = 1_000;
 /** Maximum keys that one commit deletes for others. */
 const DUE_DELETES_MAX = 100;
 
-/**
- * Maximum blocks that hold entries of one run: those of its opening, its close, and one more. A
- * run that changes more often gets rows of its own, so that few blocks are searched for an entry.
- */
-const BLOCKS_PER_RUN_MAX = 3;
-
 /** Plans the update of a run; null for no change. It commits nothing. */
 export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
-
-/** Summaries as a commit stores them, with their change numbers and blocks. */
-type Summaries = ReadonlyMap<RunId, RunSummary>;
 
 /** Receives the runs that a commit covered, and the summaries that it stored under a version. */
 export type OnCommitted = (
@@ -97,16 +79,20 @@ export class RunUpdater implements TeamChanges {
   readonly notifier: ChangeNotifier;
   readonly #store: Store;
   readonly #rollups: RollupCache;
-  readonly #agents: ActivityCache;
+  readonly #writes: RunWriter;
+  readonly #turns: TeamTurns;
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
   readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
   readonly #locks = new KeyedMutex();
 
-  constructor(store: Store) {
+  /** @param making time and identifiers of incidents; null to change runs without alerts */
+  constructor(store: Store, making: (() => Making) | null) {
+    const caches = createTeamCaches(store, making);
     this.#store = store;
     this.notifier = new ChangeNotifier(store);
-    this.#rollups = new RollupCache(store);
-    this.#agents = new ActivityCache(store);
+    this.#rollups = caches.rollups;
+    this.#writes = new RunWriter(caches);
+    this.#turns = new TeamTurns(caches, this.#locks);
   }
 
   /**
@@ -206,33 +192,9 @@ export class RunUpdater implements TeamChanges {
     }
   }
 
-  /**
-   * Adjusts a team's roll-ups by differences that belong to removed runs.
-   *
-   * @param plan reads the differences and what else to commit; null for none. It may be called
-   * again
-   */
+  /** See {@link TeamTurns.adjust}. */
   adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<void> {
-    const adjust = async () => {
-      const current = await this.#rollups.of(team);
-      const planned = await plan();
-      if (planned === null) return;
-      const rollups = await this.#rollups.change(team, current, planned.rows);
-      const removed = await changeRemovedSums({ store: this.#store, team }, planned.rows);
-      const version = await this.#store.writer.commit({
-        team,
-        checks: rollups.checks,
-        sums: planned.sums,
-        sets: [...rollups.sets, ...removed.sets],
-        deletes: [...rollups.deletes, ...removed.deletes],
-      });
-      if (version === null) {
-        this.#rollups.forget(team);
-        return LOST;
-      }
-      rollups.remember(version);
-    };
-    return this.#locks.take(team, () => untilCommitted("change roll-ups", adjust));
+    return this.#turns.adjust(team, plan);
   }
 
   /** See {@link TeamChanges.changeInTurn}. */
@@ -241,33 +203,7 @@ export class RunUpdater implements TeamChanges {
     by: "call" | "clock",
     plan: () => Promise<TeamPlan<Result>>,
   ): Promise<Result> {
-    const attempt = async () => {
-      const current = await this.#rollups.of(team);
-      const { result, rows, onCommitted = () => {} } = await plan();
-      if (rows === null) return result;
-      const rollups = await this.#rollups.change(team, current, []);
-      const agents = await this.#agents.change(team, current.version, []);
-      const version = await this.#store.writer.commit({
-        team,
-        checks: [...rollups.checks, ...rows.checks ?? []],
-        sets: [...rollups.sets, ...rows.sets],
-        deletes: rows.deletes,
-      });
-      if (version === null) {
-        this.#rollups.forget(team);
-        return LOST;
-      }
-      agents.remember(version, rows.monitors ?? new Map());
-      rollups.remember(version);
-      onCommitted(version);
-      return result;
-    };
-    const { deadlines } = this.#store;
-    const task = "change a team";
-    const locked = (work: () => Promise<Result>) => this.#locks.take(team, work);
-    return by === "clock"
-      ? locked(() => untilCommitted(task, attempt))
-      : untilCommittedInTime(task, deadlines, attempt, locked);
+    return this.#turns.changeInTurn(team, by, plan);
   }
 
   /**
@@ -292,7 +228,11 @@ export class RunUpdater implements TeamChanges {
     let stored = "";
     let committed: Summaries = new Map();
     if (changes.length > 0) {
-      const { write, summaries, remember } = await this.#writeOf(team, rollups, changes);
+      const { write, summaries, remember } = await this.#writes.writeOf(
+        team,
+        rollups,
+        changes,
+      );
       const size = sizeOf(write);
       if (changes.length > 1 && this.#isTooLarge(size)) {
         const half = runs.length >> 1;
@@ -330,103 +270,10 @@ export class RunUpdater implements TeamChanges {
     else this.#runsThatFit.delete(team);
   }
 
-  /** Builds one write from many changes. */
-  async #writeOf(
-    team: TeamId,
-    current: TeamRollups,
-    changes: readonly RunUpdate[],
-  ): Promise<{
-    readonly write: Write & Required<Pick<Write, "deletes">>;
-    readonly summaries: Summaries;
-    readonly remember: (version: string) => TeamRollups;
-  }> {
-    const feed = feedChange(team, changes, current.lastChange);
-    const entries = await this.#entriesOf(team, current, changes, feed);
-    const rollups = await this.#rollups.change(
-      team,
-      current,
-      differencesOf(changes.map(contributionChangeOf)),
-      feed.lastChange,
-    );
-    const agents = await this.#agents.change(team, current.version, changes.flatMap(agentChangeOf));
-    const monitors = await signalRows(this.#store, team, agents.agents, changes);
-    const removed = { sets: await removedRunSets({ store: this.#store, team }, changes) };
-    const rows = changes.map((change) => change.rows);
-    const changed: readonly Pick<RunRows, "sets">[] = [
-      rollups,
-      agents,
-      monitors,
-      removed,
-      feed,
-      entries,
-    ];
-    return {
-      write: {
-        team,
-        checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
-        sums: rows.flatMap(({ sums = [] }) => sums),
-        sets: [...changed, ...rows].flatMap(({ sets }) => sets),
-        deletes: [rollups, monitors, entries, ...rows].flatMap(({ deletes }) => deletes),
-      },
-      summaries: entries.summaries,
-      remember(version) {
-        agents.remember(version, monitors.monitors);
-        return rollups.remember(version);
-      },
-    };
-  }
-
-  /** Returns the rows of entries and summaries. */
-  async #entriesOf(
-    team: TeamId,
-    { lastChange }: TeamRollups,
-    changes: readonly RunUpdate[],
-    feed: FeedChange,
-  ): Promise<Pick<RunRows, "sets" | "deletes"> & { readonly summaries: Summaries }> {
-    // Runs whose summary can record one more block.
-    const sharing = new Set<RunId>();
-    const added: EntryToAdd[] = [];
-    const removed: EntryToRemove[] = [...feed.removed];
-    const orders: Orders = new Map();
-    for (const { run: { id }, before, after, rows } of changes) {
-      const blocks = before?.blocks?.length ?? 0;
-      if (feed.numbers.has(id) && blocks < BLOCKS_PER_RUN_MAX) sharing.add(id);
-      const index = indexChange(team, id, before, after, orders);
-      for (const entry of index.added) added.push(entry);
-      for (const entry of rows.added ?? []) added.push(entry);
-      for (const entry of [...index.removed, ...rows.removed ?? []]) removed.push(entry);
-    }
-    // The first number of the commit is unique, so it also identifies its blocks.
-    const number = feed.lastChange > lastChange ? lastChange + 1 : null;
-    const packed = packEntries([...feed.added, ...added], number, sharing);
-    const kept = await removeEntries(this.#store, removed);
-    const sets: KvSet[] = [...kept.sets, ...packed.sets];
-    const summaries = new Map<RunId, RunSummary>();
-    for (const { run: { id }, before, after } of changes) {
-      const numbers = feed.numbers.get(id);
-      if (after === null || numbers === undefined) continue;
-      const blocks = [...before?.blocks ?? [], ...packed.shared.has(id) ? [number ?? 0] : []];
-      const stored = { ...after, changes: numbers, ...blocks.length === 0 ? {} : { blocks } };
-      summaries.set(id, stored);
-      sets.push({ key: keys.summary(team, id), value: encodeSums(stored) });
-    }
-    return { sets, deletes: kept.deletes, summaries };
-  }
-
   /** Returns whether a commit must be split. One run with the longest names always fits. */
   #isTooLarge({ checks, mutations, bytes, keyBytes }: WriteSize): boolean {
     const { bytes: bytesMax, keyBytes: keyBytesMax } = BACK_ENDS.remote;
     return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
       checks > this.#store.limits.checks;
   }
-}
-
-function agentChangeOf({ run: { id }, before, after, remains = null }: RunUpdate) {
-  const [old, now] = [agentRunOf(id, before), agentRunOf(id, after ?? remains)];
-  return old === null && now === null ? [] : [{ before: old, after: now }];
-}
-
-function contributionChangeOf({ before, after, remains }: RunUpdate): ContributionChange {
-  const now = after ?? remains ?? null;
-  return { before: before?.contribution ?? null, after: now?.contribution ?? null };
 }

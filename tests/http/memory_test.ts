@@ -41,6 +41,7 @@ const sendHeartbeats: Drive = async (h, key, team) => {
 const CACHES: Partial<Record<MemoryShare, Drive>> = {
   rollup_teams: sendHeartbeats,
   agents: async () => {},
+  alerts: async () => {},
   credentials: async () => {},
   rate_buckets: async () => {},
   metrics: async () => {},

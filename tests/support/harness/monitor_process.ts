@@ -43,7 +43,7 @@ export class MonitorProcess {
   readonly pipeline: ProcessingStore;
 
   constructor(readonly store: Store) {
-    this.updater = new RunUpdater(store);
+    this.updater = new RunUpdater(store, null);
     this.monitors = createMonitorStore({
       store,
       changes: this.updater,

@@ -40,7 +40,7 @@ export class RetentionHarness {
   readonly deletions: DeletionStore;
 
   constructor(readonly store: Store) {
-    const commits = new RunUpdater(store);
+    const commits = new RunUpdater(store, null);
     this.runs = runsOf(store);
     this.pipeline = processingOf(store, this.now, [], commits);
     this.sweeps = createSweepStore(store, commits);

@@ -51,7 +51,7 @@ export class StoreProcess {
       }),
     };
     this.runs = runsOf(this.store);
-    this.updater = new RunUpdater(this.store);
+    this.updater = new RunUpdater(this.store, null);
     this.pipeline = processingOf(this.store, () => NOON, [], this.updater);
   }
 

@@ -54,7 +54,7 @@ export function runStoreOf(
 /** Creates an agent store, as a separate process does. */
 export function agentStoreOf(store: Store): AgentStore {
   const known = new KnownAgents(store.memory, TIMERS.now);
-  return createAgentStore(store, known, createArchiveCommit(store, new RunUpdater(store)));
+  return createAgentStore(store, known, createArchiveCommit(store, new RunUpdater(store, null)));
 }
 
 /** Creates the worker's store, as a separate process does. */
@@ -62,7 +62,7 @@ export function processingOf(
   store: Store,
   now: () => number,
   stages: readonly RunnableStage[] = [],
-  updater: RunUpdater = new RunUpdater(store),
+  updater: RunUpdater = new RunUpdater(store, null),
 ): ProcessingStore {
   return createProcessingStore({ store, updater, stages, now });
 }

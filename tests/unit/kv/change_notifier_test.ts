@@ -23,7 +23,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 Deno.test("notifier: a commit of this process notifies its team and its runs, and no other", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const commits = new RunUpdater(store);
+  const commits = new RunUpdater(store, null);
   const over = new AbortController();
   using team = commits.notifier.watch(TEAM.id);
   using one = commits.notifier.watch(TEAM.id, run(1));
@@ -40,7 +40,7 @@ Deno.test("notifier: a commit of this process notifies its team and its runs, an
 Deno.test("notifier: a commit of another process notifies within about a second", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const { notifier } = new RunUpdater(store);
+  const { notifier } = new RunUpdater(store, null);
   const never = new AbortController().signal;
   await open(runsOf(store), 1);
   using team = notifier.watch(TEAM.id);
@@ -58,7 +58,7 @@ class Instance implements AsyncDisposable {
   readonly updater: RunUpdater;
 
   private constructor(readonly store: OpenStore) {
-    this.updater = new RunUpdater(store);
+    this.updater = new RunUpdater(store, null);
   }
 
   static async open(server: KvServer): Promise<Instance> {

@@ -23,7 +23,7 @@ class Process {
   constructor(store: Store) {
     const card = { card: () => ({ find: () => null }) };
     this.runs = createRunStore(store, card, this.known);
-    const commitArchive = createArchiveCommit(store, new RunUpdater(store));
+    const commitArchive = createArchiveCommit(store, new RunUpdater(store, null));
     this.agents = createAgentStore(store, this.known, commitArchive);
   }
 

@@ -41,7 +41,7 @@ async function due(store: Store, toMs: number): Promise<DueRow[]> {
 
 /** Looks at the incidents that are due. */
 async function look(h: RetentionHarness): Promise<void> {
-  const looks = createIncidentLooks({ store: h.store, changes: new RunUpdater(h.store) });
+  const looks = createIncidentLooks({ store: h.store, changes: new RunUpdater(h.store, null) });
   const turn = { nowMs: h.nowMs, absences: [], summarizedToMs: h.nowMs };
   await looks.look(await due(h.store, h.nowMs), turn);
 }

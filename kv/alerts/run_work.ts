@@ -1,0 +1,137 @@
+/**
+ * What changed runs mean for alerts: their signals, and the rows at which the clock looks at rules that
+ * no outcome of a run reports.
+ *
+ * @module
+ */
+import { groupOf } from "../../domain/alerts/group.ts";
+import { groupLook } from "../../domain/alerts/look.ts";
+import { matches } from "../../domain/alerts/match.ts";
+import type { Rule } from "../../domain/alerts/rule.ts";
+import {
+  closeOutcomeOf,
+  closeSignals,
+  costSignals,
+  type RunChange,
+  subjectOf,
+  unpricedSignals,
+} from "../../domain/alerts/run_signals.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import { dueSet } from "../clock/due_rows.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
+import { keyText } from "../writer/group.ts";
+import type { KvSet } from "../writer/write.ts";
+import type { TeamAlerts } from "./state.ts";
+
+/** Milliseconds within which changes of a group's spend share a look. */
+const SPEND_STEP_MS = 2_000;
+
+/** Shortest and longest time within which runs that may be stuck share a look, milliseconds. */
+const STUCK_STEP_MS = { min: 60_000, max: 3_600_000 } as const;
+
+/** Part of the limit of a rule within which they do. */
+const STUCK_STEP_PART = 1 / 24;
+
+/** Returns the signals of changed runs. Good ones are left out if no instance can count them. */
+export function runSignals(
+  { config: { byKind }, state }: TeamAlerts,
+  updates: readonly RunUpdate[],
+): AlertSignal[] {
+  const failed = byKind.get("run_failed") ?? [];
+  const cost = byKind.get("run_cost") ?? [];
+  const isUnpriced = byKind.has("unpriced");
+  const hasInstances = failed.some(({ slug }) => state[slug] !== undefined);
+  const hasBad = failed.length > 0 && updates.some(({ after }) => closeOutcomeOf(after) === "bad");
+  const signals: AlertSignal[] = [];
+  for (const update of updates) {
+    if (update.after === null) continue;
+    const change = changeOf(update);
+    if (hasBad || hasInstances) signals.push(...closeSignals(change));
+    if (cost.length > 0) signals.push(...costSignals(change, cost));
+    if (isUnpriced) signals.push(...unpricedSignals(change));
+  }
+  return signals;
+}
+
+function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange {
+  return { id, before, after, latestAt: ledger.latestAt };
+}
+
+/**
+ * Returns the rows at which the clock looks at the spend of changed groups, and at runs that were
+ * opened. Rows that come too early are harmless.
+ *
+ * @param isFiled returns whether this process has filed a row that is not due yet
+ */
+export function runLookSets(
+  team: TeamId,
+  { config: { byKind } }: TeamAlerts,
+  updates: readonly RunUpdate[],
+  nowMs: number,
+  isFiled: (key: Deno.KvKey) => boolean,
+): KvSet[] {
+  const sets = new Map<string, KvSet>();
+  const file = (name: string, at: number, isAgain = false) => {
+    const set = dueSet({ at, kind: "rule", team, name });
+    if (isAgain || !isFiled(set.key)) sets.set(keyText(set.key), set);
+  };
+  // The look at an earlier row may be over when this is stored.
+  const spendAt = (Math.floor(nowMs / SPEND_STEP_MS) + 1) * SPEND_STEP_MS;
+  for (const rule of byKind.get("spend") ?? []) {
+    for (const text of spendingGroups(rule, updates)) {
+      file(groupLook(rule.slug, text), spendAt, true);
+    }
+  }
+  for (const rule of byKind.get("stuck") ?? []) {
+    for (const { before, after } of updates) {
+      const at = stuckAt(rule, before, after);
+      if (at !== null) file(rule.slug, at);
+    }
+  }
+  return [...sets.values()];
+}
+
+/** Returns the groups of a rule whose spend changed. */
+function spendingGroups({ settings }: Rule, updates: readonly RunUpdate[]): Set<string> {
+  const texts = new Set<string>();
+  const add = (summary: RunSummary) => {
+    const subject = subjectOf(summary);
+    if (!matches(settings.match, subject)) return;
+    if (settings.groupBy !== "model") {
+      return void texts.add(groupOf(settings.groupBy, subject).text);
+    }
+    for (const { provider, model } of summary.contribution?.models ?? []) {
+      const name = provider === null ? model : `${provider}/${model}`;
+      texts.add(groupOf("model", { ...subject, model: name }).text);
+    }
+  };
+  for (const { before, after } of updates) {
+    const [old, now] = [before?.contribution?.cost ?? 0n, after?.contribution?.cost ?? 0n];
+    if (old === now) continue;
+    if (before !== null && old > 0n) add(before);
+    if (after !== null && now > 0n) add(after);
+  }
+  return texts;
+}
+
+/** Returns when a run that was opened may be stuck, unix milliseconds; null for none. */
+function stuckAt(
+  { settings: { condition, match } }: Rule,
+  before: RunSummary | null,
+  after: RunSummary | null,
+): number | null {
+  if (condition.kind !== "stuck" || after === null || !isOpen(after) || isOpen(before)) return null;
+  if (!matches(match, subjectOf(after))) return null;
+  const limitMs = condition.seconds * 1_000;
+  const step = Math.min(
+    STUCK_STEP_MS.max,
+    Math.max(STUCK_STEP_MS.min, Math.floor(limitMs * STUCK_STEP_PART)),
+  );
+  return Math.ceil(((after.shown.openedAt ?? 0) + limitMs) / step) * step;
+}
+
+function isOpen(summary: RunSummary | null): boolean {
+  return summary?.contribution?.labels.status === "running";
+}

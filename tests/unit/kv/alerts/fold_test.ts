@@ -1,0 +1,251 @@
+/** Signals of runs: the instances, incidents and messages that their commits make. */
+import { assert, assertEquals } from "@std/assert";
+import { run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+import { readHead } from "../../../../kv/runs/heads.ts";
+import { keys } from "../../../../kv/base/keys.ts";
+import { getValue } from "../../../../kv/store.ts";
+import { eventId } from "../../../support/builders/requests.ts";
+import { aCall } from "../../../support/builders/stored_runs.ts";
+
+const DAY_MS = 86_400_000;
+
+Deno.test("three failures in a row open one incident, which goes on until a success", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.putMail("ops");
+  await here.closeAll("bgbb");
+  assertEquals(await here.open(), []);
+  await here.closeAll("b", 5);
+  assertEquals(await here.open(), ["failures =a 3: 5,4,3"]);
+  await here.closeAll("cb", 6);
+  assertEquals(await here.open(), ["failures =a 4: 7,5,4,3"]);
+  assertEquals(await here.deliveries(), ["ops incident.opened"]);
+  const runIncidents = (n: number) => getValue(here.store, keys.runIncidents(TEAM.id, run(n)));
+  const [incident] = await here.incidents();
+  assertEquals([await runIncidents(3), await runIncidents(7), await runIncidents(1)], [
+    [incident?.id],
+    [incident?.id],
+    null,
+  ]);
+  await here.closeAll("g", 8);
+  assertEquals(await here.open(), []);
+  assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["condition"]);
+  assertEquals(await here.deliveries(), ["ops incident.opened", "ops incident.resolved"]);
+  assertEquals((await here.keysOf({ prefix: ["open_incident"] })).length, 0);
+  assertEquals((await here.keysOf({ prefix: ["incident_at"] })).length, 1);
+  await here.closeAll("gg", 9);
+  assertEquals(await here.instances(), []);
+  assertEquals(await getValue(here.store, keys.alertState(TEAM.id)), {});
+});
+
+Deno.test("a good run of a team without instances changes no row of alerts and reads none", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.closeAll("g");
+  const before = await temp.keysBelow([]);
+  await here.closeAll("g", 2);
+  const rows = new Set((await temp.keysBelow([])).map(([first]) => first));
+  assert(before.length > 0);
+  for (const first of ["alert", "alert_state", "incident", "due"]) assert(!rows.has(first), first);
+});
+
+Deno.test("each agent has an incident of its own", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  for (let n = 1; n <= 6; n++) {
+    await here.close(n, "failed", NOON + n, { agent: n % 2 ? "a" : "b" });
+  }
+  await here.work();
+  assertEquals(await here.open(), ["failures =a 3: 5,3,1", "failures =b 3: 6,4,2"]);
+});
+
+Deno.test("the error of an incident is that of the latest failed run", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  for (let n = 1; n <= 3; n++) {
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON }, NOON + n);
+    const output = JSON.stringify({ error: { message: `disk ${n} is full` } });
+    const close = { status: "failed", finishedAt: NOON + n, output } as const;
+    await here.runs.finish(TEAM, run(n), close as never, NOON + n);
+  }
+  await here.work();
+  assertEquals((await here.incidents()).map(({ error }) => error), ["disk 3 is full"]);
+});
+
+Deno.test("a success that arrived later but was processed before counts", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  const project = (n: number) => here.pipeline.project(TEAM.id, [run(n)]);
+  await here.close(1, "failed");
+  await here.close(2, "failed");
+  await here.close(3, "success");
+  await here.close(4, "failed");
+  for (const n of [3, 4, 2, 1]) await project(n);
+  assertEquals(await here.open(), []);
+  await here.closeAll("bb", 5);
+  assertEquals(await here.open(), ["failures =a 3: 6,5,4"]);
+});
+
+Deno.test("any order of processing ends in the same incidents", async () => {
+  const orders = [[1, 2, 3, 4, 5, 6, 7], [7, 6, 5, 4, 3, 2, 1], [4, 1, 7, 2, 6, 3, 5]];
+  for (const order of orders) {
+    await using temp = await TempStore.open();
+    const here = new AlertProcess(temp.store);
+    for (const [i, letter] of Array.from("bbgbbbb").entries()) {
+      await here.close(i + 1, letter === "b" ? "failed" : "success");
+    }
+    for (const n of order) await here.pipeline.project(TEAM.id, [run(n)]);
+    assertEquals(await here.open(), ["failures =a 4: 7,6,5,4"], order.join());
+  }
+});
+
+Deno.test("runs that ended a day before their close arrived raise nothing", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  for (let n = 1; n <= 4; n++) {
+    const startedAt = NOON - 2 * DAY_MS;
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt }, NOON);
+    await here.runs.finish(TEAM, run(n), { status: "failed", finishedAt: startedAt }, NOON);
+  }
+  await here.work();
+  assertEquals(await here.incidents(), []);
+});
+
+Deno.test("a rule judges runs that are closed after its last change", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.putRule("failures", {}, NOON + 3);
+  await here.closeAll("bbb");
+  assertEquals(await here.open(), []);
+  await here.closeAll("bb", 4);
+  assertEquals(await here.open(), ["failures =a 3: 5,4,3"]);
+});
+
+Deno.test("an incident of an earlier version is resolved by the rule", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.closeAll("bbb");
+  const condition = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
+  await here.putRule("failures", { condition }, NOON + 4);
+  await here.closeAll("b", 4);
+  assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["rule", null]);
+  assertEquals(await here.open(), ["failures =a 1: 4"]);
+  await here.put("rule", "failures", null);
+  await here.change({ signals: [], looks: [{ rule: "failures", group: "=a", at: null }] });
+  assertEquals(await here.open(), []);
+  assertEquals(await here.instances(), []);
+});
+
+Deno.test("a cost above the limit opens an incident once a run, until a day without one", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  // A token costs 3 picodollars, and the answer 5.
+  await here.putRule("dear", { condition: { kind: "run_cost", usd: "0.000000000305" } });
+  const spend = async (n: number, ...tokens: number[]) => {
+    await here.runs.append(TEAM, run(n), tokens.map((count) => aCall(count)), NOON + n);
+    await here.work();
+  };
+  await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
+  await spend(1, 100);
+  assertEquals(await here.open(), []);
+  await spend(1, 1);
+  assertEquals(await here.open(), ["dear =a 1: 1"]);
+  await spend(1, 200);
+  await here.runs.open(TEAM, { id: run(2), agent: "a", startedAt: NOON }, NOON);
+  await spend(2, 102);
+  assertEquals(await here.open(), ["dear =a 2: 2,1"]);
+  here.nowMs = NOON + DAY_MS;
+  await here.look();
+  assertEquals((await here.open()).length, 1);
+  here.nowMs = NOON + 2 + DAY_MS;
+  await here.look();
+  assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["quiet"]);
+  assertEquals(await here.instances(), []);
+});
+
+Deno.test("a model without a price opens an incident, with its runs", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  for (const n of [1, 2]) {
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON }, NOON);
+    const call = aCall(n, "strange", "acme");
+    await here.runs.append(TEAM, run(n), [{ ...call, id: eventId(n) as never }], NOON + n);
+    await here.work();
+  }
+  assertEquals(await here.open(), ["unpriced =acme/strange 2: 2,1"]);
+  assertEquals((await here.incidents())[0]?.title, "acme/strange has no price");
+});
+
+Deno.test("the stage of alerts is done for runs that a rule counts", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.closeAll("gbgggg");
+  const states = [];
+  for (let n = 1; n <= 6; n++) {
+    const { processing } = await readHead({ store: here.store, team: TEAM.id, id: run(n) });
+    states.push(processing?.stages.find(({ stage }) => stage === "alerts")?.state);
+  }
+  // The last bad outcome is among three for two more runs, and the third removes the instance.
+  assertEquals(states, ["skipped", "done", "done", "done", "done", "skipped"]);
+});
+
+Deno.test("a silence holds back the message, and it is sent when the silence has ended", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.putMail("ops");
+  await here.putSilence("night", {
+    match: { rules: [], agents: ["a"], customers: [] },
+    fromMs: NOON,
+    untilMs: NOON + 100,
+    comment: null,
+  });
+  await here.closeAll("bbb");
+  assertEquals([(await here.open()).length, await here.deliveries()], [1, []]);
+  here.nowMs = NOON + 100;
+  await here.change({ signals: [], looks: [{ rule: "failures", group: "=a", at: null }] });
+  assertEquals(await here.deliveries(), ["ops incident.opened"]);
+  await here.change({ signals: [], looks: [{ rule: "failures", group: "=a", at: null }] });
+  assertEquals(await here.deliveries(), ["ops incident.opened"]);
+});
+
+Deno.test("the message about an open incident is repeated when it is due", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.putMail("ops");
+  await here.putRule("failures", { renotifySeconds: 300 });
+  await here.closeAll("bbb");
+  await here.look();
+  assertEquals(await here.deliveries(), ["ops incident.opened"]);
+  here.nowMs = NOON + 300_010;
+  await here.look();
+  here.nowMs = NOON + 600_020;
+  await here.look();
+  assertEquals(await here.deliveries(), [
+    "ops incident.opened",
+    "ops incident.updated",
+    "ops incident.updated",
+  ]);
+});
+
+Deno.test("a commit with too many incidents leaves some to the clock", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  for (let n = 0; n < 20; n++) await here.putMail(`channel-${n}`);
+  for (let n = 0; n < 9; n++) {
+    const condition = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
+    await here.putRule(`rule-${n}`, { condition });
+  }
+  await here.closeAll("b");
+  const first = (await here.open()).length;
+  assert(first > 0 && first < 9, `${first}`);
+  for (let n = 0; n < 10; n++) await here.look();
+  assertEquals((await here.open()).length, 9);
+  assertEquals((await here.deliveries()).length, 180);
+  await here.closeAll("g", 2);
+  for (let n = 0; n < 10; n++) await here.look();
+  assertEquals(await here.open(), []);
+  assertEquals((await here.deliveries()).length, 360);
+});
