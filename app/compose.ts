@@ -15,6 +15,7 @@ import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
+import { readOverflows } from "../kv/alerts/rows.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
@@ -199,7 +200,7 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: () => Promise.resolve(new Map()) }),
+    rules: createRuleStore({ ...configDeps, overflows: (team) => readOverflows(store, team) }),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,

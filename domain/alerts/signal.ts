@@ -4,6 +4,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
+import type { MadeBy } from "../teams/made_by.ts";
 import type { RuleKind } from "./rule.ts";
 
 /** What a signal is about; rules match it and group by it. */
@@ -58,6 +59,18 @@ export interface AlertLook {
   readonly at: number | null;
 }
 
+/** A change of an incident by a user. */
+export interface IncidentChange {
+  /** Identifier of the incident. */
+  readonly id: string;
+  /** The change. */
+  readonly what: "acknowledged" | "resolved";
+  /** Words of the user; null for none. */
+  readonly note: string | null;
+  /** Its author. */
+  readonly made: MadeBy;
+}
+
 /**
  * What the incidents of a team are to be changed for, in the commit of what caused it.
  *
@@ -69,4 +82,6 @@ export interface AlertWork {
   readonly signals: readonly AlertSignal[];
   /** Looks at groups; none when absent. */
   readonly looks?: readonly AlertLook[];
+  /** Change of an incident that is not resolved; none when absent. */
+  readonly byHand?: IncidentChange;
 }

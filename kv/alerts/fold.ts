@@ -12,6 +12,7 @@ import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { KvSet } from "../writer/write.ts";
 import { type AlertDeps, AlertSession, type GroupSignals } from "./session.ts";
+import { readIncident } from "./rows.ts";
 import { laterGoods } from "./seed.ts";
 import { type AlertCache, instanceName, type TeamAlerts } from "./state.ts";
 
@@ -46,17 +47,23 @@ export async function planAlerts(
   deps: AlertDeps & { readonly cache: AlertCache },
   team: TeamId,
   version: string | null,
-  { signals, looks = [] }: AlertWork,
+  { signals, looks = [], byHand }: AlertWork,
   hints: AlertHints = {},
 ): Promise<AlertRows> {
   const { cache } = deps;
-  if (signals.length === 0 && looks.length === 0) return nothingFor(cache, team);
+  const isNothing = looks.length === 0 && byHand === undefined;
+  if (signals.length === 0 && isNothing) return nothingFor(cache, team);
   const alerts = await cache.of(team, version);
   const groups = groupsOf(alerts, signals);
-  if (groups.length === 0 && looks.length === 0) return nothingFor(cache, team);
-  const wanted = groups.map(({ rule, text }) => ({ rule: rule.slug, group: text }));
+  if (groups.length === 0 && isNothing) return nothingFor(cache, team);
+  const incident = byHand === undefined ? null : await readIncident(deps.store, team, byHand.id);
+  const wanted = [
+    ...groups.map(({ rule, text }) => ({ rule: rule.slug, group: text })),
+    ...incident === null ? [] : [{ rule: incident.rule, group: incident.groupText }],
+  ];
   await cache.load(team, alerts, [...wanted, ...looks]);
   const session = new AlertSession(deps, team, alerts);
+  if (byHand !== undefined && incident !== null) session.changeByHand(byHand, incident);
   for (const { rule, group, at } of looks) await session.look(rule, group, at);
   const running = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
   for (const group of groups) {
@@ -65,9 +72,9 @@ export async function planAlerts(
     const knownFrom = known?.knownFrom ?? Infinity;
     const isCounted = !(known === null && isFull(session)) &&
       await session.count(await seeded(deps, team, group, knownFrom, running, hints));
-    if (!isCounted) await overflow(cache, team, alerts, session, group);
+    if (!isCounted) await overflow(deps, team, alerts, session, group);
   }
-  const { state, changed, counted } = session;
+  const { changed, counted, counts: { state } } = session;
   return {
     ...await session.rows(),
     counted,
@@ -116,22 +123,23 @@ function rulesOf({ config }: TeamAlerts, signal: AlertSignal): readonly Rule[] {
 }
 
 /** Returns whether no further group gets an instance. */
-function isFull({ state }: AlertSession): boolean {
-  return Object.values(state).reduce((sum, { instances }) => sum + instances, 0) >= INSTANCES_MAX;
+function isFull({ counts }: AlertSession): boolean {
+  return counts.total >= INSTANCES_MAX;
 }
 
 /** Counts the bad outcomes of a group in the one that such groups share. */
 async function overflow(
-  cache: AlertCache,
+  { cache, making }: AlertDeps & { readonly cache: AlertCache },
   team: TeamId,
   alerts: TeamAlerts,
   session: AlertSession,
   group: GroupSignals,
 ): Promise<void> {
   const { rule } = group;
+  const { nowMs } = making();
   await cache.load(team, alerts, [{ rule: rule.slug, group: OTHER.text }]);
   const signals = group.signals.filter((signal) => outcomeFor(rule, signal) === "bad");
-  session.noteOverflow(rule, signals.length);
+  session.counts.noteOverflow(rule.slug, signals.length, nowMs);
   await session.count({ ...group, ...OTHER, signals });
 }
 

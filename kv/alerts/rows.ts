@@ -34,6 +34,19 @@ export interface IncidentLabels {
   readonly severity: Severity;
 }
 
+/** Reads the rules of which groups share one incident, by slug. */
+export async function readOverflows(
+  store: Store,
+  team: TeamId,
+): Promise<ReadonlyMap<string, RuleOverflow>> {
+  const state = await getValue<AlertState>(store, keys.alertState(team)) ?? {};
+  return new Map(
+    Object.entries(state).flatMap(([slug, { overflow }]) =>
+      overflow === null ? [] : [[slug, overflow] as const]
+    ),
+  );
+}
+
 /** Decodes the value of an instance's row; null for none. */
 export function decodeInstance(value: unknown): AlertInstance | null {
   return decoded(value) as AlertInstance | null;

@@ -17,13 +17,14 @@ import {
 } from "../../domain/alerts/instance.ts";
 import { announce, isSilencedNow, type Making, type Notified } from "../../domain/alerts/notify.ts";
 import { FIRING_GROUPS_MAX, OTHER_GROUP, type Rule } from "../../domain/alerts/rule.ts";
-import type { AlertSignal } from "../../domain/alerts/signal.ts";
-import { resolved, settle } from "../../domain/alerts/transition.ts";
+import type { AlertSignal, IncidentChange } from "../../domain/alerts/signal.ts";
+import { acknowledged, resolved, settle } from "../../domain/alerts/transition.ts";
 import type { ResolvedBy } from "../../domain/channels/message.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Store } from "../store.ts";
 import { type ChangedRows, CommitRows } from "./commit_rows.ts";
-import { type AlertState, readIncident, type RuleState } from "./rows.ts";
+import { AlertCounts } from "./counts.ts";
+import { readIncident } from "./rows.ts";
 import { readError } from "./seed.ts";
 import { instanceName, type TeamAlerts } from "./state.ts";
 
@@ -47,8 +48,6 @@ interface Changing {
   readonly instance: AlertInstance;
 }
 
-const NO_INSTANCES: RuleState = { instances: 0, firing: 0, overflow: null };
-
 /** Changes a team's instances and incidents, and collects the rows. */
 export class AlertSession {
   readonly #deps: AlertDeps;
@@ -59,10 +58,10 @@ export class AlertSession {
   /** Incidents that were read or changed, by id. */
   readonly #incidents = new Map<string, Incident>();
   readonly #rows: CommitRows;
-  /** Runs whose outcome an instance counts. */
+  /** Runs whose close an instance counts. */
   readonly counted = new Set<RunId>();
   /** Numbers of instances after the changes. */
-  state: AlertState;
+  readonly counts: AlertCounts;
 
   constructor(deps: AlertDeps, team: TeamId, alerts: TeamAlerts) {
     this.#deps = deps;
@@ -70,7 +69,7 @@ export class AlertSession {
     this.#alerts = alerts;
     this.#making = deps.making();
     this.#rows = new CommitRows(deps.store, team);
-    this.state = alerts.state;
+    this.counts = new AlertCounts(alerts.state);
   }
 
   /** Changed instances by rule and group; null for a removed one. */
@@ -87,14 +86,7 @@ export class AlertSession {
 
   /** Returns the rows of all changes. */
   rows(): Promise<ChangedRows> {
-    return this.#rows.all(this.#alerts.state, this.state);
-  }
-
-  /** Notes outcomes of groups that share one. */
-  noteOverflow({ slug }: Rule, outcomes: number): void {
-    const known = this.state[slug] ?? NO_INSTANCES;
-    const { since = this.#making.nowMs, groups = 0 } = known.overflow ?? {};
-    this.#setState(slug, { ...known, overflow: { since, groups: groups + outcomes } });
+    return this.#rows.all(this.#alerts.state, this.counts.state);
   }
 
   /**
@@ -113,7 +105,7 @@ export class AlertSession {
       if (after === instance) continue;
       instance = after;
       isPaused = signal.outcome === "paused";
-      if (signal.run !== null) this.counted.add(signal.run);
+      if (signal.kind === "run_failed" && signal.run !== null) this.counted.add(signal.run);
     }
     if (instance === before) return true;
     const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
@@ -129,7 +121,7 @@ export class AlertSession {
 
   #isOneTooMany(rule: Rule, instance: AlertInstance): boolean {
     return instance.incident === null && instance.text !== OTHER_GROUP &&
-      (this.state[rule.slug]?.firing ?? 0) >= FIRING_GROUPS_MAX &&
+      this.counts.firing(rule.slug) >= FIRING_GROUPS_MAX &&
       stateOf(instance, rule).isFiring;
   }
 
@@ -155,6 +147,24 @@ export class AlertSession {
     }
     if (incident !== null) this.#repeat(rule, incident);
     this.#keep({ rule, instance: before }, stored);
+  }
+
+  /** Changes an incident that is not resolved as a user asks. */
+  changeByHand({ what, note, made }: IncidentChange, incident: Incident): void {
+    const { config } = this.#alerts;
+    if (what === "acknowledged") {
+      const known = acknowledged(incident, note, made, config, this.#making);
+      return this.#write(known, incident);
+    }
+    const { at, by } = made;
+    this.#write(resolved(incident, "hand", at, config, this.#making, { by, note }), incident);
+    const instance = this.find(incident.rule, incident.groupText);
+    if (instance === null || instance.incident !== incident.id) return;
+    const rule = this.#ruleOf(incident.rule);
+    if (rule === null || !isOfRule(instance, rule)) return this.#remove(instance);
+    // What is counted so far opens no other incident.
+    const resolvedCount = stateOf(instance, rule).count;
+    this.#keep({ rule, instance: { ...instance, incident: null, resolvedCount } }, instance);
   }
 
   /** Sends the message of an open incident again if it is time, or if it was held back. */
@@ -253,7 +263,7 @@ export class AlertSession {
       if (dueAt !== null) this.#rows.fileDue(slug, text, dueAt);
     }
     const kept: AlertInstance = { ...instance, dueAt };
-    this.#count(slug, this.find(slug, text), kept);
+    this.counts.change(slug, this.find(slug, text), kept);
     this.#changed.set(instanceName(slug, text), kept);
     this.#rows.setInstance(kept);
   }
@@ -270,27 +280,8 @@ export class AlertSession {
   #remove(instance: AlertInstance): void {
     const { rule: slug, text, dueAt } = instance;
     if (dueAt !== null) this.#rows.removeDue(slug, text, dueAt);
-    this.#count(slug, this.find(slug, text), null);
+    this.counts.change(slug, this.find(slug, text), null);
     this.#changed.set(instanceName(slug, text), null);
     this.#rows.removeInstance(instance);
-  }
-
-  /** Changes the numbers of a rule by one instance. */
-  #count(slug: string, before: AlertInstance | null, after: AlertInstance | null): void {
-    const { instances, firing, overflow } = this.state[slug] ?? NO_INSTANCES;
-    const isFiring = (one: AlertInstance | null) => Number(one !== null && one.incident !== null);
-    const isOther = (before ?? after)?.text === OTHER_GROUP;
-    this.#setState(slug, {
-      instances: instances + Number(after !== null) - Number(before !== null),
-      firing: firing + isFiring(after) - isFiring(before),
-      overflow: isOther && after === null ? null : overflow,
-    });
-  }
-
-  #setState(slug: string, state: RuleState): void {
-    const { [slug]: known, ...others } = this.state;
-    if (JSON.stringify(known) === JSON.stringify(state)) return;
-    const isNothing = state.instances === 0 && state.overflow === null;
-    this.state = isNothing ? others : { ...others, [slug]: state };
   }
 }

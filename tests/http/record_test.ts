@@ -60,11 +60,15 @@ const OPEN = {
 const FINAL = { state: "final", revision: 1, unpriced_models: [], flags: [] };
 
 /** Stages of a closed run whose cost is final. */
-function processed(ms = 0) {
+function processed(ms = 0, isCounted = false) {
   const skipped = { state: "skipped", attempts: 0, at: at(ms) };
   return [
     { stage: "cost", state: "done", attempts: 1, at: at(ms) },
-    ...["checks", "alerts", "judge"].map((stage) => ({ stage, ...skipped })),
+    { stage: "checks", ...skipped },
+    isCounted
+      ? { stage: "alerts", state: "done", attempts: 1, at: at(ms) }
+      : { stage: "alerts", ...skipped },
+    { stage: "judge", ...skipped },
   ];
 }
 
@@ -107,7 +111,10 @@ Deno.test("section 6: the record of a run with every field", async () => {
   const scores = { quality: 0.75, passed: true, "10": 3 };
   await h.post(`${PATH}/finish`, aFinish({ output: { answer: 42 }, scores }));
   const received_at = at(1_000);
-  assertEquals(await recordOf(h), {
+  const { incidents, ...record } = await recordOf(h);
+  // Its model has no price.
+  assertEquals(incidents.length, 1);
+  assertEquals({ ...record, incidents: [] }, {
     ...OPEN,
     status: "success",
     closed_by: "finish",
@@ -189,7 +196,7 @@ Deno.test("section 6: the record of a heartbeat and of a ping's note", async () 
     cost_with_children_usd: 0.5,
     cost: FINAL,
     usage: { ...OPEN.usage, input_tokens: 3 },
-    processing: processed(),
+    processing: processed(0, true),
   };
   assertEquals(await recordOf(h), beat);
   await h.get(`/v1/ping?agent=cron&id=${runId(2)}&metadata=all+well`);
