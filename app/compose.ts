@@ -15,10 +15,10 @@ import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
-import { readOverflows } from "../kv/alerts/rows.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
+import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
@@ -162,6 +162,7 @@ export function createService(options: ServiceOptions) {
       createRuleLooks({ store, changes: updater, spend, rateCards }),
       createSilenceLooks({ store, changes: updater }),
       createIncidentLooks({ store, changes: updater }),
+      createDeliveryHandler(store),
     ],
     turn,
     now,
@@ -200,7 +201,7 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: (team) => readOverflows(store, team) }),
+    rules: createRuleStore(configDeps),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,

@@ -5,14 +5,11 @@
  * @module
  */
 import type { Delivery } from "../../domain/channels/delivery.ts";
-import { NEW_HEALTH } from "../../domain/channels/health.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
-import { hasEnded } from "../../domain/channels/schedule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
-import { getEntry, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import { findEntry, getValue, type Store } from "../store.ts";
+import { changeChannel } from "./health.ts";
 
 /**
  * Changes the messages about an incident.
@@ -33,29 +30,24 @@ export async function changeFacts(
 }
 
 /** Changes one message; returns the delivery before it, null for none. */
-function changeOne(
+async function changeOne(
   store: Store,
   team: TeamId,
   id: string,
   change: (facts: IncidentFacts) => IncidentFacts,
 ): Promise<string | null> {
-  return untilCommitted("change a message", async () => {
-    const entry = await getEntry(store, keys.delivery(team, id));
-    const delivery = entry.value as Delivery | null;
-    const facts = delivery?.message.incident ?? null;
-    if (delivery === null || facts === null) return null;
+  const stored = await getValue<Delivery>(store, keys.delivery(team, id));
+  if (stored === null) return null;
+  // The result of a try that is under way is then planned again with the changed message.
+  return await changeChannel<string | null>(store, team, stored.channel, async (health) => {
+    const entry = await findEntry<Delivery>(store, keys.delivery(team, id));
+    const facts = entry?.value.message.incident ?? null;
+    if (entry === null || facts === null) return { result: null, change: null };
+    const delivery = entry.value;
     const incident = change(facts);
-    if (incident === facts) return delivery.after;
+    if (incident === facts) return { result: delivery.after, change: null };
     const value: Delivery = { ...delivery, message: { ...delivery.message, incident } };
-    const checks: Deno.AtomicCheck[] = [entry];
-    const sets: KvSet[] = [{ key: entry.key, value }];
-    if (!hasEnded(delivery)) {
-      // The result of a try that contains it is then planned again.
-      const { channel } = delivery;
-      const health = await getEntry(store, keys.channelHealth(team, channel));
-      checks.push(health);
-      sets.push({ key: health.key, value: health.value ?? NEW_HEALTH });
-    }
-    return await store.writer.commit({ team, checks, sets }) === null ? LOST : delivery.after;
+    const sets = [{ key: entry.key, value }];
+    return { result: delivery.after, change: { health, checks: [entry], sets } };
   });
 }
