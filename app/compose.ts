@@ -15,15 +15,17 @@ import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
-import { readOverflows } from "../kv/alerts/rows.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
+import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
+import { createRuleLooks } from "../kv/alerts/looks.ts";
+import { createSilenceLooks } from "../kv/alerts/silence_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -117,6 +119,7 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
+  const spend = createSpendStore(store);
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
   const knownAgents = new KnownAgents(store.memory, timers.now);
@@ -156,7 +159,10 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createRuleLooks({ store, changes: updater, spend, rateCards }),
+      createSilenceLooks({ store, changes: updater }),
       createIncidentLooks({ store, changes: updater }),
+      createDeliveryHandler(store),
     ],
     turn,
     now,
@@ -191,11 +197,11 @@ export function createService(options: ServiceOptions) {
     signInLink: options.signInLink ?? null,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
-    spend: createSpendStore(store),
+    spend,
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore(configDeps),
-    rules: createRuleStore({ ...configDeps, overflows: (team) => readOverflows(store, team) }),
+    rules: createRuleStore(configDeps),
     silences: createSilenceStore(configDeps),
     channels: createChannelStore({ ...configDeps, sealer, egress }),
     rateCards,

@@ -8,7 +8,7 @@
  */
 import { lookup } from "node:dns/promises";
 import http from "node:http";
-import https from "node:https";
+import { connect, type ConnectionOptions } from "node:tls";
 import { isPublic, parseAddress } from "../domain/channels/addresses.ts";
 import { type Egress, hostOf } from "./egress.ts";
 
@@ -109,14 +109,19 @@ function requestOf(
   authorities: string | undefined,
 ): http.ClientRequest {
   const direct = { keepAlive: false, proxyEnv: {} };
-  if (url.protocol === "http:") {
-    return http.request({ ...options, agent: new http.Agent(direct) });
+  const agent = new http.Agent(direct);
+  if (url.protocol === "https:") {
+    // The runtime's agent for https reads the system's certificates, which needs a permission.
+    agent.createConnection = ({ host, port, lookup }) =>
+      connect({
+        host,
+        port,
+        lookup,
+        servername: parseAddress(hostOf(url)) === null ? hostOf(url) : "",
+        ...(authorities === undefined ? {} : { ca: authorities }),
+      } as ConnectionOptions);
   }
-  const host = hostOf(url);
-  const trust = authorities === undefined ? {} : { ca: authorities };
-  const agent = new https.Agent(direct);
-  const servername = parseAddress(host) === null ? host : "";
-  return https.request({ ...options, ...trust, servername, agent });
+  return http.request({ ...options, agent });
 }
 
 /** Returns a lookup that answers with checked addresses. */

@@ -8,11 +8,13 @@ import type { ResolvedBy } from "../channels/message.ts";
 import type { RuleCondition, RuleSettings } from "./rule.ts";
 import { spendPeriodOf } from "./spend_period.ts";
 
+const DAY_MS = 86_400_000;
+
 /** Milliseconds without a bad outcome after which a group ends in which no outcome is good. */
-export const QUIET_MS = 86_400_000;
+export const QUIET_MS: number = DAY_MS;
 
 /** Milliseconds without a call after which a model without a price is no longer reported. */
-export const UNPRICED_QUIET_MS = 7 * 86_400_000;
+export const UNPRICED_QUIET_MS: number = 7 * DAY_MS;
 
 /** End of a group that fires. */
 export interface AlertEnd {

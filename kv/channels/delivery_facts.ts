@@ -8,8 +8,8 @@ import type { Delivery } from "../../domain/channels/delivery.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
-import { getMany, type Store } from "../store.ts";
+import { findEntry, getValue, type Store } from "../store.ts";
+import { changeChannel } from "./health.ts";
 
 /**
  * Changes the messages about an incident.
@@ -30,22 +30,24 @@ export async function changeFacts(
 }
 
 /** Changes one message; returns the delivery before it, null for none. */
-function changeOne(
+async function changeOne(
   store: Store,
   team: TeamId,
   id: string,
   change: (facts: IncidentFacts) => IncidentFacts,
 ): Promise<string | null> {
-  return untilCommitted("change a message", async () => {
-    const [entry] = await getMany(store, [keys.delivery(team, id)]);
-    const delivery = (entry?.value ?? null) as Delivery | null;
-    const facts = delivery?.message.incident ?? null;
-    if (entry === undefined || delivery === null || facts === null) return null;
+  const stored = await getValue<Delivery>(store, keys.delivery(team, id));
+  if (stored === null) return null;
+  // The result of a try that is under way is then planned again with the changed message.
+  return await changeChannel<string | null>(store, team, stored.channel, async (health) => {
+    const entry = await findEntry<Delivery>(store, keys.delivery(team, id));
+    const facts = entry?.value.message.incident ?? null;
+    if (entry === null || facts === null) return { result: null, change: null };
+    const delivery = entry.value;
     const incident = change(facts);
-    if (incident === facts) return delivery.after;
+    if (incident === facts) return { result: delivery.after, change: null };
     const value: Delivery = { ...delivery, message: { ...delivery.message, incident } };
     const sets = [{ key: entry.key, value }];
-    const version = await store.writer.commit({ team, checks: [entry], sets });
-    return version === null ? LOST : delivery.after;
+    return { result: delivery.after, change: { health, checks: [entry], sets } };
   });
 }

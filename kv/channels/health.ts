@@ -40,10 +40,12 @@ export function changeChannel<Result>(
     const { result, change } = await plan(healthOf(entry));
     if (change === null) return result;
     const { health, checks = [], sets = [], deletes = [] } = change;
+    // Without a row nothing is under way, and the check alone protects this commit.
+    const isNone = health === null || health === NEW_HEALTH;
     const version = await store.writer.commit({
       team,
       checks: [entry, ...checks],
-      sets: health === null ? sets : [...sets, { key, value: health }],
+      sets: isNone ? sets : [...sets, { key, value: health }],
       deletes: health === null ? [...deletes, key] : deletes,
     });
     return version === null ? LOST : result;

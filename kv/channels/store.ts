@@ -16,9 +16,10 @@ import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy } from "../../domain/teams/made_by.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
+import { wakeRow } from "./delivery_rows.ts";
 import { readHealths } from "./health.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
-import { change, type ConfigDeps, createConfigStore } from "../config/store.ts";
+import { change, type ConfigDeps, createConfigStore, type ObjectChange } from "../config/store.ts";
 import { getAll, type Store } from "../store.ts";
 import {
   ChannelSecrets,
@@ -44,8 +45,14 @@ interface Putting extends Pick<Sealing, "sent" | "spare"> {
   isSpareUsed: boolean;
 }
 
-/** Nothing follows from a change: each try reads the channel. */
-const SPEC = { kind: "channel", followUp: () => ({ sets: [], deletes: [] }) } as const;
+/** A change wakes the channel: its waiting messages may be sent now, or are cancelled. */
+const SPEC = {
+  kind: "channel",
+  followUp: ({ team, slug, atMs }: ObjectChange<ChannelSettings>) => ({
+    sets: [wakeRow(team, slug, atMs)],
+    deletes: [],
+  }),
+} as const;
 
 /** Creates the store of channels. */
 export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
@@ -89,8 +96,11 @@ export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
         const shown = new Map(healths);
         for (const channel of channels) {
           const health = healths.get(channel.slug) ?? NEW_HEALTH;
-          if (await open(team, channel) !== null) continue;
-          shown.set(channel.slug, { ...health, state: "needs_secret" });
+          const isOpen = await open(team, channel) !== null;
+          // The stored state is that of the last try.
+          if (isOpen && health.state !== "needs_secret") continue;
+          const state = isOpen ? health.failingSince === null ? "ok" : "failing" : "needs_secret";
+          shown.set(channel.slug, { ...health, state });
         }
         return shown;
       }),

@@ -143,9 +143,9 @@ function textOf({ status, headers, text }: Answer): string {
   return `${status} ${JSON.stringify(stableHeaders)} ${text}`;
 }
 
-/** Names that the service generates: ids of keys and monitors, secrets, run ids with a UUIDv7, and ULIDs. */
+/** Names that the service generates: ids of keys, monitors and what is configured, secrets, run ids with a UUIDv7, and ULIDs. */
 const MINTED =
-  /(?:key|apk|ping|mon)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
+  /(?:key|apk|ping|mon|rul|sil|chn)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
 
 /** Generated names in order of appearance. */
 class Names {

@@ -5,6 +5,7 @@ import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
 import { parseRule } from "../../../domain/alerts/rule_body.ts";
 import type { PutObject } from "../../../domain/config/objects.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
+import type { AlertState } from "../../../kv/alerts/rows.ts";
 import { createRuleStore } from "../../../kv/alerts/rules.ts";
 import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
@@ -23,7 +24,7 @@ function storesOf(store: Store) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
   const deps = { store, changes: new RunUpdater(store, null), region: "eu", environment } as const;
   return {
-    rules: createRuleStore({ ...deps, overflows: () => Promise.resolve(new Map()) }),
+    rules: createRuleStore(deps),
     silences: createSilenceStore(deps),
   };
 }
@@ -130,6 +131,18 @@ Deno.test("rules: of changes that race, each gets a version of its own", async (
   const versions = puts.map((put) => stored(put).object.version);
   assertEquals(versions.toSorted(), [1, 2, 3, 4, 5, 6, 7, 8]);
   assertEquals((await readConfig(temp.store, TEAM.id)).version, 8);
+});
+
+Deno.test("rules: groups that share an incident are shown", async () => {
+  await using temp = await TempStore.open();
+  const { rules } = storesOf(temp.store);
+  const overflow = { since: NOON, groups: 3 };
+  const state: AlertState = {
+    dear: { instances: 1_001, firing: 1_001, overflow },
+    failures: { instances: 1, firing: 0, overflow: null },
+  };
+  await temp.store.writer.commit({ sets: [{ key: keys.alertState(TEAM.id), value: state }] });
+  assertEquals([...await rules.overflows(TEAM)], [["dear", overflow]]);
 });
 
 Deno.test("silences: the clock looks at the end, and at once after a change or deletion", async () => {

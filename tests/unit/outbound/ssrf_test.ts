@@ -5,7 +5,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseEgress } from "../../../outbound/egress.ts";
 import { createPost } from "../../../outbound/http.ts";
-import { Receiver } from "../../support/fakes/receiver.ts";
+import { AUTHORITY } from "../../support/fakes/certificates.ts";
+import { answer, Receiver } from "../../support/fakes/receiver.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -170,20 +171,38 @@ Deno.test("ssrf: each address of a host is tried until one connects", async () =
 Deno.test("ssrf: variables for proxies change nothing, with the permissions of the service", async () => {
   await using proxy = new Receiver();
   await using receiver = new Receiver();
-  const variables = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"];
-  const proxies = Object.fromEntries(
-    variables.map((name) => [name, `http://127.0.0.1:${proxy.port}`]),
-  );
-  // As in the tasks `dev` and `start`.
-  const permissions = ["-N", "-E", "-R", "-W"];
+  await using secure = new Receiver(answer(204), { tls: true });
+  const names = [
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+  ];
+  const address = `http://127.0.0.1:${proxy.port}`;
+  const folder = await Deno.makeTempDir();
+  const DENO_CERT = `${folder}/authority.pem`;
+  await Deno.writeTextFile(DENO_CERT, AUTHORITY);
+  // Those of the unit for systemd, which are fewer than those of `deno task start`.
+  const permissions = ["-N", "-E", `-R=${folder}/data`, `-W=${folder}/data`];
+  const urls = [`http://localhost:${receiver.port}/`, `https://receiver.test:${secure.port}/`];
   const script = new URL("../../support/harness/post_process.ts", import.meta.url).pathname;
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--no-check", "--lock=tests/packages/development.lock"]
-      .concat(permissions, script, `http://localhost:${receiver.port}/`),
+      .concat(permissions, script, urls),
     cwd: new URL("../../../", import.meta.url).pathname,
-    env: { ...proxies, NODE_USE_ENV_PROXY: "1", NO_PROXY: "" },
+    env: {
+      ...Object.fromEntries(names.map((name) => [name, address])),
+      NODE_USE_ENV_PROXY: "1",
+      NO_PROXY: "",
+      DENO_CERT,
+    },
   }).output();
-  const text = new TextDecoder().decode(stdout);
-  assertEquals(JSON.parse(text || "{}").status, 200, new TextDecoder().decode(stderr));
-  assertEquals([proxy.connections, receiver.requests.length], [0, 1]);
+  await Deno.remove(folder, { recursive: true });
+  const outcomes = JSON.parse(new TextDecoder().decode(stdout) || "[]");
+  const statuses = outcomes.map(({ status }: { status: number }) => status);
+  assertEquals(statuses, [200, 204], new TextDecoder().decode(stderr || stdout));
+  const requests = receiver.requests.length + secure.requests.length;
+  assertEquals([proxy.connections, requests], [0, 2]);
 });

@@ -40,6 +40,54 @@ Deno.test("rules: settings, written as fields and sent again, are the same setti
   }
 });
 
+/** Numbers that look random, the same each time. */
+function* numbers(seed: number): Generator<number, never> {
+  for (let state = seed;;) {
+    state = Math.imul(state, 1_664_525) + 1_013_904_223 | 0;
+    yield (state >>> 8) / 2 ** 24;
+  }
+}
+
+Deno.test("rules: of any settings that are accepted, the fields stand for the same settings", () => {
+  const random = numbers(25);
+  const pick = <T>(...items: T[]): T => items[Math.floor(random.next().value * items.length)]!;
+  const upTo = (max: number) => Math.ceil(random.next().value * max);
+  const paramsOf = {
+    run_failed: () => ({
+      consecutive: upTo(32),
+      statuses: pick(["failed"], ["timeout", "failed"]),
+    }),
+    run_cost: () => ({ usd: pick<number | string>(upTo(1e9) / 1e3, `${upTo(99)}.${upTo(1e9)}`) }),
+    spend: () => ({ usd: upTo(1e6), period: pick("day", "week", "month") }),
+    missed: () => ({ reasons: pick(["missed"], ["overrun", "failed"]) }),
+    stuck: () => ({ seconds: 59 + upTo(1e6) }),
+    unpriced: () => ({}),
+    quota: () => ({ percents: pick([80], [100, 80]) }),
+    service: () => ({ what: pick(["dead_stage"], ["broken_channel", "dead_delivery"]) }),
+  };
+  let accepted = 0;
+  for (let n = 0; n < 2_000; n++) {
+    const kind = pick(...Object.keys(paramsOf) as (keyof typeof paramsOf)[]);
+    const first = ruleOf({
+      kind,
+      params: paramsOf[kind](),
+      match: pick(undefined, { agents: ["*"] }, { agents: ["a*"] }, { features: ["f", "f"] }),
+      group_by: pick(undefined, "agent", "customer", "feature", "model"),
+      severity: pick(undefined, "critical", "info"),
+      resolve_after: pick(undefined, upTo(32)),
+      renotify_seconds: pick(undefined, 0, 299 + upTo(1e5)),
+      channels: pick(undefined, [], ["ops", "chat"]),
+      enabled: pick(undefined, true, false),
+    });
+    if (!first.ok) continue;
+    accepted++;
+    const { settings } = first.value;
+    const again = ruleOf(JSON.parse(JSON.stringify(ruleFields(settings))));
+    assertEquals(again.ok && again.value.settings, settings);
+  }
+  assert(accepted > 500, String(accepted));
+});
+
 Deno.test("rules: what cannot work is refused with its field", () => {
   const refused: readonly [string, Record<string, unknown>][] = [
     ["kind", {}],

@@ -1,5 +1,6 @@
 /** The forms of messages: what they say, and what they let no stranger say. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
 import { chatBody } from "../../../../../domain/channels/forms/chat.ts";
 import { emailOf, isRecipient } from "../../../../../domain/channels/forms/email.ts";
 import { pagerdutyBody } from "../../../../../domain/channels/forms/pagerduty.ts";
@@ -138,6 +139,25 @@ Deno.test("forms: texts of 100 KB and hostile ones stay within the limits of eac
       }
     }
   }
+});
+
+Deno.test("forms: no text makes a form fail, too long or not well formed", () => {
+  const texts = fc.string({ unit: "binary", maxLength: 400 });
+  fc.assert(fc.property(texts, texts, fc.constantFrom(...MESSAGE_EVENTS), (text, name, event) => {
+    const context = { ...LINKED, team: { ...PLAIN.team, name } };
+    const message = messageOf(text, event);
+    const mail = emailOf([message, message], "whd_1", ["a@example.org"], context);
+    const forms = [
+      webhookBody(message, context),
+      chatBody([message], context),
+      pagerdutyBody(message, "whd_1", "k", context),
+      mail.subject,
+      mail.text,
+      mail.html ?? "",
+    ];
+    return forms.every((form) => form.length < WEBHOOK_BYTES_MAX && form.isWellFormed()) &&
+      !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(mail.subject);
+  }));
 });
 
 Deno.test("chat: one attachment for each message; further ones have a line", () => {

@@ -1,0 +1,166 @@
+/** A process that ends anywhere between a transition and its receiver leaves nothing unsent. */
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { CLAIM_MS } from "../../../domain/channels/health.ts";
+import type { DeliveryQueue } from "../../../domain/channels/queue.ts";
+import { DeliveryJob } from "../../../jobs/deliveries.ts";
+import { DELIVERED, DeliveriesHarness } from "../../support/harness/deliveries.ts";
+import { NOON } from "../../support/harness/harness.ts";
+
+const SECOND = 1_000;
+
+/** Steps at which a process can end. */
+type Step = "claimed" | "received" | "answered" | "stored";
+
+/** Starts a job that gets to a step, and not beyond it before it is disposed. */
+async function endsAt(h: DeliveriesHarness, step: Step): Promise<AsyncDisposable> {
+  const reached = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<never>();
+  end.promise.catch(() => {});
+  const hold = () => {
+    reached.resolve();
+    return end.promise;
+  };
+  const queue = h.queue();
+  const held: DeliveryQueue = {
+    ...queue,
+    look: async (...args) => {
+      const look = await queue.look(...args);
+      return step === "claimed" && look.kind === "try" ? await hold() : look;
+    },
+    settle: async (...args) => {
+      if (step === "answered") await hold();
+      await queue.settle(...args);
+      await hold();
+    },
+  };
+  const job = new DeliveryJob({
+    queue: held,
+    sender: {
+      send: async (...args) => {
+        const result = await h.sender.send(...args);
+        return step === "received" ? await hold() : result;
+      },
+    },
+    open: h.open,
+    mailer: null,
+    now: () => h.nowMs,
+    log: (line) => h.log.push(line),
+  });
+  job.start();
+  await reached.promise;
+  return {
+    [Symbol.asyncDispose]: async () => {
+      end.reject(new Error("The process has ended"));
+      await job.stop();
+    },
+  };
+}
+
+for (const step of ["claimed", "received", "answered", "stored"] as const) {
+  for (const type of ["webhook", "email"] as const) {
+    Deno.test(`deliveries: a process that ends when a try is ${step} leaves a ${type} to the next`, async () => {
+      await using h = await DeliveriesHarness.open();
+      await h.put("ops", type, { host: "ops" } as never);
+      const ids = [
+        await h.send("ops", "inc_1", "incident.opened", type),
+        await h.send("ops", "inc_2", "incident.opened", type),
+      ];
+      h.nowMs = NOON + 10 * SECOND;
+      await using _ = await endsAt(h, step);
+      const before = h.sent.length;
+      const job = h.job();
+      await h.pass(job, h.nowMs + CLAIM_MS - SECOND);
+      // Nothing else of the channel is sent while the try may be under way.
+      if (step !== "stored") assertEquals(h.sent.length, before);
+      await h.pass(job, h.nowMs + 60 * SECOND);
+      assertEquals(await h.states(), { delivered: 2 });
+      assertEquals(await h.waiting(), [0, 0]);
+      const first = h.sent.filter(({ messages }) => messages.includes("inc_1 opened"));
+      assertEquals(first.length, { claimed: 1, received: 2, answered: 2, stored: 1 }[step]);
+      assertEquals(new Set(first.map(({ id }) => id)), new Set(ids.slice(0, 1)));
+      // A repeat has the same messages, or a mail server would drop the new ones with it.
+      assertEquals(new Set(first.map(({ messages }) => String(messages))).size, 1);
+    });
+  }
+}
+
+Deno.test("deliveries: a message that comes after a crash is not joined to the repeat", async () => {
+  await using h = await DeliveriesHarness.open();
+  await h.put("mail", "email", { host: "mail" } as never);
+  const id = await h.send("mail", "inc_1", "incident.opened", "email");
+  h.nowMs = NOON + 10 * SECOND;
+  await using _ = await endsAt(h, "received");
+  const later = await h.send("mail", "inc_2", "incident.opened", "email");
+  await h.pass(h.job(), h.nowMs + 120 * SECOND);
+  assertEquals(h.sent.map((sent) => [sent.id, ...sent.messages]), [
+    [id, "inc_1 opened"],
+    [id, "inc_1 opened"],
+    [later, "inc_2 opened"],
+  ]);
+});
+
+Deno.test("deliveries: a result that cannot be stored at first is stored later, without a repeat", async () => {
+  await using h = await DeliveriesHarness.open();
+  await h.put("ops");
+  const queue = h.queue();
+  let failures = 2;
+  const job = new DeliveryJob({
+    queue: {
+      ...queue,
+      settle: (...args) =>
+        failures-- > 0
+          ? Promise.reject(new StorageUnavailable("Cannot commit: disk I/O error"))
+          : queue.settle(...args),
+    },
+    sender: h.sender,
+    open: h.open,
+    mailer: null,
+    now: () => h.nowMs,
+    log: (line) => h.log.push(line),
+  });
+  job.start();
+  await h.send("ops", "inc_1");
+  await h.pass(job, NOON + SECOND);
+  await job.stop();
+  assertEquals([h.sent.length, await h.states()], [1, { delivered: 1 }]);
+});
+
+Deno.test("deliveries: a stop ends tries within 2 s, and the next process repeats them at once", async () => {
+  await using h = await DeliveriesHarness.open();
+  await h.put("ops");
+  h.receivers.set(
+    "ops",
+    (_, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener(
+          "abort",
+          () => resolve({ ...DELIVERED, verdict: "retry", error: "cancelled" }),
+        )
+      ),
+  );
+  const id = await h.send("ops", "inc_1");
+  const job = h.job();
+  h.nowMs = NOON + SECOND;
+  while (h.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const startMs = performance.now();
+  await job.stop();
+  const ms = performance.now() - startMs;
+  assert(ms > 1_900 && ms < 3_000, `${ms} ms`);
+  assertEquals([(await h.stored(id)).state, (await h.stored(id)).attempts], ["waiting", 0]);
+  h.receivers.delete("ops");
+  await h.pass(h.job(), h.nowMs + SECOND);
+  assertEquals(h.sent.map((sent) => sent.id), [id, id]);
+});
+
+Deno.test("deliveries: a claim from before the clock was set back does not hold the channel", async () => {
+  await using h = await DeliveriesHarness.open();
+  await h.put("ops");
+  await h.send("ops", "inc_1");
+  h.nowMs = NOON + 3_600 * SECOND;
+  await using _ = await endsAt(h, "received");
+  h.nowMs = NOON + 2 * SECOND;
+  await h.send("ops", "inc_2");
+  await h.pass(h.job(), h.nowMs + SECOND);
+  assertEquals(await h.states(), { delivered: 2 });
+});

@@ -1,0 +1,89 @@
+/** Channels in the store: what follows from a change, and secrets that cannot be sealed or opened. */
+import { assert, assertEquals } from "@std/assert";
+import type { OpenedChannelSettings } from "../../../../domain/channels/channel.ts";
+import { keys } from "../../../../kv/base/keys.ts";
+import { createSealer, givenKey } from "../../../../kv/channels/seal.ts";
+import { createChannelStore } from "../../../../kv/channels/store.ts";
+import { RunUpdater } from "../../../../kv/summaries/run_updater.ts";
+import { TEAM } from "../../../support/builders/stored_runs.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+const KEY = new Uint8Array(32).fill(1);
+const HOOK: OpenedChannelSettings = {
+  type: "webhook",
+  url: "https://hooks.example.org/",
+  host: "hooks.example.org",
+  secret: "",
+  previous: null,
+  events: ["incident.*"],
+  headers: {},
+  isDefault: true,
+  includeError: true,
+  enabled: true,
+};
+
+function channelsOf(temp: TempStore, key: Uint8Array<ArrayBuffer> | null) {
+  const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
+  return createChannelStore({
+    store: temp.store,
+    changes: new RunUpdater(temp.store, null),
+    region: "eu",
+    environment,
+    sealer: createSealer(givenKey(key), environment),
+    egress: { refusal: () => null },
+  });
+}
+
+Deno.test("channels: each change wakes the channel, so that waiting deliveries see it", async () => {
+  await using temp = await TempStore.open();
+  const channels = channelsOf(temp, KEY);
+  const made = (minutes: number) => ({ by: "key_1", at: NOON + minutes * 60_000 });
+  const woken = async () => (await temp.keysBelow(keys.dueChannels())).length;
+  assert((await channels.put(TEAM, "ops", HOOK, null, made(1))).ok);
+  assertEquals(await woken(), 1);
+  assert((await channels.put(TEAM, "ops", HOOK, null, made(2))).ok);
+  assertEquals(await woken(), 1, "nothing differs");
+  assert(await channels.rotate(TEAM, "ops", 1, made(3)) !== null);
+  assertEquals(await woken(), 2);
+  assert(await channels.remove(TEAM, "ops", made(4)) !== null);
+  assertEquals(await woken(), 3);
+});
+
+Deno.test("channels: opened settings have both secrets of a rotation", async () => {
+  await using temp = await TempStore.open();
+  const channels = channelsOf(temp, KEY);
+  const made = { by: "key_1", at: NOON };
+  const put = await channels.put(TEAM, "ops", HOOK, null, made);
+  assert(put.ok && put.value.secret !== null);
+  const rotated = await channels.rotate(TEAM, "ops", 2, made);
+  assert(rotated?.ok);
+  const { channel, secret } = rotated.value;
+  assertEquals(await channels.open(TEAM, channel), {
+    ...HOOK,
+    secret,
+    previous: { secret: put.value.secret, untilMs: NOON + 7_200_000 },
+  });
+  const at0 = await channels.rotate(TEAM, "ops", 0, made);
+  const opened = at0?.ok ? await channels.open(TEAM, at0.value.channel) : null;
+  assertEquals(opened?.type === "webhook" && opened.previous, null);
+});
+
+Deno.test("channels: without a key secrets are refused by the setting's name, and e-mail works", async () => {
+  await using temp = await TempStore.open();
+  const made = { by: "key_1", at: NOON };
+  const withKey = channelsOf(temp, KEY);
+  assert((await withKey.put(TEAM, "ops", HOOK, null, made)).ok);
+  const without = channelsOf(temp, null);
+  const refused = await without.put(TEAM, "new", HOOK, null, made);
+  assert(!refused.ok && refused.problem.message.includes("RUNLEDGER_SEAL_KEY"));
+  const rotated = await without.rotate(TEAM, "ops", 1, made);
+  assert(rotated !== null && !rotated.ok);
+  const { isDefault, includeError, enabled } = HOOK;
+  const email = { type: "email", to: ["a@example.org"], isDefault, includeError, enabled } as const;
+  assert((await without.put(TEAM, "mail", email, null, made)).ok);
+  const health = await without.health(TEAM, ["ops", "mail"]);
+  assertEquals([health.get("ops")?.state, health.get("mail")?.state], ["needs_secret", "ok"]);
+  const channel = await without.read(TEAM, "ops");
+  assert(channel !== null && await without.open(TEAM, channel) === null);
+});
