@@ -51,7 +51,7 @@ export class LookProcess extends AlertProcess {
     const environment = { random, now: () => this.nowMs };
     const config = { store, changes: this.updater, region: "eu", environment } as const;
     const deps = { store, changes: this.updater };
-    this.rules = createRuleStore({ ...config, overflows: () => Promise.resolve(new Map()) });
+    this.rules = createRuleStore(config);
     this.silences = createSilenceStore(config);
     const spend = createSpendStore(store);
     const rateCards = createRateCardStore(store, environment);
