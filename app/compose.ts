@@ -18,6 +18,8 @@ import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
+import { createRuleLooks } from "../kv/alerts/looks.ts";
+import { createSilenceLooks } from "../kv/alerts/silence_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
@@ -71,6 +73,7 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
+  const spend = createSpendStore(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
@@ -115,6 +118,8 @@ export function createService(options: ServiceOptions) {
         changes: updater,
         findOpenRuns: (...args) => findOpenRuns(store, ...args),
       }),
+      createRuleLooks({ store, changes: updater, spend, rateCards }),
+      createSilenceLooks({ store, changes: updater }),
       createIncidentLooks({ store, changes: updater }),
       createDeliveryHandler(store),
     ],
@@ -151,7 +156,7 @@ export function createService(options: ServiceOptions) {
     signInLink: options.signInLink ?? null,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
-    spend: createSpendStore(store),
+    spend,
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore({ store, changes: updater, region, environment }),

@@ -8,6 +8,8 @@
 import type { IncidentFacts } from "../channels/message.ts";
 import type { RunId } from "../core/ids.ts";
 import type { Incident, TimelineEntry } from "./incident.ts";
+import type { AlertInstance } from "./instance.ts";
+import type { Outcome } from "./outcomes.ts";
 
 /** Title of an incident whose customer was deleted. */
 const ERASED_TITLE = "The customer of this incident was deleted";
@@ -36,6 +38,24 @@ export function incidentWithoutRuns(
     isNamed(entry) ? { ...entry, run: null } : entry
   );
   return { ...changed, timeline: timeline as readonly TimelineEntry[] };
+}
+
+/** Removes runs from a group that fires. The names of its outcomes stay, so that they count once. */
+export function instanceWithoutRuns(
+  instance: AlertInstance,
+  isGone: (run: RunId) => boolean,
+): AlertInstance {
+  const without = <Some extends Pick<Outcome, "run">>(outcome: Some): Some =>
+    outcome.run !== null && isGone(outcome.run) ? { ...outcome, run: null } : outcome;
+  const { base, kept } = instance.outcomes;
+  const changed = kept.map(without);
+  const last = base.last && without(base.last);
+  const runs = base.runs.filter((run) => !isGone(run));
+  const isSame = changed.every((outcome, i) => outcome === kept[i]) && last === base.last &&
+    runs.length === base.runs.length;
+  return isSame
+    ? instance
+    : { ...instance, outcomes: { base: { ...base, runs, last }, kept: changed } };
 }
 
 /** Removes the error, which is text of a payload. */

@@ -16,6 +16,7 @@ import {
   type OpenedChannelSettings,
   PAGERDUTY_REGIONS,
 } from "./channel.ts";
+import { isRecipient } from "./forms/email.ts";
 import { MESSAGE_EVENTS } from "./message.ts";
 
 /** Maximum characters of an address. */
@@ -188,9 +189,4 @@ function areHeaders(headers: Readonly<Record<string, string>>): boolean {
       value.length <= HEADERS_MAX.valueChars &&
       /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)
     );
-}
-
-function isRecipient(address: string): boolean {
-  return address.length <= 254 &&
-    /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(address);
 }

@@ -8,12 +8,12 @@ import { withoutCustomer } from "../../domain/alerts/erasure.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
-import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { readConfig } from "../config/objects.ts";
-import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import type { TeamChanges } from "../monitors/team_changes.ts";
 import { getAll, listRows, rowsAfter, type Store } from "../store.ts";
 import { goodFor } from "./found.ts";
 import { rowsWithout } from "./incident_looks.ts";
@@ -23,26 +23,32 @@ import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";
 export interface ErasureDeps {
   readonly store: Store;
   readonly changes: TeamChanges;
-  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
-  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
 }
 
 /** Incidents of one step. */
 const INCIDENTS_PER_STEP = 100;
 
+/** Progress of an erasure: the last incident that was checked. */
+export interface IncidentPosition {
+  /** Key of the incident; null for none. */
+  readonly after: Deno.KvKey | null;
+}
+
+/** The initial position. */
+export const FIRST_INCIDENT: IncidentPosition = { after: null };
+
 /**
  * Erases a customer from some incidents of a team; the first step ends those that are open.
  *
- * @param after key of the last incident of the step before; null for the first step
- * @returns that key for the next step; null after the last one
+ * @returns the position of the next step; null after the last one
  */
 export async function eraseCustomer(
   deps: ErasureDeps,
   team: TeamId,
   customer: string,
-  after: Deno.KvKey | null,
+  { after }: IncidentPosition,
   nowMs: number,
-): Promise<Deno.KvKey | null> {
+): Promise<IncidentPosition | null> {
   const { store, changes } = deps;
   if (after === null) await endGroups(deps, team, customer, nowMs);
   const range = rowsAfter(keys.incidents(team), after);
@@ -57,12 +63,13 @@ export async function eraseCustomer(
       return { result: null, rows: without };
     });
   }
-  return rows.length < INCIDENTS_PER_STEP ? null : rows.at(-1)?.key ?? null;
+  const last = rows.at(-1);
+  return last === undefined || rows.length < INCIDENTS_PER_STEP ? null : { after: last.key };
 }
 
 /** Ends the groups of a customer, in all rules. */
 async function endGroups(
-  { store, changes, plan }: ErasureDeps,
+  { store, changes }: ErasureDeps,
   team: TeamId,
   customer: string,
   nowMs: number,
@@ -75,17 +82,24 @@ async function endGroups(
     const signals = rules.flatMap((rule, i) => {
       const instance = decodeInstance(stored[i]?.value);
       const isEnded = instance?.group.customer === customer && isOfRule(instance, rule);
-      return isEnded ? goodOnes(rule, instance, nowMs) : [];
+      return isEnded ? endOf(rule, instance, nowMs) : [];
     });
-    if (signals.length === 0) return { result: null, rows: null };
-    return { result: null, rows: await plan(team, { signals }, nowMs) };
+    const rows = { sets: [], deletes: [], alerts: { signals } };
+    return { result: null, rows: signals.length === 0 ? null : rows };
   });
 }
 
-/** Returns enough good outcomes to end a group. */
-function goodOnes(rule: Rule, instance: AlertInstance, nowMs: number): AlertSignal[] {
-  return Array.from(
-    { length: rule.settings.resolveAfter },
+/** Returns signals that end a group: none of its outcomes, and enough good ones. */
+function endOf(rule: Rule, instance: AlertInstance, nowMs: number): AlertSignal[] {
+  const { settings: { condition: { kind }, resolveAfter } } = rule;
+  const goods = Array.from(
+    { length: resolveAfter },
     (_, i) => goodFor(rule, instance, `erased ${i}`, nowMs),
   );
+  if (kind !== "run_failed") return goods;
+  const removed = instance.outcomes.kept.map(({ key, at }): AlertSignal => ({
+    ...goodFor(rule, instance, key, at),
+    outcome: "none",
+  }));
+  return [...removed, ...goods];
 }

@@ -5,6 +5,7 @@
  */
 import {
   incidentWithoutRuns,
+  instanceWithoutRuns,
   runsOfIncident,
   withoutError,
   withoutRuns,
@@ -19,9 +20,9 @@ import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
 import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
-import { getAll, getMany, type Store } from "../store.ts";
+import { getAll, getMany, getValue, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
-import { incidentSet, readIncident } from "./rows.ts";
+import { decodeInstance, incidentSet, instanceSet, readIncident } from "./rows.ts";
 
 /** Dependencies of these looks. */
 export interface IncidentLookDeps {
@@ -77,6 +78,11 @@ async function rowsOf(store: Store, row: DueRow, nowMs: number): Promise<TeamRow
   const after = due === "error" ? withoutError(without) : without;
   const sets: KvSet[] = [dueSet({ at: nextAt, kind: "incident", team, name: id })];
   if (after !== incident) sets.push(incidentSet(team, after));
+  const stored = await getValue(store, keys.alert(team, incident.rule, incident.groupText));
+  const instance = decodeInstance(stored);
+  if (instance !== null && instance.incident === id && gone.size > 0) {
+    sets.push(instanceSet(team, instanceWithoutRuns(instance, (run) => gone.has(run))));
+  }
   return { sets, deletes: nextAt === row.at ? [] : [dueKey(row)] };
 }
 

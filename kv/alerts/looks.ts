@@ -21,7 +21,6 @@ import { dueKey, dueSet } from "../clock/due_rows.ts";
 import { readConfig } from "../config/objects.ts";
 import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
 import { getAll } from "../store.ts";
-import { keyText } from "../writer/group.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_troubles.ts";
@@ -31,18 +30,13 @@ import { type Found, isOfKind, type NextLook, NOTHING, readInstances } from "./f
 export interface RuleLookDeps extends SpendDeps {
   readonly changes: TeamChanges;
   readonly rateCards: Pick<RateCardStore, "current">;
-  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
-  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
 }
 
-/** Maximum rows of one commit. */
-const ROWS_PER_COMMIT = 50;
+/** Maximum rows of one commit: of groups, and others, each of which it checks. */
+const ROWS_PER_COMMIT = { groups: 50, others: 5 } as const;
 
-/** Maximum groups of earlier versions of a rule that one commit ends. */
-const ENDS_PER_COMMIT = 100;
-
-/** Maximum signals of one commit, as many incidents at most. */
-const SIGNALS_PER_COMMIT = 100;
+/** Maximum groups that one commit looks at, and signals that it counts. */
+const LOOKS_PER_COMMIT = 100, SIGNALS_PER_COMMIT = 100;
 
 /** A row with what it asks for. */
 interface Asked {
@@ -56,8 +50,15 @@ export function createRuleLooks(deps: RuleLookDeps): DueHandler {
   return {
     kind: "rule",
     async look(rows, turn) {
+      const isGroup = ({ name }: DueRow) => lookOf(name)?.of === "group";
+      const { groups, others } = ROWS_PER_COMMIT;
       // A look that throws is tried again for fewer rows.
-      for (const group of groupsOf(rows, ROWS_PER_COMMIT)) await looks.lookAt(group, turn);
+      for (
+        const some of [
+          ...groupsOf(rows.filter((row) => !isGroup(row)), others),
+          ...groupsOf(rows.filter(isGroup), groups),
+        ]
+      ) await looks.lookAt(some, turn);
       return [];
     },
   };
@@ -78,11 +79,10 @@ class RuleLooks {
     if (first === undefined) return;
     const { team } = first;
     await this.#deps.changes.changeInTurn(team, "clock", async () => {
-      // Read first: rows of kinds are filed without a turn, and one that is filed meanwhile stays.
-      const filed = await getAll(this.#deps.store, rows.map(dueKey));
-      const checks = filed.filter((_, i) => lookOf(rows[i]?.name ?? "")?.of === "kind");
-      const { sets, deletes } = await this.#plan(team, rows, turn);
-      return { result: null, rows: { sets, deletes, checks } };
+      // Read first: some rows are filed without a turn, and one that is filed meanwhile stays.
+      const others = rows.filter(({ name }) => lookOf(name)?.of !== "group");
+      const checks = await getAll(this.#deps.store, others.map(dueKey));
+      return { result: null, rows: { ...await this.#plan(team, rows, turn), checks } };
     });
   }
 
@@ -90,7 +90,7 @@ class RuleLooks {
     team: TeamId,
     rows: readonly DueRow[],
     turn: ClockTurn,
-  ): Promise<Pick<TeamRows, "sets" | "deletes">> {
+  ): Promise<TeamRows> {
     const { rules } = await readConfig(this.#deps.store, team);
     const signals: AlertSignal[] = [];
     const looks: AlertLook[] = [];
@@ -118,7 +118,7 @@ class RuleLooks {
         seen.add(name);
       }
     }
-    return await this.#rowsOf(team, asked, { signals, looks }, next, turn);
+    return rowsOf(team, asked, { signals, looks }, next, turn);
   }
 
   /** Finds what a rule reports. */
@@ -145,31 +145,27 @@ class RuleLooks {
     return instances.filter((instance) => !isOfRule(instance, rule))
       .map(({ text }) => ({ rule: slug, group: text, at: null }));
   }
+}
 
-  /** Returns the rows to write; what does not fit into one commit is looked at again. */
-  async #rowsOf(
-    team: TeamId,
-    asked: readonly Asked[],
-    { signals, looks = [] }: AlertWork,
-    next: readonly NextLook[],
-    { nowMs }: ClockTurn,
-  ): Promise<Pick<TeamRows, "sets" | "deletes">> {
-    const work = {
-      signals: signals.slice(0, SIGNALS_PER_COMMIT),
-      looks: looks.slice(0, ENDS_PER_COMMIT),
-    };
-    const isAll = work.signals.length === signals.length && work.looks.length === looks.length;
-    const again = isAll ? [] : asked.map(({ row: { name } }) => ({ at: nowMs + 1, name }));
-    const planned = await this.#deps.plan(team, work, nowMs);
-    const sets = [
-      ...planned.sets,
-      ...[...next, ...again].map((row) => dueSet({ ...row, kind: "rule", team })),
-    ];
-    const written = new Set(sets.map(({ key }) => keyText(key)));
-    const done = asked.map(({ row }) => dueKey(row));
-    const deletes = [...planned.deletes, ...done].filter((key) => !written.has(keyText(key)));
-    return { sets, deletes };
-  }
+/** Returns the rows to write; what does not fit into one commit is looked at again. */
+function rowsOf(
+  team: TeamId,
+  asked: readonly Asked[],
+  { signals, looks = [] }: AlertWork,
+  next: readonly NextLook[],
+  { nowMs }: ClockTurn,
+): TeamRows {
+  const alerts = {
+    signals: signals.slice(0, SIGNALS_PER_COMMIT),
+    looks: looks.slice(0, LOOKS_PER_COMMIT),
+  };
+  const isAll = alerts.signals.length === signals.length && alerts.looks.length === looks.length;
+  const again = isAll ? [] : asked.map(({ row: { name } }) => ({ at: nowMs + 1, name }));
+  return {
+    alerts,
+    sets: [...next, ...again].map((row) => dueSet({ ...row, kind: "rule", team })),
+    deletes: asked.map(({ row }) => dueKey(row)),
+  };
 }
 
 /** Returns whether a look is at a rule. */

@@ -4,12 +4,11 @@
  *
  * @module
  */
-import type { AlertWork } from "../../domain/alerts/signal.ts";
-import type { ClockTurn, DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { DueHandler, DueRow } from "../../domain/clock/due.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { dueKey } from "../clock/due_rows.ts";
-import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import type { TeamChanges } from "../monitors/team_changes.ts";
 import { listRows, rowsAfter, type Store } from "../store.ts";
 import { readIncidents } from "./rows.ts";
 
@@ -17,8 +16,6 @@ import { readIncidents } from "./rows.ts";
 export interface SilenceLookDeps {
   readonly store: Store;
   readonly changes: TeamChanges;
-  /** Plans the rows of incidents, for a commit in turn; see `fold.ts`. */
-  readonly plan: (team: TeamId, work: AlertWork, nowMs: number) => Promise<TeamRows>;
 }
 
 /** Open incidents of one commit. */
@@ -28,11 +25,11 @@ const INCIDENTS_PER_COMMIT = 100;
 export function createSilenceLooks(deps: SilenceLookDeps): DueHandler {
   return {
     kind: "silence",
-    async look(rows, turn) {
+    async look(rows) {
       const [first] = rows;
       if (first === undefined) return [];
       let after: Deno.KvKey | null = null;
-      do after = await tellSome(deps, first.team, rows, after, turn); while (after !== null);
+      do after = await tellSome(deps, first.team, rows, after); while (after !== null);
       return [];
     },
   };
@@ -44,11 +41,10 @@ export function createSilenceLooks(deps: SilenceLookDeps): DueHandler {
  * @returns the key after which to continue; null at the end
  */
 function tellSome(
-  { store, changes, plan }: SilenceLookDeps,
+  { store, changes }: SilenceLookDeps,
   team: TeamId,
   rows: readonly DueRow[],
   after: Deno.KvKey | null,
-  { nowMs }: ClockTurn,
 ): Promise<Deno.KvKey | null> {
   return changes.changeInTurn(team, "clock", async () => {
     const range = rowsAfter(keys.openIncidents(team), after);
@@ -57,12 +53,12 @@ function tellSome(
     const heldBack = (await readIncidents(store, team, ids)).filter((each) => each.isHeldBack);
     const looks = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
     const isLast = open.length < INCIDENTS_PER_COMMIT;
-    const planned = await plan(team, { signals: [], looks }, nowMs);
-    const deletes = [...planned.deletes, ...isLast ? rows.map(dueKey) : []];
-    const isEmpty = planned.sets.length + deletes.length === 0;
+    const deletes = isLast ? rows.map(dueKey) : [];
     return {
       result: isLast ? null : open.at(-1)?.key ?? null,
-      rows: isEmpty ? null : { ...planned, deletes },
+      rows: looks.length + deletes.length === 0
+        ? null
+        : { sets: [], deletes, alerts: { signals: [], looks } },
     };
   });
 }

@@ -6,6 +6,7 @@
 import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import type { ChannelHealth } from "../../domain/channels/channel.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
+import { isBlocked } from "../../domain/channels/health.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import type { Notice } from "../../domain/teams/quota_notice.ts";
@@ -78,15 +79,18 @@ async function deadDeliveries(store: Store, team: TeamId, nowMs: number): Promis
   const rows = await listRows(store, range, { limit: COUNTED_MAX, reverse: true });
   const deliveries = await getAll(store, rows.map(({ key }) => keys.delivery(team, idOf(key))));
   return deliveries.filter(({ value }) => {
-    const diedAt = (value as Delivery | null)?.tries.at(-1)?.at ?? 0;
-    return diedAt > nowMs - DEAD_DELIVERY_MS;
+    const { message, tries } = value as Delivery | null ?? NO_DELIVERY;
+    // A test has its answer.
+    return message.incident !== null && (tries.at(-1)?.at ?? 0) > nowMs - DEAD_DELIVERY_MS;
   }).length;
 }
+
+const NO_DELIVERY = { message: { incident: null }, tries: [] };
 
 async function brokenChannels(store: Store, team: TeamId): Promise<number> {
   const range = { prefix: keys.channelHealths(team) };
   const rows = await listRows<ChannelHealth>(store, range, { limit: CHANNELS_MAX });
-  return rows.filter(({ value }) => value.state === "broken").length;
+  return rows.filter(({ value }) => isBlocked(value)).length;
 }
 
 function idOf(key: Deno.KvKey): string {

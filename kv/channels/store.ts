@@ -45,7 +45,7 @@ interface Putting extends Pick<Sealing, "sent" | "spare"> {
   isSpareUsed: boolean;
 }
 
-/** A changed channel is woken: to try again, or to cancel what waits for it. */
+/** A change wakes the channel: its waiting messages may be sent now, or are cancelled. */
 const SPEC = {
   kind: "channel",
   followUp: ({ team, slug, atMs }: ObjectChange<ChannelSettings>) => ({

@@ -12,6 +12,11 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
+import {
+  eraseCustomer,
+  FIRST_INCIDENT,
+  type IncidentPosition,
+} from "../alerts/customer_erasure.ts";
 import type { StoredEntry } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { customerPart } from "../base/index_parts.ts";
@@ -47,6 +52,8 @@ interface Progress {
   readonly failed: number;
   /** Progress in the spend of removed runs; null when it is deleted. */
   readonly spend: SpendPosition | null;
+  /** Progress in the team's incidents; null when those of the customer are deleted. */
+  readonly incidents: IncidentPosition | null;
 }
 
 /** Jobs whose progress is kept. A job without progress starts again and finds what remains. */
@@ -94,7 +101,9 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
     let after: CustomerDeletion = { ...job, state: "running" };
     let deletes: Deno.KvKey[] = [];
     if (job.state === "running") {
-      if (await this.#deleteRuns(team, job) || await this.#deleteSpend(team, job)) return job;
+      const isFurther = await this.#deleteRuns(team, job) ||
+        await this.#deleteSpend(team, job) || await this.#deleteIncidents(team, job);
+      if (isFurther) return job;
       const counters = COUNTED.map((name) => keys.deletionCount(team, job.id, name));
       const [runs = 0, events = 0, days = 0] = (await getMany(this.#store, counters)).map(countOf);
       const failed = this.#progress.get(job.id)?.failed ?? 0;
@@ -143,7 +152,8 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
     const { entries } = await listEntries(this.#store, orderOf(team, job), ALL_ENTRIES, options);
     const [last] = entries;
     const before = last === undefined ? null : { at: last.at, run: `${last.run}${AFTER}` };
-    return { remaining: { after: null, before }, failed: 0, spend: FIRST_DAY };
+    const remaining = { after: null, before };
+    return { remaining, failed: 0, spend: FIRST_DAY, incidents: FIRST_INCIDENT };
   }
 
   async #plan(
@@ -186,6 +196,17 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
     });
     this.#progress.set(id, { ...progress, spend: next });
     return next !== null;
+  }
+
+  /** Deletes some incidents of the customer; returns false when none remains. */
+  async #deleteIncidents(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
+    const progress = this.#progress.get(id);
+    const position = progress?.incidents ?? null;
+    if (progress === undefined || position === null) return false;
+    const deps = { store: this.#store, changes: this.#updater };
+    const incidents = await eraseCustomer(deps, team, customer, position, this.#now());
+    this.#progress.set(id, { ...progress, incidents });
+    return incidents !== null;
   }
 }
 
