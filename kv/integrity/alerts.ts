@@ -12,6 +12,7 @@ import { decodeIncident } from "../alerts/rows.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, getAll, type Store } from "../store.ts";
 import { keyText } from "../writer/group.ts";
+import { verifyInstances } from "./instances.ts";
 import { type Mismatch, NONE } from "./mismatch.ts";
 
 /** Verifies the incidents of a team. */
@@ -20,6 +21,7 @@ export async function verifyIncidents(store: Store, team: TeamId): Promise<Misma
   const note = (what: string, expected: string, found: string) =>
     void mismatches.push({ what, expected, found });
   const at = await namesIn(store, keys.incidentsAt(team, 0, Infinity));
+  const unresolved = new Set<string>();
   const open = await namesIn(store, { prefix: keys.openIncidents(team) });
   for await (const { key, value } of eachRow(store, { prefix: keys.incidents(team) })) {
     const id = keyParts.id(key);
@@ -33,13 +35,14 @@ export async function verifyIncidents(store: Store, team: TeamId): Promise<Misma
     if (!at.delete(place)) note(`place of ${what}`, "stored", NONE);
     const isListed = open.delete(keyText(keys.openIncident(team, id)));
     const isOpen = incident.state !== "resolved";
+    if (isOpen) unresolved.add(id);
     if (isListed !== isOpen) {
       note(`${what} among open ones`, isOpen ? "stored" : NONE, isListed ? "stored" : NONE);
     }
     mismatches.push(...await verifyRuns(store, team, incident));
   }
   for (const name of [...at, ...open]) note(`place of an incident: ${name}`, NONE, "stored");
-  return mismatches;
+  return [...mismatches, ...await verifyInstances(store, team, unresolved)];
 }
 
 function readable(value: unknown, id: string): Incident | null {

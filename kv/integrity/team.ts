@@ -16,6 +16,7 @@ import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import type { VerifiedRun } from "./run.ts";
 import { blockRows, entryRows } from "./entries.ts";
 import { verifyIncidents } from "./alerts.ts";
+import { verifyDeliveries } from "./deliveries.ts";
 import { verifyMonitors } from "./monitors.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
@@ -88,6 +89,7 @@ export class TeamSums {
     await this.#compareFeed(store);
     await this.#checkExpiryBlocks(store);
     this.#note(await verifyIncidents(store, this.#team));
+    this.#note(await verifyDeliveries(store, this.#team));
   }
 
   /** Adds the totals of removed runs. */

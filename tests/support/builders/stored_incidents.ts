@@ -1,15 +1,19 @@
 /** Stores incidents with their rows and messages. */
 import { firstIncidentLookAt } from "../../../domain/alerts/expiry.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
+import { newInstance } from "../../../domain/alerts/instance.ts";
 import { factsOf } from "../../../domain/alerts/notify.ts";
+import type { Rule } from "../../../domain/alerts/rule.ts";
+import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import { newDelivery } from "../../../domain/channels/new_delivery.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
-import { incidentAtSet, incidentSet } from "../../../kv/alerts/rows.ts";
+import { incidentAtSet, incidentSet, instanceSet } from "../../../kv/alerts/rows.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
 import { dueSet } from "../../../kv/clock/due_rows.ts";
 import type { Store } from "../../../kv/store.ts";
+import type { KvSet } from "../../../kv/writer/write.ts";
 
 /** Stores an incident with two messages to the channel "ops". */
 export async function storeIncident(
@@ -29,9 +33,18 @@ export async function storeIncident(
       incidentSet(team, value),
       incidentAtSet(team, value),
       ...state === "resolved" ? [] : [{ key: keys.openIncident(team, id), value: true }],
+      ...state === "resolved" ? [] : firing(team, incident),
       ...runs.map((run: RunId) => ({ key: keys.runIncidents(team, run), value: [id] })),
       dueSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }),
       ...newDeliveryRows(team, deliveries),
     ],
   });
+}
+
+/** Returns the rows of the group of an incident, the only one of its rule. */
+function firing(team: TeamId, { id, rule: slug, group, groupText }: Incident): KvSet[] {
+  const rule = DEFAULT_RULES.find((rule) => rule.slug === slug) as Rule;
+  const instance = { ...newInstance(rule, { text: groupText, group }), incident: id };
+  const state = { [slug]: { instances: 1, firing: 1, overflow: null } };
+  return [instanceSet(team, instance), { key: keys.alertState(team), value: state }];
 }

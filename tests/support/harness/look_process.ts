@@ -2,6 +2,7 @@
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
 import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
+import type { RateCardStore } from "../../../domain/pricing/rate_card.ts";
 import type { Absence, DueHandler, DueRow } from "../../../domain/clock/due.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { newNotice } from "../../../domain/teams/quota_notice.ts";
@@ -17,6 +18,7 @@ import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { createSpendStore } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createNoticeStore } from "../../../kv/teams/usage.ts";
+import { rateRow } from "../builders/cards.ts";
 import { TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { AlertProcess } from "./alert_process.ts";
@@ -43,6 +45,7 @@ export function ruleOf(
 export class LookProcess extends AlertProcess {
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
+  readonly rateCards: RateCardStore;
   readonly handlers: readonly DueHandler[];
 
   constructor(store: Store) {
@@ -54,9 +57,9 @@ export class LookProcess extends AlertProcess {
     this.rules = createRuleStore(config);
     this.silences = createSilenceStore(config);
     const spend = createSpendStore(store);
-    const rateCards = createRateCardStore(store, environment);
+    this.rateCards = createRateCardStore(store, environment);
     this.handlers = [
-      createRuleLooks({ ...deps, spend, rateCards }),
+      createRuleLooks({ ...deps, spend, rateCards: this.rateCards }),
       createSilenceLooks(deps),
       createIncidentLooks(deps),
     ];
@@ -67,6 +70,12 @@ export class LookProcess extends AlertProcess {
     const made = { by: "key_1", at: this.nowMs };
     const put = await this.rules.put(TEAM, slug, settings, null, made);
     if (!put.ok) throw new Error(put.problem.message);
+  }
+
+  /** Gives a model a price now. */
+  async price(model: string): Promise<void> {
+    const { id: _id, source: _source, ...row } = rateRow(model, 1, 2);
+    await this.rateCards.put(TEAM, { ...row, note: undefined }, "key_1");
   }
 
   /** Silences rules until a time. */

@@ -94,7 +94,11 @@ Deno.test("incidents: the error goes with the payloads, the incident with the re
   const incident = await readIncident(h.store, team.id, INCIDENT.id) as Incident;
   await h.store.writer.commit({
     sets: [incidentSet(team.id, { ...incident, state: "resolved", resolvedAt: h.nowMs })],
-    deletes: [keys.openIncident(team.id, INCIDENT.id)],
+    deletes: [
+      keys.openIncident(team.id, INCIDENT.id),
+      keys.alert(team.id, INCIDENT.rule, INCIDENT.groupText),
+      keys.alertState(team.id),
+    ],
   });
   const resolvedMs = h.nowMs;
   for (let day = 1; day < 30; day++) {

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { picodollars } from "../../../../domain/pricing/money.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
-import { run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { LookProcess, ruleOf } from "../../../support/harness/look_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { HOUR, MINUTE } from "../../../support/harness/monitor_process.ts";
@@ -225,4 +225,36 @@ Deno.test("looks of two processes change nothing twice", async () => {
     "quota 1 open",
   ]);
   assertEquals((await a.messages()).length, 4);
+});
+
+Deno.test("unpriced: ends when the model has a price", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
+  await here.runs.append(TEAM, run(1), [aCall(5, "mystery", "acme")], NOON);
+  await here.runs.append(TEAM, run(1), [aCall(6, "riddle", "acme")], NOON);
+  await here.work();
+  const both = ["unpriced =acme/mystery 1 open", "unpriced =acme/riddle 1 open"];
+  assertEquals(await here.states(), both);
+  await here.price("mystery");
+  await here.until(NOON + HOUR);
+  assertEquals(await here.states(), ["unpriced =acme/mystery 1 condition", both[1]]);
+  await here.until(NOON + 7 * DAY - 1);
+  assertEquals((await here.states())[1], both[1]);
+  await here.until(NOON + 7 * DAY);
+  assertEquals((await here.states())[1], "unpriced =acme/riddle 1 quiet");
+});
+
+Deno.test("run_cost: ends after a day without another such run", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  await here.setRule("dear", ruleOf({ kind: "run_cost", usd: "1" }));
+  await spend(here, 1, 2, "acme");
+  here.nowMs = NOON + 20 * HOUR;
+  await spend(here, 2, 2, "acme");
+  for (let hour = 21; hour < 44; hour++) await here.until(NOON + hour * HOUR);
+  assertEquals(await here.states(), ["dear 2 open"]);
+  await here.until(NOON + 44 * HOUR);
+  assertEquals(await here.states(), ["dear 2 quiet"]);
+  assertEquals((await here.ruleRows()).filter((row) => row.includes("dear")), []);
 });
