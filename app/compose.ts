@@ -14,12 +14,15 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createIncidentStore } from "../kv/alerts/incidents.ts";
 import { createMaking } from "../kv/alerts/making.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
+import { createDeliveryStore } from "../kv/channels/deliveries.ts";
 import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
+import { createChannelTester } from "../kv/channels/tester.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
@@ -56,6 +59,8 @@ import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
 import { type Egress, NO_EGRESS } from "../outbound/egress.ts";
+import { resolveHost } from "../outbound/http.ts";
+import { createSender } from "../outbound/sender.ts";
 import { createApp } from "../routes/app.ts";
 import type { AppDeps } from "../routes/http/context.ts";
 import { createMetrics } from "./metrics.ts";
@@ -122,6 +127,8 @@ export function createService(options: ServiceOptions) {
   const spend = createSpendStore(store);
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const configDeps = { store, changes: updater, region, environment };
+  const channels = createChannelStore({ ...configDeps, sealer, egress });
+  const sender = createSender({ egress, resolve: resolveHost, mailer, publicUrl });
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
@@ -203,7 +210,17 @@ export function createService(options: ServiceOptions) {
     monitors: createMonitorStore(configDeps),
     rules: createRuleStore(configDeps),
     silences: createSilenceStore(configDeps),
-    channels: createChannelStore({ ...configDeps, sealer, egress }),
+    channels,
+    incidents: createIncidentStore({ store, changes: updater }),
+    deliveries: createDeliveryStore(store),
+    channelTester: createChannelTester({
+      store,
+      sender,
+      open: channels.open,
+      region,
+      environment,
+      onEnded: ({ channelType, state }) => deliveryMetrics.count(channelType, state),
+    }),
     rateCards,
     reprices,
     deletions,

@@ -55,3 +55,8 @@ export interface Incident extends IncidentFacts {
   /** True if a message was held back by a silence and is still to be sent (decision 78). */
   readonly isHeldBack: boolean;
 }
+
+/** Returns whether a text has the form of an incident's id. */
+export function isIncidentId(text: string): boolean {
+  return /^inc_(eu|us)_[0-9a-f]{32}$/.test(text);
+}

@@ -116,8 +116,11 @@ const OF_RUN = {
 const ALONE = { groups: [], match: [] } as const;
 
 /** What each kind can be grouped by and matched with; `spend` by what it is grouped by. */
-const FITTING: Readonly<
-  Record<RuleKind, { readonly groups: readonly Group[]; readonly match: readonly MatchName[] }>
+export const FITTING: Readonly<
+  Record<RuleKind, {
+    readonly groups: readonly (typeof GROUPS[number])[];
+    readonly match: readonly (keyof RuleSettings["match"])[];
+  }>
 > = {
   run_failed: OF_RUN,
   run_cost: OF_RUN,

@@ -47,12 +47,21 @@ export function createDashboard(deps: HandlerDeps) {
     }
     return null;
   };
+  /** Reads what the top bar counts. */
+  const countOpen: Guard = async (c) => {
+    const { team, grant } = c.get("principal");
+    if (grant.kind === "operator") return null;
+    c.set("frame", { ...c.get("frame"), open: await deps.incidents.openCounts(team) });
+    return null;
+  };
   /** Finds the session of a request that needs none: its page keeps the navigation. */
   async function findSession(c: RequestContext): Promise<void> {
     const token = tokenOf(c);
     if (token === null) return;
     const principal = await deps.sessions.find(token, () => clientOf(c, token));
-    if (principal !== null && suspensionOf(principal) === null) c.set("principal", principal);
+    if (principal === null || suspensionOf(principal) !== null) return;
+    c.set("principal", principal);
+    await countOpen(c);
   }
   /** Finds the session of a request for a page that does not exist. */
   const recognize: Guard = async (c) => {
@@ -82,6 +91,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [requireSameOrigin] : []),
       ...(access === null ? [] : [
         authorize(access, authenticate, [limitRate(deps, "control", { reserve: true })]),
+        countOpen,
       ]),
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];

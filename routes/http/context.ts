@@ -1,9 +1,14 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
-import type { RuleStore, SilenceStore } from "../../domain/alerts/store.ts";
 import type { AgentStore } from "../../domain/agents/agents.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { ChannelStore } from "../../domain/channels/store.ts";
+import type {
+  IncidentStore,
+  OpenIncidents,
+  RuleStore,
+  SilenceStore,
+} from "../../domain/alerts/store.ts";
+import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
@@ -74,6 +79,8 @@ export interface PageFrame {
   readonly hasOperator: boolean;
   /** Time of the request, unix milliseconds. */
   readonly nowMs: number;
+  /** Incidents that the top bar counts; absent without a team's session. */
+  readonly open?: OpenIncidents;
 }
 
 /** A menu link, listed for principals that may open its page. */
@@ -123,7 +130,10 @@ export interface AppDeps {
   readonly monitors: MonitorStore;
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
+  readonly incidents: IncidentStore;
   readonly channels: ChannelStore;
+  readonly deliveries: DeliveryStore;
+  readonly channelTester: ChannelTester;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;

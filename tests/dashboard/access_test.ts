@@ -101,6 +101,11 @@ Deno.test("another team's resource is not found, with the same page as one that 
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   await h.request("PUT", "/v1/rate-card", { key, body: PRICE });
+  const ends = new Date(h.nowMs + 3_600_000).toISOString();
+  await h.request("PUT", "/v1/rules/theirs", { key, body: { kind: "unpriced" } });
+  await h.request("PUT", "/v1/silences/theirs", { key, body: { until: ends, match: {} } });
+  const channel = { type: "email", to: ["ops@example.com"], enabled: false };
+  await h.request("PUT", "/v1/channels/theirs", { key, body: channel });
   await h.worker.idle();
   const reader = await signedIn(h);
   const theirs = {
@@ -108,6 +113,9 @@ Deno.test("another team's resource is not found, with the same page as one that 
     "/dashboard/runs/": runId(9),
     "/dashboard/agents/": "theirs",
     "/dashboard/keys/": created.id,
+    "/dashboard/alerts/rules/": "theirs",
+    "/dashboard/alerts/silences/": "theirs",
+    "/dashboard/alerts/channels/": "theirs",
   };
   for (const route of guarded().filter(isLasting)) {
     if (!route.path.includes(":") || route.access.scope === null) continue;

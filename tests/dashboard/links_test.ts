@@ -15,9 +15,12 @@ const LEADS = /<(a|form)\b[^>]*?\s(?:href|action)="([^"]*)"[^>]*>/g;
 /** Redirect targets after forms, and forms that none of these pages offers. */
 const NOT_LINKED = new Set([
   "GET /dashboard/keys/:id/rotate",
+  "GET /dashboard/alerts/channels/:slug/rotate",
   "GET /dashboard/teams/:id/keys",
   // Only offered for a suspended team.
   "POST /dashboard/teams/:id/resume",
+  // Only offered for a message that was given up.
+  "POST /dashboard/alerts/deliveries/:id/resend",
 ]);
 
 const routes = dashboardRoutes();

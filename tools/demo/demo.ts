@@ -9,6 +9,7 @@ import {
   Tally,
 } from "../client.ts";
 import { createMonitors } from "./monitors.ts";
+import { createRules } from "./rules.ts";
 import { type DemoRun, demoRuns, STORIES } from "./runs.ts";
 import { createProgress, type Io, processIo, runCommand, UsageError } from "../command.ts";
 
@@ -16,7 +17,7 @@ const HELP = [
   "deno task demo [--url URL] [--key KEY] [--seed N]",
   "Fills a running server with the runs of three agents on the last seven days and today, up to now.",
   "Sending them again is safe: it adds only what has happened since.",
-  "A key with the scope admin also creates monitors of these agents.",
+  "A key with the scope admin also creates monitors and alert rules of these agents.",
   ...CONNECTION_HELP,
   "  --seed N     generates another week of work (default 1)",
 ];
@@ -32,6 +33,8 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
     using client = createClient(connectionOf(values));
     const runs = demoRuns(seed, nowMs, client.region);
     const startedAtMs = performance.now();
+    // Before the runs, which the rules are about.
+    const rules = await createRules(client);
     const { requests, accepted, duplicates, replays } = await deliver(client, runs, io);
     const monitored = await createMonitors(client);
     const seconds = (performance.now() - startedAtMs) / 1_000;
@@ -48,6 +51,7 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
       `  duplicates  ${duplicates}`,
       `  replays     ${replays}`,
       ...monitored.length === 0 ? [] : [`  monitors    ${monitored.join(", ")}`],
+      ...rules.length === 0 ? [] : [`  rules       ${rules.join(", ")}`],
       ...exampleLines(client, runs),
     ];
     lines.forEach((line) => io.out(line));

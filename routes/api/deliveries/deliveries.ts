@@ -1,4 +1,5 @@
 /** Requests of `/v1/deliveries`, and their refusals. */
+import { isIncidentId } from "../../../domain/alerts/incident.ts";
 import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
 import {
   CHANNEL_TESTS_PER_MINUTE,
@@ -42,7 +43,7 @@ export function parseDeliveriesQuery(text: string): Parsed<DeliveriesQuery> {
       return refuseParameter("channel", '"channel" must be the slug of a channel');
     }
     const incident = query.text("incident") ?? null;
-    if (incident !== null && !/^inc_(eu|us)_[0-9a-f]{32}$/.test(incident)) {
+    if (incident !== null && !isIncidentId(incident)) {
       return refuseParameter("incident", '"incident" must be the id of an incident');
     }
     const state = query.choice("state", DELIVERY_STATES) ?? null;

@@ -20,6 +20,7 @@ import { countedText, durationText, formatCount } from "../components/format.ts"
 import { RunState } from "../components/run_state.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
+import { agentHistoryPath, AgentIncidents, readIncidentsOfAgent } from "../alerts/entries.tsx";
 import { KeyTable } from "../keys/labels.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 import { AgentForm, readAgent } from "./form.tsx";
@@ -63,12 +64,13 @@ async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord
   const now = environment.now();
   const zone = shownZone(readPreferences(c));
   const all = { agent, from: null, to: null };
-  const [days, latest, failures, tokens, monitor] = await Promise.all([
+  const [days, latest, failures, tokens, monitor, incidents] = await Promise.all([
     readDays(spend, team, [agent], now),
     runList.page(team, all, null, RUNS_SHOWN),
     readFailures(runList, team, all, FAILURES_SHOWN),
     isAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
     readMonitor(deps, team, agent, zone, now),
+    readIncidentsOfAgent(deps, team, agent),
   ]);
   return {
     record,
@@ -76,6 +78,7 @@ async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord
     latest: latest.rows,
     failures,
     tokens,
+    incidents,
     monitor: {
       ...monitor,
       agent: record,
@@ -103,6 +106,7 @@ function AgentBody(content: AgentContent) {
         </p>
       )}
       {notes !== null && <p class="notes">{notes}</p>}
+      <AgentIncidents agent={agent} incidents={content.incidents} now={content.now} />
       <AgentTiles {...content} />
       <MonitorPanel {...monitor} />
       <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
@@ -185,6 +189,11 @@ function AgentRuns({ title, agent, statuses, rows }: AgentRunsProps) {
             </a>
           </>
         ))}
+        {statuses.length > 0 && (
+          <>
+            {" "}· <a href={agentHistoryPath(agent)}>its incidents</a>
+          </>
+        )}
       </p>
     </Section>
   );

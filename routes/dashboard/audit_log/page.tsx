@@ -26,6 +26,15 @@ import { Empty, NextPage } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
 import { Field } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
+import {
+  channelPath,
+  CHANNELS_PATH,
+  DELIVERIES_PATH,
+  incidentPath,
+  rulePath,
+  RULES_PATH,
+  SILENCES_PATH,
+} from "../alerts/paths.ts";
 import { Actor } from "../keys/labels.tsx";
 import { keyPath } from "../keys/paths.ts";
 import { jobPath } from "../rate_card/paths.ts";
@@ -123,11 +132,11 @@ const ACTIONS: Readonly<
   Record<AuditAction, readonly [label: string, pageOf?: (target: string) => string]>
 > = {
   "agent.changed": ["changed an agent", agentPath],
-  "channel.put": ["set a channel"],
-  "channel.deleted": ["deleted a channel"],
-  "channel.rotated": ["rotated a secret"],
-  "channel.tested": ["tested a channel"],
-  "channel.broken": ["found a channel broken"],
+  "channel.put": ["set a channel", channelPath],
+  "channel.deleted": ["deleted a channel", () => CHANNELS_PATH],
+  "channel.rotated": ["rotated a secret", channelPath],
+  "channel.tested": ["tested a channel", channelPath],
+  "channel.broken": ["found a channel broken", channelPath],
   "credential.created": ["created a key", keyPath],
   "credential.rotated": ["rotated a key", keyPath],
   "credential.revoked": ["revoked a key", keyPath],
@@ -135,9 +144,9 @@ const ACTIONS: Readonly<
     "deleted a customer",
     (target) => RUNS_PATH + queryText([["customer_id", target]]),
   ],
-  "delivery.resent": ["sent a delivery again"],
-  "incident.acknowledged": ["acknowledged an incident"],
-  "incident.resolved": ["resolved an incident"],
+  "delivery.resent": ["sent a delivery again", () => DELIVERIES_PATH],
+  "incident.acknowledged": ["acknowledged an incident", incidentPath],
+  "incident.resolved": ["resolved an incident", incidentPath],
   "monitor.put": ["set a monitor", agentPath],
   "monitor.deleted": ["deleted a monitor", agentPath],
   "monitor.paused": ["paused a monitor", agentPath],
@@ -145,11 +154,11 @@ const ACTIONS: Readonly<
   "rate.put": ["set a price", () => RATE_CARD_PATH],
   "rate.deleted": ["deleted a price", () => RATE_CARD_PATH],
   "reprice.started": ["repriced calls", jobPath],
-  "rule.put": ["set a rule"],
-  "rule.deleted": ["deleted a rule"],
+  "rule.put": ["set a rule", rulePath],
+  "rule.deleted": ["deleted a rule", () => RULES_PATH],
   "run.deleted": ["deleted a run"],
-  "silence.put": ["set a silence"],
-  "silence.deleted": ["deleted a silence"],
+  "silence.put": ["set a silence", () => SILENCES_PATH],
+  "silence.deleted": ["deleted a silence", () => SILENCES_PATH],
   "team.created": ["created the team", () => PLAN_PATH],
   "team.changed": ["changed the team", () => PLAN_PATH],
   "team.suspended": ["suspended the team", () => PLAN_PATH],

@@ -14,6 +14,7 @@ const SYMBOLS = {
   paused: `<path d="M5.5 3.5v9m5-9v9" stroke-width="2"/>`,
   new: `<circle cx="8" cy="8" r="6" stroke-dasharray="2.4 2.3"/>`,
   warn: `<path d="M8 2.2 14.4 13.4H1.6zM8 6.6v3.2m0 1.8v.1"/>`,
+  info: `<circle cx="8" cy="8" r="6.2"/><path d="M8 7.2v4M8 4.7v.1"/>`,
   // Kinds of steps.
   agent:
     `<circle cx="8" cy="5.4" r="2.9"/><path d="M2.8 14c.5-3 2.5-4.6 5.2-4.6s4.7 1.6 5.2 4.6"/>`,
@@ -23,6 +24,9 @@ const SYMBOLS = {
   log: `<path d="M3 4h10M3 8h10M3 12h6"/>`,
   // Actions.
   search: `<circle cx="7" cy="7" r="4.5"/><path d="m10.4 10.4 3.6 3.6"/>`,
+  bell: `<path d="M4 11V7a4 4 0 0 1 8 0v4l1.3 1.3H2.7zM6.8 14.2h2.4"/>`,
+  mute: `<path d="M4 11V7a4 4 0 0 1 6.5-3M12 7v4l1.3 1.3H2.7M2 2l12 12"/>`,
+  send: `<path d="m2 8 12-5.5L10.5 14 8 9z"/>`,
   copy:
     `<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/><path d="M10.5 5.5V4A1.5 1.5 0 0 0 9 2.5H4A1.5 1.5 0 0 0 2.5 4v5A1.5 1.5 0 0 0 4 10.5h1.5"/>`,
   close: `<path d="m4 4 8 8m0-8-8 8"/>`,

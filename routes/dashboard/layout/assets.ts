@@ -5,6 +5,7 @@
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
 import agents from "../assets/style/agents.css" with { type: "text" };
+import alerts from "../assets/style/alerts.css" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
@@ -51,6 +52,7 @@ const STYLES = [
   search,
   runs,
   agents,
+  alerts,
   run,
   trace,
   tracePhone,

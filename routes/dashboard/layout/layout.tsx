@@ -2,6 +2,7 @@
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
 import type { MenuEntry, RequestContext } from "../../http/context.ts";
 import { Symbols } from "../components/icons.tsx";
+import { Tabs } from "../components/tabs.tsx";
 import { TimeContext } from "../components/time.tsx";
 import { assetPath } from "./assets.ts";
 import type { View } from "./page.ts";
@@ -99,41 +100,29 @@ interface ContentProps {
 
 /** The title line and the body; above them the way to the page, or the tabs of its area. */
 function Content({ c, view, entries }: ContentProps) {
-  const { title, lead, aside, crumbs, body, isBare } = view;
+  const { title, heading = title, lead, aside, crumbs, body, isBare } = view;
   if (isBare) return <>{body}</>;
   const tabs = entries.filter(({ area }) => area === "settings");
   const isSetting = tabs.some(({ path }) => isWithin(c.req.path, path));
   return (
     <>
-      {isSetting && <Tabs label="Settings" entries={tabs} at={c.req.path} />}
+      {isSetting && (
+        <Tabs
+          label="Settings"
+          tabs={tabs.map(({ name, path }) => ({
+            name,
+            to: path,
+            isCurrent: isWithin(c.req.path, path),
+          }))}
+        />
+      )}
       {crumbs}
       <div class="head">
-        <h1>{title}</h1>
+        <h1>{heading}</h1>
         {lead !== undefined && <p class="quiet">{lead}</p>}
         {aside !== undefined && aside !== null && <div class="end">{aside}</div>}
       </div>
       {body}
     </>
-  );
-}
-
-interface TabsProps {
-  readonly label: string;
-  readonly entries: readonly MenuEntry[];
-  /** Path of the current page. */
-  readonly at: string;
-}
-
-function Tabs({ label, entries, at }: TabsProps) {
-  return (
-    <nav class="tabs" aria-label={label}>
-      <ul>
-        {entries.map(({ name, path }) => (
-          <li>
-            <a href={path} aria-current={isWithin(at, path) ? "page" : undefined}>{name}</a>
-          </li>
-        ))}
-      </ul>
-    </nav>
   );
 }

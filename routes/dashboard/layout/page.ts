@@ -39,8 +39,10 @@ export function post(path: string, handler: Handler, access?: Requirement): Page
 }
 
 export interface View {
-  /** The heading of the page and the title of its tab. */
+  /** The title of the browser's tab. */
   readonly title: string;
+  /** The heading of the page; the title when absent. */
+  readonly heading?: string;
   readonly body: Child;
   /** One grey sentence next to the heading. */
   readonly lead?: Child;

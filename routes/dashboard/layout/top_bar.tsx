@@ -1,8 +1,15 @@
 /** The top bar: places, search, and the account menu. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
-import type { MenuEntry, RequestContext } from "../../http/context.ts";
+import type { MenuEntry, PageFrame, RequestContext } from "../../http/context.ts";
 import { Icon, Logo } from "../components/icons.tsx";
-import { DASHBOARD_PATH, isWithin, REFERENCE_PATH, SEARCH_PATH, VIEW_PATH } from "./paths.ts";
+import {
+  ALERTS_PATH,
+  DASHBOARD_PATH,
+  isWithin,
+  REFERENCE_PATH,
+  SEARCH_PATH,
+  VIEW_PATH,
+} from "./paths.ts";
 import type { Preferences } from "./preferences.ts";
 
 interface TopBarProps {
@@ -17,7 +24,7 @@ export function TopBar({ c, principal, entries, preferences }: TopBarProps) {
   return (
     <header class="top">
       <Brand to={first?.path ?? DASHBOARD_PATH} />
-      <Places entries={entries} at={c.req.path} />
+      <Places entries={entries} at={c.req.path} open={c.get("frame").open} />
       <div class="end">
         <a class="jump" href={SEARCH_PATH} data-jump>
           <Icon name="search" />
@@ -44,9 +51,10 @@ interface PlacesProps {
   readonly entries: readonly MenuEntry[];
   /** Path of the current page. */
   readonly at: string;
+  readonly open: PageFrame["open"];
 }
 
-function Places({ entries, at }: PlacesProps) {
+function Places({ entries, at, open }: PlacesProps) {
   const places = entries.filter(({ area }) => area === "main");
   const settings = entries.filter(({ area }) => area === "settings");
   const [setting] = settings;
@@ -56,7 +64,10 @@ function Places({ entries, at }: PlacesProps) {
       <ul>
         {places.map(({ name, path }) => (
           <li>
-            <a href={path} aria-current={isWithin(at, path) ? "page" : undefined}>{name}</a>
+            <a href={path} aria-current={isWithin(at, path) ? "page" : undefined}>
+              {name}
+              {path === ALERTS_PATH && open !== undefined && <OpenCount of={open} />}
+            </a>
           </li>
         ))}
         {setting !== undefined && (
@@ -69,6 +80,24 @@ function Places({ entries, at }: PlacesProps) {
         )}
       </ul>
     </nav>
+  );
+}
+
+/** Largest count that is shown. */
+const COUNT_MAX = 99;
+
+/** The number of open incidents; nothing for none. */
+function OpenCount({ of: { critical, warning, info } }: {
+  readonly of: NonNullable<PageFrame["open"]>;
+}) {
+  const count = critical + warning + info;
+  return count > 0 && (
+    <>
+      {" "}
+      <span class={critical > 0 ? "count bad" : "count"}>
+        {count > COUNT_MAX ? `${COUNT_MAX}+` : count} <span class="sr">open</span>
+      </span>
+    </>
   );
 }
 
@@ -114,7 +143,7 @@ function PreferenceForm({ preferences: { theme, zone, isUtc } }: PreferencesProp
 }
 
 function Account(
-  { principal, entries, preferences }: PreferencesProps & Omit<PlacesProps, "at"> & {
+  { principal, entries, preferences }: PreferencesProps & Pick<PlacesProps, "entries"> & {
     readonly principal: Principal;
   },
 ) {

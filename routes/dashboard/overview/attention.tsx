@@ -1,15 +1,24 @@
-/** What needs attention: agents that are down or late, runs that do not end. */
-import type { Child } from "hono/jsx";
+/** What needs attention: open incidents, agents that are down or late, runs that do not end. */
+import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import { deadlinesOf, type Monitor } from "../../../domain/monitors/monitor.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { agentPath, AGENTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
+import {
+  agentPath,
+  AGENTS_PATH,
+  ALERTS_PATH,
+  queryText,
+  runPath,
+  RUNS_PATH,
+} from "../layout/paths.ts";
+import { IncidentEntry } from "../alerts/entries.tsx";
+import { readOpenList } from "../alerts/open_list.tsx";
 import { Section } from "../components/elements.tsx";
 import { readFailures } from "../components/failures.ts";
 import { durationText, formatCount } from "../components/format.ts";
-import { Icon, type IconName } from "../components/icons.tsx";
+import { FeedEntry } from "../components/feed.tsx";
 import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { STUCK_MS } from "../components/run_state.tsx";
 import { Ago, At } from "../components/time.tsx";
@@ -30,11 +39,18 @@ const SILENT_MS_MAX = 86_400_000;
 export type Attention = Awaited<ReturnType<typeof readAttention>>;
 
 /** Reads what needs attention, each part by a bounded range. */
-export async function readAttention({ monitors, runList }: AppDeps, team: Team, now: number) {
+export async function readAttention(
+  deps: AppDeps,
+  team: Team,
+  now: number,
+  open: OpenIncidents,
+) {
+  const { monitors, runList } = deps;
   const agents = (state: "down" | "late") =>
     monitors.list(team, { state, limit: READ_MAX, after: null });
   const recent = { from: now - 2 * SILENT_MS_MAX, to: null };
-  const [down, late, stuck, failures] = await Promise.all([
+  const [incidents, down, late, stuck, failures] = await Promise.all([
+    readOpenList(deps, team, open, SHOWN),
     agents("down"),
     agents("late"),
     runList.page(team, { status: "running", from: null, to: now - STUCK_MS }, null, SHOWN + 1),
@@ -43,7 +59,18 @@ export async function readAttention({ monitors, runList }: AppDeps, team: Team, 
   const silent = failures.filter(({ closedBy, finishedAt }) =>
     closedBy === "idle" && (finishedAt ?? 0) > now - SILENT_MS_MAX
   );
-  return { down: latest(down), late: latest(late), stuck: stuck.rows, silent };
+  // An incident says it already.
+  const missed = new Set(
+    incidents.map(({ kind, group }) => kind === "missed" ? group.agent : null),
+  );
+  const named = new Set(incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []));
+  return {
+    incidents,
+    down: latest(down).filter(({ agent }) => !missed.has(agent)),
+    late: latest(late),
+    stuck: stuck.rows.filter(({ id }) => !named.has(id)),
+    silent,
+  };
 }
 
 function latest({ monitors }: Awaited<ReturnType<AppDeps["monitors"]["list"]>>): Monitor[] {
@@ -52,35 +79,47 @@ function latest({ monitors }: Awaited<ReturnType<AppDeps["monitors"]["list"]>>):
 
 interface AttentionProps {
   readonly attention: Attention;
+  /** Number of open incidents. */
+  readonly open: number;
   readonly nowMs: number;
 }
 
-/** Lists agents that are down, then late ones, then runs; nothing when all is well. */
-export function NeedsAttention({ attention, nowMs }: AttentionProps) {
-  const { down, late, stuck, silent } = attention;
-  const count = down.length + late.length + stuck.length + silent.length;
+/** Lists open incidents, agents that are down, late ones, then runs; nothing when all is well. */
+export function NeedsAttention({ attention, open, nowMs }: AttentionProps) {
+  const { incidents, down, late, stuck, silent } = attention;
+  const count = incidents.length + down.length + late.length + stuck.length + silent.length;
   if (count === 0) return null;
   return (
     <Section
       id="attention"
       title="Needs attention"
-      aside={down.length + late.length > 0 && <a href={AGENTS_PATH}>All agents</a>}
+      aside={
+        <>
+          {incidents.length > 0 && <a href={ALERTS_PATH}>All incidents</a>}
+          {down.length + late.length > 0 && <a href={AGENTS_PATH}>All agents</a>}
+        </>
+      }
     >
       <ul class="feed">
+        {incidents.map((incident) => <IncidentEntry incident={incident} now={nowMs} />)}
         {[...down.slice(0, SHOWN), ...late.slice(0, SHOWN)].map((monitor) => (
           <AgentEntry monitor={monitor} now={nowMs} />
         ))}
         {stuck.slice(0, SHOWN).map((run) => <StuckEntry run={run} now={nowMs} />)}
         {silent.slice(0, SHOWN).map((run) => <SilentEntry run={run} now={nowMs} />)}
       </ul>
-      <More {...attention} />
+      <More {...attention} open={open} />
     </Section>
   );
 }
 
 /** Links to what is not shown. */
-function More({ down, late, stuck, silent }: Attention) {
+function More(
+  { incidents, open, down, late, stuck, silent }: Attention & { readonly open: number },
+) {
   const links: readonly (readonly [string, string] | false)[] = [
+    incidents.length > 0 && open > incidents.length &&
+    [`${formatCount(open - incidents.length)} more incidents`, ALERTS_PATH],
     down.length > SHOWN &&
     [`${moreText(down)} are down`, AGENTS_PATH + queryText([["state", "down"]])],
     late.length > SHOWN &&
@@ -113,7 +152,7 @@ function AgentEntry({ monitor, now }: { readonly monitor: Monitor; readonly now:
   const { expectedAt, downAfter } = deadlinesOf(monitor);
   const [word, icon] = MONITOR_LABELS[state];
   return (
-    <Entry
+    <FeedEntry
       to={agentPath(agent)}
       icon={icon}
       name={`st-${state}`}
@@ -138,14 +177,14 @@ function AgentEntry({ monitor, now }: { readonly monitor: Monitor; readonly now:
           {" "}Last arrival <At at={lastArrivalAt} />.
         </>
       )}
-    </Entry>
+    </FeedEntry>
   );
 }
 
 function StuckEntry({ run, now }: { readonly run: RunListRow; readonly now: number }) {
   const startedAt = run.startedAt ?? run.receivedAt;
   return (
-    <Entry
+    <FeedEntry
       to={runPath(run.id)}
       icon="late"
       name="st-late"
@@ -155,7 +194,7 @@ function StuckEntry({ run, now }: { readonly run: RunListRow; readonly now: numb
       <span class="more">
         Open since <At at={startedAt} />
       </span>
-    </Entry>
+    </FeedEntry>
   );
 }
 
@@ -163,7 +202,7 @@ function StuckEntry({ run, now }: { readonly run: RunListRow; readonly now: numb
 function SilentEntry({ run, now }: { readonly run: RunListRow; readonly now: number }) {
   const lastAt = run.finishedAt ?? run.receivedAt;
   return (
-    <Entry
+    <FeedEntry
       to={runPath(run.id)}
       icon="timeout"
       name="st-timeout"
@@ -174,33 +213,6 @@ function SilentEntry({ run, now }: { readonly run: RunListRow; readonly now: num
         No event since <At at={lastAt} />
       </span>
       , so it was closed as {run.status}.
-    </Entry>
-  );
-}
-
-interface EntryProps {
-  readonly to: string;
-  readonly icon: IconName;
-  /** Class of the icon's colour. */
-  readonly name: string;
-  readonly title: string;
-  /** Shown at the right. */
-  readonly end: Child;
-  readonly children?: Child;
-}
-
-/** An entry of the feed, which is one link. */
-function Entry({ to, icon, name, title, end, children }: EntryProps) {
-  return (
-    <li>
-      <span class={`st ${name}`}>
-        <Icon name={icon} />
-      </span>
-      <div>
-        <a class="row" href={to}>{title}</a>
-        <p>{children}</p>
-      </div>
-      <span class="end">{end}</span>
-    </li>
+    </FeedEntry>
   );
 }

@@ -2,6 +2,7 @@
 import { PLAN_PATH, queryText, runPath, SPEND_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
+import { MessageBanner } from "../alerts/banner.tsx";
 import { RejectedBanner } from "../refusals/page.tsx";
 import type { Overview } from "./read.ts";
 
@@ -12,6 +13,7 @@ const MODELS_NAMED = 3;
 export function Banners(overview: Overview) {
   return (
     <>
+      <MessageBanner {...overview.messages} />
       <DeadBanner {...overview.dead} />
       <RejectedBanner count={overview.rejected} />
       <QuotaBanner {...overview} />

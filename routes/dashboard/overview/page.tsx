@@ -7,6 +7,7 @@ import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { durationText } from "../components/format.ts";
+import { openCounts, sumOf } from "../alerts/frame.tsx";
 import { NeedsAttention } from "./attention.tsx";
 import { Banners } from "./banners.tsx";
 import { FirstRunGuide, readLastStart } from "./first_run.tsx";
@@ -24,7 +25,11 @@ const showOverview: Handler = async (c, deps) => {
   // The operator has no runs.
   if (grant.kind === "operator") return seeOther(TEAMS_PATH);
   const nowMs = deps.environment.now();
-  const content = { ...await readOverview(deps, team, nowMs), hasOperator: deps.hasOperator };
+  const content = {
+    ...await readOverview(deps, team, nowMs, openCounts(c)),
+    hasOperator: deps.hasOperator,
+    open: sumOf(openCounts(c)),
+  };
   const page = { title: "Overview", lead: <Today {...content.span} /> };
   const isPoll = c.req.header("hx-request") === "true";
   if (content.days.some(({ runs }) => runs > 0)) {
@@ -59,7 +64,7 @@ function Today({ today, startMs, endMs, passed }: Overview["span"]) {
   );
 }
 
-function Body(overview: Overview) {
+function Body(overview: Overview & { readonly open: number }) {
   return (
     <>
       <Banners {...overview} />

@@ -1,4 +1,5 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
+import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { quotaState } from "../../../domain/teams/quota.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
@@ -9,6 +10,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/page.tsx";
+import { readMessageTrouble } from "../alerts/banner.tsx";
 import { readAttention } from "./attention.tsx";
 import { readSpendByAgent, takeRows } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt, usualDayOf } from "./day_metrics.ts";
@@ -27,25 +29,33 @@ export type Overview = Awaited<ReturnType<typeof readOverview>> & {
   readonly hasOperator: boolean;
 };
 
-export async function readOverview(deps: AppDeps, team: Team, nowMs: number) {
+export async function readOverview(
+  deps: AppDeps,
+  team: Team,
+  nowMs: number,
+  open: OpenIncidents,
+) {
   const span = spanAt(nowMs);
   const recent = { from: Date.parse(span.from), to: span.endMs };
-  const [rows, quota, slowest, failures, agents, dead, rejected, attention] = await Promise.all([
-    Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
-    readQuota(deps, team, nowMs),
-    readSlowest(deps, team, span),
-    readFailures(deps.runList, team, recent, FAILURES_SHOWN),
-    readSpendByAgent(deps.spend, team, span),
-    deps.deadStages.ofTeam(team),
-    countRejected(deps, team.id, nowMs),
-    readAttention(deps, team, nowMs),
-  ]);
+  const [rows, quota, slowest, failures, agents, dead, rejected, attention, messages] =
+    await Promise
+      .all([
+        Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
+        readQuota(deps, team, nowMs),
+        readSlowest(deps, team, span),
+        readFailures(deps.runList, team, recent, FAILURES_SHOWN),
+        readSpendByAgent(deps.spend, team, span),
+        deps.deadStages.ofTeam(team),
+        countRejected(deps, team.id, nowMs),
+        readAttention(deps, team, nowMs, open),
+        readMessageTrouble(deps, team, nowMs),
+      ]);
   const days = metricsOf(span.days, rows.flat());
   const usual = usualDayOf(days.slice(0, -1));
   const unpriced = await readUnpriced(deps, team, span, days);
   return {
     ...{ nowMs, span, days, usual, quota, slowest, failures, agents, dead, rejected, unpriced },
-    attention,
+    ...{ attention, messages },
   };
 }
 

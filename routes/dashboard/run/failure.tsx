@@ -1,6 +1,7 @@
 /** The failure box: what failed, where, and what to do next. */
 import { durationText } from "../components/format.ts";
 import { runPath } from "../layout/paths.ts";
+import { RunIncidents } from "../alerts/entries.tsx";
 import { lineOf, offsetText, previewOf } from "./event_preview.ts";
 import { Icon } from "../components/icons.tsx";
 import { silenceOf } from "./lead.tsx";
@@ -14,10 +15,16 @@ const REASON_CHARS = 600;
 /** Minimum milliseconds without an event that the box reports. */
 const SILENCE_MS = 60_000;
 
-/** Shows why a run failed; nothing for other runs. */
+/** Shows why a run failed; of another run only its incidents. */
 export function Failure(props: TraceProps) {
   const { run, view, trace: { cause } } = props;
-  if (!isFailure(run.status) || cause === null) return null;
+  if (!isFailure(run.status) || cause === null) {
+    return props.incidents.length > 0 && (
+      <div class="notice warn">
+        <RunIncidents {...props} />
+      </div>
+    );
+  }
   const word = run.status === "failed" ? "Failed" : "Timed out";
   const event = cause.event === null ? null : previewOf(cause.event);
   const ofStep = cause.isFailing ? event?.failure : null;
@@ -41,6 +48,7 @@ export function Failure(props: TraceProps) {
       <Where {...props} cause={cause} target={target} reason={reason} />
       {reason === null && event === null && cause.path.length === 0 && <NoReason {...props} />}
       <Recent {...props} />
+      <RunIncidents {...props} />
       <div class="act">
         {target !== null && (
           <a class="btn" href={target} data-select>

@@ -10,6 +10,7 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
+import { readIncidentsOfRun } from "../alerts/entries.tsx";
 import { loadBranches } from "./branches.ts";
 import {
   CHILDREN_LISTED,
@@ -47,10 +48,11 @@ export async function loadRun(
   const run = assemble(id, first);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const relativeIds = new Set([...parents, ...family.children.slice(0, CHILDREN_LISTED)]);
-  const [relatives, end, recent] = await Promise.all([
+  const [relatives, end, recent, incidents] = await Promise.all([
     relativeIds.size === 0 ? [] : deps.lineage.rows(team, [...relativeIds]),
     readEnd(deps, team, run, first, view.after),
     readRecent(deps, team, run),
+    readIncidentsOfRun(deps, team, id),
   ]);
   const children = relatives.filter(({ id }) => id !== parents[0] || family.children.includes(id));
   const steps = children.reduce((sum, { usage }) => sum + usage.events + 1, run.usage.events);
@@ -85,6 +87,8 @@ export async function loadRun(
     end,
     /** Runs of the agent up to a failed one, newest first; none for other runs. */
     recent,
+    /** The latest incidents that it belongs to, oldest first. */
+    incidents,
     /** True if the run is about to change. */
     isLive: run.status === "running" || run.cost.state === "pending",
     isAdmin: mayAdmin(principal),

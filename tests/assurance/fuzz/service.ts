@@ -9,8 +9,9 @@ import { Process } from "../../support/harness/process.ts";
 const SETTLED_MS_MAX = 30_000, POLL_MS = 50;
 
 /**
- * Families of keys that change without a request: the clock, and monitors whose deadline has passed. Any
- * request may update the last use of a session, every half hour.
+ * Families of keys that change without a request: the clock, monitors whose deadline has passed, what
+ * the looks at rules and silences change, in turn with roll-ups, and deliveries. Any request may update
+ * the last use of a session, every half hour.
  */
 const CHANGED_BY_TIME: ReadonlySet<unknown> = new Set([
   "session",
@@ -18,6 +19,18 @@ const CHANGED_BY_TIME: ReadonlySet<unknown> = new Set([
   "due",
   "monitor",
   "flip",
+  "rollup_version",
+  "alert",
+  "alert_state",
+  "incident",
+  "incident_at",
+  "open_incident",
+  "delivery",
+  "delivery_at",
+  "dead_delivery",
+  "delivery_due",
+  "delivery_queue",
+  "channel_health",
 ]);
 
 /** A running service over an empty file. Always `await using`. */

@@ -1,6 +1,7 @@
 /** A service in which every text was written by an attacker. */
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 import type { Answer, Harness } from "../../support/harness/harness.ts";
+import { openIncidentOf } from "../../support/builders/alerts.ts";
 import { aTeam, openWithOperator, operate } from "../../support/harness/operator.ts";
 import { eventId, runId, scoreId } from "../../support/builders/requests.ts";
 
@@ -25,12 +26,32 @@ export async function openHostileWorld(texts: readonly string[]): Promise<Hostil
     texts: runs,
     runs: { failed: id, long: id, parent: id, unpriced: id, running: id },
     agent: text,
+    incident: await incident(h, text),
     keyId: keys[1].id,
     rateId,
     jobId: job.id,
     otherTeam: { key: "", agent: "", run: "" },
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   };
+}
+
+/** Opens an incident of an agent with this name; returns its id. */
+async function incident(h: Harness, text: string): Promise<string> {
+  const body = { kind: "run_failed", match: { agents: [text] }, group_by: "agent" };
+  await accepted(h, "PUT", "/v1/rules/hostile", body);
+  await accepted(h, "PUT", "/v1/channels/ops", {
+    type: "webhook",
+    url: "https://hooks.example.com/runledger",
+    headers: { "X-Team": "<b>billing</b>" },
+    enabled: false,
+  });
+  const ends = new Date(h.nowMs + 3_600_000).toISOString();
+  const silence = { match: { agents: [text] }, until: ends, comment: text };
+  await accepted(h, "PUT", "/v1/silences/hostile", silence);
+  const output = { error: text };
+  await accepted(h, "POST", "/v1/heartbeats", { agent: text, status: "fail", output });
+  await h.worker.idle();
+  return await openIncidentOf(h, text);
 }
 
 /** Stores one text in every field; returns the id of the run with it. */

@@ -81,6 +81,23 @@ export const PAGES: readonly PageUnderTest[] = [
   ),
   aPage("plan", "/plan"),
   aPage("alerts", "/alerts"),
+  aPage("incident", "/alerts/incidents/:id", "admin", (w) => `/alerts/incidents/${w.incident}`),
+  aPage("incident-history", "/alerts/history", "admin", () => "/alerts/history?state=any"),
+  aPage("rules", "/alerts/rules"),
+  aPage("rule", "/alerts/rules/:slug", "admin", () => "/alerts/rules/failures"),
+  aPage("rule-delete", "/alerts/rules/:slug", "admin", () => "/alerts/rules/missed?confirm=delete"),
+  aPage("rule-kinds", "/alerts/new-rule"),
+  aPage("rule-new", "/alerts/new-rule", "admin", () => "/alerts/new-rule?kind=spend"),
+  aPage("channels", "/alerts/channels"),
+  aChannel("channel", ""),
+  aChannel("channel-rotate", "?confirm=rotate"),
+  aChannel("channel-delete", "?confirm=delete"),
+  aPage("channel-types", "/alerts/new-channel"),
+  aPage("channel-new", "/alerts/new-channel", "admin", () => "/alerts/new-channel?type=webhook"),
+  aPage("pager-new", "/alerts/new-channel", "admin", () => "/alerts/new-channel?type=pagerduty"),
+  aPage("deliveries", "/alerts/deliveries"),
+  aPage("silences", "/alerts/silences"),
+  aPage("silence-new", "/alerts/new-silence"),
   aPage("search", "/search", "admin", () => "/search?q=issue"),
   aPage("keys", "/keys"),
   aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),
@@ -114,6 +131,10 @@ function aReference(name: string, role: Role): PageUnderTest {
   return { name, route: null, role, path: () => REFERENCE_PATH };
 }
 
+function aChannel(name: string, query: string): PageUnderTest {
+  return aPage(name, "/alerts/channels/:slug", "admin", () => `/alerts/channels/ops${query}`);
+}
+
 function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
   return aPage(name, "/runs/:id", "admin", (world) => `/runs/${idOf(world)}`);
 }
@@ -128,6 +149,7 @@ const NO_PAGES = new Set([
     "/runs.ndjson",
     "/spend.csv",
     "/keys/:id/rotate",
+    "/alerts/channels/:slug/rotate",
     "/teams/:id/keys",
   ].map((path) => DASHBOARD_PATH + path),
 ]);

@@ -18,7 +18,7 @@ browserTest(
     await using world = await openEmptyWorld();
     await using visitors = new Visitors(browser, world);
     const names =
-      /^(overview|runs|agents|spend|rate-card|reprice|plan|keys|audit|teams|alerts|search)$/;
+      /^(overview|runs|agents|spend|rate-card|reprice|plan|keys|audit|teams|alerts|incident-history|channels|deliveries|silences|search)$/;
     for (const page of PAGES.filter(({ name }) => names.test(name))) {
       const empty = { ...page, name: `empty-${page.name}` };
       await t.step(empty.name, () => checkPage(visitors, empty));
@@ -42,7 +42,7 @@ browserTest(
 browserTest("pages of a key with the scope read pass all checks", async (browser, t) => {
   await using world = await openDemoWorld();
   await using visitors = new Visitors(browser, world);
-  const names = /^(overview|run-failed|agent|spend|plan|refusals)$/;
+  const names = /^(overview|run-failed|agent|incident|rule|rules|channel|spend|plan|refusals)$/;
   for (const page of PAGES.filter(({ name }) => names.test(name))) {
     const read: PageUnderTest = { ...page, name: `reader-${page.name}`, role: "reader" };
     await t.step(read.name, () => checkPage(visitors, read));
@@ -92,6 +92,7 @@ async function openEmptyWorld(options: HarnessOptions = {}): Promise<DemoWorld> 
     h,
     runs: { failed: none, long: none, parent: none, unpriced: none, running: none },
     agent: none,
+    incident: none,
     keyId: none,
     rateId: none,
     jobId: none,

@@ -4,6 +4,7 @@
  */
 import { type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
 import { Harness, NOON } from "../harness/harness.ts";
+import { openIncidentOf } from "./alerts.ts";
 import { signedIn } from "../harness/dashboard.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
 
@@ -12,6 +13,8 @@ export interface DemoWorld extends AsyncDisposable {
   readonly h: Harness;
   /** Run ids by their distinguishing feature. */
   readonly runs: Readonly<Record<"failed" | "long" | "parent" | "unpriced" | "running", string>>;
+  /** Id of an open incident. */
+  readonly incident: string;
   /** An agent with a ping token. */
   readonly agent: string;
   /** Id of a key that is never used to sign in. */
@@ -53,6 +56,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
   const otherTeam = await anotherTeam(h);
   await h.worker.idle();
   const prices = await newPrices(h);
+  const incident = await alerts(h);
   return {
     h,
     runs: {
@@ -64,6 +68,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
     },
     agent,
     keyId: created.json.id,
+    incident,
     ...prices,
     otherTeam,
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
@@ -222,6 +227,22 @@ async function monitors(h: Harness): Promise<void> {
   await submit("issue-triage", "/pause", { length: "resume" });
   h.nowMs = NOON;
   await h.clock.idle();
+}
+
+/** Creates a channel that sends nothing, and a silence; returns the id of an open incident. */
+async function alerts(h: Harness): Promise<string> {
+  const channel = { type: "webhook", url: "https://hooks.example.com/runledger", enabled: false };
+  const until = new Date(NOON + 3_600_000).toISOString();
+  for (
+    const [path, body] of [
+      ["/v1/channels/ops", { ...channel, default: true, headers: { "X-Team": "billing" } }],
+      ["/v1/silences/upgrade", { match: { agents: ["research"] }, until, comment: "new version" }],
+    ] as const
+  ) {
+    const { status, text } = await h.request("PUT", path, { body });
+    if (status !== 202) throw new Error(`${path}: ${status} ${text}`);
+  }
+  return await openIncidentOf(h, "invoice-sync");
 }
 
 /** Sets the team's own price for a model in use, and starts a dry run of its effect. */

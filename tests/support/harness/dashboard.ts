@@ -15,6 +15,9 @@ export function dashboardRoutes(): readonly Route[] {
   return createDashboard({ ...deps, admission } as HandlerDeps).routes;
 }
 
+/** Fields of a form; a list may name one several times. */
+export type FormFields = Record<string, string> | [name: string, value: string][];
+
 /** A session of the dashboard. */
 export interface Reader {
   /** The session's cookie header. */
@@ -22,7 +25,7 @@ export interface Reader {
   /** Requests a page. */
   get(path: string): Promise<Answer>;
   /** Sends a form as the service's page would, without following redirects. */
-  send(path: string, fields?: Record<string, string>): Promise<Answer>;
+  send(path: string, fields?: FormFields): Promise<Answer>;
 }
 
 /** Signs in with a key, the first team's by default. */
@@ -41,7 +44,7 @@ export async function signedIn(h: Harness, key = h.key): Promise<Reader> {
 export function submit(
   h: Harness,
   path: string,
-  fields: Record<string, string>,
+  fields: FormFields,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   return h.request("POST", path, {
@@ -66,6 +69,24 @@ export function textOf(html: string): string {
     .replace(/<span class="sub">(\d+)<\/span>/g, "$1").replace(/<[^>]+>/g, " ")
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&").replace(/\s+/g, " ").trim();
+}
+
+/** An input, or a select or text area with its content. */
+const FIELDS = /<input\b[^>]*>|<(select|textarea)\b[^>]*>([\s\S]*?)<\/\1>/g;
+
+/** Returns the fields that a browser sends of a page's form, by the form's action. */
+export function fieldsOf(html: string, action: string): [name: string, value: string][] {
+  const form = new RegExp(`<form[^>]*action="${action}"[\\s\\S]*?</form>`).exec(html)?.[0] ?? "";
+  const valueOf = (tag: string, name: string) =>
+    new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll("&amp;", "&");
+  return [...form.matchAll(FIELDS)].flatMap(([tag, kind, content = ""]) => {
+    const name = valueOf(tag, "name");
+    const isBox = /type="(?:checkbox|radio)"/.test(tag);
+    if (name === undefined || isBox && !/\schecked/.test(tag)) return [];
+    const option = /<option[^>]*\sselected[^>]*>/.exec(content) ?? /<option[^>]*>/.exec(content);
+    const value = kind === "textarea" ? content : valueOf(option?.[0] ?? tag, "value");
+    return [[name, value ?? ""] as [string, string]];
+  });
 }
 
 /**

@@ -1,0 +1,110 @@
+/** Incidents on other pages: on the overview, and on the pages of their agent and their runs. */
+import type { Incident } from "../../../domain/alerts/incident.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { queryText } from "../layout/paths.ts";
+import { Section } from "../components/elements.tsx";
+import { FeedEntry } from "../components/feed.tsx";
+import { durationText } from "../components/format.ts";
+import { countText, openFor, SEVERITY_LABELS } from "./labels.tsx";
+import { HISTORY_PATH, incidentPath } from "./paths.ts";
+
+interface EntryProps {
+  readonly incident: Incident;
+  readonly now: number;
+}
+
+/** An open incident in a feed. */
+export function IncidentEntry({ incident, now }: EntryProps) {
+  const { id, severity, title, error, state, openedAt } = incident;
+  const [, icon, name] = SEVERITY_LABELS[severity];
+  return (
+    <FeedEntry
+      to={incidentPath(id)}
+      icon={icon}
+      name={name}
+      title={title}
+      end={durationText(Math.max(0, now - openedAt))}
+    >
+      {error !== null && <span class="err-count">{error}.</span>}
+      {[countText(incident), state === "open" ? null : state].filter((note) => note !== null)
+        .join(", ")}
+    </FeedEntry>
+  );
+}
+
+/** Open incidents shown on the page of an agent. */
+const OF_AGENT_MAX = 5;
+
+/** Reads the open incidents of an agent, newest first. */
+export async function readIncidentsOfAgent(
+  { incidents }: Pick<AppDeps, "incidents">,
+  team: Team,
+  agent: string,
+): Promise<readonly Incident[]> {
+  const page = await incidents.list(team, {
+    ...{ state: "unresolved", rule: null, severity: null, after: null, agent },
+    ...{ limit: OF_AGENT_MAX, fromMs: 0, toMs: Infinity },
+  });
+  return page.incidents;
+}
+
+interface AgentIncidentsProps {
+  readonly agent: string;
+  readonly incidents: readonly Incident[];
+  readonly now: number;
+}
+
+/** The open incidents of an agent; nothing without any. */
+export function AgentIncidents({ agent, incidents, now }: AgentIncidentsProps) {
+  return incidents.length > 0 && (
+    <Section title="Open incidents" aside={<a href={agentHistoryPath(agent)}>All its incidents</a>}>
+      <ul class="feed">
+        {incidents.map((incident) => <IncidentEntry incident={incident} now={now} />)}
+      </ul>
+    </Section>
+  );
+}
+
+/** Path of all incidents of an agent. */
+export function agentHistoryPath(agent: string): string {
+  return HISTORY_PATH + queryText([["state", "any"], ["agent", agent]]);
+}
+
+/** Latest incidents shown on the page of a run. */
+const OF_RUN_MAX = 3;
+
+/** Reads the latest incidents that a run belongs to, oldest first. */
+export async function readIncidentsOfRun(
+  { incidents }: Pick<AppDeps, "incidents">,
+  team: Team,
+  run: RunId,
+): Promise<readonly Incident[]> {
+  const ids = await incidents.ofRun(team, run);
+  const read = await Promise.all(ids.slice(-OF_RUN_MAX).map((id) => incidents.read(team, id)));
+  return read.filter((incident) => incident !== null);
+}
+
+interface RunIncidentsProps {
+  readonly incidents: readonly Incident[];
+  readonly nowMs: number;
+}
+
+/** Names the incidents of a run; nothing without any. */
+export function RunIncidents({ incidents, nowMs }: RunIncidentsProps) {
+  return (
+    <>
+      {incidents.map((incident) => (
+        <p class="where">
+          <span>Incident</span> <a href={incidentPath(incident.id)}>{incident.title}</a>{" "}
+          <span>
+            {incident.state === "resolved"
+              ? "resolved"
+              : `${incident.state} for ${openFor(incident, nowMs)}`}
+          </span>
+        </p>
+      ))}
+    </>
+  );
+}

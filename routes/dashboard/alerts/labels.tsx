@@ -1,0 +1,64 @@
+/** Words and icons of incidents: severities, states, groups. */
+import type { IncidentFacts, IncidentGroup, Severity } from "../../../domain/channels/message.ts";
+import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
+import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
+import { countedText, durationText } from "../components/format.ts";
+import { Icon, type IconName } from "../components/icons.tsx";
+
+/** The word, the icon and the class of each severity. */
+export const SEVERITY_LABELS: Readonly<Record<Severity, readonly [string, IconName, string]>> = {
+  critical: ["Critical", "bad", "st-bad"],
+  warning: ["Warning", "warn", "st-warn"],
+  info: ["Info", "info", "st-new"],
+};
+
+/** The icon of an incident: its severity, or a tick once it is resolved. */
+export function IncidentMark({ of }: { readonly of: Pick<IncidentFacts, "state" | "severity"> }) {
+  const [word, icon, name] = of.state === "resolved"
+    ? ["Resolved", "ok", "st-ok"] as const
+    : SEVERITY_LABELS[of.severity];
+  return (
+    <span class={`st ${name}`}>
+      <Icon name={icon} />
+      <span class="sr">{word}</span>
+    </span>
+  );
+}
+
+/** A severity as a tag. */
+export function SeverityTag({ of }: { readonly of: Severity }) {
+  const name = { critical: "tag bad", warning: "tag warn", info: "tag" }[of];
+  return <span class={name}>{of}</span>;
+}
+
+/** The group of an incident, linked to its agent or its runs; null for none. */
+export function GroupLink({ group }: { readonly group: IncidentGroup }) {
+  const [[name, value] = []] = Object.entries(group);
+  if (name === undefined || value === undefined) return null;
+  if (value.startsWith("(") && value !== UNATTRIBUTED) return <>{value}</>;
+  const parameter = name === "customer" ? "customer_id" : name;
+  const model = value.slice(value.indexOf("/") + 1);
+  return (
+    <a
+      href={name === "agent" && value !== UNATTRIBUTED
+        ? agentPath(value)
+        : RUNS_PATH + queryText([[parameter, name === "model" ? model : value]])}
+    >
+      {value}
+    </a>
+  );
+}
+
+/** Returns how long an incident was or is open. */
+export function openFor({ openedAt, resolvedAt }: IncidentFacts, now: number): string {
+  return durationText(Math.max(0, (resolvedAt ?? now) - openedAt));
+}
+
+/** Kinds of rules that count runs. */
+const OF_RUNS: ReadonlySet<string> = new Set(["run_failed", "run_cost", "stuck", "unpriced"]);
+
+/** Returns what an incident counts, such as "7 runs"; null for once. */
+export function countText({ kind, count }: Pick<IncidentFacts, "kind" | "count">): string | null {
+  if (OF_RUNS.has(kind)) return countedText(count, "run");
+  return count > 1 ? countedText(count, "time") : null;
+}

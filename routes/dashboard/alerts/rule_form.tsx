@@ -1,0 +1,232 @@
+/** The form of a rule: one for each kind. */
+import type { Child } from "hono/jsx";
+import {
+  BAD_STATUSES,
+  GROUPS,
+  MISSED_REASONS,
+  OUTCOMES_MAX,
+  type RuleKind,
+  type RuleSettings,
+  SERVICE_TROUBLES,
+  SPEND_PERIODS,
+} from "../../../domain/alerts/rule.ts";
+import { FITTING } from "../../../domain/alerts/rule_body.ts";
+import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
+import { SEVERITIES } from "../../../domain/channels/message.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
+import { Field, FormProblem, Select } from "../components/form_fields.tsx";
+import { CheckBoxes } from "./check_boxes.tsx";
+import { atFormField } from "./field_problem.ts";
+import { FORM_NAMES, type RuleTexts } from "./rule_texts.ts";
+import { RULES_PATH } from "./paths.ts";
+import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
+
+interface RuleFormProps {
+  readonly texts: RuleTexts;
+  readonly problem: Problem | null;
+  /** True if the rule exists. */
+  readonly exists: boolean;
+  readonly channels: readonly Channel[];
+}
+
+/** Fields of the body that have another name in the form. */
+const RENAMED = { seconds: "duration", renotify_seconds: "renotify" };
+
+export function RuleForm({ texts, problem: found, exists, channels }: RuleFormProps) {
+  const problem = atFormField(found, RENAMED);
+  const text = (name: string) => texts.texts[name] ?? "";
+  const props = { texts, problem };
+  const { kind } = texts;
+  const { groups } = FITTING[kind];
+  return (
+    <form class="narrow" method="post" action={RULES_PATH}>
+      <FormProblem problem={problem} fields={FORM_NAMES} />
+      <input type="hidden" name="kind" value={kind} />
+      <input type="hidden" name="version" value={text("version")} />
+      {exists ? <input type="hidden" name="slug" value={text("slug")} /> : (
+        <Field
+          name="slug"
+          label="Name"
+          value={text("slug")}
+          problem={problem}
+          required
+          maxlength={64}
+          placeholder={`my-${kind.replace("_", "-")}`}
+          hint="Lower-case letters, digits, dots, dashes and underscores."
+        />
+      )}
+      <fieldset>
+        <legend>{KIND_LABELS[kind]}</legend>
+        <div class="fields">{PARAMS[kind](props)}</div>
+      </fieldset>
+      <MatchFields {...props} />
+      <div class="fields">
+        {groups.length > 0 && (
+          <Select
+            name="group_by"
+            label="One incident for each"
+            value={text("group_by")}
+            problem={problem}
+            options={[
+              ["", "rule"],
+              ...GROUPS.filter((group) => groups.includes(group))
+                .map((group) => [group, group] as const),
+            ]}
+          />
+        )}
+        <Select
+          name="severity"
+          label="Severity"
+          value={text("severity")}
+          problem={problem}
+          options={SEVERITIES.map((name) => [name, name] as const)}
+        />
+        <Field
+          name="resolve_after"
+          label="Good outcomes until it is resolved"
+          type="number"
+          min={1}
+          max={OUTCOMES_MAX}
+          value={text("resolve_after")}
+          problem={problem}
+          hint="In a row."
+        />
+        <Field
+          name="renotify"
+          label="Repeat the message after"
+          value={text("renotify")}
+          problem={problem}
+          hint="Such as 6h or 1d, while it stays open. Empty: never."
+        />
+      </div>
+      <CheckBoxes
+        name="channels"
+        label="Channels"
+        options={channels.map(({ slug, settings }) =>
+          [slug, settings.isDefault ? `${slug} (default)` : slug] as const
+        )}
+        chosen={texts.lists["channels"] ?? []}
+        problem={problem}
+        hint={channels.length === 0
+          ? "There is no channel yet: incidents are shown here."
+          : "None: the default channels."}
+      />
+      <label>
+        <input type="checkbox" name="enabled" value="true" checked={text("enabled") === "true"} />
+        Enabled
+      </label>
+      <button type="submit" class="btn main">{exists ? "Save" : "Create rule"}</button>
+    </form>
+  );
+}
+
+type FieldsProps = Pick<RuleFormProps, "texts" | "problem">;
+
+/** The fields of the parameters of each kind. */
+const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
+  run_failed: (props) => (
+    <>
+      {boxes(props, "statuses", "Runs that", BAD_STATUSES, {
+        failed: "failed",
+        timeout: "timed out",
+      })}
+      <Field
+        name="consecutive"
+        label="How many in a row"
+        type="number"
+        min={1}
+        max={OUTCOMES_MAX}
+        value={props.texts.texts["consecutive"] ?? ""}
+        problem={props.problem}
+      />
+    </>
+  ),
+  run_cost: (props) => dollars(props, "A run costs more than, US dollars"),
+  spend: (props) => (
+    <>
+      {dollars(props, "Spend of at least, US dollars")}
+      <Select
+        name="period"
+        label="In a"
+        value={props.texts.texts["period"] ?? "day"}
+        problem={props.problem}
+        options={SPEND_PERIODS.map((name) => [name, name] as const)}
+        hint="In UTC; weeks begin on Monday."
+      />
+    </>
+  ),
+  missed: (props) =>
+    boxes(props, "reasons", "An agent is down because", MISSED_REASONS, MISSED_LABELS),
+  stuck: (props) => (
+    <Field
+      name="duration"
+      label="A run is open for more than"
+      value={props.texts.texts["duration"] ?? ""}
+      problem={props.problem}
+      hint="Such as 30m, 6h or 1d."
+    />
+  ),
+  unpriced: () => <p class="soft">A call of a model that has no price.</p>,
+  quota: (props) =>
+    boxes(
+      props,
+      "percents",
+      "Share of the month's events",
+      QUOTA_PERCENTS.map(String),
+      Object.fromEntries(QUOTA_PERCENTS.map((percent) => [percent, `${percent} %`])),
+    ),
+  service: (props) => boxes(props, "what", "Trouble", SERVICE_TROUBLES, TROUBLE_LABELS),
+};
+
+function boxes(
+  { texts, problem }: FieldsProps,
+  name: string,
+  label: string,
+  values: readonly string[],
+  labels: Readonly<Record<string, string>>,
+): Child {
+  const options = values.map((value) => [value, labels[value] ?? value] as const);
+  return <CheckBoxes {...{ name, label, options, problem }} chosen={texts.lists[name] ?? []} />;
+}
+
+function dollars({ texts, problem }: FieldsProps, label: string): Child {
+  return (
+    <Field
+      name="usd"
+      label={label}
+      value={texts.texts["usd"] ?? ""}
+      problem={problem}
+      required
+      placeholder="2.50"
+    />
+  );
+}
+
+/** Labels of the lists that a rule can be restricted to. */
+const MATCH_LABELS: Readonly<Record<keyof RuleSettings["match"], readonly [string, string]>> = {
+  agents: [
+    "Only these agents",
+    "Slugs, by commas; a * at the end stands for any rest. Empty: all.",
+  ],
+  customers: ["Only these customers", "Ids, by commas. Empty: all."],
+  features: ["Only these features", "Names, by commas. Empty: all."],
+};
+
+function MatchFields({ texts: { kind, texts }, problem }: FieldsProps) {
+  const { match } = FITTING[kind];
+  if (match.length === 0) return null;
+  return (
+    <div class="fields">
+      {match.map((name) => (
+        <Field
+          name={name}
+          label={MATCH_LABELS[name][0]}
+          value={texts[name] ?? ""}
+          problem={problem}
+          hint={MATCH_LABELS[name][1]}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+/** Rules in words. */
+import {
+  BAD_STATUSES,
+  type MISSED_REASONS,
+  type Rule,
+  type RuleKind,
+  type RuleSettings,
+  type SERVICE_TROUBLES,
+} from "../../../domain/alerts/rule.ts";
+import { countedText, durationText } from "../components/format.ts";
+
+/** What a rule of each kind is about. */
+export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
+  run_failed: "Failed runs",
+  run_cost: "Cost of a run",
+  spend: "Spend of a period",
+  missed: "Agents that are down",
+  stuck: "Runs that do not end",
+  unpriced: "Models without a price",
+  quota: "Events of the plan",
+  service: "Trouble of the service",
+};
+
+/** Why an agent is down. */
+export const MISSED_LABELS: Readonly<Record<typeof MISSED_REASONS[number], string>> = {
+  missed: "no run came",
+  failed: "its runs fail",
+  overrun: "a run takes too long",
+};
+
+/** Troubles of the service. */
+export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_TROUBLES[number], string>> = {
+  dead_stage: "a stage after a run's end is given up",
+  dead_delivery: "a message is given up",
+  broken_channel: "a channel does not work any more",
+};
+
+/** Statuses as adjectives. */
+const STATUS_WORDS = { failed: "failed", timeout: "timed-out" } as const;
+
+/** Returns the condition of a rule as a sentence, such as "3 failed runs in a row of one agent". */
+export function ruleWords(settings: RuleSettings): string {
+  const group = settings.groupBy === null ? "" : ` of one ${settings.groupBy}`;
+  const { agents, customers, features } = settings.match;
+  const only = [
+    ...agents,
+    ...customers.map((id) => `customer ${id}`),
+    ...features.map((name) => `feature ${name}`),
+  ];
+  const text = conditionWords(settings, group);
+  return only.length === 0 ? text : `${text}, only ${listed(only, 3)}`;
+}
+
+/** @param group words for the group; empty for none */
+function conditionWords({ condition }: RuleSettings, group: string): string {
+  switch (condition.kind) {
+    case "run_failed": {
+      const { statuses, consecutive } = condition;
+      const bad = BAD_STATUSES.filter((status) => statuses.includes(status))
+        .map((status) => STATUS_WORDS[status]).join(" or ");
+      return consecutive === 1
+        ? `A ${bad} run${group}`
+        : `${consecutive} ${bad} runs in a row${group}`;
+    }
+    case "run_cost":
+      return `A run${group} above $${condition.usd}`;
+    case "spend":
+      return `$${condition.usd} or more${group} in a ${condition.period}`;
+    case "missed":
+      return `An agent is down: ${orList(condition.reasons.map((of) => MISSED_LABELS[of]))}`;
+    case "stuck":
+      return `A run${group} open for more than ${durationText(condition.seconds * 1_000)}`;
+    case "unpriced":
+      return "A call of a model without a price";
+    case "quota":
+      return `${orList(condition.percents.map((of) => `${of} %`))} of the month's events`;
+    case "service": {
+      const text = orList(condition.what.map((of) => TROUBLE_LABELS[of]));
+      return text.charAt(0).toUpperCase() + text.slice(1);
+    }
+  }
+}
+
+/** Returns where the messages of a rule go. */
+export function channelWords({ settings: { channels } }: Rule): string {
+  return channels.length === 0 ? "default channels" : listed(channels, 3);
+}
+
+/** Joins texts by commas, at most `max` of them. */
+export function listed(texts: readonly string[], max: number): string {
+  const more = texts.length - max;
+  return texts.slice(0, max).join(", ") + (more > 0 ? ` and ${countedText(more, "other")}` : "");
+}
+
+function orList(texts: readonly string[]): string {
+  const last = texts.at(-1) ?? "";
+  return texts.length < 2 ? last : `${texts.slice(0, -1).join(", ")} or ${last}`;
+}

@@ -1,0 +1,104 @@
+/** Channels and deliveries on pages: forms, tests with their result, secrets shown once, tries. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { CHANNEL_TYPES } from "../../domain/channels/channel.ts";
+import { LOOPBACK } from "../support/builders/alerts.ts";
+import { answer, Receiver } from "../support/fakes/receiver.ts";
+import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+
+const CHANNELS = "/dashboard/alerts/channels";
+
+/** Changes fields of a form; each change replaces all values of its name. */
+function changed(fields: [string, string][], changes: Record<string, string>): FormFields {
+  const kept = fields.filter(([name]) => !(name in changes));
+  return [
+    ...kept,
+    ...Object.entries(changes).map(([name, value]): [string, string] => [name, value]),
+  ];
+}
+
+const URL = "https://hooks.example.com/services/T0/secret-token";
+
+/** What a new channel of each type needs. */
+const NEW: Readonly<Record<typeof CHANNEL_TYPES[number], Record<string, string>>> = {
+  webhook: { url: URL, headers: "X-Team: billing\r\nX-Env: prod" },
+  email: { to: "ops@example.com, oncall@example.com" },
+  slack: { url: URL },
+  mattermost: { url: URL },
+  pagerduty: { routing_key: "a".repeat(28) + "wxyz", region: "eu" },
+};
+
+for (const type of CHANNEL_TYPES) {
+  Deno.test(`channels: one of the type ${type} is created, and saved unchanged without its secrets`, async () => {
+    await using h = await Harness.open();
+    const reader = await signedIn(h);
+    const { text: form } = await reader.get(`/dashboard/alerts/new-channel?type=${type}`);
+    const filled = changed(fieldsOf(form, CHANNELS), { slug: "ops", ...NEW[type] });
+    const created = await reader.send(CHANNELS, filled);
+    assertEquals(created.status, type === "webhook" ? 201 : 303, textOf(created.text));
+    if (type === "webhook") assertMatch(created.text, /whsec_[A-Za-z0-9+/]{43}=/);
+    const before = (await h.get("/v1/channels/ops")).json;
+    assertEquals([before.type, before.default, before.version], [type, true, 1]);
+    const { text: page } = await reader.get(`${CHANNELS}/ops`);
+    assert(!/secret-token|whsec_|aaaa/.test(page));
+    const saved = await reader.send(`${CHANNELS}/ops`, fieldsOf(page, `${CHANNELS}/ops`));
+    assertEquals(saved.status, 303, textOf(saved.text));
+    assertEquals((await h.get("/v1/channels/ops")).json, before);
+  });
+}
+
+Deno.test("channels: what is wrong is said at its field, and no other channel is replaced", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text: form } = await reader.get("/dashboard/alerts/new-channel?type=webhook");
+  const fields = fieldsOf(form, CHANNELS);
+  for (
+    const [field, changes] of [
+      ["slug", { slug: "" }],
+      ["url", { url: "not an address" }],
+      ["url", { url: "http://127.0.0.1/" }],
+      ["headers", { headers: "Host: other" }],
+    ] as const
+  ) {
+    const { status, text } = await reader.send(
+      CHANNELS,
+      changed(fields, { slug: "ops", url: URL, ...changes }),
+    );
+    assertEquals(status, 400, textOf(text));
+    assertMatch(text, new RegExp(`id="${field}-problem" class="wrong"`));
+  }
+  const filled = changed(fields, { slug: "ops", url: URL });
+  assertEquals((await reader.send(CHANNELS, filled)).status, 201);
+  assertEquals((await reader.send(CHANNELS, filled)).status, 409);
+});
+
+Deno.test("channels: a test shows its result, a rotation its secret once, and a deletion asks", async () => {
+  await using receiver = new Receiver();
+  await using h = await Harness.open({ egress: LOOPBACK });
+  const reader = await signedIn(h);
+  await h.request("PUT", "/v1/channels/ops", { body: { type: "webhook", url: receiver.url } });
+  const good = await reader.send(`${CHANNELS}/ops/test`);
+  assertMatch(textOf(good.text), /The test was delivered : delivered, 200/);
+  receiver.behavior = answer(500, {}, "<b>sorry</b>");
+  const bad = await reader.send(`${CHANNELS}/ops/test`);
+  assertMatch(textOf(bad.text), /The test failed : Answered 500.*Webhook, test/);
+  const asked = await reader.get(`${CHANNELS}/ops?confirm=rotate`);
+  assertMatch(textOf(asked.text), /Rotate the signing secret\?/);
+  const wrong = await reader.send(`${CHANNELS}/ops/rotate`, { overlap_hours: "999" });
+  assertEquals(wrong.status, 400);
+  assertMatch(wrong.text, /id="overlap_hours-problem"/);
+  const rotated = await reader.send(`${CHANNELS}/ops/rotate`, { overlap_hours: "24" });
+  assertEquals(rotated.status, 201);
+  const [secret = ""] = /whsec_[A-Za-z0-9+/]{43}=/.exec(rotated.text) ?? [];
+  assert(secret !== "");
+  assertEquals((await reader.get(`${CHANNELS}/ops/rotate`)).status, 303);
+  const { text: page } = await reader.get(`${CHANNELS}/ops`);
+  assertMatch(textOf(page), /Old secret signs until/);
+  assert(!page.includes(secret));
+  assertMatch(
+    textOf((await reader.get(`${CHANNELS}/ops?confirm=delete`)).text),
+    /Delete the channel “ops”/,
+  );
+  assertEquals((await reader.send(`${CHANNELS}/ops/delete`)).status, 303);
+  assertEquals((await h.get("/v1/channels/ops")).status, 404);
+});

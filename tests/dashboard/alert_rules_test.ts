@@ -1,0 +1,148 @@
+/** Rules and silences on pages: in words, and as forms. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { RULE_KINDS } from "../../domain/alerts/rule.ts";
+import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+
+const RULES = "/dashboard/alerts/rules";
+const SILENCES = "/dashboard/alerts/silences";
+
+/** Changes fields of a form; each change replaces all values of its name. */
+function changed(fields: [string, string][], changes: Record<string, string>): FormFields {
+  const kept = fields.filter(([name]) => !(name in changes));
+  return [
+    ...kept,
+    ...Object.entries(changes).map(([name, value]): [string, string] => [name, value]),
+  ];
+}
+
+/** What a new rule of each kind needs, and how the list of rules then describes it. */
+const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, string>, RegExp]>> =
+  {
+    run_failed: [
+      { statuses: "failed", agents: "nightly*, billing" },
+      /3 failed runs in a row of one agent, only nightly\*, billing/,
+    ],
+    run_cost: [{ usd: "2.50" }, /A run of one agent above \$2\.5/],
+    spend: [
+      { usd: "100", period: "week", group_by: "customer" },
+      /\$100 or more of one customer in a week/,
+    ],
+    missed: [{ reasons: "overrun" }, /An agent is down: a run takes too long/],
+    stuck: [{ duration: "6h" }, /A run of one agent open for more than 6 h/],
+    unpriced: [{}, /A call of a model without a price/],
+    quota: [{ percents: "100" }, /100 % of the month's events/],
+    service: [{ what: "dead_stage" }, /A stage after a run's end is given up/],
+  };
+
+for (const kind of RULE_KINDS) {
+  Deno.test(`rules: a rule of the kind ${kind} is created, and saving it unchanged changes nothing`, async () => {
+    await using h = await Harness.open();
+    const reader = await signedIn(h);
+    const { text: form } = await reader.get(`/dashboard/alerts/new-rule?kind=${kind}`);
+    const [fields, words] = NEW[kind];
+    const filled = changed(fieldsOf(form, RULES), { slug: "mine", renotify: "6h", ...fields });
+    const created = await reader.send(RULES, filled);
+    assertEquals(created.status, 303, textOf(created.text));
+    assertMatch(textOf((await reader.get(RULES)).text), words);
+    const before = (await h.get("/v1/rules/mine")).json;
+    assertEquals([before.kind, before.version, before.renotify_seconds], [kind, 1, 21_600]);
+    const { text: page } = await reader.get(`${RULES}/mine`);
+    const saved = await reader.send(RULES, fieldsOf(page, RULES));
+    assertEquals(saved.status, 303, textOf(saved.text));
+    assertEquals((await h.get("/v1/rules/mine")).json, before);
+  });
+}
+
+Deno.test("rules: a default rule is marked, changed, disabled and deleted", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const list = async () => textOf((await reader.get(RULES)).text);
+  assertMatch(await list(), /failures default 3 failed or timed-out runs in a row of one agent/);
+  const { text: page } = await reader.get(`${RULES}/failures`);
+  const saved = await reader.send(RULES, changed(fieldsOf(page, RULES), { consecutive: "5" }));
+  assertEquals(saved.status, 303, saved.text);
+  assertMatch(await list(), /failures 5 failed or timed-out runs in a row of one agent/);
+  await reader.send(`${RULES}/failures/enabled`, { enabled: "false" });
+  assertMatch(await list(), /failures disabled/);
+  assertEquals((await h.get("/v1/rules/failures")).json.params.consecutive, 5);
+  assertMatch(
+    textOf((await reader.get(`${RULES}/failures?confirm=delete`)).text),
+    /Delete the rule “failures”/,
+  );
+  assertEquals((await reader.send(`${RULES}/failures/delete`)).status, 303);
+  assertEquals((await h.get("/v1/rules/failures")).status, 404);
+});
+
+Deno.test("rules: what is wrong is said at its field, and the typed text stays", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text: form } = await reader.get("/dashboard/alerts/new-rule?kind=run_cost");
+  const fields = fieldsOf(form, RULES);
+  const problemsOf = async (changes: Record<string, string>) => {
+    const { status, text } = await reader.send(
+      RULES,
+      changed(fields, { slug: "mine", usd: "2", ...changes }),
+    );
+    assertEquals(status, 400);
+    return [...text.matchAll(/<small id="(\w+)-problem" class="wrong">/g)].map(([, name]) => name);
+  };
+  assertEquals(await problemsOf({ usd: "much" }), ["usd"]);
+  assertEquals(await problemsOf({ slug: "Not a slug" }), ["slug"]);
+  assertEquals(await problemsOf({ renotify: "soon" }), ["renotify"]);
+  assertEquals(await problemsOf({ renotify: "10s" }), ["renotify"]);
+  assertEquals(await problemsOf({ resolve_after: "99" }), ["resolve_after"]);
+  const { text } = await reader.send(RULES, changed(fields, { slug: "mine", usd: "much" }));
+  assertMatch(text, /value="much"/);
+});
+
+Deno.test("rules: a new one replaces no other, and a stale form none that has changed since", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text: form } = await reader.get("/dashboard/alerts/new-rule?kind=unpriced");
+  const fields = fieldsOf(form, RULES);
+  assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 303);
+  assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 409);
+  const { text: page } = await reader.get(`${RULES}/mine`);
+  const stale = fieldsOf(page, RULES);
+  assertEquals((await reader.send(RULES, changed(stale, { severity: "critical" }))).status, 303);
+  assertEquals((await reader.send(RULES, changed(stale, { severity: "info" }))).status, 409);
+});
+
+Deno.test("silences: one is created, ended and listed by its time", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const list = async () => textOf((await reader.get(SILENCES)).text);
+  assertMatch(await list(), /No silence/);
+  const create = (fields: FormFields) => reader.send(SILENCES, fields);
+  const now = { slug: "upgrade", lasts: "2h", rules: "failures", agents: "billing" };
+  assertEquals((await create({ ...now, comment: "new version" })).status, 303);
+  const later = { slug: "weekend", from: "2026-11-28 00:00", lasts: "2d" };
+  assertEquals((await create(later)).status, 303);
+  assertMatch(
+    await list(),
+    /Current .*upgrade new version .*rule failures, agent billing.* Coming .*weekend .*all messages/,
+  );
+  assertEquals((await reader.send(`${SILENCES}/upgrade/end`)).status, 303);
+  assertMatch(await list(), /Coming .*weekend .*Past .*upgrade/);
+  assertEquals((await reader.send(`${SILENCES}/weekend/end`)).status, 303);
+  assertEquals((await h.get("/v1/silences/weekend")).status, 404);
+  assert(Date.parse((await h.get("/v1/silences/upgrade")).json.until) <= NOON);
+});
+
+Deno.test("silences: what is wrong is said at its field", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  for (
+    const [field, fields] of [
+      ["slug", { slug: "", lasts: "2h" }],
+      ["lasts", { slug: "x", lasts: "2 hours" }],
+      ["lasts", { slug: "x", lasts: "60d" }],
+      ["from", { slug: "x", lasts: "2h", from: "tomorrow" }],
+    ] as const
+  ) {
+    const { status, text } = await reader.send(SILENCES, fields);
+    assertEquals(status, 400);
+    assertMatch(text, new RegExp(`id="${field}-problem" class="wrong"`));
+  }
+});

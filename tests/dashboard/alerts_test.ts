@@ -1,0 +1,132 @@
+/** Incidents on pages: the open ones, one of them, the history, and the pages of others. */
+import { gzipSync } from "node:zlib";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { openIncident, reportRuns, RUN_ERROR } from "../support/builders/alerts.ts";
+import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+
+const ALERTS = "/dashboard/alerts";
+
+/** Returns the text of a page, which must exist. */
+async function textAt(reader: Reader, path: string): Promise<string> {
+  const { status, text } = await reader.get(path);
+  assertEquals(status, 200, path);
+  return textOf(text);
+}
+
+/** Sends a form; returns the path that it redirects to. */
+async function sent(reader: Reader, path: string, fields = {}): Promise<string> {
+  const { status, headers, text } = await reader.send(path, fields);
+  assertEquals(status, 303, text);
+  return headers.get("location") ?? "";
+}
+
+Deno.test("alerts: without incidents the page says what opens one, and leads to channels", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(ALERTS);
+  assertMatch(textOf(text), /No incident is open An incident opens when 3 runs of an agent fail/);
+  assert(hrefsOf(text).includes(`${ALERTS}/new-channel`));
+  assert(!/class="count/.test(text));
+});
+
+Deno.test("alerts: failed runs open an incident, shown with its runs on each page about them", async () => {
+  await using h = await Harness.open();
+  const id = await openIncident(h);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(ALERTS);
+  const words = textOf(text);
+  assertMatch(words, /Alerts 1 open/);
+  assertMatch(words, /billing failed 3 times in a row/);
+  assertMatch(words, /Rule failures : 3 failed or timed-out runs in a row of one agent/);
+  assertMatch(words, new RegExp(`Runs 3 .*${RUN_ERROR}`));
+  assertMatch(words, /Story .* Opened after 3 runs/);
+  assert(hrefsOf(text).includes("/dashboard/runs?agent=billing&status=failed"));
+  const own = await reader.get(`${ALERTS}/incidents/${id}`);
+  assertMatch(own.text, /<title>billing failed 3 times in a row · Runledger/);
+  const run = hrefsOf(own.text, 'class="row"').find((to) => to.startsWith("/dashboard/runs/")) ??
+    "";
+  assertMatch(await textAt(reader, run), /Incident billing failed 3 times in a row open for/);
+  assertMatch(
+    await textAt(reader, "/dashboard"),
+    /Needs attention .*billing failed 3 times in a row/,
+  );
+  const agent = await reader.get("/dashboard/agents/billing");
+  assertMatch(textOf(agent.text), /Open incidents All its incidents billing failed 3 times/);
+  assert(hrefsOf(agent.text).includes(`${ALERTS}/history?state=any&agent=billing`));
+});
+
+Deno.test("alerts: an incident is acknowledged, silenced and resolved, and its story says so", async () => {
+  await using h = await Harness.open();
+  const id = await openIncident(h);
+  const reader = await signedIn(h);
+  const path = `${ALERTS}/incidents/${id}`;
+  assertEquals(await sent(reader, path, { change: "acknowledge", note: "rotating the key" }), path);
+  assertMatch(await textAt(reader, path), /Acknowledged by first key : “rotating the key”/i);
+  assertEquals(await sent(reader, `${path}/silence`, { length: "week" }), path);
+  const silences = await textAt(reader, `${ALERTS}/silences`);
+  assertMatch(silences, /Current .*rule failures, agent billing/);
+  const { json } = await h.get("/v1/silences");
+  assertEquals(json.silences.length, 1);
+  assertEquals(Date.parse(json.silences[0].until) - h.nowMs, 168 * 3_600_000);
+  assertEquals(await sent(reader, path, { change: "resolve", note: "done" }), path);
+  const after = await textAt(reader, path);
+  assertMatch(after, /Was open for/);
+  assertMatch(after, /Resolved: by first key : “done”/i);
+  assert(!/Resolve Silence/.test(after));
+  const history = await textAt(reader, `${ALERTS}/history`);
+  assertMatch(history, /billing failed 3 times in a row critical failures/);
+  assertMatch(await textAt(reader, `${ALERTS}/history?agent=other`), /No incident matches/);
+});
+
+Deno.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", async () => {
+  await using h = await Harness.open();
+  const id = await openIncident(h);
+  const reader = await signedIn(h);
+  const cookie = `${reader.cookie}; runledger-zone=America/New_York`;
+  const { status } = await h.request("POST", `${ALERTS}/incidents/${id}/silence`, {
+    key: null,
+    headers: {
+      "Cookie": cookie,
+      "Content-Type": "application/x-www-form-urlencoded",
+      "Origin": new URL(h.url).origin,
+    },
+    body: "length=tomorrow",
+    redirect: "manual",
+  });
+  assertEquals(status, 303);
+  const { json } = await h.get("/v1/silences");
+  // Noon of November 21 in UTC is 7 in the morning there.
+  assertEquals(json.silences[0].until, "2026-11-22T14:00:00.000Z");
+});
+
+Deno.test("alerts: a key with the scope read sees everything and no button", async () => {
+  await using h = await Harness.open();
+  const id = await openIncident(h);
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const pages = ["", `/incidents/${id}`, "/rules", "/rules/failures", "/channels", "/silences"];
+  for (const page of pages) {
+    const { status, text } = await reader.get(ALERTS + page);
+    assertEquals(status, 200, page);
+    const main = text.slice(text.indexOf("<main"), text.indexOf("</main>"));
+    assert(!/method="post"/.test(main), page);
+    assert(!/\/new-|confirm=/.test(main), page);
+  }
+});
+
+Deno.test("alerts: of many open incidents the page lists 50 and counts the others", async () => {
+  await using h = await Harness.open();
+  const put = await h.request("PUT", "/v1/rules/failures", {
+    body: { kind: "run_failed", group_by: "agent", severity: "critical" },
+  });
+  assertEquals(put.status, 202, put.text);
+  for (let n = 0; n < 60; n++) await reportRuns(h, `worker-${n}`, 1);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(ALERTS);
+  assertEquals(text.match(/<li[^>]*>\s*<span class="st st-bad"/g)?.length, 50);
+  assertMatch(textOf(text), /And 10 more/);
+  assertMatch(textOf(text), /Alerts 60 open/);
+  assert(gzipSync(text).length < 60_000);
+  const { text: more } = await reader.get(`${ALERTS}/history?state=unresolved`);
+  assert(hrefsOf(more, 'rel="next"').length === 1);
+});

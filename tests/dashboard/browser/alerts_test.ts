@@ -1,0 +1,73 @@
+/** Alerts in a browser: from a channel and its test to an incident that is resolved. */
+import { assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { LOOPBACK, reportRuns } from "../../support/builders/alerts.ts";
+import { Receiver } from "../../support/fakes/receiver.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { axe } from "../../support/oracles/axe.ts";
+import { OVERFLOW } from "./looking.ts";
+
+const ALERTS = "/dashboard/alerts";
+
+for (
+  const [name, options] of [
+    ["on a phone without scripts", { ...PHONE, javaScriptEnabled: false }],
+    ["by keyboard", DESK],
+  ] as const
+) {
+  browserTest(`alerts: from a channel to a resolved incident, ${name}`, async (browser) => {
+    await using receiver = new Receiver();
+    await using h = await Harness.open({ egress: LOOPBACK });
+    await using visitor = await BrowserSession.open(browser, h.url, options);
+    const { page } = visitor;
+    const looks = async () => {
+      assertEquals(await page.evaluate(OVERFLOW), []);
+      if (options.javaScriptEnabled !== false) assertEquals(await axe(page), []);
+    };
+    await visitor.signIn(h.key);
+    await page.goto(ALERTS);
+    await press(page, "link", "Add a channel");
+    await press(page, "link", "Webhook");
+    await page.getByLabel("Name", { exact: true }).fill("ops");
+    await page.getByLabel("Address").fill(receiver.url);
+    await press(page, "button", "Create channel");
+    await page.getByText("shown this once").waitFor();
+    await looks();
+    await press(page, "link", "to the channel");
+    await press(page, "button", "Send a test");
+    await page.getByText("The test was delivered").waitFor();
+    await looks();
+
+    await reportRuns(h, "billing", 3);
+    await page.goto("/dashboard");
+    await press(page, "link", "billing failed 3 times in a row");
+    await page.locator(".incident").getByText("502 from the payments ledger").waitFor();
+    await looks();
+    await page.getByLabel("Note").fill("rotating the key");
+    await press(page, "button", "Acknowledge");
+    await page.getByText("“rotating the key”").waitFor();
+    await page.locator("summary", { hasText: "Silence" }).press("Enter");
+    await press(page, "button", "For 1 hour");
+    await page.getByRole("link", { name: "Silences 1" }).waitFor();
+    await looks();
+    await press(page, "button", "Resolve");
+    await page.getByText("Resolved:").waitFor();
+
+    await page.goto(`${ALERTS}/rules`);
+    await press(page, "link", "failures");
+    await page.getByLabel("How many in a row").fill("5");
+    await press(page, "button", "Save");
+    await page.getByText("5 failed or timed-out runs in a row of one agent").waitFor();
+    await looks();
+    await press(page, "button", "Disable missed");
+    await page.getByRole("button", { name: "Enable missed" }).waitFor();
+    visitor.assertCalm();
+  });
+}
+
+/** Presses Enter on a link or a button. */
+function press(page: Page, role: "link" | "button", name: string): Promise<void> {
+  return page.getByRole(role, { name, exact: true }).first().press("Enter");
+}
