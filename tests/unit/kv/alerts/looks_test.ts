@@ -243,6 +243,15 @@ Deno.test("unpriced: ends when the model has a price", async () => {
   assertEquals((await here.states())[1], both[1]);
   await here.until(NOON + 7 * DAY);
   assertEquals((await here.states())[1], "unpriced =acme/riddle 1 quiet");
+  const call = async (n: number, days: number) => {
+    here.nowMs = NOON + days * DAY;
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: here.nowMs }, here.nowMs);
+    await here.runs.append(TEAM, run(n), [aCall(n, "riddle", "acme")], here.nowMs);
+    await here.work();
+    return (await here.states()).filter((text) => text.startsWith("unpriced")).length;
+  };
+  // Only the first call in 30 days opens an incident.
+  assertEquals([await call(20, 10), await call(21, 39), await call(22, 70)], [2, 2, 3]);
 });
 
 Deno.test("run_cost: ends after a day without another such run", async () => {
