@@ -1,12 +1,9 @@
 /** The composition root: builds the application and its background jobs over an open store. */
-import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
+import { Deadlines } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
-import { DeliveryMetrics } from "../domain/channels/metrics.ts";
-import type { MetricFamily } from "../domain/metrics/text.ts";
 import type { RunnableStage } from "../domain/runs/processing.ts";
-import type { Mailer } from "../domain/core/mail.ts";
 import { Clock } from "../jobs/clock.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
@@ -14,15 +11,9 @@ import { ALWAYS } from "../jobs/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
-import { createIncidentStore } from "../kv/alerts/incidents.ts";
 import { createMaking } from "../kv/alerts/making.ts";
-import { createRuleStore } from "../kv/alerts/rules.ts";
-import { createSilenceStore } from "../kv/alerts/silences.ts";
-import { createDeliveryStore } from "../kv/channels/deliveries.ts";
-import { createSealer, givenKey, type SealKeys } from "../kv/channels/seal.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
-import { createChannelStore } from "../kv/channels/store.ts";
-import { createChannelTester } from "../kv/channels/tester.ts";
+import { givenKey } from "../kv/channels/seal.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
@@ -48,7 +39,7 @@ import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
 import { readScopes } from "../kv/base/read_scope.ts";
 import type { StoreRefused } from "../kv/refused.ts";
-import { isReady, type Store } from "../kv/store.ts";
+import { isReady } from "../kv/store.ts";
 import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
@@ -58,53 +49,11 @@ import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
-import { type Egress, NO_EGRESS } from "../outbound/egress.ts";
-import { resolveHost } from "../outbound/http.ts";
-import { createSender } from "../outbound/sender.ts";
+import { NO_EGRESS } from "../outbound/egress.ts";
 import { createApp } from "../routes/app.ts";
-import type { AppDeps } from "../routes/http/context.ts";
+import { createAlerts } from "./alerts.ts";
 import { createMetrics } from "./metrics.ts";
-
-/** Dependencies and settings of a service. */
-export interface ServiceOptions
-  extends Pick<AppDeps, "environment" | "region" | "limits" | "draining" | "log"> {
-  readonly store: Store;
-  /** Monotonic clock and timers. */
-  readonly timers: Timers;
-  /** True if other instances may use the store; then one of them does the background work. */
-  readonly isShared?: boolean;
-  /** Maximum milliseconds that a response may send nothing; no limit when absent. */
-  readonly silentMsMax?: number;
-  /** Milliseconds without a turn of the clock that are an absence; 60,000 when absent. */
-  readonly absenceMs?: number;
-  /** True under `deno task dev`. */
-  readonly dev?: boolean;
-  /** Secret that is refused even if it is stored. */
-  readonly refusedSecret: string | null;
-  /** The operator's key; null or absent for no operator. */
-  readonly operatorKey?: string | null;
-  /** Sign-in link for the dashboard on this machine; absent for none. */
-  readonly signInLink?: AppDeps["signInLink"];
-  /** Sends quota notices; null without a mail server. */
-  readonly mailer: Mailer | null;
-  /** Addresses that channels may call; none when absent. */
-  readonly egress?: Egress;
-  /** Origin of links in messages; null or absent for no links. */
-  readonly publicUrl?: string | null;
-  /** Key of the secrets of channels; without one none can be stored. */
-  readonly sealKeys?: SealKeys;
-  /** Metrics of the process; none when absent. */
-  readonly processFamilies?: () => readonly MetricFamily[];
-  /** Milliseconds the worker waits after a store failure; 1,000 when absent. */
-  readonly failurePauseMs?: number;
-  /**
-   * Called once when a newer version has changed the format of a shared store. From then on each
-   * call is refused, and no job works: the process should drain and end.
-   */
-  readonly onOtherFormat?: (error: StoreRefused) => void;
-  /** Replaces dependencies, for fault injection in tests and for benchmark baselines. */
-  readonly parts?: Partial<AppDeps>;
-}
+import type { ServiceOptions } from "./service_options.ts";
 
 /** Milliseconds between the worker's looks for work that other instances leave. */
 const LOOK_MS = 500;
@@ -125,10 +74,6 @@ export function createService(options: ServiceOptions) {
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
   const spend = createSpendStore(store);
-  const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
-  const configDeps = { store, changes: updater, region, environment };
-  const channels = createChannelStore({ ...configDeps, sealer, egress });
-  const sender = createSender({ egress, resolve: resolveHost, mailer, publicUrl });
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
@@ -143,7 +88,14 @@ export function createService(options: ServiceOptions) {
     log,
   });
   const stages: readonly RunnableStage[] = [];
-  const deliveryMetrics = new DeliveryMetrics();
+  const alerts = createAlerts({
+    ...options,
+    changes: updater,
+    egress,
+    publicUrl,
+    sealKeys: options.sealKeys ?? givenKey(null),
+    turn,
+  });
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -207,20 +159,8 @@ export function createService(options: ServiceOptions) {
     spend,
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
-    monitors: createMonitorStore(configDeps),
-    rules: createRuleStore(configDeps),
-    silences: createSilenceStore(configDeps),
-    channels,
-    incidents: createIncidentStore({ store, changes: updater }),
-    deliveries: createDeliveryStore(store),
-    channelTester: createChannelTester({
-      store,
-      sender,
-      open: channels.open,
-      region,
-      environment,
-      onEnded: ({ channelType, state }) => deliveryMetrics.count(channelType, state),
-    }),
+    monitors: createMonitorStore({ store, changes: updater, region, environment }),
+    ...alerts.stores,
     rateCards,
     reprices,
     deletions,
@@ -233,7 +173,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics({ ...options, deliveries: deliveryMetrics }),
+    metrics: createMetrics({ ...options, deliveries: alerts.metrics }),
     ready: () => isReady(store),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
@@ -250,7 +190,7 @@ export function createService(options: ServiceOptions) {
     // What the clock closes is processed too.
     await clock.idle();
     await worker.idle(true);
-    await Promise.all([notices.idle(), sweep.idle()]);
+    await Promise.all([notices.idle(), sweep.idle(), alerts.job.idle()]);
   };
   return {
     app,
@@ -260,6 +200,7 @@ export function createService(options: ServiceOptions) {
     clock,
     sweep,
     notices,
+    deliveries: alerts.job,
     /**
      * Starts the worker, which also resumes work left by an earlier process. The sweep is started
      * separately.
@@ -270,6 +211,7 @@ export function createService(options: ServiceOptions) {
       worker.start();
       clock.start();
       notices.start();
+      alerts.job.start();
     },
     /**
      * Resolves when this instance has nothing left to do, or when another one holds the lease, but
@@ -310,8 +252,8 @@ export function createService(options: ServiceOptions) {
 
   function stopJobs(): Promise<void> {
     stopping.resolve();
-    return stopped ??= Promise.all([worker.stop(), clock.stop(), notices.stop(), sweep.stop()])
-      .then(() => lease?.stop());
+    const jobs = [worker, clock, notices, alerts.job, sweep];
+    return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
   }
 
   /** Refuses calls and stops the jobs: what they write could damage a ledger of another format. */

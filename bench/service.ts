@@ -3,7 +3,8 @@
  * number `n` has the key `n` in hex.
  */
 import { TIMERS } from "../kv/base/deadline.ts";
-import { createService, type Service, type ServiceOptions } from "../app/compose.ts";
+import { createService, type Service } from "../app/compose.ts";
+import type { ServiceOptions } from "../app/service_options.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { createCredentialStore, ensureFirstTeam, insertTeam } from "../kv/teams/credentials.ts";
 import type { Team } from "../domain/teams/team.ts";

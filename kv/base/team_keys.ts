@@ -113,6 +113,8 @@ export const teamKeys = {
   incident: (team: TeamId, id: string) => ["incident", team, id],
   /** All incidents that are not resolved. */
   openIncidents: (team: TeamId) => ["open_incident", team],
+  /** Those of all teams. */
+  allOpenIncidents: () => ["open_incident"],
   openIncident: (team: TeamId, id: string) => ["open_incident", team, id],
   /** Incidents by their opening, from one instant (inclusive) to another (exclusive). */
   incidentsAt: (team: TeamId, fromMs: number, toMs: number) => ({

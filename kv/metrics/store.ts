@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { SEVERITIES, type Severity } from "../../domain/channels/message.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { counter, gauge, histogram, type MetricFamily } from "../../domain/metrics/text.ts";
 import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
@@ -66,15 +67,17 @@ function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFami
 
 /** Reads the numbers that are in the store. */
 async function readRows(store: Store) {
-  const [backlog, dueMs, deadStages, openNotices, waiting, deliveryMs] = await Promise.all([
-    readBacklog(store, ROWS_MAX),
-    nextDueMs(store),
-    countRows(store, keys.deadStages()),
-    countRows(store, keys.openNotices()),
-    countRows(store, keys.deliveryQueues()),
-    nextDeliveryMs(store),
-  ]);
-  return { backlog, dueMs, deadStages, openNotices, waiting, deliveryMs };
+  const [backlog, dueMs, deadStages, openNotices, openIncidents, waiting, deliveryMs] =
+    await Promise.all([
+      readBacklog(store, ROWS_MAX),
+      nextDueMs(store),
+      countRows(store, keys.deadStages()),
+      countRows(store, keys.openNotices()),
+      countOpenIncidents(store),
+      countRows(store, keys.deliveryQueues()),
+      nextDeliveryMs(store),
+    ]);
+  return { backlog, dueMs, deadStages, openNotices, openIncidents, waiting, deliveryMs };
 }
 
 type Rows = Awaited<ReturnType<typeof readRows>>;
@@ -85,10 +88,20 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
   return rows;
 }
 
-function rowFamilies(
-  { backlog: { runs, stages }, dueMs, deadStages, openNotices, waiting, deliveryMs }: Rows,
-  nowMs: number,
-): MetricFamily[] {
+/** Counts the incidents of all teams that are not resolved, by severity. */
+async function countOpenIncidents(store: Store): Promise<Map<Severity, number>> {
+  const counts = new Map<Severity, number>(SEVERITIES.map((severity) => [severity, 0]));
+  let rows = 0;
+  for await (const { value } of eachRow<Severity>(store, { prefix: keys.allOpenIncidents() })) {
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+    if (++rows >= ROWS_MAX) break;
+  }
+  return counts;
+}
+
+function rowFamilies(rows: Rows, nowMs: number): MetricFamily[] {
+  const { backlog: { runs, stages }, dueMs, deadStages, openNotices } = rows;
+  const { openIncidents, waiting, deliveryMs } = rows;
   // Clocks may be set back, but an age is never negative.
   const ageOf = (ms: number | null) => ms === null ? 0 : Math.max(0, nowMs - ms) / 1_000;
   const byLane = (value: (lane: PendingLane) => number) =>
@@ -125,6 +138,11 @@ function rowFamilies(
       ageOf(dueMs),
     ),
     gauge("runledger_notices_open", "Quota notices that are not sent yet.", openNotices),
+    gauge(
+      "runledger_incidents_open",
+      `Incidents that are not resolved, of the first ${ROWS_MAX}.`,
+      Array.from(openIncidents, ([severity, value]) => ({ labels: { severity }, value })),
+    ),
     gauge(
       "runledger_deliveries_waiting",
       `Messages to channels that wait for a try, up to ${ROWS_MAX}; joined ones count once.`,

@@ -2,11 +2,13 @@
 import { AGENT_ENDPOINTS } from "./agents/agents.ts";
 import { AUDIT_ENDPOINTS } from "./audit_log/audit_log.ts";
 import { CHANNEL_ENDPOINTS } from "./channels/channels.ts";
+import { DELIVERY_ENDPOINTS } from "./deliveries/endpoints.ts";
 import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
 import type { Endpoint } from "../openapi/describe.ts";
 import { FEED_ENDPOINTS } from "./feed/live.ts";
 import { EXPORT_ENDPOINTS } from "./exports/exports.ts";
 import { HEARTBEAT_ENDPOINTS } from "./heartbeats/heartbeats.ts";
+import { INCIDENT_ENDPOINTS } from "./incidents/endpoints.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
 import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
 import { MONITOR_ENDPOINTS } from "./monitors/endpoints.ts";
@@ -34,6 +36,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...RULE_ENDPOINTS,
   ...SILENCE_ENDPOINTS,
   ...CHANNEL_ENDPOINTS,
+  ...DELIVERY_ENDPOINTS,
+  ...INCIDENT_ENDPOINTS,
   ...SPEND_ENDPOINTS,
   ...RATE_CARD_ENDPOINTS,
   ...REPRICE_ENDPOINTS,

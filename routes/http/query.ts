@@ -17,6 +17,12 @@ export function nameInPath(c: RequestContext): string | null {
   return decoded(name);
 }
 
+/** Returns the id in a path; null for a text that is no id with the prefix. */
+export function idInPath(c: RequestContext, prefix: "inc" | "whd"): string | null {
+  const id = c.req.param("id") ?? "";
+  return /^\w{3}_[a-z]{2}_[0-9a-f]{32}$/.test(id) && id.startsWith(`${prefix}_`) ? id : null;
+}
+
 /** Returns whether the path is percent-encoded UTF-8. */
 export function isEncoded(c: RequestContext): boolean {
   return decoded(pathOf(c)) !== null;

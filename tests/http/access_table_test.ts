@@ -62,12 +62,21 @@ async function nameThings(h: Harness): Promise<Names> {
   await h.request("PUT", "/v1/rules/theirs", { key, body: RULE });
   await h.request("PUT", "/v1/channels/theirs", { key, body: CHANNEL });
   await h.request("PUT", "/v1/silences/theirs", { key, body: SILENCE });
+  await h.request("POST", "/v1/channels/theirs/test", { key });
+  const [delivery] = (await h.get("/v1/deliveries", { key })).json.deliveries;
+  for (let n = 0; n < 3; n++) {
+    await h.post("/v1/heartbeats", { agent: "theirs", status: "fail" }, { key });
+    await h.worker.idle();
+  }
+  const [incident] = (await h.get("/v1/incidents", { key })).json.incidents;
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   const rate = (await h.request("PUT", "/v1/rate-card", { key, body: PRICE })).json;
   const dry = { model: PRICE.model, from: at(-60_000), to: at(), dry_run: true };
   const job = await h.post("/v1/rate-card/reprice", dry, { key });
   const deleted = (await h.request("DELETE", "/v1/customers/other", { key })).json;
-  for (const { id } of [created, rate, deleted, job.json]) assert(typeof id === "string");
+  for (const { id } of [created, rate, deleted, job.json, delivery, incident]) {
+    assert(typeof id === "string");
+  }
   return {
     "/v1/runs/": [runId(8), runId(9)],
     "/v1/keys/": [`key_eu_${"0".repeat(32)}`, created.id],
@@ -78,6 +87,8 @@ async function nameThings(h: Harness): Promise<Names> {
     "/v1/rules/": ["none", "theirs"],
     "/v1/channels/": ["none", "theirs"],
     "/v1/silences/": ["none", "theirs"],
+    "/v1/incidents/": [`inc_eu_${"0".repeat(32)}`, incident.id],
+    "/v1/deliveries/": [`whd_eu_${"0".repeat(32)}`, delivery.id],
     "/v1/customers/": ["nobody", "acme"],
     "/v1/teams/": ["0".repeat(26), team.id],
   };

@@ -88,6 +88,7 @@ ofInstance(
         "runledger_http_errors_total",
         "runledger_quota_used_events",
         "runledger_quota_included_events",
+        "runledger_incidents_open",
       ].filter((name) => name !== "runledger_quota_included_events"),
     );
   },

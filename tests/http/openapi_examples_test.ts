@@ -73,13 +73,17 @@ async function send(
     ...(body === undefined ? {} : { body }),
   });
   assertEquals(answer.status, statusOf(operation), `${operation.id}: ${answer.text}`);
-  const exampleId = (example.answer as { id?: string }).id;
-  if (exampleId !== undefined && exampleId !== answer.json.id) {
-    story.names.set(exampleId, answer.json.id);
-  }
+  const exampleId = idIn(JSON.stringify(example.answer));
+  const id = idIn(answer.text);
+  if (exampleId !== undefined && id !== undefined) story.names.set(exampleId, id);
   // Waits for the aggregates, which the next example reads.
   await h.worker.idle();
   return answer;
+}
+
+/** Returns the id that a JSON object, or the first item of its first field, begins with. */
+function idIn(json: string): string | undefined {
+  return /^{("\w+":\[{)?"id":"([^"]+)"/.exec(json)?.[2];
 }
 
 function urlOf({ path, example }: Endpoint): string {
@@ -136,7 +140,8 @@ async function assertBegins(
 }
 
 /** Names and instants that vary by team or time. */
-const DIFFERENT = /^(id|team|target|replaces|secret|at|\w+_by|\w+_at|\w+_seen|id_refused_until)$/;
+const DIFFERENT =
+  /^(id|team|target|replaces|secret|at|by|ms|error|\w+_by|\w+_at|\w+_seen|id_refused_until)$/;
 
 /**
  * Returns the first path where a real response differs from the shown one, or null. A shown text may

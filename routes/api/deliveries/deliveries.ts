@@ -16,11 +16,6 @@ export const NO_SUCH_DELIVERY = notFound(
   "No such delivery: list the deliveries; each is kept for 30 days",
 );
 
-/** The same error for an unknown channel and one of another team. */
-export const NO_SUCH_CHANNEL = notFound(
-  "No such channel: list the channels, or create it with PUT",
-);
-
 /** Seconds after which a test that was one too many may be repeated. */
 export const RETRY_TEST_SECONDS = 60;
 

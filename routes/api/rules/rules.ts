@@ -5,18 +5,18 @@ import { objectEndpoints } from "../config/objects.ts";
 import { type RuleRow, ruleValue } from "./rule_json.ts";
 
 const SENT = {
-  kind: "run_failed",
-  params: { statuses: ["failed", "timeout"], consecutive: 3 },
-  match: { agents: ["batch*"], customers: [], features: [] },
+  kind: "run_cost",
+  params: { usd: 0.001 },
+  match: { agents: ["research*"], customers: [], features: [] },
   group_by: "agent",
-  severity: "critical",
+  severity: "warning",
   resolve_after: 1,
   renotify_seconds: 86_400,
   channels: ["ops"],
 };
 
 const RULE = {
-  slug: "batch-failures",
+  slug: "costly-runs",
   id: "rul_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005",
   version: 1,
   default: false,

@@ -15,6 +15,8 @@ import {
   MONITORS_PER_PAGE,
   type MonitorStore,
 } from "../../../domain/monitors/store.ts";
+import type { IncidentStore } from "../../../domain/alerts/store.ts";
+import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
@@ -59,20 +61,32 @@ async function quotaFamilies(
 /** Maximum monitors in the metrics of a team: their agents are labels. */
 const MONITOR_LABELS_MAX = 1_000;
 
+/** Returns nothing while the reads of the team are overloaded: its other metrics need none. */
+async function unlessOverloaded(families: Promise<MetricFamily[]>): Promise<MetricFamily[]> {
+  try {
+    return await families;
+  } catch (error) {
+    if (error instanceof Overloaded) return [];
+    throw error;
+  }
+}
+
+/** Returns the numbers of incidents that are not resolved. */
+async function incidentFamilies(team: Team, store: IncidentStore): Promise<MetricFamily[]> {
+  const open = await store.openCounts(team);
+  const samples = SEVERITIES.map((severity) => ({ labels: { severity }, value: open[severity] }));
+  return [gauge("runledger_incidents_open", "Incidents that are not resolved.", samples)];
+}
+
 /**
- * Returns whether each monitor that is judged is up, as a sample with its agent; none while the reads of
- * the team are overloaded. Only the team's own keys read them: no other team learns the slugs.
+ * Returns whether each monitor that is judged is up, as a sample with its agent. Only the team's own keys
+ * read them: no other team learns the slugs.
  */
 async function monitorFamilies(team: Team, store: MonitorStore): Promise<MetricFamily[]> {
   const samples: Sample<number>[] = [];
-  try {
-    for await (const { agent, state } of monitorsOf(team, store)) {
-      if (state === "new" || state === "paused") continue;
-      samples.push({ labels: { agent }, value: state === "down" ? 0 : 1 });
-    }
-  } catch (error) {
-    if (!(error instanceof Overloaded)) throw error;
-    return [];
+  for await (const { agent, state } of monitorsOf(team, store)) {
+    if (state === "new" || state === "paused") continue;
+    samples.push({ labels: { agent }, value: state === "down" ? 0 : 1 });
   }
   const help = "1: the monitor of the agent is up or late; 0: it is down.";
   return samples.length === 0 ? [] : [gauge("runledger_monitor_up", help, samples)];
@@ -128,7 +142,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
-    handler: async (c, { metrics, usage, monitors, environment }) => {
+    handler: async (c, { metrics, usage, monitors, incidents, environment }) => {
       const principal = c.get("principal");
       // Only the operator sees global metrics: they would reveal the activity of other teams.
       const families = principal.grant.kind === "operator"
@@ -136,14 +150,15 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
         : [
           ...metrics.requests.families(principal.team.id),
           ...await quotaFamilies(principal.team, usage, environment.now()),
-          ...await monitorFamilies(principal.team, monitors),
+          ...await unlessOverloaded(monitorFamilies(principal.team, monitors)),
+          ...await unlessOverloaded(incidentFamilies(principal.team, incidents)),
         ];
       return answerText(c, 200, metricsText(families), METRICS_TYPE);
     },
     summary: "Read metrics for Prometheus",
     description:
       "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
-      "status, latencies, errors by code, the events of the month, and its monitors. The operator's key reads " +
+      "status, latencies, errors by code, the events of the month, its monitors and open incidents. The operator's key reads " +
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
     answers: ok("The metrics.", textBody("text/plain")),
     errors: ["storage_unavailable"],

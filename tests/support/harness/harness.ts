@@ -31,8 +31,8 @@ export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 /** All scopes, which a team's first key has. */
 export const ALL_SCOPES: Grant = { kind: "api_key", scopes: ["ingest", "read", "admin"] };
 
-/** Key families that instances of a shared KV write about themselves. */
-const OF_INSTANCES = new Set(["lease", "receipt"]);
+/** Key families that instances write about themselves, and the turns of the clock. */
+const OF_INSTANCES = new Set(["clock", "lease", "receipt"]);
 
 /** Disables compression: compressed sizes depend on the random names in responses. */
 const PLAIN = { "Accept-Encoding": "identity" };

@@ -1,0 +1,143 @@
+/** Incidents that runs open: their lists, their changes by hand, and where runs and metrics show them. */
+import { assertEquals } from "@std/assert";
+import { at } from "../support/builders/requests.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+
+/** Ends runs of an agent, each a second after the previous one; returns their ids. */
+async function beat(h: Harness, agent: string, status: string, times = 1): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < times; n++) {
+    h.nowMs += 1_000;
+    ids.unshift((await h.post("/v1/heartbeats", { agent, status })).json.id);
+    await h.worker.idle();
+  }
+  return ids;
+}
+
+/** Lists incidents as `agent state`. */
+async function listed(h: Harness, query = ""): Promise<string[]> {
+  const { incidents } = (await h.get(`/v1/incidents?${query}`)).json;
+  return incidents.map((each: { group: { agent: string }; state: string }) =>
+    `${each.group.agent} ${each.state}`
+  );
+}
+
+Deno.test("three failures in a row open one incident, which its runs name, and a success ends it", async () => {
+  await using h = await Harness.open();
+  const runs = await beat(h, "nightly", "fail", 3);
+  const { incidents: [incident], cursor } = (await h.get("/v1/incidents")).json;
+  assertEquals(incident, {
+    id: incident.id,
+    rule: "failures",
+    kind: "run_failed",
+    severity: "critical",
+    state: "open",
+    group: { agent: "nightly" },
+    opened_at: at(3_000),
+    resolved_at: null,
+    resolved_by: null,
+    duration_seconds: null,
+    count: 3,
+    value: incident.value,
+    threshold: incident.threshold,
+    message: "nightly failed 3 times in a row",
+    run_ids: runs,
+    silenced: false,
+    acknowledged: null,
+    url: null,
+  });
+  assertEquals(cursor, null);
+  for (const run of runs) {
+    assertEquals((await h.get(`/v1/runs/${run}`)).json.incidents, [incident.id]);
+  }
+  const [success = ""] = await beat(h, "nightly", "ok");
+  const after = (await h.get(`/v1/incidents/${incident.id}`)).json;
+  assertEquals(
+    [after.state, after.resolved_by, after.resolved_at, after.duration_seconds],
+    ["resolved", "condition", at(4_000), 1],
+  );
+  const events = after.timeline.map(({ what }: { what: string }) => what);
+  assertEquals([events[0], events.at(-1)], ["opened", "resolved"]);
+  assertEquals((await h.get(`/v1/runs/${success}`)).json.incidents, []);
+});
+
+Deno.test("lists of incidents: filters, pages, latest first, and no other team's", async () => {
+  await using h = await openWithOperator();
+  const other = await h.addTeam("business");
+  for (const agent of ["a", "b", "c"]) await beat(h, agent, "fail", 3);
+  await beat(h, "b", "ok");
+  const [newest, , oldest] = (await h.get("/v1/incidents")).json.incidents;
+  await h.post(`/v1/incidents/${oldest.id}/ack`, {});
+  assertEquals(await listed(h), ["c open", "b resolved", "a acknowledged"]);
+  const filters: [string, string[]][] = [
+    ["state=open", ["c open"]],
+    ["state=unresolved", ["c open", "a acknowledged"]],
+    ["state=acknowledged", ["a acknowledged"]],
+    ["state=resolved", ["b resolved"]],
+    ["agent=b", ["b resolved"]],
+    ["rule=failures&severity=critical&agent=a", ["a acknowledged"]],
+    ["rule=missed", []],
+    ["severity=warning", []],
+    [`from=${oldest.opened_at}&to=${newest.opened_at}`, ["b resolved", "a acknowledged"]],
+  ];
+  for (const [query, expected] of filters) assertEquals(await listed(h, query), expected, query);
+  const pages: string[] = [];
+  for (let query = "limit=1"; query !== "";) {
+    const { incidents, cursor } = (await h.get(`/v1/incidents?${query}`)).json;
+    pages.push(...incidents.map((each: { group: { agent: string } }) => each.group.agent));
+    query = cursor === null ? "" : `limit=1&cursor=${cursor}`;
+  }
+  assertEquals(pages, ["c", "b", "a"]);
+  assertEquals((await h.get("/v1/incidents", { key: other.key })).json.incidents, []);
+  for (const [method, action] of [["GET", ""], ["POST", "/ack"], ["POST", "/resolve"]] as const) {
+    const path = `/v1/incidents/${oldest.id}${action}`;
+    assertEquals((await h.request(method, path, { key: other.key })).status, 404, path);
+  }
+  const metric = /^runledger_incidents_open\{.*$/gm;
+  const metricsOf = async (key: string) => (await h.get("/metrics", { key })).text.match(metric);
+  const counts = (critical: number) => [
+    `runledger_incidents_open{severity="critical"} ${critical}`,
+    'runledger_incidents_open{severity="warning"} 0',
+    'runledger_incidents_open{severity="info"} 0',
+  ];
+  assertEquals(await metricsOf(h.key), counts(2));
+  assertEquals(await metricsOf(other.key), counts(0));
+  assertEquals(await metricsOf(OPERATOR_KEY), counts(2));
+});
+
+Deno.test("acknowledge and resolve by hand: once, with the note, and in the audit log", async () => {
+  await using h = await Harness.open();
+  await beat(h, "nightly", "fail", 3);
+  const { incidents: [{ id }] } = (await h.get("/v1/incidents")).json;
+  h.nowMs = NOON + 60_000;
+  const ack = await h.post(`/v1/incidents/${id}/ack`, { note: "on it" });
+  assertEquals([ack.status, ack.json.state], [200, "acknowledged"]);
+  const { by, ...rest } = ack.json.acknowledged;
+  assertEquals([by.startsWith("key_eu_"), rest], [true, { at: at(60_000), note: "on it" }]);
+  h.nowMs += 1_000;
+  assertEquals((await h.post(`/v1/incidents/${id}/ack`, { note: "me too" })).text, ack.text);
+  const resolved = await h.request("POST", `/v1/incidents/${id}/resolve`);
+  assertEquals([resolved.json.state, resolved.json.resolved_by], ["resolved", "hand"]);
+  assertEquals(resolved.json.timeline.at(-1), {
+    at: at(61_000),
+    what: "resolved",
+    resolved_by: "hand",
+    by,
+    note: null,
+  });
+  for (const action of ["ack", "resolve"]) {
+    assertEquals((await h.post(`/v1/incidents/${id}/${action}`, {})).text, resolved.text);
+  }
+  const { entries } = (await h.get("/v1/audit")).json;
+  const actions = entries.map(({ action, target }: Record<string, string>) =>
+    `${action} ${target}`
+  );
+  assertEquals(actions.filter((each: string) => each.startsWith("incident.")), [
+    `incident.resolved ${id}`,
+    `incident.acknowledged ${id}`,
+  ]);
+  assertEquals(await listed(h), ["nightly resolved"]);
+  await beat(h, "nightly", "fail");
+  assertEquals((await listed(h))[0], "nightly open");
+});

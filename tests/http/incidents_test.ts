@@ -1,0 +1,145 @@
+/** Incidents over the API: list, read, acknowledge, resolve. */
+import { assertEquals } from "@std/assert";
+import type { Incident } from "../../domain/alerts/incident.ts";
+import type { IncidentsQuery, IncidentStore } from "../../domain/alerts/store.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { at, runId } from "../support/builders/requests.ts";
+import { anIncident, idOfNumber } from "../support/builders/incidents.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+
+const ONE = idOfNumber("inc", 1);
+
+/** A store of one incident that notes the queries it gets. */
+function fakeStore(incident: Incident) {
+  const queries: IncidentsQuery[] = [];
+  const notes: (string | null)[] = [];
+  const store: Partial<IncidentStore> = {
+    list: (_team, query) => {
+      queries.push(query);
+      const next = query.after === null ? { at: NOON, id: ONE } : null;
+      return Promise.resolve({ incidents: [incident], next });
+    },
+    read: (_team, id) => Promise.resolve(id === ONE ? incident : null),
+    acknowledge: (_team, id, note) => {
+      notes.push(note);
+      return Promise.resolve(id === ONE ? incident : null);
+    },
+  };
+  return { queries, notes, store: store as IncidentStore };
+}
+
+Deno.test("GET an incident: its facts, and each kind of entry of its timeline", async () => {
+  const run = runId(1) as RunId;
+  const by = "key_eu_1";
+  const incident = anIncident({
+    runs: [run],
+    timeline: [
+      { at: NOON, what: "opened", count: 3 },
+      { at: NOON + 1, what: "notified", channels: ["ops"] },
+      { at: NOON + 2, what: "repeated", run },
+      { at: NOON + 3, what: "repeated", run: null },
+      { at: NOON + 4, what: "left_out", entries: 9 },
+      { at: NOON + 5, what: "acknowledged", by, note: null },
+      { at: NOON + 6, what: "silenced", channels: [] },
+      { at: NOON + 7, what: "resolved", resolvedBy: "condition", by: null, note: null },
+    ],
+  });
+  const deps = { incidents: fakeStore(incident).store, publicUrl: "https://runs.example.org" };
+  await using h = await Harness.open({ deps });
+  assertEquals((await h.get(`/v1/incidents/${ONE}`)).json, {
+    id: ONE,
+    rule: "failures",
+    kind: "run_failed",
+    severity: "critical",
+    state: "open",
+    group: { agent: "nightly" },
+    opened_at: at(),
+    resolved_at: null,
+    resolved_by: null,
+    duration_seconds: null,
+    count: 3,
+    value: 3,
+    threshold: 3,
+    message: "nightly failed 3 times in a row",
+    run_ids: [run],
+    silenced: false,
+    acknowledged: null,
+    url: `https://runs.example.org/dashboard/alerts/incidents/${ONE}`,
+    timeline: [
+      { at: at(), what: "opened", count: 3 },
+      { at: at(1), what: "notified", channels: ["ops"] },
+      { at: at(2), what: "repeated", run_id: run },
+      { at: at(3), what: "repeated", run_id: null },
+      { at: at(4), what: "left_out", entries: 9 },
+      { at: at(5), what: "acknowledged", by, note: null },
+      { at: at(6), what: "silenced", channels: [] },
+      { at: at(7), what: "resolved", resolved_by: "condition", by: null, note: null },
+    ],
+  });
+});
+
+Deno.test("GET incidents: the filters are those of the query, and a cursor continues the list", async () => {
+  const { queries, store } = fakeStore(anIncident());
+  await using h = await Harness.open({ deps: { incidents: store } });
+  const first = await h.get(
+    `/v1/incidents?state=unresolved&rule=failures&agent=nightly&severity=critical&limit=7&from=${at()}&to=${
+      at(9)
+    }`,
+  );
+  assertEquals(first.json.incidents.map(({ id }: { id: string }) => id), [ONE]);
+  assertEquals((await h.get(`/v1/incidents?cursor=${first.json.cursor}`)).json.cursor, null);
+  const all = { state: null, rule: null, agent: null, severity: null, fromMs: 0, toMs: Infinity };
+  assertEquals(queries, [
+    {
+      state: "unresolved",
+      rule: "failures",
+      agent: "nightly",
+      severity: "critical",
+      limit: 7,
+      after: null,
+      fromMs: NOON,
+      toMs: NOON + 9,
+    },
+    { ...all, limit: 100, after: { at: NOON, id: ONE } },
+  ]);
+});
+
+Deno.test("GET incidents: an invalid parameter is refused by its name", async () => {
+  const { store } = fakeStore(anIncident());
+  await using h = await Harness.open({ deps: { incidents: store } });
+  const { cursor } = (await h.get("/v1/audit?limit=1")).json;
+  const cases = [
+    ["state=closed", "state"],
+    ["severity=high", "severity"],
+    ["rule=UPPER", "rule"],
+    ["agent=..", "agent"],
+    ["limit=501", "limit"],
+    ["from=yesterday", "from"],
+    [`from=${at(1)}&to=${at()}`, "to"],
+    [`cursor=${cursor ?? "MQ"}`, "cursor"],
+    ["colour=red", "colour"],
+  ];
+  for (const [query, field] of cases) {
+    const { status, json } = await h.get(`/v1/incidents?${query}`);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", field], query);
+  }
+});
+
+Deno.test("acknowledge an incident: with a note, or without a body; a bad note is refused", async () => {
+  const { notes, store } = fakeStore(anIncident());
+  await using h = await Harness.open({ deps: { incidents: store } });
+  const path = `/v1/incidents/${ONE}/ack`;
+  for (const body of [{ note: "mine" }, { note: "" }, { note: null }, {}, undefined]) {
+    assertEquals((await h.request("POST", path, { body })).status, 200);
+  }
+  assertEquals(notes, ["mine", null, null, null, null]);
+  for (const body of [{ note: 1 }, { note: "x".repeat(501) }, { notes: "x" }]) {
+    const { status, json } = await h.post(path, body);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", Object.keys(body)[0]]);
+  }
+  const unknown = await h.post(`/v1/incidents/${idOfNumber("inc", 2)}/ack`, {});
+  assertEquals([unknown.status, unknown.json.error], [404, "not_found"]);
+  const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  assertEquals((await h.post(path, {}, { key: reader })).status, 403);
+  assertEquals(notes.length, 6);
+});
