@@ -97,7 +97,9 @@ function repeated(
   const facts = factsFrom({ group, text }, tally, count, rule);
   const known = new Set(incident.runs);
   const added = facts.runs.filter((run) => !known.has(run)).reverse();
-  if (count === incident.count && added.length === 0) return null;
+  // A close that arrives again moves its run, and only then the order changes alone.
+  const isSame = count === incident.count && isSameList(facts.runs, incident.runs);
+  if (isSame) return null;
   const runs = added.length > 0 ? added : count > incident.count ? [null] : [];
   const timeline = runs.reduce(
     (timeline, run) => withEntry(timeline, { at: nowMs, what: "repeated", run }),
@@ -105,6 +107,10 @@ function repeated(
   );
   const latest = error === undefined ? incident.error : error;
   return { incident: { ...incident, ...facts, error: latest, timeline }, deliveries: [] };
+}
+
+function isSameList(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, n) => one === others[n]);
 }
 
 function factsFrom(

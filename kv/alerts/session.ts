@@ -196,7 +196,7 @@ export class AlertSession {
   ): Promise<void> {
     const [old, now] = [before === null ? null : stateOf(before, rule), stateOf(instance, rule)];
     const isSame = old !== null && old.isFiring === now.isFiring && old.count === now.count &&
-      old.runs[0] === now.runs[0] && !instance.isPending;
+      old.runs.every((run, n) => run === now.runs[n]) && !instance.isPending;
     if (isSame || !now.isFiring && instance.incident === null) {
       const reset = now.isFiring ? instance : { ...instance, resolvedCount: 0, isPending: false };
       return this.#keep({ rule, instance: reset }, before);

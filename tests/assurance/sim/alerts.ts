@@ -186,25 +186,38 @@ function outcomesOf({ runs, monitors }: Facts, rule: Rule): [string | null, Grou
   });
 }
 
-/** A run counts when it is closed; an import or a run of another status does not. */
+/**
+ * A run counts when it is closed and opened, whichever arrives last; an import or a run of another
+ * status does not.
+ */
 function failureOf(run: string, stored: Run, { statuses }: Fields): GroupOutcome | null {
-  const { closing } = asClosed(stored);
-  if (closing === undefined || isImport(closing)) return null;
-  const { received_at: at, status } = closing;
+  const { opening, closing } = asClosed(stored);
+  if (opening === undefined || closing === undefined) return null;
+  const at = Math.max(opening.received_at, closing.received_at);
+  if (isImport(closing, at)) return null;
+  const { status } = closing;
   const isBad = (statuses as readonly string[]).includes(status);
   if (!isBad && status !== "success") return null;
   return { key: run, at, what: isBad ? "bad" : "good", run };
 }
 
-/** A run counts when its cost passes the limit, which its later calls do not repeat. */
+/** An opened run counts when its cost passes the limit, which its later calls do not repeat. */
 function excessOf(run: string, stored: Run, { usd }: Fields): GroupOutcome | null {
   const { opening, closing, events } = asClosed(stored);
-  if (opening === undefined || closing !== undefined && isImport(closing)) return null;
+  if (opening === undefined) return null;
+  const closedAt = Math.max(opening.received_at, closing?.received_at ?? 0);
+  if (closing !== undefined && isImport(closing, closedAt)) return null;
   const parts = [opening, ...closing === undefined ? [] : [closing], ...events];
   const arrivals = parts.map(({ received_at }) => received_at).sort((a, b) => a - b);
   const max = Math.round(Number(usd) * 1e12);
-  const at = arrivals.find((at) => costOf(knownAt(stored, at)) > max);
+  // A cost that a heartbeat states replaces that of events, so it may also fall.
+  const below = arrivals.findLast((at) => !isOver(at));
+  const at = arrivals.find((at) => at > (below ?? 0) && isOver(at));
   return at === undefined ? null : { key: run, at, what: "bad", run };
+
+  function isOver(at: number): boolean {
+    return at >= (opening?.received_at ?? Infinity) && costOf(knownAt(stored, at)) > max;
+  }
 }
 
 /** Returns what was known of a run at an instant. */
@@ -220,8 +233,8 @@ function knownAt(stored: Run, at: number): Run {
 }
 
 /** Imports are no trouble of today. */
-function isImport({ closed_by, finished_at, received_at }: Closing): boolean {
-  return received_at - finished_at > IMPORT_MS + (closed_by === "idle" ? IDLE_MS_MAX : 0);
+function isImport({ closed_by, finished_at }: Closing, at: number): boolean {
+  return at - finished_at > IMPORT_MS + (closed_by === "idle" ? IDLE_MS_MAX : 0);
 }
 
 /** A monitor counts when it goes down, comes up again, or is paused. */

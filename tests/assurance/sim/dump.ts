@@ -30,10 +30,16 @@ const OTHER_FAMILIES = new Set([
   "due",
   "monitor",
   "flip",
+  "config",
+  "alert",
+  "alert_state",
+  "incident",
+  "incident_at",
+  "open_incident",
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */
-const DERIVED = new Set(["ledger", "summary", "processing", "price", "prices", "score"]);
+const DERIVED = new Set(["ledger", "summary", "processing", "price", "prices", "score", "incidents"]);
 
 /** A run as far as it is read. */
 interface StoredRun {
