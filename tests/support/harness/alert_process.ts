@@ -144,7 +144,10 @@ export class AlertProcess {
   /** Deliveries in the order of their creation, as channel and event. */
   async deliveries(): Promise<string[]> {
     const rows = await this.values(["delivery", TEAM.id]) as Delivery[];
-    return rows.sort((a, b) => a.id < b.id ? -1 : 1)
+    return rows.sort((a, b) =>
+      a.createdAt - b.createdAt || Number(a.after !== null) - Number(b.after !== null) ||
+      (a.id < b.id ? -1 : 1)
+    )
       .map(({ channel, message: { event } }) => `${channel} ${event}`);
   }
 
