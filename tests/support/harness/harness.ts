@@ -10,6 +10,7 @@ import type { Tier } from "../../../domain/teams/plans.ts";
 import type { RequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Clock } from "../../../jobs/clock.ts";
+import type { DeliveryJob } from "../../../jobs/deliveries.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
@@ -125,6 +126,10 @@ export class Harness implements AsyncDisposable {
 
   get clock(): Clock {
     return this.#first.service.clock;
+  }
+
+  get deliveries(): DeliveryJob {
+    return this.#first.service.deliveries;
   }
 
   get worker(): Worker {

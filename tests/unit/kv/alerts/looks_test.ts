@@ -93,6 +93,18 @@ Deno.test("stuck: opens at the limit, counts each run once, ends with the last o
   assertEquals(await here.ruleRows(), [], "nothing is open");
 });
 
+Deno.test("stuck: the default rule finds a run within a minute of its limit", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  const openedAt = NOON + 25 * MINUTE;
+  await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: openedAt }, openedAt);
+  await here.work();
+  for (let minute = -60; minute < 0; minute++) await here.until(openedAt + DAY + minute * MINUTE);
+  assertEquals(await here.states(), []);
+  await here.until(openedAt + DAY + MINUTE);
+  assertEquals(await here.states(), ["stuck =a 1 open"]);
+});
+
 Deno.test("stuck: an absence of the service excuses runs", async () => {
   await using temp = await TempStore.open();
   const here = new LookProcess(temp.store);
