@@ -33,9 +33,12 @@ export function groupOf(groupBy: RuleSettings["groupBy"], subject: SignalSubject
   return { text: `=${beginningOf(name)}`, group: { [groupBy]: name } };
 }
 
-/** Returns the name in the text of a group; null for what has none. */
+/** Returns the name in the text of a group; null for what has none, or if it may be a beginning. */
 export function nameIn(text: string): string | null {
-  return text.startsWith("=") ? text.slice(1) : null;
+  const name = text.slice(1);
+  // No character takes more than four bytes.
+  const isWhole = encoder.encode(name).length <= NAME_BYTES_MAX - 4;
+  return text.startsWith("=") && isWhole ? name : null;
 }
 
 function beginningOf(name: string): string {

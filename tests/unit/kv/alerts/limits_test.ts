@@ -145,3 +145,20 @@ Deno.test("spend over the limit in a new period ends many incidents of the one b
   for (let second = 1; second <= 20; second++) await here.until(NOON + 12 * HOUR + second * 1_000);
   assertEquals(await ends(here), { condition: 40, open: 40 });
 });
+
+Deno.test("the spend of a customer with a long name is found", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  const rule = ruleOf({ kind: "spend", usd: "1", period: "day" }, { groupBy: "customer" });
+  await here.setRule("cost", rule);
+  await here.until(NOON);
+  for (const [n, customerId] of ["\u4e00".repeat(256), "c".repeat(253), "c".repeat(9)].entries()) {
+    await here.runs.heartbeat(TEAM, {
+      ...{ id: run(n + 1), agent: "a", status: "ok", startedAt: NOON, customerId },
+      reported: { cost: picodollars(2) },
+    }, NOON);
+  }
+  await here.work();
+  await here.until(NOON + MINUTE);
+  assertEquals(await ends(here), { open: 3 });
+});
