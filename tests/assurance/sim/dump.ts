@@ -39,7 +39,15 @@ const OTHER_FAMILIES = new Set([
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */
-const DERIVED = new Set(["ledger", "summary", "processing", "price", "prices", "score", "incidents"]);
+const DERIVED = new Set([
+  "ledger",
+  "summary",
+  "processing",
+  "price",
+  "prices",
+  "score",
+  "incidents",
+]);
 
 /** A run as far as it is read. */
 interface StoredRun {
