@@ -114,6 +114,7 @@ export const OTHER_GROUP = "(other)";
 export const OUTCOMES_MAX = 32;
 
 /**
- * Seconds by which a run's end may be before the arrival of its close: imports raise nothing.
+ * Seconds by which the end of a run may be before the arrival of its close, or the start of an open
+ * one before that of its opening: imports raise nothing.
  */
 export const IMPORT_SECONDS = 86_400;

@@ -126,13 +126,13 @@ function arrivalOf({ after, latestAt }: RunChange): number {
 }
 
 /**
- * Returns whether a run ended long before its close arrived. An idle close arrives up to a day after
- * the run's last event.
+ * Returns whether a run ended long before its close arrived, or began long before its opening
+ * arrived. An idle close arrives up to a day after the run's last event.
  */
 function isImported({ seen: { closedBy }, shown: { finishedAt }, times }: RunSummary): boolean {
-  if (finishedAt === null || times === null) return false;
+  if (times === null) return false;
   const seconds = closedBy === "idle" ? 2 * IMPORT_SECONDS : IMPORT_SECONDS;
-  return times.receivedAt - finishedAt > seconds * 1_000;
+  return times.receivedAt - (finishedAt ?? times.startedAt) > seconds * 1_000;
 }
 
 function isSameClose(before: RunSummary, after: RunSummary): boolean {

@@ -66,8 +66,11 @@ const SERVICE_TITLES = {
 >;
 
 function failureOf({ settings, count, last }: Trouble): string {
-  const word = last?.detail === "timeout" ? "timed out" : "failed";
-  if (count < 2) return word;
+  const isTimeout = last?.detail === "timeout";
+  if (count < 2) return isTimeout ? "timed out" : "failed";
+  const { condition } = settings;
+  const isMixed = isTimeout && condition.kind === "run_failed" && condition.statuses.length > 1;
+  const word = isMixed ? "failed or timed out" : isTimeout ? "timed out" : "failed";
   const isInRow = settings.resolveAfter === 1;
   return `${word} ${count} times${isInRow ? " in a row" : ""}`;
 }

@@ -10,10 +10,12 @@ import { matches } from "../../domain/alerts/match.ts";
 import { INSTANCES_MAX, type Rule } from "../../domain/alerts/rule.ts";
 import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { type AlertDeps, AlertSession, type GroupSignals } from "./session.ts";
 import { readIncident } from "./rows.ts";
 import { laterGoods } from "./seed.ts";
+import { wereUnpriced } from "./unpriced_calls.ts";
 import { type AlertCache, instanceName, type TeamAlerts } from "./state.ts";
 
 /** Maximum rules that one signal is counted for, the first by slug. */
@@ -68,7 +70,7 @@ export async function planAlerts(
   const running = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
   for (const group of groups) {
     const known = session.find(group.rule.slug, group.text);
-    if (known === null && !group.hasBad) continue;
+    if (known === null && (!group.hasBad || await isSilent(deps.store, team, group))) continue;
     const knownFrom = known?.knownFrom ?? Infinity;
     const isCounted = !(known === null && isFull(session)) &&
       await session.count(await seeded(deps, team, group, knownFrom, running, hints));
@@ -80,6 +82,12 @@ export async function planAlerts(
     counted,
     remember: (before, after) => cache.remember(team, before, after, { state, changed }),
   };
+}
+
+/** Returns whether a group without an instance opens none: its models were reported before. */
+async function isSilent(store: Store, team: TeamId, group: GroupSignals): Promise<boolean> {
+  const { rule: { settings: { condition } }, signals } = group;
+  return condition.kind === "unpriced" && await wereUnpriced(store, team, signals);
 }
 
 function nothingFor(cache: AlertCache, team: TeamId): AlertRows {

@@ -129,7 +129,8 @@ function stuckAt(
     STUCK_STEP_MS.max,
     Math.max(STUCK_STEP_MS.min, Math.floor(limitMs * STUCK_STEP_PART)),
   );
-  return Math.ceil(((after.shown.openedAt ?? 0) + limitMs) / step) * step;
+  // A look that comes too early files the next one for the first run that may be stuck.
+  return Math.floor(((after.shown.openedAt ?? 0) + limitMs) / step) * step;
 }
 
 function isOpen(summary: RunSummary | null): boolean {

@@ -1,7 +1,7 @@
 /** Channels and deliveries on pages: forms, tests with their result, secrets shown once, tries. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CHANNEL_TYPES } from "../../domain/channels/channel.ts";
-import { LOOPBACK } from "../support/builders/alerts.ts";
+import { LOOPBACK, openIncident } from "../support/builders/alerts.ts";
 import { answer, Receiver } from "../support/fakes/receiver.ts";
 import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -101,4 +101,26 @@ Deno.test("channels: a test shows its result, a rotation its secret once, and a 
   );
   assertEquals((await reader.send(`${CHANNELS}/ops/delete`)).status, 303);
   assertEquals((await h.get("/v1/channels/ops")).status, 404);
+});
+
+Deno.test("deliveries: an incident shows its messages with every try, and one is sent again", async () => {
+  await using receiver = new Receiver(answer(410));
+  await using h = await Harness.open({ egress: LOOPBACK });
+  const reader = await signedIn(h);
+  await h.request("PUT", "/v1/channels/ops", {
+    body: { type: "webhook", url: receiver.url, default: true },
+  });
+  const id = await openIncident(h);
+  await h.deliveries.idle();
+  const path = `/dashboard/alerts/incidents/${id}`;
+  const { text } = await reader.get(path);
+  assertMatch(textOf(text), /ops Webhook, opened Given up 1 try/);
+  assertMatch(textOf((await reader.get("/dashboard")).text), /A channel sends nothing: ops/);
+  const [, resend = ""] = /action="([^"]*\/resend)"/.exec(text) ?? [];
+  receiver.behavior = answer(200);
+  assertEquals((await reader.send(resend, fieldsOf(text, resend))).headers.get("location"), path);
+  const { text: all } = await reader.get("/dashboard/alerts/deliveries?channel=ops");
+  assertMatch(textOf(all), /ops Webhook, opened billing failed 3 times in a row/);
+  const { text: none } = await reader.get("/dashboard/alerts/deliveries?state=cancelled");
+  assertMatch(textOf(none), /No deliveries/);
 });

@@ -74,6 +74,11 @@ async function readLists(h: Harness): Promise<void> {
   await readPages(h, "/v1/runs", "limit=3&has=orphan");
   await readPages(h, "/v1/agents", "limit=1&archived=true&sort=agent");
   await readPages(h, "/v1/monitors", "limit=1");
+  await readPages(h, "/v1/incidents", "limit=1");
+  await readPages(h, "/v1/deliveries", "limit=1");
+  for (const { id } of (await h.get("/v1/incidents")).json.incidents) {
+    await read(h, "/v1/incidents/{id}", `/v1/incidents/${id}`);
+  }
   await readPages(h, "/v1/keys", "limit=1");
   await readPages(h, "/v1/audit", "limit=2");
   await readPages(h, "/v1/rate-card", "limit=1000");

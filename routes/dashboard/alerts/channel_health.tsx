@@ -44,7 +44,8 @@ export function HealthOf({ channel: { settings }, health, now }: HealthProps) {
       </span>
       {state !== "ok" && failingSince !== null && (
         <span class="soft">
-          since <Ago at={failingSince} now={now} />
+          {" since "}
+          <Ago at={failingSince} now={now} />
         </span>
       )}
       {state !== "ok" && lastError !== null && <span class="under">{lastError}</span>}

@@ -27,7 +27,12 @@ export function IncidentEntry({ incident, now }: EntryProps) {
       title={title}
       end={durationText(Math.max(0, now - openedAt))}
     >
-      {error !== null && <span class="err-count">{error}.</span>}
+      {error !== null && (
+        <>
+          <span class="err-count">{error}</span>
+          {" "}
+        </>
+      )}
       {[countText(incident), state === "open" ? null : state].filter((note) => note !== null)
         .join(", ")}
     </FeedEntry>

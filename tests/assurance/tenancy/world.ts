@@ -1,4 +1,5 @@
 /** A service with three teams, their responses, and their stored data. */
+import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
@@ -49,6 +50,9 @@ export class World implements AsyncDisposable {
   async act(calls: readonly (readonly [member: number, step: Step])[]): Promise<void> {
     if (calls.some(([member]) => member === this.observed)) this.#harness.nowMs += PACE_MS;
     await Promise.all(calls.map(([member, step]) => this.#call(member, step)));
+    await this.#harness.worker.idle();
+    // Looks of alert rules; what they close is processed too.
+    await this.#harness.clock.idle();
     await this.#harness.worker.idle();
   }
 
@@ -112,7 +116,9 @@ export class World implements AsyncDisposable {
     const names = new Names();
     // The responses contain nearly all names, in a deterministic order.
     names.mask(member.answers);
-    return names.mask(rows).sort();
+    // Incidents are in no response, and those of one instant are stored in a random order.
+    const plain = (row: string) => row.replace(MINTED, "NAME");
+    return names.mask(rows.sort((a, b) => plain(a) < plain(b) ? -1 : 1)).sort();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -123,8 +129,10 @@ export class World implements AsyncDisposable {
 /** Formats a row without the hashes of secrets, which are random. */
 function rowText(row: Deno.KvEntry<unknown>): string {
   const { key, value } = row;
-  // Packed ids cannot be masked.
+  // Packed and compressed ids cannot be masked.
   if (isBlock(key)) return `${inspect(key)} ${inspect(unpackBlock(row))}`;
+  if (key[0] === "incident") return `${inspect(key)} ${inspect(decodeIncident(value))}`;
+  if (key[0] === "alert") return `${inspect(key)} ${inspect(decodeInstance(value))}`;
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;
   return `${inspect(key)} ${key[0] === "team_credential" ? "HASH" : inspect(value)}`;
 }
@@ -132,7 +140,13 @@ function rowText(row: Deno.KvEntry<unknown>): string {
 /** Formats a value; most stored bytes are text themselves. */
 function inspect(value: unknown): string {
   if (value instanceof Uint8Array) return new TextDecoder("latin1").decode(value);
-  return Deno.inspect(value, { depth: 20, iterableLimit: Infinity, strAbbreviateSize: Infinity });
+  return Deno.inspect(value, {
+    depth: 20,
+    iterableLimit: Infinity,
+    strAbbreviateSize: Infinity,
+    // The numbers of rules are stored in the order in which they fired.
+    sorted: true,
+  });
 }
 
 /** Formats a response without the parts that are unique to the exchange, or that hash names. */
@@ -143,9 +157,12 @@ function textOf({ status, headers, text }: Answer): string {
   return `${status} ${JSON.stringify(stableHeaders)} ${text}`;
 }
 
-/** Names that the service generates: ids of keys, monitors and what is configured, secrets, run ids with a UUIDv7, and ULIDs. */
+/**
+ * Names that the service generates: ids of keys, monitors, incidents, deliveries and what is
+ * configured, secrets, run ids with a UUIDv7, and ULIDs.
+ */
 const MINTED =
-  /(?:key|apk|ping|mon|rul|sil|chn)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
+  /(?:key|apk|ping|mon|rul|sil|chn|inc|whd)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
 
 /** Generated names in order of appearance. */
 class Names {

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { LOOPBACK, reportRuns } from "../../support/builders/alerts.ts";
-import { Receiver } from "../../support/fakes/receiver.ts";
+import { answer, Receiver } from "../../support/fakes/receiver.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 import { Harness } from "../../support/harness/harness.ts";
@@ -66,6 +66,35 @@ for (
     visitor.assertCalm();
   });
 }
+
+browserTest("alerts: a message that was given up is sent again", async (browser) => {
+  await using receiver = new Receiver(answer(410));
+  await using h = await Harness.open({ egress: LOOPBACK });
+  await h.request("PUT", "/v1/channels/ops", {
+    body: { type: "webhook", url: receiver.url, default: true },
+  });
+  await reportRuns(h, "billing", 3);
+  await h.deliveries.idle();
+  await using visitor = await BrowserSession.open(browser, h.url, PHONE);
+  const { page } = visitor;
+  const list = page.getByRole("region", { name: "Deliveries" });
+  await visitor.signIn(h.key);
+  await press(page, "link", "See which, and send again");
+  await list.getByText("Given up", { exact: true }).waitFor();
+  assertEquals(await page.evaluate(OVERFLOW), []);
+  assertEquals(await axe(page), []);
+  receiver.behavior = answer(200);
+  await press(page, "link", "ops");
+  await press(page, "button", "Send a test");
+  await page.getByText("The test was delivered").waitFor();
+  await page.goBack();
+  await press(page, "button", "Send again to ops");
+  await h.deliveries.idle();
+  await page.goto(`${ALERTS}/deliveries`);
+  await list.getByText("Delivered", { exact: true }).first().waitFor();
+  assertEquals(await list.getByText("Given up", { exact: true }).count(), 0);
+  visitor.assertCalm();
+});
 
 /** Presses Enter on a link or a button. */
 function press(page: Page, role: "link" | "button", name: string): Promise<void> {

@@ -141,11 +141,14 @@ export class AlertProcess {
     return rows.map((value) => decodeInstance(value) as AlertInstance);
   }
 
-  /** Deliveries in the order of their creation, as channel and event. */
+  /** Deliveries by their creation, as channel and event; those of one instant by these. */
   async deliveries(): Promise<string[]> {
     const rows = await this.values(["delivery", TEAM.id]) as Delivery[];
-    return rows.sort((a, b) => a.id < b.id ? -1 : 1)
-      .map(({ channel, message: { event } }) => `${channel} ${event}`);
+    return rows.map(({ channel, createdAt, message: { event } }) => ({
+      createdAt,
+      text: `${channel} ${event}`,
+    })).sort((a, b) => a.createdAt - b.createdAt || (a.text < b.text ? -1 : 1))
+      .map(({ text }) => text);
   }
 
   async keysOf(selector: Deno.KvListSelector): Promise<Deno.KvKey[]> {

@@ -10,6 +10,7 @@ import type { Tier } from "../../../domain/teams/plans.ts";
 import type { RequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Clock } from "../../../jobs/clock.ts";
+import type { DeliveryJob } from "../../../jobs/deliveries.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
@@ -31,8 +32,8 @@ export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 /** All scopes, which a team's first key has. */
 export const ALL_SCOPES: Grant = { kind: "api_key", scopes: ["ingest", "read", "admin"] };
 
-/** Key families that instances of a shared KV write about themselves. */
-const OF_INSTANCES = new Set(["lease", "receipt"]);
+/** Key families that instances write about themselves, and the turns of the clock. */
+const OF_INSTANCES = new Set(["clock", "lease", "receipt"]);
 
 /** Disables compression: compressed sizes depend on the random names in responses. */
 const PLAIN = { "Accept-Encoding": "identity" };
@@ -125,6 +126,10 @@ export class Harness implements AsyncDisposable {
 
   get clock(): Clock {
     return this.#first.service.clock;
+  }
+
+  get deliveries(): DeliveryJob {
+    return this.#first.service.deliveries;
   }
 
   get worker(): Worker {

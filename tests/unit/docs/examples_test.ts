@@ -2,6 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Endpoint } from "../../../routes/openapi/describe.ts";
+import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
+import { answer, Receiver } from "../../support/fakes/receiver.ts";
 import { Harness } from "../../support/harness/harness.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -84,6 +86,50 @@ Deno.test("the commands of the document on monitors create one, and change it", 
   assertEquals((await paste(h, ["true", line])).code, 0);
   const { schedule: again, grace_seconds } = (await h.get(path)).json;
   assertEquals([again, grace_seconds], [{ cron: "0 2 * * *", tz: "Europe/Berlin" }, 3_600]);
+});
+
+Deno.test("the commands of the document on alerts send a test, a failure and its end to a chat", async () => {
+  let arrived = Promise.withResolvers<string>();
+  await using chat = new Receiver((connection, request) => {
+    arrived.resolve(request.body);
+    return answer(200, {}, "ok")(connection, request);
+  });
+  /** Resolves with the next message. */
+  const next = async () => {
+    const body = await arrived.promise;
+    arrived = Promise.withResolvers();
+    return body;
+  };
+  const egress = parseEgress("127.0.0.0/8") ?? NO_EGRESS;
+  await using h = await Harness.open({ egress });
+  const [settings = "", fail = "", succeed = "", ...others] = examplesOf("docs/ALERTS.md").map(
+    (block) => block.replaceAll(/https:\/\/hooks\.slack\.com\/[\w/]+/g, chat.url),
+  );
+  const [variables = ""] = settings.split("\n");
+  const run = async (...blocks: string[]) => {
+    const { code, output } = await paste(h, [variables, ...blocks]);
+    assertEquals(code, 0, output);
+    await h.worker.idle();
+    // Chats wait so long for more messages.
+    h.nowMs += 10_000;
+    return output;
+  };
+  assert((await run(settings)).includes('"ok":true'));
+  assert((await next()).includes("Test of this channel"));
+  await run(fail);
+  assert((await next()).includes("backup is down"));
+  await run(succeed);
+  assert((await next()).includes("Resolved: backup is down"));
+  // Silences end after the real time.
+  h.nowMs = Date.now();
+  await run(...others);
+  const slugs = async (kind: string) =>
+    (await h.get(`/v1/${kind}`)).json[kind].map(({ slug }: { slug: string }) => slug);
+  assertEquals(await slugs("rules"), [
+    ...["costly-run", "customer-day", "each-failure", "failures", "missed"],
+    ...["quota", "service", "stuck", "unpriced"],
+  ]);
+  assertEquals(await slugs("silences"), ["maintenance"]);
 });
 
 Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {

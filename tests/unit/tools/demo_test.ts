@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DAY_MS, type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
 import { demo } from "../../../tools/demo/demo.ts";
+import { signedIn, textOf } from "../../support/harness/dashboard.ts";
 import { Harness, KEY, NOON } from "../../support/harness/harness.ts";
 import { Recorder, runTask, runTaskWith } from "../../support/harness/tools.ts";
 
@@ -193,4 +194,20 @@ Deno.test("the demo creates monitors that show each state, once, and none with a
   await h.post("/v1/agents/nightly-report/monitor/resume", {});
   assertEquals(await demo(args, new Recorder(), NOON), 0);
   assertEquals((await states())[1], "nightly-report up", "a later demo changes no monitor");
+});
+
+Deno.test("the demo has open incidents, by rules that a later demo leaves as they are", async () => {
+  await using h = await Harness.open();
+  const args = ["--url", h.url, "--key", h.key];
+  const first = new Recorder();
+  assertEquals(await demo(args, first, NOON), 0);
+  assertStringIncludes(first.lines.join("\n"), "rules       triage-fails, costly-research");
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const page = textOf((await reader.get("/dashboard/alerts")).text);
+  assertMatch(page, /issue-triage (failed|timed out)/);
+  assertMatch(page, /A run of research cost/);
+  const before = (await h.get("/v1/rules/triage-fails")).json;
+  await demo(args, new Recorder(), NOON);
+  assertEquals((await h.get("/v1/rules/triage-fails")).json, before);
 });

@@ -157,6 +157,11 @@ Deno.test("a cost above the limit opens an incident once a run, until a day with
   await here.runs.open(TEAM, { id: run(2), agent: "a", startedAt: NOON }, NOON);
   await spend(2, 102);
   assertEquals(await here.open(), ["dear =a 2: 2,1"]);
+  // An open run of an import.
+  const startedAt = NOON - 2 * DAY_MS;
+  await here.runs.open(TEAM, { id: run(3), agent: "a", startedAt }, NOON);
+  await spend(3, 1_000);
+  assertEquals(await here.open(), ["dear =a 2: 2,1"]);
   here.nowMs = NOON + DAY_MS;
   await here.look();
   assertEquals((await here.open()).length, 1);

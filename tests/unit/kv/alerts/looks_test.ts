@@ -93,6 +93,18 @@ Deno.test("stuck: opens at the limit, counts each run once, ends with the last o
   assertEquals(await here.ruleRows(), [], "nothing is open");
 });
 
+Deno.test("stuck: the default rule finds a run within a minute of its limit", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  const openedAt = NOON + 25 * MINUTE;
+  await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: openedAt }, openedAt);
+  await here.work();
+  for (let minute = -60; minute < 0; minute++) await here.until(openedAt + DAY + minute * MINUTE);
+  assertEquals(await here.states(), []);
+  await here.until(openedAt + DAY + MINUTE);
+  assertEquals(await here.states(), ["stuck =a 1 open"]);
+});
+
 Deno.test("stuck: an absence of the service excuses runs", async () => {
   await using temp = await TempStore.open();
   const here = new LookProcess(temp.store);
@@ -243,6 +255,15 @@ Deno.test("unpriced: ends when the model has a price", async () => {
   assertEquals((await here.states())[1], both[1]);
   await here.until(NOON + 7 * DAY);
   assertEquals((await here.states())[1], "unpriced =acme/riddle 1 quiet");
+  const call = async (n: number, days: number) => {
+    here.nowMs = NOON + days * DAY;
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: here.nowMs }, here.nowMs);
+    await here.runs.append(TEAM, run(n), [aCall(n, "riddle", "acme")], here.nowMs);
+    await here.work();
+    return (await here.states()).filter((text) => text.startsWith("unpriced")).length;
+  };
+  // Only the first call in 30 days opens an incident.
+  assertEquals([await call(20, 10), await call(21, 39), await call(22, 70)], [2, 2, 3]);
 });
 
 Deno.test("run_cost: ends after a day without another such run", async () => {
