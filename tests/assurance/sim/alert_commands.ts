@@ -12,10 +12,8 @@ import { count, lookAtAll, settled } from "./running.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 import type { World } from "./world.ts";
 
-/** One action on both the service and the model. */
 export type AlertCommand = fc.AsyncCommand<AlertPlay, World>;
 
-/** Runs of a sequence. */
 const RUN_IDS = Array.from({ length: 12 }, (_, n) => `run_eu_${`${n}`.padStart(32, "0")}`);
 
 /** Milliseconds between a change of a rule, or an act, and the runs before and after it. */
@@ -27,13 +25,13 @@ const RULE_MS = 3_000;
 /** Milliseconds after which everything is looked at. */
 const LOOKED_MS = 60_000;
 
-/** Makes a command; each is in the log of a failure. */
 function command(
   name: string,
   run: (play: AlertPlay, world: World) => Promise<void>,
+  check: (play: Readonly<AlertPlay>) => boolean = () => true,
 ): AlertCommand {
   return {
-    check: () => true,
+    check,
     async run(play, world) {
       play.log.push(name);
       await run(play, world);
@@ -54,7 +52,6 @@ function labelsOf(n: number): Fields {
   return { agent: n % 3 === 2 ? "bee" : "ant", ...n % 2 === 1 ? { customer_id: "acme" } : {} };
 }
 
-/** A call about a run, made at an instant. */
 const runCall = fc.oneof(
   {
     weight: 6,
@@ -125,8 +122,13 @@ const calls = fc.tuple(runCall, afterMs).map(([make, ms]) =>
     // Outcomes that wait together are counted in any order, which shows in the flips of monitors.
     if (waitingOutcomes(play.state).length > 0) await settled(play, world);
     await withFaults(play, () => call(play, world, make(world.nowMs)));
-  })
+  }, ({ alerts }) => !canBeIdle(make(0).fields) || Object.keys(alerts.acts).length === 0)
 );
+
+/** The close of such a run may move, also past what users did about its incident. */
+function canBeIdle({ idle_timeout_seconds }: Fields): boolean {
+  return idle_timeout_seconds !== undefined;
+}
 
 /** The worker does what it can, in spite of faults. */
 const WORK = command("work", (play, world) => withFaults(play, () => world.work()));
@@ -226,7 +228,7 @@ const acts = fc.record({
     const isNew = incident.state === "open" || what === "resolve";
     if (isNew) play.alerts = act(play.alerts, rule, group, { at: world.nowMs, what });
     await apart(play, world);
-  })
+  }, ({ state }) => !Object.values(state.runs).some(({ opening = {} }) => canBeIdle(opening)))
 );
 
 const silences = fc.record({
@@ -280,7 +282,6 @@ const RESTART = command("restart", async (play, world) => {
 
 const COMPARE = command("compare", compareAlerts);
 
-/** Returns the commands of a sequence. */
 export function alertSequences(commandsMax: number) {
   const any = fc.oneof(
     { weight: 60, arbitrary: calls },
