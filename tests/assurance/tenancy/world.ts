@@ -54,6 +54,7 @@ export class World implements AsyncDisposable {
     // Looks of alert rules; what they close is processed too.
     await this.#harness.clock.idle();
     await this.#harness.worker.idle();
+    await this.#harness.deliveries.idle();
   }
 
   async #call(number: number, step: Step): Promise<void> {
