@@ -56,6 +56,7 @@ export function beginAlerts(play: Play): AlertPlay {
 /** Does everything that waits, and compares incidents and messages with the model. */
 export async function compareAlerts(play: AlertPlay, world: World): Promise<void> {
   await pass(play, world, LOOK_MS);
+  const { nowMs } = world;
   await deliver(world, receiver(play));
   const facts = {
     alerts: play.alerts,
@@ -63,15 +64,16 @@ export async function compareAlerts(play: AlertPlay, world: World): Promise<void
     received: play.received,
     channel: CHANNEL.slug,
   };
-  await checkAlerts(play.state, facts, world.nowMs, (path) => readJson(world, path));
+  await checkAlerts(play.state, facts, nowMs, (path) => readJson(world, path));
   const audit = await verifyStore(world.store, { team: world.team.id, pauseMs: 0 });
   assertEquals(audit.differences, []);
 }
 
-/** Sends all messages that are due. */
+/** Sends all messages; one that waits for another is due a little later. */
 async function deliver(world: World, sender: Sender): Promise<void> {
+  const queue = createDeliveryQueue({ store: world.store, random: () => 0, onChanged: () => {} });
   const job = new DeliveryJob({
-    queue: createDeliveryQueue({ store: world.store, random: () => 0, onChanged: () => {} }),
+    queue,
     sender,
     // The receiver reads no secrets.
     open: (_, { settings }) => Promise.resolve(settings as unknown as OpenedChannelSettings),
@@ -80,7 +82,10 @@ async function deliver(world: World, sender: Sender): Promise<void> {
     log: (line) => void world.log.push(line),
   });
   job.start();
-  await job.idle();
+  for (let dueMs: number | null = 0; dueMs !== null; dueMs = await queue.nextDueMs()) {
+    world.nowMs = Math.max(world.nowMs, dueMs);
+    await job.idle();
+  }
   await job.stop();
 }
 
