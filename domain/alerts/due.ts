@@ -35,7 +35,7 @@ export function groupDueAt(
 ): number | null {
   const end = groupEndOf(rule, instance)?.at ?? null;
   const repeat = incident === null ? null : repeatDueAt(rule, incident);
-  // One that is due was held back, by a silence or because the commit was full.
+  // One that is due was held back by a silence.
   const next = repeat !== null && repeat <= nowMs
     ? nowMs + rule.settings.renotifySeconds * 1_000
     : repeat;

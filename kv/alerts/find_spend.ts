@@ -4,6 +4,7 @@
  * @module
  */
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
+import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import { spendPeriodOf } from "../../domain/alerts/spend_period.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { dayOf } from "../../domain/core/time.ts";
@@ -53,7 +54,9 @@ export async function findSpend(
   const limit = picodollars(Number(condition.usd));
   const allOver = [...sums].filter(([text, { cost }]) => cost >= limit && !fired.has(text));
   const over = allOver.slice(0, GROUPS_MAX);
-  const again = over.length < allOver.length ? [{ at: nowMs + 1, name: slug }] : [];
+  // Groups that share an incident are found by a look at each of them alone.
+  const isAgain = over.length < allOver.length && !fired.has(OTHER_GROUP);
+  const again = isAgain ? [{ at: nowMs + 1, name: slug }] : [];
   const signals = over.map(([, { subject, cost }]) => {
     const value = Number(dollarsText(cost));
     return signalFor(rule, { key, at: nowMs, outcome: "bad", subject, value });
