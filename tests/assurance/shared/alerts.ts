@@ -67,7 +67,7 @@ export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string>
   for (const { id, agent } of failing) {
     const { json } = await certain(cluster.access, "GET", `/v1/runs/${id}`);
     const own = open.find(({ group }) => group.agent === agent);
-    assertEquals(json.incidents, own.run_ids.includes(id) ? [own.id] : [], `incidents of ${id}`);
+    assertEquals(json.incidents, [own.id], `incidents of ${id}`);
   }
   await pause(PAUSE_MS);
   const good = agents.map((agent, n) => ({ agent, id: runId(GOOD + n), status: "ok" }));
