@@ -111,7 +111,8 @@ export class CommitRows {
     );
     return runs.map(([run, added], i) => {
       const known = (stored[i]?.value ?? []) as readonly string[];
-      const value = [...new Set([...known, ...added])].slice(-INCIDENTS_PER_RUN_MAX);
+      // Ids begin with their time.
+      const value = [...new Set([...known, ...added])].sort().slice(-INCIDENTS_PER_RUN_MAX);
       return { key: keys.runIncidents(this.#team, run), value };
     });
   }
