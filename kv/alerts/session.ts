@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { groupDueAt, groupEndOf, repeatDueAt } from "../../domain/alerts/due.ts";
+import { repeatDueAt } from "../../domain/alerts/deadlines.ts";
+import { groupDueAt, groupEndOf } from "../../domain/alerts/due.ts";
 import type { Group } from "../../domain/alerts/group.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import {
@@ -176,7 +177,7 @@ export class AlertSession {
   #repeat(rule: Rule, incident: Incident): void {
     const { nowMs } = this.#making;
     if (isSilencedNow(incident, this.#alerts.config, nowMs)) return;
-    const repeatAt = repeatDueAt(rule, incident);
+    const repeatAt = repeatDueAt(rule.settings, incident);
     const isDue = repeatAt !== null && repeatAt <= nowMs;
     const isHeldBack = incident.isHeldBack && incident.state === "open";
     if (!isDue && !isHeldBack) return;

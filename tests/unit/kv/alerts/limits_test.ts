@@ -119,3 +119,29 @@ Deno.test("a changed rule ends what its earlier version opened, behind many newe
   await here.until(NOON + 2 * MINUTE);
   assertEquals(await ends(here), { rule: 1 });
 });
+
+Deno.test("spend over the limit in a new period ends many incidents of the one before", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
+  const spend = async (from: number) => {
+    for (let n = 0; n < 40; n++) {
+      await here.runs.heartbeat(TEAM, {
+        ...{ id: run(from + n), agent: "a", status: "ok", startedAt: here.nowMs },
+        ...{ customerId: `c${n}`, reported: { cost: picodollars(2) } },
+      }, here.nowMs);
+    }
+    await here.work();
+  };
+  const rule = ruleOf({ kind: "spend", usd: "1", period: "day" }, { groupBy: "customer" });
+  await here.setRule("cost", rule);
+  await spend(1);
+  for (let second = 2; second <= 6; second++) await here.until(NOON + second * 1_000);
+  assertEquals(await ends(here), { open: 40 });
+  here.nowMs = NOON + 12 * HOUR;
+  await spend(100);
+  // A look at the rule before those at the ends of its groups.
+  await here.file("cost");
+  for (let second = 1; second <= 20; second++) await here.until(NOON + 12 * HOUR + second * 1_000);
+  assertEquals(await ends(here), { condition: 40, open: 40 });
+});
