@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { keys } from "../../../kv/base/keys.ts";
 import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
+import { serviceTroubles } from "../../../kv/alerts/troubles.ts";
 import { wakeRow } from "../../../kv/channels/delivery_rows.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { messageOf } from "../../support/builders/messages.ts";
@@ -82,4 +83,18 @@ Deno.test("deliveries: messages of one incident that a user sends again are all 
   await h.pass(job, h.nowMs + MINUTE);
   assertEquals(h.sent.map(({ id }) => id), [opened, resolved]);
   assertEquals([await h.states(), await h.waiting()], [{ delivered: 2 }, [0, 0]]);
+});
+
+Deno.test("channels: a broken channel is no trouble any more once it is disabled", async () => {
+  await using h = await DeliveriesHarness.open();
+  await h.put("ops");
+  h.receivers.set("ops", () => ({ ...FAILED, verdict: "gone" }));
+  const job = h.job();
+  await h.send("ops", "inc_1");
+  await h.pass(job, NOON + SECOND);
+  const troubles = () =>
+    serviceTroubles(h.store, h.team.id, { kind: "service", what: ["broken_channel"] }, h.nowMs);
+  assertEquals((await troubles()).map(({ value }) => value), [1]);
+  await h.put("ops", "webhook", { enabled: false });
+  assertEquals(await troubles(), []);
 });
