@@ -51,7 +51,7 @@ export interface PostDeps {
 /** Sends a request. Never rejects. */
 export type Post = (request: PostRequest, signal: AbortSignal) => Promise<PostOutcome>;
 
-/** Maximum bytes of an answer's body that are read. */
+/** Maximum bytes of an answer that are read, with its heads and the lengths of its chunks. */
 const ANSWER_BYTES_MAX = 65_536;
 
 /** Maximum addresses of a host that are tried. */
@@ -153,13 +153,18 @@ function answerOf(
   request.on("close", end);
   // Without a listener the runtime waits for the end of the connection.
   request.on("upgrade", (_, socket) => socket.destroy());
+  // The socket's bytes are counted: endless interim answers and chunks have no body.
+  request.on("socket", (socket) =>
+    socket.on("data", (part: Uint8Array) => {
+      size += part.length;
+      if (size < ANSWER_BYTES_MAX) return;
+      // Emits the part of the body that is there.
+      answer?.read();
+      end();
+    }));
   request.on("response", (incoming) => {
     answer = incoming;
-    answer.on("data", (part: Uint8Array) => {
-      parts.push(part.subarray(0, ANSWER_BYTES_MAX - size));
-      size += part.length;
-      if (size >= ANSWER_BYTES_MAX) end();
-    });
+    answer.on("data", (part: Uint8Array) => parts.push(part));
     for (const event of ["end", "error", "aborted", "close"]) answer.on(event, end);
   });
   signal.addEventListener("abort", end, { once: true });

@@ -91,6 +91,12 @@ export function ended(delivery: Delivery, state: "dead" | "cancelled"): Delivery
   return { ...delivery, state, nextAt: null, leaseUntil: null };
 }
 
+/** Returns a delivery whose try did not take place. */
+export function untried(delivery: Delivery): Delivery {
+  const state = delivery.attempts === 0 ? "waiting" : "retrying";
+  return { ...delivery, state, leaseUntil: null };
+}
+
 /** Returns a delivery that has ended, to be sent again as if it were new. */
 export function sentAgain(delivery: Delivery, nowMs: number): Delivery {
   return {

@@ -218,6 +218,11 @@ export class AlertSession {
       ...error === undefined ? {} : { error },
     });
     if (notified !== null) this.#write(notified, incident);
+    // Also runs of the incident that are not among its newest.
+    const { incident: id } = after;
+    if (id !== null) {
+      for (const { run } of added) if (run !== null) this.#rows.name(run, id);
+    }
     this.#keep({ rule, instance: after }, before);
   }
 

@@ -4,13 +4,14 @@
  * @module
  */
 import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
-import type { ChannelHealth } from "../../domain/channels/channel.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import { isBlocked } from "../../domain/channels/health.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import type { Notice } from "../../domain/teams/quota_notice.ts";
 import { keys } from "../base/keys.ts";
+import { readHealths } from "../channels/health.ts";
+import { readConfig } from "../config/objects.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 
 /** Something that is true now. */
@@ -28,9 +29,6 @@ const DEAD_DELIVERY_MS = 86_400_000;
 
 /** Maximum rows that are counted. */
 const COUNTED_MAX = 100;
-
-/** Maximum channels whose health is read: those of a team, and some that were deleted. */
-const CHANNELS_MAX = 200;
 
 type ServiceTrouble = typeof SERVICE_TROUBLES[number];
 
@@ -87,10 +85,12 @@ async function deadDeliveries(store: Store, team: TeamId, nowMs: number): Promis
 
 const NO_DELIVERY = { message: { incident: null }, tries: [] };
 
+/** Counts the broken channels that are enabled: a deleted one may leave its state. */
 async function brokenChannels(store: Store, team: TeamId): Promise<number> {
-  const range = { prefix: keys.channelHealths(team) };
-  const rows = await listRows<ChannelHealth>(store, range, { limit: CHANNELS_MAX });
-  return rows.filter(({ value }) => isBlocked(value)).length;
+  const { channels } = await readConfig(store, team);
+  const enabled = channels.filter(({ settings }) => settings.enabled);
+  const healths = await readHealths(store, team, enabled.map(({ slug }) => slug));
+  return [...healths.values()].filter(isBlocked).length;
 }
 
 function idOf(key: Deno.KvKey): string {

@@ -157,7 +157,6 @@ export const teamKeys = {
     team: TeamId,
     channel: string,
   ) => ["delivery_due", atMs, team, channel],
-  channelHealths: (team: TeamId) => ["channel_health", team],
   /** State of a channel's deliveries. It changes with each of them that has not ended. */
   channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
   /** Times of a team's latest tests of channels. */

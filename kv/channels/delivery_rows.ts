@@ -66,6 +66,14 @@ export function queueRows(team: TeamId, delivery: Delivery): KvSet[] {
   return [...queuedRow(team, delivery, attempts === 0), wakeRow(team, channel, nextAt)];
 }
 
+/** Returns the rows of a delivery that waits on its own again, and joins no others. */
+export function waitingRows(team: TeamId, delivery: Delivery): KvSet[] {
+  return [
+    { key: keys.delivery(team, delivery.id), value: delivery },
+    ...queuedRow(team, delivery, false),
+  ];
+}
+
 /** Returns the row of a waiting delivery in its channel's queue. */
 export function queuedRow(team: TeamId, delivery: Delivery, isFirst: boolean): KvSet[] {
   const { id, channel, nextAt, message: { incident, event }, after } = delivery;

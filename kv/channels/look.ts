@@ -15,18 +15,19 @@ import {
 import { planQueue } from "../../domain/channels/joining.ts";
 import { JOINING_TYPES } from "../../domain/channels/new_delivery.ts";
 import type { DueChannel, Look } from "../../domain/channels/queue.ts";
-import { ended, RETRY_AFTER_MS_MAX } from "../../domain/channels/schedule.ts";
+import { ended, RETRY_AFTER_MS_MAX, untried } from "../../domain/channels/schedule.ts";
 import type { Channel } from "../../domain/channels/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, newRowName } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
-import { endedRows, lookRow, queuedRow } from "./delivery_rows.ts";
+import { endedRows, lookRow, queuedRow, waitingRows } from "./delivery_rows.ts";
 import { changeChannel, type ChannelChange, type ChannelPlan } from "./health.ts";
 import {
   changesOf,
   type QueueOf,
   type QueueRow,
+  readDeliveries,
   readQueue,
   readWaits,
   readWithJoined,
@@ -40,8 +41,8 @@ const DUE_ROWS_MAX = 4;
 /** First rows of a queue that one look reads, of types that join messages and of others. */
 const QUEUE_ROWS = { joining: 100, others: 10 } as const;
 
-/** Deliveries that one commit ends. */
-const ENDED_PER_COMMIT = 40;
+/** Deliveries that one commit ends, with those that are joined to them: it fits the largest ones. */
+const ENDED_PER_COMMIT = 20;
 
 /** One look. */
 interface Looking extends QueueOf {
@@ -98,15 +99,14 @@ async function plan(looking: Looking): Promise<Planned> {
   if (team === null || channel === null || !channel.settings.enabled) {
     const rows = await readQueue(looking, ENDED_PER_COMMIT);
     const isLast = rows.length < ENDED_PER_COMMIT;
-    const left = isLast && channel === null ? null : health;
-    return await planEnd({ ...looking, health }, rows, "cancelled", isLast, left);
+    return await planEnd(looking, rows, "cancelled", isLast, channel === null);
   }
   const { report } = health;
   if (report !== null && report.at <= nowMs) return await planReport(looking, team);
   if (isBlocked(health)) {
     const rows = await readQueue(looking, ENDED_PER_COMMIT);
     const overdue = rows.filter(({ at }) => at + BROKEN_MS <= nowMs);
-    if (overdue.length > 0) return await planEnd(looking, overdue, "dead", false, health);
+    if (overdue.length > 0) return await planEnd(looking, overdue, "dead", false, false);
     const firstAt = rows[0]?.at;
     if (health.state === "broken") {
       return nothing(looking, earliest(report?.at, firstAt && firstAt + BROKEN_MS));
@@ -121,18 +121,33 @@ async function planEnd(
   rows: readonly QueueRow[],
   state: "cancelled" | "dead",
   isLast: boolean,
-  health: StoredHealth | null,
+  isDeleted: boolean,
 ): Promise<Planned> {
   const { team, nowMs } = looking;
-  const deliveries = (await readWithJoined(looking, rows.map(({ id }) => id)))
-    .map((delivery) => ended(delivery, state));
-  const rowsOfEnd = deliveries.flatMap((delivery) => endedRows(team, delivery));
-  const change = changed(looking, isLast ? null : nowMs, health && { ...health, claim: null });
+  const { some, deliveries } = await fitting(looking, rows);
+  const over = deliveries.map((delivery) => ended(delivery, state));
+  const isAll = isLast && some.length === rows.length;
+  const health = isAll && isDeleted ? null : { ...looking.health, claim: null };
+  const change = changed(looking, isAll ? null : nowMs, health);
   return {
     result: { kind: "nothing" },
-    ended: deliveries,
-    change: withRows(change, rowsOfEnd, rows.map(({ key }) => key)),
+    ended: over,
+    change: withRows(
+      change,
+      over.flatMap((delivery) => endedRows(team, delivery)),
+      some.map(({ key }) => key),
+    ),
   };
+}
+
+/** Reads the first deliveries with those that are joined to them, as many as one commit ends. */
+async function fitting(looking: Looking, rows: readonly QueueRow[]) {
+  const leaders = await readDeliveries(looking, rows.map(({ id }) => id));
+  const sizes = new Map(leaders.map(({ id, joined }) => [id, 1 + joined.length]));
+  let size = 0;
+  const end = rows.findIndex(({ id }) => (size += sizes.get(id) ?? 0) > ENDED_PER_COMMIT);
+  const some = end === -1 ? rows : rows.slice(0, end);
+  return { some, deliveries: await readWithJoined(looking, some.map(({ id }) => id)) };
 }
 
 /** Claims a report to the owner, unless another channel of the team can tell. */
@@ -159,7 +174,8 @@ async function planTry(looking: Looking, team: Team, channel: Channel): Promise<
     return nothing(looking, earliest(notBefore, report?.at));
   }
   const joins = JOINING_TYPES.has(channel.settings.type);
-  const rows = await readQueue(looking, QUEUE_ROWS[joins ? "joining" : "others"]);
+  const limit = QUEUE_ROWS[joins ? "joining" : "others"];
+  const rows = await readQueue(looking, limit);
   const queue = planQueue(rows, await readWaits(looking, rows, nowMs), joins, nowMs);
   const [first] = queue.group;
   if (first !== undefined && health.isSlow && !canBeSlow) {
@@ -167,15 +183,19 @@ async function planTry(looking: Looking, team: Team, channel: Channel): Promise<
   }
   const { ended, sets, deletes } = await changesOf(looking, rows, queue);
   const grouped = rows.filter(({ id }) => queue.group.includes(id));
-  const [leader, ...members] = await readWithJoined(looking, queue.group);
+  const [leader, ...joined] = await readWithJoined(looking, queue.group);
   if (leader === undefined) {
-    const isMore = grouped.length > 0 || ended.length > 0;
+    // Behind messages that wait for others there may be ones that are due.
+    const isMore = grouped.length > 0 || ended.length > 0 ||
+      (queue.moved.size > 0 && rows.length === limit);
     const nextMs = isMore ? nowMs : earliest(report?.at, ...waitingTimes(rows, queue));
     const change = changed(looking, nextMs, { ...health, claim: null });
     const removed = [...deletes, ...grouped.map(({ key }) => key)];
     return { result: { kind: "nothing" }, ended, change: withRows(change, sets, removed) };
   }
   const claim = newClaim(leader.id, nowMs);
+  // A channel that has got a type without joins sends each message on its own.
+  const [members, apart] = joins ? [joined, []] : [[], joined.map(untried)];
   const deliveries = sending(leader, members, claim);
   const others = grouped.filter(({ id }) => id !== leader.id).map(({ key }) => key);
   return {
@@ -187,7 +207,11 @@ async function planTry(looking: Looking, team: Team, channel: Channel): Promise<
     ended,
     change: withRows(
       changed(looking, claim.until, { ...health, claim }),
-      [...sets, ...sendingRows(looking, deliveries)],
+      [
+        ...sets,
+        ...sendingRows(looking, deliveries),
+        ...apart.flatMap((delivery) => waitingRows(team.id, delivery)),
+      ],
       [...deletes, ...others],
     ),
   };

@@ -29,8 +29,15 @@ export async function removeDeliveries(
     const over = deliveries.filter(hasEnded).flatMap((delivery) => keysOf(team, delivery));
     if (over.length > 0) await store.writer.commit({ team, deletes: over });
     const waiting = deliveries.filter((delivery) => !hasEnded(delivery));
-    for (const [channel, some] of Map.groupBy(waiting, (delivery) => delivery.channel)) {
-      await removeWaiting(store, team, channel, some.map(({ id }) => id));
+    // Those that were joined to a removed one are written, so such a commit removes one alone.
+    const groups = Map.groupBy(
+      waiting,
+      ({ id, channel, joined }) => joined.length > 0 ? id : `of ${channel}`,
+    );
+    for (const [first, ...others] of groups.values()) {
+      if (first === undefined) continue;
+      const some = [first, ...others].map(({ id }) => id);
+      await removeWaiting(store, team, first.channel, some, group);
     }
   }
 }
@@ -41,12 +48,13 @@ async function removeWaiting(
   team: TeamId,
   channel: string,
   ids: readonly string[],
+  removed: readonly string[],
 ): Promise<void> {
   await changeChannel(store, team, channel, async (health) => {
     const deliveries = await readDeliveries({ store, team }, ids);
     // Those that were joined to a removed one are sent on their own.
     const joined = deliveries.flatMap((delivery) => delivery.joined)
-      .filter((id) => !ids.includes(id));
+      .filter((id) => !removed.includes(id));
     const left = (await readDeliveries({ store, team }, joined))
       .filter((delivery) => !hasEnded(delivery));
     return {

@@ -12,7 +12,7 @@ import {
   withReport,
 } from "../../domain/channels/health.ts";
 import type { Claim, ReportClaim } from "../../domain/channels/queue.ts";
-import { afterTry, hasEnded, type Outcome } from "../../domain/channels/schedule.ts";
+import { afterTry, hasEnded, type Outcome, untried } from "../../domain/channels/schedule.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -134,11 +134,7 @@ async function endUntried(
   await endClaim({ ...queue, name: claim.name, nowMs }, async (before) => {
     const { health, lookAt } = endOf({ ...before, claim: null });
     const deliveries = await readDeliveries(queue, claim.deliveries.map(({ id }) => id));
-    const waiting = deliveries.filter((delivery) => !hasEnded(delivery)).map((delivery) => ({
-      ...delivery,
-      state: delivery.attempts === 0 ? "waiting" as const : "retrying" as const,
-      leaseUntil: null,
-    }));
+    const waiting = deliveries.filter((delivery) => !hasEnded(delivery)).map(untried);
     const sets = waiting.map((value) => ({ key: keys.delivery(team.id, value.id), value }));
     return {
       health,

@@ -124,3 +124,12 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
   const { text: none } = await reader.get("/dashboard/alerts/deliveries?state=cancelled");
   assertMatch(textOf(none), /No deliveries/);
 });
+
+Deno.test("deliveries: what is no id of one is none that can be sent again", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  for (const id of ["x", "a".repeat(3_000), `whd_${"a".repeat(3_000)}`]) {
+    const path = `/dashboard/alerts/deliveries/${id}/resend`;
+    assertEquals((await reader.send(path, [["from", "//evil.example"]])).status, 404);
+  }
+});

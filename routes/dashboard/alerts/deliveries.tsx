@@ -3,7 +3,7 @@ import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
 import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import { queryOf } from "../../http/query.ts";
+import { idInPath, queryOf } from "../../http/query.ts";
 import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
 import { timeCursor } from "../../http/cursor.ts";
 import { ownPage, queryText } from "../layout/paths.ts";
@@ -95,8 +95,8 @@ export const showDeliveries: Handler = async (c, deps) => {
 
 /** Sends a delivery again, and returns to the page that lists it. */
 export const submitResend: Handler = async (c, deps) => {
-  const id = c.req.param("id") ?? "";
+  const id = idInPath(c, "whd");
   const { team } = c.get("principal");
-  const sent = await deps.deliveries.resend(team, id, madeBy(c, deps));
+  const sent = id && await deps.deliveries.resend(team, id, madeBy(c, deps));
   return sent === null ? fail(c, NO_SUCH_DELIVERY) : seeOther(ownPage(c.get("form").get("from")));
 };

@@ -147,6 +147,7 @@ Deno.test("service: opens with a trouble, ends when none of its kind is left", a
   const here = new LookProcess(temp.store);
   const dead = keys.deadStage(TEAM.id, run(1));
   const broken = keys.channelHealth(TEAM.id, "ops");
+  await here.putMail("ops");
   await temp.store.writer.commit({ sets: [{ key: dead, value: true }] });
   await here.file("*service");
   await here.until(NOON);
