@@ -5,6 +5,7 @@
  * @module
  */
 import type { ResolvedBy } from "../channels/message.ts";
+import type { Incident } from "./incident.ts";
 import type { RuleCondition, RuleSettings } from "./rule.ts";
 import { spendPeriodOf } from "./spend_period.ts";
 
@@ -49,31 +50,11 @@ export function endOf(condition: RuleCondition, lastBadAt: number): AlertEnd | n
   }
 }
 
-/** State of a group that fires, as its deadlines need it. */
-export interface FiringTimes {
-  /** Time of the latest bad outcome, unix milliseconds. */
-  readonly lastBadAt: number;
-  /** Time of the last message, unix milliseconds; null for none. */
-  readonly notifiedAt: number | null;
-  /** True if its incident is acknowledged. */
-  readonly isAcknowledged: boolean;
-}
-
 /** Returns when the message is repeated if nothing changes, unix milliseconds; null for never. */
-export function repeatAt(
+export function repeatDueAt(
   { renotifySeconds }: Pick<RuleSettings, "renotifySeconds">,
-  { notifiedAt, isAcknowledged }: Pick<FiringTimes, "notifiedAt" | "isAcknowledged">,
+  { notifiedAt, state }: Pick<Incident, "notifiedAt" | "state">,
 ): number | null {
-  const isRepeated = renotifySeconds > 0 && notifiedAt !== null && !isAcknowledged;
+  const isRepeated = renotifySeconds > 0 && notifiedAt !== null && state === "open";
   return isRepeated ? notifiedAt + renotifySeconds * 1_000 : null;
-}
-
-/**
- * Returns when to look at a group that fires, unix milliseconds; null for never. Later outcomes and
- * messages move no row: the look files it again.
- */
-export function alertDueAt(rule: RuleSettings, times: FiringTimes): number | null {
-  const ends = [endOf(rule.condition, times.lastBadAt)?.at ?? null, repeatAt(rule, times)];
-  const all = ends.filter((at) => at !== null);
-  return all.length === 0 ? null : Math.min(...all);
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type AlertEnd, endOf, QUIET_MS, repeatAt } from "./deadlines.ts";
+import { type AlertEnd, endOf, QUIET_MS, repeatDueAt } from "./deadlines.ts";
 import type { Incident } from "./incident.ts";
 import { type AlertInstance, stateOf } from "./instance.ts";
 import { OTHER_GROUP, type Rule } from "./rule.ts";
@@ -15,11 +15,6 @@ export function groupEndOf(rule: Rule, instance: AlertInstance): AlertEnd | null
   // No outcome of the groups that share one is good.
   if (instance.text === OTHER_GROUP) return { at: last.at + QUIET_MS, by: "quiet" };
   return endOf(rule.settings.condition, last.at);
-}
-
-/** Returns when the message about an incident is repeated, unix milliseconds; null for never. */
-export function repeatDueAt({ settings }: Rule, { state, notifiedAt }: Incident): number | null {
-  return repeatAt(settings, { notifiedAt, isAcknowledged: state !== "open" });
 }
 
 /**
@@ -34,8 +29,8 @@ export function groupDueAt(
   nowMs: number,
 ): number | null {
   const end = groupEndOf(rule, instance)?.at ?? null;
-  const repeat = incident === null ? null : repeatDueAt(rule, incident);
-  // One that is due was held back, by a silence or because the commit was full.
+  const repeat = incident === null ? null : repeatDueAt(rule.settings, incident);
+  // One that is due was held back by a silence.
   const next = repeat !== null && repeat <= nowMs
     ? nowMs + rule.settings.renotifySeconds * 1_000
     : repeat;

@@ -63,6 +63,11 @@ export function isOfRule({ ruleId, ruleVersion }: AlertInstance, rule: Rule | nu
     rule.version === ruleVersion;
 }
 
+/** Returns whether an instance is one of the groups that fire: it has an incident, or waits for it. */
+export function hasPlace({ incident, isPending }: AlertInstance): boolean {
+  return incident !== null || isPending;
+}
+
 /** Returns what the outcomes of an instance make. */
 export function stateOf({ outcomes, text }: AlertInstance, { settings }: Rule): Tally {
   return tallyOf(outcomes, limitsOf(text, settings));
@@ -75,7 +80,7 @@ function limitsOf(text: string, settings: RuleSettings): Thresholds | null {
 
 /** Returns whether an instance is to be stored. */
 export function isKept(instance: AlertInstance, { settings }: Rule): boolean {
-  return instance.incident !== null || instance.isPending ||
+  return hasPlace(instance) ||
     needsRow(instance.outcomes, limitsOf(instance.text, settings));
 }
 

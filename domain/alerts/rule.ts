@@ -101,6 +101,9 @@ export interface RuleOverflow {
   readonly groups: number;
 }
 
+/** Maximum rules of a kind that count what one run or monitor reports: the first by slug. */
+export const RULES_PER_SIGNAL_MAX = 10;
+
 /** Maximum groups of a rule that fire at once; further ones share {@link OTHER_GROUP}. */
 export const FIRING_GROUPS_MAX = 1_000;
 

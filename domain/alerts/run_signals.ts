@@ -7,7 +7,8 @@ import type { RunId } from "../core/ids.ts";
 import { dollarsText, picodollarsOf } from "../pricing/money.ts";
 import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
 import type { RunSummary } from "../runs/summary.ts";
-import { IMPORT_SECONDS, type Rule } from "./rule.ts";
+import { matches } from "./match.ts";
+import { IMPORT_SECONDS, type Rule, RULES_PER_SIGNAL_MAX } from "./rule.ts";
 import type { AlertSignal, SignalSubject } from "./signal.ts";
 
 /** Maximum models without a price that one change of a run reports. */
@@ -62,7 +63,10 @@ export function costSignals(change: RunChange, rules: readonly Rule[]): AlertSig
   const cost = after?.contribution?.cost ?? 0n;
   const known = before?.contribution?.cost ?? 0n;
   if (after === null || cost === known || isImported(after)) return [];
-  return rules.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
+  const subject = subjectOf(after);
+  const matching = rules.filter(({ settings }) => matches(settings.match, subject))
+    .slice(0, RULES_PER_SIGNAL_MAX);
+  return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
     if (condition.kind !== "run_cost") return [];
     const max = picodollarsOf(condition.usd);
     if (known > max === cost > max) return [];

@@ -84,13 +84,16 @@ export class CommitRows {
     if (state === "resolved") this.#delete(keys.openIncident(team, id));
     const known = new Set(before?.runs);
     const added = incident.runs.filter((run) => !known.has(run));
-    for (const run of added) {
-      const incidents = this.#incidentsOfRuns.get(run) ?? [];
-      incidents.push(id);
-      this.#incidentsOfRuns.set(run, incidents);
-    }
+    for (const run of added) this.name(run, id);
     for (const set of newDeliveryRows(team, deliveries)) this.#set(set);
     this.#rows += INCIDENT_ROWS + added.length + DELIVERY_ROWS * deliveries.length;
+  }
+
+  /** Names an incident in the record of a run. */
+  name(run: RunId, incident: string): void {
+    const incidents = this.#incidentsOfRuns.get(run) ?? [];
+    incidents.push(incident);
+    this.#incidentsOfRuns.set(run, incidents);
   }
 
   /** Returns all rows. */
@@ -108,7 +111,8 @@ export class CommitRows {
     );
     return runs.map(([run, added], i) => {
       const known = (stored[i]?.value ?? []) as readonly string[];
-      const value = [...new Set([...known, ...added])].slice(-INCIDENTS_PER_RUN_MAX);
+      // Ids begin with their time.
+      const value = [...new Set([...known, ...added])].sort().slice(-INCIDENTS_PER_RUN_MAX);
       return { key: keys.runIncidents(this.#team, run), value };
     });
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AlertInstance } from "../../domain/alerts/instance.ts";
+import { type AlertInstance, hasPlace } from "../../domain/alerts/instance.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import type { AlertState, RuleState } from "./rows.ts";
 
@@ -42,7 +42,7 @@ export class AlertCounts {
   /** Changes the numbers of a rule by one instance; null for none. */
   change(rule: string, before: AlertInstance | null, after: AlertInstance | null): void {
     const { instances, firing, overflow } = this.#state[rule] ?? NO_INSTANCES;
-    const isFiring = (one: AlertInstance | null) => Number(one !== null && one.incident !== null);
+    const isFiring = (one: AlertInstance | null) => Number(one !== null && hasPlace(one));
     const isOver = before?.text === OTHER_GROUP && after === null;
     this.#set(rule, {
       instances: instances + Number(after !== null) - Number(before !== null),

@@ -4,6 +4,8 @@
  * @module
  */
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
+import { groupLook } from "../../domain/alerts/look.ts";
+import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import { spendPeriodOf } from "../../domain/alerts/spend_period.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { dayOf } from "../../domain/core/time.ts";
@@ -53,14 +55,20 @@ export async function findSpend(
   const limit = picodollars(Number(condition.usd));
   const allOver = [...sums].filter(([text, { cost }]) => cost >= limit && !fired.has(text));
   const over = allOver.slice(0, GROUPS_MAX);
-  const again = over.length < allOver.length ? [{ at: nowMs + 1, name: slug }] : [];
-  const signals = over.map(([, { subject, cost }]) => {
+  // Groups that share an incident are found by a look at each of them alone.
+  const isMore = over.length < allOver.length && !fired.has(OTHER_GROUP);
+  // The period before ends in an earlier commit, so that its incident ends too.
+  const before = new Set(known.map(({ text }) => text));
+  const ended = over.filter(([group]) => before.has(group));
+  const begun = over.filter(([group]) => !before.has(group));
+  const name = text === null ? slug : groupLook(slug, text);
+  const next = isMore || ended.length > 0 ? [{ at: nowMs + 1, name }] : [];
+  const signals = begun.map(([, { subject, cost }]) => {
     const value = Number(dollarsText(cost));
     return signalFor(rule, { key, at: nowMs, outcome: "bad", subject, value });
   });
-  // The period before has ended.
-  const looks = over.map(([group]) => ({ rule: slug, group, at: null }));
-  return { signals, looks, next: again };
+  const looks = ended.map(([group]) => ({ rule: slug, group, at: null }));
+  return { signals, looks, next };
 }
 
 async function instancesIn(

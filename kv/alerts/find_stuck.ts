@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import { groupOf } from "../../domain/alerts/group.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import { matches } from "../../domain/alerts/match.ts";
-import { OUTCOMES_MAX } from "../../domain/alerts/rule.ts";
+import { OTHER_GROUP, OUTCOMES_MAX } from "../../domain/alerts/rule.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { ClockTurn } from "../../domain/clock/due.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
@@ -55,13 +55,17 @@ export class StuckFinder {
     else this.#passes.set(name, { after: next, groups: stuck });
     const instances = await instancesOf(this.#store, team, rule);
     const known = new Map(instances.map((instance) => [instance.text, instance]));
-    const over = await this.#over(team, rule, instances, found.stuck, turn.nowMs);
+    // No outcome of the group that others share is good.
+    const own = instances.filter(({ text }) => text !== OTHER_GROUP);
+    const over = await this.#over(team, rule, own, found.stuck, turn.nowMs);
     // Runs that were not read may still be stuck.
     const isRead = (text: string) => next === null && !stuck.has(text);
     const signals = [
       ...over.filter(({ text, isLast }) => !isLast || isRead(text)).map(({ signal }) => signal)
         .sort((a, b) => a.at - b.at),
-      ...[...groups].flatMap(([text, runs]) => newOnes(rule, runs, known.get(text))),
+      ...[...groups].flatMap(([text, runs]) =>
+        newOnes(rule, runs, known.get(text) ?? known.get(OTHER_GROUP))
+      ),
     ];
     return { signals, next: [nextLook(rule, turn.nowMs, found, stuck.size)].flat() };
   }
@@ -101,7 +105,7 @@ export class StuckFinder {
 
 const NO_LABELS = { agent: null, customer: null, feature: null };
 
-/** Returns the signals of runs that a group does not know. */
+/** Returns the signals of runs that a group, or the one that it shares, does not know. */
 function newOnes(
   rule: RuleOf<"stuck">,
   runs: readonly StuckRun[],

@@ -7,7 +7,7 @@
 import { groupOf, OTHER } from "../../domain/alerts/group.ts";
 import { outcomeFor } from "../../domain/alerts/instance.ts";
 import { matches } from "../../domain/alerts/match.ts";
-import { INSTANCES_MAX, type Rule } from "../../domain/alerts/rule.ts";
+import { INSTANCES_MAX, type Rule, RULES_PER_SIGNAL_MAX } from "../../domain/alerts/rule.ts";
 import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Store } from "../store.ts";
@@ -17,9 +17,6 @@ import { readIncident } from "./rows.ts";
 import { laterGoods } from "./seed.ts";
 import { wereUnpriced } from "./unpriced_calls.ts";
 import { type AlertCache, instanceName, type TeamAlerts } from "./state.ts";
-
-/** Maximum rules that one signal is counted for, the first by slug. */
-const RULES_PER_SIGNAL_MAX = 10;
 
 /** Kinds of rules that judge runs: only those closed after the rule's last change. */
 const OF_RUNS: ReadonlySet<AlertSignal["kind"]> = new Set(["run_failed", "run_cost", "unpriced"]);
@@ -146,7 +143,9 @@ async function overflow(
   const { rule } = group;
   const { nowMs } = making();
   await cache.load(team, alerts, [{ rule: rule.slug, group: OTHER.text }]);
-  const signals = group.signals.filter((signal) => outcomeFor(rule, signal) === "bad");
+  // The shared group ends a day after it was last found, however long the trouble has been there.
+  const signals = group.signals.filter((signal) => outcomeFor(rule, signal) === "bad")
+    .map((signal) => ({ ...signal, at: nowMs }));
   session.counts.noteOverflow(rule.slug, signals.length, nowMs);
   await session.count({ ...group, ...OTHER, signals });
 }

@@ -4,7 +4,12 @@
  * @module
  */
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
-import type { Rule, RuleCondition, RuleKind } from "../../domain/alerts/rule.ts";
+import {
+  FIRING_GROUPS_MAX,
+  type Rule,
+  type RuleCondition,
+  type RuleKind,
+} from "../../domain/alerts/rule.ts";
 import type { AlertLook, AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
 import type { IncidentGroup } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
@@ -46,23 +51,12 @@ const NOBODY: SignalSubject = { agent: null, customer: null, feature: null, mode
 /** Milliseconds between looks at what ends without a call. */
 const LOOK_MS = 60_000;
 
-/** Maximum groups of a rule that one look reads. */
-const INSTANCES_MAX = 1_000;
+/** Maximum groups of a rule that one look reads: all that fire. */
+const INSTANCES_MAX = FIRING_GROUPS_MAX + 1;
 
 /** Returns the first full minute after a time: looks of one minute share a row. */
 export function minuteAfter(atMs: number): number {
   return (Math.floor(atMs / LOOK_MS) + 1) * LOOK_MS;
-}
-
-/** Reads the groups of a rule that are not ok, also those of its earlier versions. */
-export async function readInstances(
-  store: Store,
-  team: TeamId,
-  rule: string,
-): Promise<AlertInstance[]> {
-  const range = { prefix: keys.alerts(team, rule) };
-  const rows = await listRows(store, range, { limit: INSTANCES_MAX });
-  return rows.map(({ value }) => decodeInstance(value)).filter((instance) => instance !== null);
 }
 
 /** Reads the groups of a rule in its current version that are not ok. */
@@ -71,8 +65,11 @@ export async function instancesOf(
   team: TeamId,
   rule: Rule,
 ): Promise<AlertInstance[]> {
-  const instances = await readInstances(store, team, rule.slug);
-  return instances.filter((instance) => isOfRule(instance, rule));
+  const range = { prefix: keys.alerts(team, rule.slug) };
+  const rows = await listRows(store, range, { limit: INSTANCES_MAX });
+  return rows.map(({ value }) => decodeInstance(value))
+    .filter((instance) => instance !== null)
+    .filter((instance) => isOfRule(instance, rule));
 }
 
 /** Returns a signal for one rule; without a subject it is about the team. */

@@ -17,14 +17,16 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { groupsOf } from "../base/groups.ts";
+import { keys } from "../base/keys.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
 import { readConfig } from "../config/objects.ts";
 import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
-import { getAll } from "../store.ts";
+import { eachRow, getAll } from "../store.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_troubles.ts";
-import { type Found, isOfKind, type NextLook, NOTHING, readInstances } from "./found.ts";
+import { type Found, isOfKind, type NextLook, NOTHING } from "./found.ts";
+import { decodeInstance } from "./rows.ts";
 
 /** Dependencies of the looks at rules. */
 export interface RuleLookDeps extends SpendDeps {
@@ -35,8 +37,11 @@ export interface RuleLookDeps extends SpendDeps {
 /** Maximum rows of one commit: of groups, and others, each of which it checks. */
 const ROWS_PER_COMMIT = { groups: 50, others: 5 } as const;
 
-/** Maximum groups that one commit looks at, and signals that it counts. */
-const LOOKS_PER_COMMIT = 100, SIGNALS_PER_COMMIT = 100;
+/**
+ * Maximum groups that one commit looks at, and signals that it counts. The keys of each have the name
+ * of its group twice.
+ */
+const LOOKS_PER_COMMIT = 50, SIGNALS_PER_COMMIT = 50;
 
 /** A row with what it asks for. */
 interface Asked {
@@ -138,12 +143,18 @@ class RuleLooks {
       : NOTHING;
   }
 
-  /** Returns looks at groups of earlier versions of a rule, or of one that was deleted. */
+  /** Returns looks at some groups of earlier versions of a rule, or of one that was deleted. */
   async #outdated(team: TeamId, slug: string, rules: readonly Rule[]): Promise<AlertLook[]> {
     const rule = rules.find((rule) => rule.slug === slug) ?? null;
-    const instances = await readInstances(this.#deps.store, team, slug);
-    return instances.filter((instance) => !isOfRule(instance, rule))
-      .map(({ text }) => ({ rule: slug, group: text, at: null }));
+    const looks: AlertLook[] = [];
+    // All groups: those of the current version may be many by now.
+    for await (const { value } of eachRow(this.#deps.store, { prefix: keys.alerts(team, slug) })) {
+      const instance = decodeInstance(value);
+      if (instance === null || isOfRule(instance, rule)) continue;
+      looks.push({ rule: slug, group: instance.text, at: null });
+      if (looks.length === LOOKS_PER_COMMIT) break;
+    }
+    return looks;
   }
 }
 

@@ -17,7 +17,7 @@ import type { KvSet } from "../writer/write.ts";
 export interface RuleState {
   /** Instances with a row. */
   readonly instances: number;
-  /** Instances with an incident. */
+  /** Instances with an incident, or that wait for it. */
   readonly firing: number;
   /** Groups that share one incident; null for none. */
   readonly overflow: RuleOverflow | null;

@@ -80,9 +80,7 @@ export function runLookSets(
   // The look at an earlier row may be over when this is stored.
   const spendAt = (Math.floor(nowMs / SPEND_STEP_MS) + 1) * SPEND_STEP_MS;
   for (const rule of byKind.get("spend") ?? []) {
-    for (const text of spendingGroups(rule, updates)) {
-      file(groupLook(rule.slug, text), spendAt, true);
-    }
+    for (const name of spendLooks(rule, updates)) file(name, spendAt, true);
   }
   for (const rule of byKind.get("stuck") ?? []) {
     for (const { before, after } of updates) {
@@ -93,19 +91,17 @@ export function runLookSets(
   return [...sets.values()];
 }
 
-/** Returns the groups of a rule whose spend changed. */
-function spendingGroups({ settings }: Rule, updates: readonly RunUpdate[]): Set<string> {
-  const texts = new Set<string>();
+/**
+ * Returns the names of looks at groups whose spend changed. All models share a look: it reads the
+ * spend of all models, and a run has many.
+ */
+function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Set<string> {
+  const names = new Set<string>();
   const add = (summary: RunSummary) => {
     const subject = subjectOf(summary);
     if (!matches(settings.match, subject)) return;
-    if (settings.groupBy !== "model") {
-      return void texts.add(groupOf(settings.groupBy, subject).text);
-    }
-    for (const { provider, model } of summary.contribution?.models ?? []) {
-      const name = provider === null ? model : `${provider}/${model}`;
-      texts.add(groupOf("model", { ...subject, model: name }).text);
-    }
+    const isModel = settings.groupBy === "model";
+    names.add(isModel ? slug : groupLook(slug, groupOf(settings.groupBy, subject).text));
   };
   for (const { before, after } of updates) {
     const [old, now] = [before?.contribution?.cost ?? 0n, after?.contribution?.cost ?? 0n];
@@ -113,7 +109,7 @@ function spendingGroups({ settings }: Rule, updates: readonly RunUpdate[]): Set<
     if (before !== null && old > 0n) add(before);
     if (after !== null && now > 0n) add(after);
   }
-  return texts;
+  return names;
 }
 
 /** Returns when a run that was opened may be stuck, unix milliseconds; null for none. */

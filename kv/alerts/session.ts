@@ -3,11 +3,13 @@
  *
  * @module
  */
-import { groupDueAt, groupEndOf, repeatDueAt } from "../../domain/alerts/due.ts";
+import { repeatDueAt } from "../../domain/alerts/deadlines.ts";
+import { groupDueAt, groupEndOf } from "../../domain/alerts/due.ts";
 import type { Group } from "../../domain/alerts/group.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import {
   type AlertInstance,
+  hasPlace,
   isKept,
   isOfRule,
   newInstance,
@@ -120,7 +122,7 @@ export class AlertSession {
   }
 
   #isOneTooMany(rule: Rule, instance: AlertInstance): boolean {
-    return instance.incident === null && instance.text !== OTHER_GROUP &&
+    return !hasPlace(instance) && instance.text !== OTHER_GROUP &&
       this.counts.firing(rule.slug) >= FIRING_GROUPS_MAX &&
       stateOf(instance, rule).isFiring;
   }
@@ -131,8 +133,12 @@ export class AlertSession {
    * @param at time of the row, unix milliseconds; null if there is none
    */
   async look(slug: string, text: string, at: number | null): Promise<void> {
-    if (at !== null) this.#rows.removeDue(slug, text, at);
     const stored = this.find(slug, text);
+    // What the commit has no room for is looked at again.
+    if (stored !== null && !this.#rows.hasRoom) {
+      return this.#rows.fileDue(slug, text, at ?? this.#making.nowMs);
+    }
+    if (at !== null) this.#rows.removeDue(slug, text, at);
     if (stored === null) return;
     const before = at !== null && stored.dueAt === at ? { ...stored, dueAt: null } : stored;
     const rule = this.#ruleOf(slug);
@@ -171,10 +177,10 @@ export class AlertSession {
   #repeat(rule: Rule, incident: Incident): void {
     const { nowMs } = this.#making;
     if (isSilencedNow(incident, this.#alerts.config, nowMs)) return;
-    const repeatAt = repeatDueAt(rule, incident);
+    const repeatAt = repeatDueAt(rule.settings, incident);
     const isDue = repeatAt !== null && repeatAt <= nowMs;
     const isHeldBack = incident.isHeldBack && incident.state === "open";
-    if (!isDue && !isHeldBack || !this.#rows.hasRoom) return;
+    if (!isDue && !isHeldBack) return;
     this.#write(announce(incident, rule, this.#alerts.config, this.#making), incident);
   }
 
@@ -212,6 +218,11 @@ export class AlertSession {
       ...error === undefined ? {} : { error },
     });
     if (notified !== null) this.#write(notified, incident);
+    // Also runs of the incident that are not among its newest.
+    const { incident: id } = after;
+    if (id !== null) {
+      for (const { run } of added) if (run !== null) this.#rows.name(run, id);
+    }
     this.#keep({ rule, instance: after }, before);
   }
 

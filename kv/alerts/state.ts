@@ -18,12 +18,14 @@ import { readConfig, type TeamConfig } from "../config/objects.ts";
 import { getAll, getMany, type Store } from "../store.ts";
 import { type AlertState, decodeInstance } from "./rows.ts";
 
-/** Bytes of a team without its rows, of an object that it configures, and of an instance. */
+/** Bytes of a team without its rows, of an object besides its texts, and of an instance. */
 const TEAM_BYTES = 400, OBJECT_BYTES = 1_000, INSTANCE_BYTES = 600, OUTCOME_BYTES = 250;
 
 /** What a team has configured, and its enabled rules by kind. */
 export interface AlertConfig extends TeamConfig {
   readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
+  /** Bytes in memory. */
+  readonly bytes: number;
 }
 
 /** Cached alerts of a team. */
@@ -61,7 +63,7 @@ export class AlertCache {
       memory: store.memory,
       share: "alerts",
       bytesOf: ({ config, instances }, team) =>
-        TEAM_BYTES + bytesOfConfig(config) + instances.bytes + BYTES_PER_CHAR * team.length,
+        TEAM_BYTES + config.bytes + instances.bytes + BYTES_PER_CHAR * team.length,
     });
   }
 
@@ -125,11 +127,16 @@ export class AlertCache {
 
 function withKinds(config: TeamConfig): AlertConfig {
   const enabled = config.rules.filter(({ settings }) => settings.enabled);
-  return { ...config, byKind: Map.groupBy(enabled, ({ settings }) => settings.condition.kind) };
+  const byKind = Map.groupBy(enabled, ({ settings }) => settings.condition.kind);
+  return { ...config, byKind, bytes: bytesOfConfig(config) };
 }
 
 function bytesOfConfig({ version, rules, channels, silences }: TeamConfig): number {
-  return version === 0 ? 0 : OBJECT_BYTES * (rules.length + channels.length + silences.length);
+  if (version === 0) return 0;
+  const objects = [...rules, ...channels, ...silences];
+  const bytesOf = (object: unknown) =>
+    OBJECT_BYTES + BYTES_PER_CHAR * JSON.stringify(object).length;
+  return objects.reduce((sum, object) => sum + bytesOf(object), 0);
 }
 
 function newInstances(): TeamAlerts["instances"] {

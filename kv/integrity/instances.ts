@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AlertInstance } from "../../domain/alerts/instance.ts";
+import { type AlertInstance, hasPlace } from "../../domain/alerts/instance.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { type AlertState, decodeInstance } from "../alerts/rows.ts";
 import { keys } from "../base/keys.ts";
@@ -33,7 +33,7 @@ export async function verifyInstances(
     const { rule, incident } = instance;
     const counts = found.get(rule) ?? { instances: 0, firing: 0 };
     counts.instances++;
-    if (incident !== null) counts.firing++;
+    if (hasPlace(instance)) counts.firing++;
     found.set(rule, counts);
     if (incident !== null && !left.delete(incident)) {
       mismatches.push({ what: `incident of ${what}`, expected: "open", found: incident });

@@ -16,6 +16,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 2_000 },
     load: () => import("./sim/shared.ts"),
   },
+  "sim-alerts": {
+    summary: "random runs, rules, silences and restarts against a model of incidents, part shared",
+    takes: "10 minutes",
+    count: { of: "sequences", usual: 1_000 },
+    load: () => import("./sim/alert_main.ts"),
+  },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",

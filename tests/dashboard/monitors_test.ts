@@ -309,7 +309,7 @@ Deno.test("a key with the scope read sees monitors and proposals without forms, 
   }
 });
 
-Deno.test("the overview lists agents that are down before late ones, and nothing when all is well", async () => {
+Deno.test("the overview lists incidents of agents that are down before late ones, and nothing when all is well", async () => {
   await using h = await openBoard();
   const reader = await signedIn(h);
   const attention = async () =>
@@ -319,7 +319,7 @@ Deno.test("the overview lists agents that are down before late ones, and nothing
     );
   assertMatch(
     await attention(),
-    /^Needs attention All agents down is down Expected today 11:00 \. Every hour\. Last arrival today 10:00 \. 30 min ago late is late Expected today 11:40 , goes down today 12:10 \. Every hour\..* 20 min ago$/,
+    /^Needs attention All incidents All agents down did not run when it was expected 30 min late is late Expected today 11:40 , goes down today 12:10 \. Every hour\..* 20 min ago$/,
   );
   await report(h, "down");
   await report(h, "late");

@@ -94,7 +94,9 @@ Deno.test("after kill -9 the next process closes the idle runs that are left, ea
         const [at, receivedAt] = [openedMs + n, openedMs + TIMEOUT_MS];
         assertEquals(value, { status: "timeout", at, receivedAt, seen: 0 }, run(n));
       }
-      assertEquals(await Array.fromAsync(store.reader.list({ prefix: keys.dueRows() })), []);
+      const due = await Array.fromAsync(store.reader.list({ prefix: keys.dueRows() }));
+      // The incident of so many timeouts expires one day.
+      assertEquals(due.filter(({ key: [, , kind] }) => kind !== "incident"), []);
       await assertClean(store);
     });
   });

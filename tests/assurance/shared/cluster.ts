@@ -99,10 +99,11 @@ export class Cluster implements AsyncDisposable {
   /** Starts a KV server with its file in a folder, and instances. */
   static async start(
     folder: string,
-    { denokv, random, count = 3 }: {
+    { denokv, random, count = 3, settings: others = {} }: {
       readonly denokv: string | null;
       readonly random: Random;
       readonly count?: number;
+      readonly settings?: Settings;
     },
   ): Promise<Cluster> {
     const kv = await KvProcess.start(folder, denokv);
@@ -111,6 +112,7 @@ export class Cluster implements AsyncDisposable {
       RUNLEDGER_KEY: KEY,
       RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY,
       RUNLEDGER_TIER: "enterprise",
+      ...others,
     };
     const instances = Array.from({ length: count }, () => new Instance(kv, settings));
     const cluster = new Cluster(kv, instances, random);

@@ -7,6 +7,7 @@ import { createProgress, type Io } from "../../../tools/command.ts";
 import { Random } from "../../../tools/random.ts";
 import { denokvCommand } from "../../support/harness/denokv.ts";
 import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { ALERT_SETTINGS, alerts } from "./alerts.ts";
 import { changes } from "./changes.ts";
 import { Cluster } from "./cluster.ts";
 import { histories } from "./histories.ts";
@@ -31,6 +32,12 @@ const PARTS: Readonly<Record<string, Part>> = {
   "large parts": (cluster, { count }) => largeRuns(cluster, count * LARGE_RUNS),
   histories: (cluster, { count, seed }) => histories(cluster, count * OPERATIONS, seed),
   "keys, teams and rates": (cluster, { count }) => changes(cluster, count * CHANGES),
+  alerts: (cluster, { count, seed }) =>
+    alerts(cluster, {
+      agents: Math.ceil(count / 2),
+      kills: Math.ceil(count / 5),
+      random: new Random(`${seed} alerts`),
+    }),
   rest: (cluster) => rest(cluster, REST_MS),
 };
 
@@ -82,7 +89,9 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
   for (const [name, part] of chosen) {
     const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     try {
-      await using cluster = await Cluster.start(folder, { denokv, random: new Random(seed) });
+      const random = new Random(seed);
+      const settings = ALERT_SETTINGS;
+      await using cluster = await Cluster.start(folder, { denokv, random, settings });
       io.out(`${name}, over ${cluster.kv.name}: ${await part(cluster, options, io)}: held`);
       held++;
     } catch (error) {

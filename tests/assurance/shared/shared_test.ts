@@ -5,6 +5,7 @@ import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";
 import { asKvClient } from "../../support/harness/kv_client.ts";
 import { type Fate, KvProxy } from "../../support/harness/kv_proxy.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
+import { ALERT_SETTINGS, alerts } from "./alerts.ts";
 import { Cluster } from "./cluster.ts";
 import { Kills } from "./kills.ts";
 
@@ -54,4 +55,17 @@ Deno.test("shared: three instances keep every answer across a kill -9 of the KV 
     const kills = new Kills(cluster, random);
     await kills.round("kv", 20);
     await kills.audit();
+  }));
+
+Deno.test("shared: failing runs are in one incident each, and told once, by two instances", () =>
+  withFolder(async (folder) => {
+    const random = new Random("short");
+    const settings = ALERT_SETTINGS;
+    await using cluster = await Cluster.start(folder, {
+      denokv: DENOKV,
+      random,
+      count: 2,
+      settings,
+    });
+    await alerts(cluster, { agents: 4, kills: 0, random });
   }));

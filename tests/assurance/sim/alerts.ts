@@ -205,15 +205,19 @@ function failureOf(run: string, stored: Run, { statuses }: Fields): GroupOutcome
 function excessOf(run: string, stored: Run, { usd }: Fields): GroupOutcome | null {
   const { opening, closing, events } = asClosed(stored);
   if (opening === undefined) return null;
-  const closedAt = Math.max(opening.received_at, closing?.received_at ?? 0);
-  if (closing !== undefined && isImport(closing, closedAt)) return null;
   const parts = [opening, ...closing === undefined ? [] : [closing], ...events];
   const arrivals = parts.map(({ received_at }) => received_at).sort((a, b) => a - b);
   const max = Math.round(Number(usd) * 1e12);
   // A cost that a heartbeat states replaces that of events, so it may also fall.
   const below = arrivals.findLast((at) => !isOver(at));
   const at = arrivals.find((at) => at > (below ?? 0) && isOver(at));
-  return at === undefined ? null : { key: run, at, what: "bad", run };
+  if (at === undefined) return null;
+  // What arrives later makes no import of a run whose cost was seen.
+  const { closing: close } = asClosed(knownAt(stored, at));
+  const isOld = close === undefined
+    ? opening.received_at - opening.started_at > IMPORT_MS
+    : isImport(close, Math.max(opening.received_at, close.received_at));
+  return isOld ? null : { key: run, at, what: "bad", run };
 
   function isOver(at: number): boolean {
     return at >= (opening?.received_at ?? Infinity) && costOf(knownAt(stored, at)) > max;

@@ -61,13 +61,14 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
       "monitor_state",
       "schedules",
       "alerts",
+      "alert_state",
     ]
   ) {
     const text = Deno.readTextFileSync(new URL(`./${name}.ts`, import.meta.url));
     const imports = [...text.matchAll(/from "(.*)"/g)].map(([, from = ""]) => from);
     assertEquals(
       imports.filter((from) =>
-        !/^\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules)\.ts$/.test(from)
+        !/^\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|alerts)\.ts$/.test(from)
       ),
       [],
       name,

@@ -22,11 +22,16 @@ import { createClockStore, nextDueMs } from "../../../kv/clock/store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService } from "../../../app/compose.ts";
+import { givenKey } from "../../../kv/channels/seal.ts";
+import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { type Absence, RATES, type State } from "./shape.ts";
 
 /** Folder in memory, if the machine has one: files there cost no disk sync. */
 const MEMORY_DISK = "/dev/shm";
+
+/** Addresses that channels may call. */
+const PUBLIC = parseEgress("public") ?? NO_EGRESS;
 
 const CREDENTIALS = { region: "eu", refusedSecret: null } as const;
 
@@ -167,6 +172,11 @@ export class World implements AsyncDisposable {
     this.nowMs = nowMs;
   }
 
+  /** Lets the worker do what it can now. */
+  async work(): Promise<void> {
+    await this.#any().worker.idle();
+  }
+
   /** Looks at all deadlines; returns the absences that the looks knew of. */
   async look(): Promise<readonly Absence[]> {
     const { clock } = this.#any();
@@ -241,6 +251,8 @@ export class World implements AsyncDisposable {
       // A minute passes before each request: this test does not cover the rate limit.
       limits: createRequestLimits(() => 60_000 * minutes++),
       mailer,
+      egress: PUBLIC,
+      sealKeys: givenKey(new Uint8Array(32).fill(7)),
       log: (line) => void this.log.push(line),
       draining: () => false,
       failurePauseMs: 1,

@@ -48,6 +48,8 @@ async function race(
   assertEquals([incident?.count, incident?.runs.length, others.length], [RUNS, 20, 0]);
   assertEquals(await there.deliveries(), ["ops incident.opened"]);
   const made = { by: "key_1", at: NOON + 100 };
+  // The next message has a later identifier.
+  here.nowMs = there.nowMs = NOON + 100;
   await Promise.all(
     [here, there].map(({ store, updater }) =>
       createIncidentStore({ store, changes: updater }).resolve(TEAM, incident?.id ?? "", null, made)

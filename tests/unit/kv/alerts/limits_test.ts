@@ -1,0 +1,147 @@
+/** The largest numbers of rules, groups and channels: each commit stays within the store's limits. */
+import { assertEquals } from "@std/assert";
+import { newInstance } from "../../../../domain/alerts/instance.ts";
+import type { Rule } from "../../../../domain/alerts/rule.ts";
+import { picodollars } from "../../../../domain/pricing/money.ts";
+import { instanceSet } from "../../../../kv/alerts/rows.ts";
+import { groupsOf } from "../../../../kv/base/groups.ts";
+import { verifyStore } from "../../../../kv/integrity/integrity.ts";
+import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { LookProcess, ruleOf } from "../../../support/harness/look_process.ts";
+import { HOUR, MINUTE } from "../../../support/harness/monitor_process.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+const FAILED = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
+
+/** Closes failed runs of different agents, and counts all of them. */
+async function failAll(here: LookProcess, agents: number): Promise<void> {
+  for (let n = 1; n <= agents; n++) await here.close(n, "failed", NOON, { agent: `a${n}` });
+  await here.work();
+  await here.until(NOON + MINUTE);
+}
+
+/** Numbers of incidents by what resolved them. */
+async function ends(here: LookProcess): Promise<Record<string, number>> {
+  const groups = Map.groupBy(await here.incidents(), ({ resolvedBy }) => resolvedBy ?? "open");
+  return Object.fromEntries([...groups].map(([by, { length }]) => [by, length]));
+}
+
+Deno.test("a rule with many open incidents is deleted: all of them end and are told", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
+  await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent" }));
+  await failAll(here, 90);
+  assertEquals(await ends(here), { open: 90 });
+  await here.rules.remove(TEAM, "failures", { by: "key_1", at: here.nowMs });
+  for (let second = 1; second <= 20; second++) await here.until(NOON + MINUTE + second * 1_000);
+  assertEquals(await ends(here), { rule: 90 });
+  assertEquals((await here.deliveries()).length, 90 * 3 * 2);
+  assertEquals(await here.ruleRows(), []);
+  assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+});
+
+Deno.test("a silence ends that held back many incidents: all of them are told", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  for (const slug of ["ops", "boss"]) await here.putMail(slug);
+  await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent" }));
+  await here.silenceUntil(NOON + HOUR);
+  await failAll(here, 60);
+  assertEquals(await here.deliveries(), []);
+  await here.until(NOON + HOUR);
+  for (let second = 1; second <= 10; second++) await here.until(NOON + HOUR + second * 1_000);
+  assertEquals((await here.deliveries()).length, 120);
+});
+
+Deno.test("messages about many incidents are repeated, all of them", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  for (const slug of ["ops", "boss"]) await here.putMail(slug);
+  await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent", renotifySeconds: 3_600 }));
+  await failAll(here, 60);
+  assertEquals((await here.deliveries()).length, 120);
+  for (let second = 0; second <= 70; second++) await here.until(NOON + HOUR + second * 1_000);
+  assertEquals((await here.deliveries()).length, 240);
+});
+
+Deno.test("a run with many models is counted with a hundred rules of spend", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  const rule = ruleOf({ kind: "spend", usd: "1", period: "month" }, { groupBy: "model" });
+  for (let n = 0; n < 100; n++) await here.putRule(`spend-${"x".repeat(50)}-${n}`, rule, NOON);
+  const events = Array.from(
+    { length: 20 },
+    (_, n) => aCall(n + 1, "known", `${"m".repeat(240)}${n}`),
+  );
+  await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
+  await here.runs.append(TEAM, run(1), events, NOON);
+  await here.work();
+  assertEquals((await here.ruleRows()).filter((row) => row.includes("spend")).length, 100);
+  await here.until(NOON + MINUTE);
+});
+
+Deno.test("a run that is dear for a hundred rules opens incidents of ten", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  for (let n = 0; n < 20; n++) await here.putMail(`mail-${"x".repeat(50)}-${n}`);
+  const rule = ruleOf({ kind: "run_cost", usd: "1" }, { groupBy: "customer" });
+  for (let n = 0; n < 100; n++) await here.putRule(`cost-${"x".repeat(50)}-${n}`, rule, NOON);
+  const names = { agent: "a".repeat(128), customerId: "\u4e00".repeat(256) };
+  await here.runs.heartbeat(TEAM, {
+    ...{ id: run(1), status: "ok", startedAt: NOON, ...names },
+    reported: { cost: picodollars(2) },
+  }, NOON);
+  await here.work();
+  await here.until(NOON + MINUTE);
+  assertEquals(await ends(here), { open: 10 });
+});
+
+Deno.test("a changed rule ends what its earlier version opened, behind many newer groups", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  await here.setRule("failures", ruleOf(FAILED, { groupBy: "customer" }));
+  await here.close(1, "failed", NOON, { customerId: "z" });
+  await here.work();
+  await here.until(NOON + MINUTE);
+  await here.setRule("failures", ruleOf({ ...FAILED, consecutive: 2 }, { groupBy: "customer" }));
+  const rule = await here.rules.read(TEAM, "failures") as Rule;
+  const sets = Array.from({ length: 1_010 }, (_, n) => {
+    const group = { text: `=c${n}`, group: { customer: `c${n}` } };
+    return instanceSet(TEAM.id, newInstance(rule, group));
+  });
+  for (const some of groupsOf(sets, 500)) {
+    const rows = { sets: some, deletes: [] };
+    const plan = () => Promise.resolve({ result: null, rows });
+    await here.updater.changeInTurn(TEAM.id, "clock", plan);
+  }
+  await here.until(NOON + 2 * MINUTE);
+  assertEquals(await ends(here), { rule: 1 });
+});
+
+Deno.test("spend over the limit in a new period ends many incidents of the one before", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
+  const spend = async (from: number) => {
+    for (let n = 0; n < 40; n++) {
+      await here.runs.heartbeat(TEAM, {
+        ...{ id: run(from + n), agent: "a", status: "ok", startedAt: here.nowMs },
+        ...{ customerId: `c${n}`, reported: { cost: picodollars(2) } },
+      }, here.nowMs);
+    }
+    await here.work();
+  };
+  const rule = ruleOf({ kind: "spend", usd: "1", period: "day" }, { groupBy: "customer" });
+  await here.setRule("cost", rule);
+  await spend(1);
+  for (let second = 2; second <= 6; second++) await here.until(NOON + second * 1_000);
+  assertEquals(await ends(here), { open: 40 });
+  here.nowMs = NOON + 12 * HOUR;
+  await spend(100);
+  // A look at the rule before those at the ends of its groups.
+  await here.file("cost");
+  for (let second = 1; second <= 20; second++) await here.until(NOON + 12 * HOUR + second * 1_000);
+  assertEquals(await ends(here), { condition: 40, open: 40 });
+});
