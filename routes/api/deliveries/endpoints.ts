@@ -78,7 +78,9 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
       `for ${DELIVERY_DAYS} days.`,
     query: {
       channel: configSlug.optional().describe("Only deliveries to the channel with this slug."),
-      state: deliveryState.schema.optional().describe("Only deliveries in this state."),
+      state: deliveryState.schema.optional().describe(
+        "Only deliveries in this state; `dead` leaves out tests.",
+      ),
       incident: idOf("inc").optional().describe("Only deliveries about this incident."),
       from: instantText.optional().describe("Earliest creation, inclusive."),
       limit: limitOf(DELIVERIES_PER_PAGE, "deliveries"),

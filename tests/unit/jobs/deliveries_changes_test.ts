@@ -3,7 +3,8 @@ import { assertEquals } from "@std/assert";
 import { keys } from "../../../kv/base/keys.ts";
 import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
 import { serviceTroubles } from "../../../kv/alerts/troubles.ts";
-import { wakeRow } from "../../../kv/channels/delivery_rows.ts";
+import { storedRows, wakeRow } from "../../../kv/channels/delivery_rows.ts";
+import { removeDeliveries } from "../../../kv/channels/removal.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { messageOf } from "../../support/builders/messages.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -97,4 +98,24 @@ Deno.test("channels: a broken channel is no trouble any more once it is disabled
   assertEquals((await troubles()).map(({ value }) => value), [1]);
   await h.put("ops", "webhook", { enabled: false });
   assertEquals(await troubles(), []);
+});
+
+Deno.test("deliveries: the messages joined to many removed ones are sent on their own", async () => {
+  await using h = await DeliveriesHarness.open();
+  await h.put("chat", "slack");
+  const leaders = [];
+  for (let n = 0; n < 30; n++) {
+    const [first, ...others] = Array.from(
+      { length: 20 },
+      (_, i) => h.delivery("chat", `inc_${n}_${i}`, "incident.opened", "slack"),
+    );
+    if (first === undefined) continue;
+    leaders.push({ ...first, joined: others.map(({ id }) => id) });
+    const sets = others.flatMap((delivery) => storedRows(h.team.id, delivery));
+    await h.store.writer.commit({ sets });
+  }
+  await h.add(leaders);
+  await removeDeliveries(h.store, h.team.id, leaders.map(({ id }) => id));
+  await h.pass(h.job(), NOON + 2 * MINUTE);
+  assertEquals([await h.states(), await h.waiting()], [{ delivered: 570 }, [0, 0]]);
 });
