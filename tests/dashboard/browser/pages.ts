@@ -16,7 +16,12 @@ export interface PageUnderTest {
   readonly role: Role;
   /** Expected status, 200 when absent. */
   readonly status?: number;
+  /** Maximum bytes with all that it loads; the usual ones when absent. */
+  readonly bytesMax?: number;
 }
+
+/** Maximum bytes of the API reference with all that it loads: one page that grows with each call. */
+const REFERENCE_BYTES_MAX = 90 * 1024;
 
 /** All pages, some in several states. */
 export const PAGES: readonly PageUnderTest[] = [
@@ -128,7 +133,7 @@ function aPage(
 
 /** The API reference, which is not below the dashboard. */
 function aReference(name: string, role: Role): PageUnderTest {
-  return { name, route: null, role, path: () => REFERENCE_PATH };
+  return { name, route: null, role, path: () => REFERENCE_PATH, bytesMax: REFERENCE_BYTES_MAX };
 }
 
 function aChannel(name: string, query: string): PageUnderTest {
