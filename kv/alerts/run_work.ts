@@ -44,13 +44,17 @@ export function runSignals(
   const isUnpriced = byKind.has("unpriced");
   const hasInstances = failed.some(({ slug }) => state[slug] !== undefined);
   const hasBad = failed.length > 0 && updates.some(({ after }) => closeOutcomeOf(after) === "bad");
+  const areClosesCounted = hasBad || hasInstances;
   const signals: AlertSignal[] = [];
   for (const update of updates) {
-    if (update.after === null) continue;
+    const { after } = update;
+    if (after === null) continue;
+    const hasModels = (after.contribution?.models.length ?? 0) > 0;
+    if (!areClosesCounted && cost.length === 0 && !(isUnpriced && hasModels)) continue;
     const change = changeOf(update);
-    if (hasBad || hasInstances) signals.push(...closeSignals(change));
+    if (areClosesCounted) signals.push(...closeSignals(change));
     if (cost.length > 0) signals.push(...costSignals(change, cost));
-    if (isUnpriced) signals.push(...unpricedSignals(change));
+    if (isUnpriced && hasModels) signals.push(...unpricedSignals(change));
   }
   return signals;
 }
@@ -83,10 +87,9 @@ export function runLookSets(
     for (const name of spendLooks(rule, updates)) file(name, spendAt, true);
   }
   for (const rule of byKind.get("stuck") ?? []) {
-    for (const { before, after } of updates) {
-      const at = stuckAt(rule, before, after);
-      if (at !== null) file(rule.slug, at);
-    }
+    // Runs that are opened together share a few instants.
+    const instants = new Set(updates.map(({ before, after }) => stuckAt(rule, before, after)));
+    for (const at of instants) if (at !== null) file(rule.slug, at);
   }
   return [...sets.values()];
 }
