@@ -59,7 +59,7 @@ const usd = z.union([z.number(), z.string()], USD).transform((sent, context): st
 
 const inARow = optional(whole({ min: 1, max: OUTCOMES_MAX }));
 
-const texts = z.array(z.string());
+const spendPeriod = oneOf("SpendPeriod", SPEND_PERIODS);
 const count = z.int().min(0);
 
 /**
@@ -68,16 +68,22 @@ const count = z.int().min(0);
  * @internal
  */
 export const ruleParams = z.object({
-  statuses: texts.optional().describe(`Of \`run_failed\`: ${BAD_STATUSES.join(", ")}.`),
+  statuses: z.array(oneOf("BadStatus", BAD_STATUSES)).optional().describe(
+    `Of \`run_failed\`: ${BAD_STATUSES.join(", ")}.`,
+  ),
   consecutive: count.optional().describe("Of `run_failed`: bad runs in a row."),
   usd: z.number().optional()
     .describe("Of `run_cost` and `spend`: US dollars. A request may send decimal text."),
-  period: z.string().optional()
+  period: spendPeriod.optional()
     .describe(`Of \`spend\`: ${SPEND_PERIODS.join(", ")}, in UTC; weeks begin on Monday.`),
-  reasons: texts.optional().describe(`Of \`missed\`: ${MISSED_REASONS.join(", ")}.`),
+  reasons: z.array(oneOf("MissedReason", MISSED_REASONS)).optional().describe(
+    `Of \`missed\`: ${MISSED_REASONS.join(", ")}.`,
+  ),
   seconds: count.optional().describe("Of `stuck`: seconds for which a run may be open."),
   percents: z.array(count).optional().describe(`Of \`quota\`: ${QUOTA_PERCENTS.join(", ")}.`),
-  what: texts.optional().describe(`Of \`service\`: ${SERVICE_TROUBLES.join(", ")}.`),
+  what: z.array(oneOf("ServiceTrouble", SERVICE_TROUBLES)).optional().describe(
+    `Of \`service\`: ${SERVICE_TROUBLES.join(", ")}.`,
+  ),
 }).meta({ id: "RuleParams" });
 
 /** Parameters by kind, with their defaults. */
@@ -89,7 +95,7 @@ const params = {
   run_cost: z.strictObject({ usd }, 'an object with "usd"'),
   spend: z.strictObject({
     usd,
-    period: oneOf("SpendPeriod", SPEND_PERIODS),
+    period: spendPeriod,
   }, 'an object with "usd" and "period"'),
   missed: z.strictObject({
     reasons: optional(someOf(MISSED_REASONS)).transform((sent) => sent ?? MISSED_REASONS),

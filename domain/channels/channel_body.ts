@@ -37,6 +37,12 @@ export const OVERLAP_HOURS = { min: 0, max: 168, default: 24 } as const;
 /** Begins a secret. */
 export const SECRET_PREFIX = "whsec_";
 
+/** Maximum characters of an own secret: base64 has 4 characters for 3 bytes. */
+const SECRET_CHARS_MAX = SECRET_PREFIX.length + 4 * Math.ceil(SECRET_BYTES.max / 3);
+
+/** Maximum characters of an e-mail address. */
+const RECIPIENT_CHARS_MAX = 254;
+
 const URL_TEXT = `a URL of at most ${URL_CHARS_MAX} characters`;
 const SECRET =
   `${SECRET_PREFIX} and the base64 of ${SECRET_BYTES.min} to ${SECRET_BYTES.max} bytes`;
@@ -59,7 +65,10 @@ const EVENTS = [
 const fields = {
   url: optional(z.string(URL_TEXT).refine(isUrl, URL_TEXT).meta({ maxLength: URL_CHARS_MAX }))
     .describe("Of `webhook`, `slack`, `mattermost`: the address, stored as a secret."),
-  secret: optional(z.string(SECRET).refine(isSecret, SECRET).meta({ pattern: "^whsec_" }))
+  secret: optional(
+    z.string(SECRET).refine(isSecret, SECRET)
+      .meta({ pattern: "^whsec_", maxLength: SECRET_CHARS_MAX }),
+  )
     .describe("Of `webhook`: the key of the signature; generated when it was never set."),
   events: optional(someOf(EVENTS, "ChannelEvent")).describe(
     `Of \`webhook\`: events to send, \`${ALL_EVENTS}\` for all; all when absent.`,
@@ -69,7 +78,10 @@ const fields = {
       .meta({ id: "ChannelHeaders" }),
   )
     .describe("Of `webhook`: own headers. Reads return their values."),
-  to: z.array(z.string(RECIPIENTS).refine(isRecipient, RECIPIENTS), RECIPIENTS)
+  to: z.array(
+    z.string(RECIPIENTS).refine(isRecipient, RECIPIENTS).meta({ maxLength: RECIPIENT_CHARS_MAX }),
+    RECIPIENTS,
+  )
     .min(1, RECIPIENTS).max(RECIPIENTS_MAX, RECIPIENTS).describe("Of `email`: the recipients."),
   routing_key: optional(z.string(KEY).regex(/^[A-Za-z0-9_-]{8,128}$/, KEY))
     .describe("Of `pagerduty`: the integration key, stored as a secret."),

@@ -49,6 +49,21 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/changes", ["GET", "HEAD"]],
   ["/v1/refusals", ["GET", "HEAD"]],
   ["/v1/live", ["GET", "HEAD"]],
+  ["/v1/rules", ["GET", "HEAD"]],
+  ["/v1/rules/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/silences", ["GET", "HEAD"]],
+  ["/v1/silences/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/channels", ["GET", "HEAD"]],
+  ["/v1/channels/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/channels/ops/rotate", ["POST"]],
+  ["/v1/channels/ops/test", ["POST"]],
+  ["/v1/incidents", ["GET", "HEAD"]],
+  [`/v1/incidents/inc_eu_${"0".repeat(32)}`, ["GET", "HEAD"]],
+  [`/v1/incidents/inc_eu_${"0".repeat(32)}/ack`, ["POST"]],
+  [`/v1/incidents/inc_eu_${"0".repeat(32)}/resolve`, ["POST"]],
+  ["/v1/deliveries", ["GET", "HEAD"]],
+  [`/v1/deliveries/whd_eu_${"0".repeat(32)}`, ["GET", "HEAD"]],
+  [`/v1/deliveries/whd_eu_${"0".repeat(32)}/resend`, ["POST"]],
   ["/metrics", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
   ["/readyz", ["GET", "HEAD"]],
@@ -59,7 +74,11 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 Deno.test("decision 43: the table of routes here matches the service", () => {
   const patterns = ROUTES.map(([path]) =>
-    path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
+    path.replace(
+      /(runs|keys|incidents|deliveries)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/,
+      "$1$2/:id",
+    )
+      .replace(/(rules|silences|channels)\/ops/, "$1/:slug")
       .replace("agents/nightly", "agents/:slug")
       .replace("customers/acme", "customers/:customer_id")
       .replace(/(deletions|teams)\/0+/, "$1/:id")
