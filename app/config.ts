@@ -224,7 +224,7 @@ function toConfig(
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     /** Addresses that channels may call. */
     egress: parseEgress(values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT) ?? NO_EGRESS,
-    /** Key of the secrets of channels, or null for a file beside the ledger. */
+    /** Key of the secrets of channels, or null for a file next to the ledger. */
     sealKey: parseSealKey(values.RUNLEDGER_SEAL_KEY ?? ""),
     /** Origin of links in messages; null for no links. */
     publicUrl: originOf(values.RUNLEDGER_PUBLIC_URL ?? ""),

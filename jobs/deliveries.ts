@@ -1,7 +1,7 @@
 /**
  * Sends deliveries: messages about incidents, to the channels of teams.
  *
- * It has a loop beside the worker, so no receiver holds up runs. The due index tells which channels
+ * It has a loop of its own, so no receiver holds up runs. The due index tells which channels
  * have something to send; each channel has one try at a time. Channels that are slow or fail share
  * half of the slots, and so do the channels of one team.
  */

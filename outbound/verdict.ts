@@ -4,12 +4,10 @@
  * @module
  */
 import type { ChannelType } from "../domain/channels/channel.ts";
+import { RETRY_AFTER_MS_MAX } from "../domain/channels/schedule.ts";
 import type { SendResult } from "../domain/channels/sender.ts";
 import { cutText, printable } from "../domain/core/text.ts";
 import type { PostOutcome } from "./http.ts";
-
-/** Maximum milliseconds that a receiver may ask to wait. */
-const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /** Maximum characters of an answer that are kept. */
 const ANSWER_CHARS_MAX = 256;

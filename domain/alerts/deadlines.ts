@@ -8,8 +8,7 @@ import type { ResolvedBy } from "../channels/message.ts";
 import type { Incident } from "./incident.ts";
 import type { RuleCondition, RuleSettings } from "./rule.ts";
 import { spendPeriodOf } from "./spend_period.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../core/time.ts";
 
 /** Milliseconds without a bad outcome after which a group ends in which no outcome is good. */
 export const QUIET_MS: number = DAY_MS;

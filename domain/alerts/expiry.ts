@@ -7,8 +7,7 @@
 import type { TierLimits } from "../teams/plans.ts";
 import { lastBadAt } from "./erasure.ts";
 import type { Incident } from "./incident.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../core/time.ts";
 
 /**
  * Longest time from one look at an incident to the next, milliseconds: a plan may keep data for a

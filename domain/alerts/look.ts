@@ -33,7 +33,7 @@ export function groupLook(rule: string, group: string): string {
   return `${rule}${SEPARATOR}${group}`;
 }
 
-/** Returns what the name of a row stands for; null for a kind that does not exist. */
+/** Returns what a row of that name asks for; null for a kind that does not exist. */
 export function lookOf(name: string): Look | null {
   if (name.startsWith(KIND)) {
     const kind = RULE_KINDS.find((kind) => kindLook(kind) === name);

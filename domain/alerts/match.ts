@@ -29,7 +29,7 @@ export function isMuted(
     isIn(match.customers, group.customer ?? null);
 }
 
-/** Returns whether an agent is among patterns; `*` at the end of one stands for any rest. */
+/** Returns whether an agent is among patterns; `*` at the end of one matches any rest. */
 function matchesAgent(patterns: readonly string[], agent: string | null): boolean {
   if (patterns.length === 0) return true;
   return patterns.some((pattern) => {

@@ -78,8 +78,8 @@ export function announce(
 
 /**
  * Writes the messages about an acknowledgement or the end of an incident, to the channels that know
- * of it. No silence holds them back: a channel that was told of a trouble must learn that it is over.
- * People who read chat or mail are not told of an acknowledgement.
+ * of it. No silence holds them back: a channel that was notified of a trouble must learn that it is over.
+ * People who read chat or mail are not notified of an acknowledgement.
  */
 export function announceChange(
   incident: Incident,
@@ -87,14 +87,14 @@ export function announceChange(
   { channels }: Recipients,
   making: Making,
 ): Notified {
-  const told = channels.filter(({ slug, settings }) =>
+  const notified = channels.filter(({ slug, settings }) =>
     incident.deliveries[slug] !== undefined && wants(settings, event) &&
     (event === "incident.resolved" || ACKNOWLEDGED_TYPES.has(settings.type))
   );
-  return send({ ...incident, isHeldBack: false }, told, () => event, making);
+  return send({ ...incident, isHeldBack: false }, notified, () => event, making);
 }
 
-/** Types of channels that are told of acknowledgements. */
+/** Types of channels that are notified of acknowledgements. */
 const ACKNOWLEDGED_TYPES: ReadonlySet<Channel["settings"]["type"]> = new Set([
   "webhook",
   "pagerduty",
@@ -126,7 +126,10 @@ function send(
   const slugs = channels.map(({ slug }) => slug);
   const facts = factsOf(incident);
   const deliveries = channels.map(({ slug, settings: { type } }) => {
-    const message = { event: eventOf(slug), at: nowMs, incident: facts };
+    const event = eventOf(slug);
+    const countSince = incident.count - incident.notifiedCount;
+    const since = event === "incident.updated" ? { countSince } : {};
+    const message = { event, at: nowMs, incident: facts, ...since };
     return newDelivery(newId("whd"), { slug, type }, message, incident.deliveries[slug] ?? null);
   });
   const latest = Object.fromEntries(deliveries.map(({ channel, id }) => [channel, id]));

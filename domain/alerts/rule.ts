@@ -69,7 +69,7 @@ export interface RuleSettings {
   readonly condition: RuleCondition;
   /** Agents, customers and features that it applies to; empty for all. */
   readonly match: {
-    /** Slugs; `*` at the end stands for any rest. */
+    /** Slugs; `*` at the end matches any rest. */
     readonly agents: readonly string[];
     /** Ids. */
     readonly customers: readonly string[];

@@ -148,7 +148,7 @@ const MATCH_OF_GROUP: Readonly<Record<Group, MatchName | null>> = {
 
 const MATCH = 'an object with "agents", "customers" and "features"';
 const match = z.strictObject({
-  agents: matchNames(agentSlug()).describe("Slugs of agents; `*` at the end stands for any rest."),
+  agents: matchNames(agentSlug()).describe("Slugs of agents; `*` at the end matches any rest."),
   customers: matchNames(customer()).describe("Ids of customers."),
   features: matchNames(text(LABEL_CHARS_MAX)).describe("Features."),
 }, MATCH).refine(isShort, SHORT).meta({ id: "RuleMatchRequest" });
@@ -164,7 +164,7 @@ const MATCH_NAMES = Object.keys(ALL) as MatchName[];
 export const ruleBody = z.object({
   kind: oneOf("RuleKind", RULE_KINDS).describe("What the rule is about."),
   params: optional(ruleParams).describe("Parameters of the kind."),
-  match: optional(match).describe("What it applies to; an empty or absent list stands for all."),
+  match: optional(match).describe("What it applies to; an empty or absent list matches all."),
   group_by: optional(oneOf("RuleGroup", GROUPS)).describe(
     "One incident for each of these; one of the rule when absent. Runs: agent, customer or " +
       "feature; `spend` also model; `missed`: agent; `unpriced`: model; `quota`, `service`: none.",

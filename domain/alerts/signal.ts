@@ -84,4 +84,6 @@ export interface AlertWork {
   readonly looks?: readonly AlertLook[];
   /** Change of an incident that is not resolved; none when absent. */
   readonly byHand?: IncidentChange;
+  /** Group to end with its incident, whatever its outcomes; none when absent. */
+  readonly ends?: Pick<AlertLook, "rule" | "group">;
 }

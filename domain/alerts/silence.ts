@@ -10,11 +10,11 @@ export const SILENCE_MS_MAX = 30 * 86_400_000;
 
 /** What a team sets for a silence. */
 export interface SilenceSettings {
-  /** What it mutes; an empty list stands for all. */
+  /** What it mutes; an empty list matches all. */
   readonly match: {
     /** Slugs of rules. */
     readonly rules: readonly string[];
-    /** Slugs of agents; `*` at the end stands for any rest. */
+    /** Slugs of agents; `*` at the end matches any rest. */
     readonly agents: readonly string[];
     /** Ids of customers. */
     readonly customers: readonly string[];

@@ -30,10 +30,10 @@ export const silenceBody = z.object({
   match: z.strictObject({
     rules: matchNames(z.string(RULE).regex(CONFIG_SLUG, RULE)).describe("Slugs of rules."),
     agents: matchNames(agentSlug())
-      .describe("Slugs of agents; `*` at the end stands for any rest."),
+      .describe("Slugs of agents; `*` at the end matches any rest."),
     customers: matchNames(customer()).describe("Ids of customers."),
   }, MATCH).refine(isShort, SHORT).meta({ id: "SilenceMatchRequest" })
-    .describe("What it mutes; an empty or absent list stands for all."),
+    .describe("What it mutes; an empty or absent list matches all."),
   from: optional(instant())
     .describe("Begin; when absent the time of the call, or the stored begin."),
   until: instant().describe(`End, in the future and at most ${DAYS_MAX} days from now.`),

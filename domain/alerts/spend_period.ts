@@ -4,8 +4,7 @@
  * @module
  */
 import type { SPEND_PERIODS } from "./rule.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../core/time.ts";
 
 /** Days from a Monday to the first day of unix time, a Thursday. */
 const MONDAY_TO_EPOCH_DAYS = 3;

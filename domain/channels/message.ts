@@ -106,4 +106,6 @@ export interface Message {
   readonly at: number;
   /** The incident; null for a test. */
   readonly incident: IncidentFacts | null;
+  /** Bad outcomes since the message before; of `incident.updated` alone (decision 77). */
+  readonly countSince?: number;
 }

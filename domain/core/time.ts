@@ -7,7 +7,13 @@
 /** Date, time, the first three digits of the fraction, and the offset unless it is Z. */
 const FORM =
   /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?(?:[Zz]|([+-](?:[01]\d|2[0-3]):[0-5]\d))$/;
-const DAY_MS = 86_400_000;
+
+/** Milliseconds of an hour. */
+export const HOUR_MS = 3_600_000;
+
+/** Milliseconds of a day. */
+export const DAY_MS = 86_400_000;
+
 const LAST_DAY = Date.UTC(9999, 11, 31) / DAY_MS;
 
 /** First local time that an offset can move into 1970, unix milliseconds. */

@@ -8,11 +8,10 @@ import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
 import { readQuery } from "../core/query.ts";
 import { REFUSAL_HOURS, REFUSAL_LIMITS } from "../core/limits.ts";
+import { HOUR_MS } from "../core/time.ts";
 
 /** Placeholder for the fields of refusals beyond the combinations that are counted separately. */
 export const OTHER = "(other)";
-
-const HOUR_MS = 3_600_000;
 
 /** Properties by which refusals are grouped. */
 export interface RefusalKind {

@@ -13,6 +13,7 @@ import type { PayloadState } from "../runs/record.ts";
 import type { Closing, Opening, RunParts } from "../runs/run.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { TierLimits } from "../teams/plans.ts";
+import { DAY_MS } from "../core/time.ts";
 
 /** Retention of parts without an opening in days (decision 18). */
 export const ORPHAN_DAYS = 7;
@@ -36,8 +37,6 @@ export interface ExpiryEntry {
   /** Arrival of the decisive part, unix milliseconds. */
   readonly since: number;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Retention limits of a plan. */
 export type DaysOfPlan = Pick<TierLimits, "payloadDays" | "recordDays">;

@@ -5,14 +5,11 @@
  */
 import type { TeamId } from "../core/ids.ts";
 import type { Team } from "../teams/team.ts";
-import { dayOf } from "../core/time.ts";
+import { DAY_MS, dayOf, HOUR_MS } from "../core/time.ts";
 import type { RetentionClass } from "./retention.ts";
 
 /** Hour of the day in UTC at which a sweep becomes due (decision 40). */
 export const SWEEP_HOUR = 2;
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Maximum milliseconds that the sweep clock moves per sweep. The machine's clock may be wrong and

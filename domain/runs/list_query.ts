@@ -8,7 +8,7 @@ import { type PageBounds, type Query, readQuery, refuseParameter } from "../core
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, readFilters } from "./filters.ts";
-import { parseInstant } from "../core/time.ts";
+import { DAY_MS, HOUR_MS, parseInstant } from "../core/time.ts";
 import { needsWindow, RUN_KINDS, RUN_TRAITS, type RunPosition, type RunsQuery } from "./list.ts";
 
 /** Default and maximum runs per page. */
@@ -35,9 +35,6 @@ export interface RunsCursor {
   /** Start of the default window, unix milliseconds; null if the window is not the default. */
   readonly from: number | null;
 }
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /** Dollar amount in a query. */
 const AMOUNT = /^\d{1,12}(\.\d{1,12})?$/;

@@ -8,7 +8,7 @@ import { type Query, readQuery, refuseParameter } from "../core/query.ts";
 import type { ModelName } from "../runs/model_usage.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
-import { dayOf, parseInstant } from "../core/time.ts";
+import { DAY_MS, dayOf, parseInstant } from "../core/time.ts";
 import {
   FILTERS,
   type Label,
@@ -41,7 +41,6 @@ export interface SpendQuery {
   readonly filters: SpendFilters;
 }
 
-const DAY_MS = 86_400_000;
 const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
 
 /**

@@ -10,13 +10,12 @@ import { check } from "../core/validate.ts";
 import { optional } from "../core/fields.ts";
 import type { Body } from "../core/body.ts";
 import { OVERLAP_HOURS } from "../core/limits.ts";
+import { HOUR_MS } from "../core/time.ts";
 
 /** New credential with its secret, or a refusal; null if there is no credential to replace. */
 export type RotateOutcome =
   | Parsed<{ readonly record: CredentialRecord; readonly secret: string }>
   | null;
-
-const HOUR_MS = 3_600_000;
 
 const HOURS = `a whole number of hours from 0 to ${OVERLAP_HOURS.max}`;
 

@@ -6,16 +6,12 @@
  */
 import { withoutCustomer } from "../../domain/alerts/erasure.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
-import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
-import type { Rule } from "../../domain/alerts/rule.ts";
-import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { readConfig } from "../config/objects.ts";
 import type { TeamChanges } from "../monitors/team_changes.ts";
 import { getAll, listRows, rowsAfter, type Store } from "../store.ts";
-import { goodFor } from "./found.ts";
 import { rowsWithout } from "./incident_looks.ts";
 import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";
 
@@ -47,15 +43,16 @@ export async function eraseCustomer(
   team: TeamId,
   customer: string,
   { after }: IncidentPosition,
-  nowMs: number,
 ): Promise<IncidentPosition | null> {
   const { store, changes } = deps;
-  if (after === null) await endGroups(deps, team, customer, nowMs);
+  if (after === null) await endGroups(deps, team, customer);
   const range = rowsAfter(keys.incidents(team), after);
   const rows = await listRows(store, range, { limit: INCIDENTS_PER_STEP });
   const incidents = rows.map(({ value }) => decodeIncident(value));
   for (const found of incidents.filter((each) => each?.group.customer === customer)) {
     if (found === null) continue;
+    // A run of the customer may have opened it meanwhile.
+    if (found.state !== "resolved") await endGroup(deps, team, found.rule, found.groupText);
     await changeFacts(store, team, Object.values(found.deliveries), withoutCustomer);
     await changes.changeInTurn(team, "clock", async () => {
       const incident = await readIncident(store, team, found.id);
@@ -67,39 +64,30 @@ export async function eraseCustomer(
   return last === undefined || rows.length < INCIDENTS_PER_STEP ? null : { after: last.key };
 }
 
-/** Ends the groups of a customer, in all rules. */
-async function endGroups(
-  { store, changes }: ErasureDeps,
-  team: TeamId,
-  customer: string,
-  nowMs: number,
-): Promise<void> {
+/** Ends the groups of a customer, each in a commit of its own: it may have many messages. */
+async function endGroups(deps: ErasureDeps, team: TeamId, customer: string): Promise<void> {
+  const { store } = deps;
   const subject = { agent: null, customer, feature: null, model: null };
   const { text } = groupOf("customer", subject);
-  await changes.changeInTurn(team, "clock", async () => {
-    const { rules } = await readConfig(store, team);
-    const stored = await getAll(store, rules.map(({ slug }) => keys.alert(team, slug, text)));
-    const signals = rules.flatMap((rule, i) => {
-      const instance = decodeInstance(stored[i]?.value);
-      const isEnded = instance?.group.customer === customer && isOfRule(instance, rule);
-      return isEnded ? endOf(rule, instance, nowMs) : [];
-    });
-    const rows = { sets: [], deletes: [], alerts: { signals } };
-    return { result: null, rows: signals.length === 0 ? null : rows };
-  });
+  const { rules } = await readConfig(store, team);
+  const stored = await getAll(store, rules.map(({ slug }) => keys.alert(team, slug, text)));
+  for (const { value } of stored) {
+    const instance = decodeInstance(value);
+    // Long names may share the text of a group.
+    if (instance?.group.customer === customer) await endGroup(deps, team, instance.rule, text);
+  }
 }
 
-/** Returns signals that end a group: none of its outcomes, and enough good ones. */
-function endOf(rule: Rule, instance: AlertInstance, nowMs: number): AlertSignal[] {
-  const { settings: { condition: { kind }, resolveAfter } } = rule;
-  const goods = Array.from(
-    { length: resolveAfter },
-    (_, i) => goodFor(rule, instance, `erased ${i}`, nowMs),
+function endGroup(
+  { changes }: ErasureDeps,
+  team: TeamId,
+  rule: string,
+  group: string,
+): Promise<void> {
+  const rows = { sets: [], deletes: [], alerts: { signals: [], ends: { rule, group } } };
+  return changes.changeInTurn(
+    team,
+    "clock",
+    () => Promise.resolve({ result: undefined, rows }),
   );
-  if (kind !== "run_failed") return goods;
-  const removed = instance.outcomes.kept.map(({ key, at }): AlertSignal => ({
-    ...goodFor(rule, instance, key, at),
-    outcome: "none",
-  }));
-  return [...removed, ...goods];
 }

@@ -46,11 +46,11 @@ export async function planAlerts(
   deps: AlertDeps & { readonly cache: AlertCache },
   team: TeamId,
   version: string | null,
-  { signals, looks = [], byHand }: AlertWork,
+  { signals, looks = [], byHand, ends }: AlertWork,
   hints: AlertHints = {},
 ): Promise<AlertRows> {
   const { cache } = deps;
-  const isNothing = looks.length === 0 && byHand === undefined;
+  const isNothing = looks.length === 0 && byHand === undefined && ends === undefined;
   if (signals.length === 0 && isNothing) return nothingFor(cache, team);
   const alerts = await cache.of(team, version);
   const groups = groupsOf(alerts, signals);
@@ -59,10 +59,13 @@ export async function planAlerts(
   const wanted = [
     ...groups.map(({ rule, text }) => ({ rule: rule.slug, group: text })),
     ...incident === null ? [] : [{ rule: incident.rule, group: incident.groupText }],
+    ...ends === undefined ? [] : [ends],
   ];
   await cache.load(team, alerts, [...wanted, ...looks]);
   const session = new AlertSession(deps, team, alerts);
   if (byHand !== undefined && incident !== null) session.changeByHand(byHand, incident);
+  const ended = ends === undefined ? null : session.find(ends.rule, ends.group);
+  if (ended !== null) await session.end(ended, "condition");
   for (const { rule, group, at } of looks) await session.look(rule, group, at);
   const running = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
   for (const group of groups) {

@@ -11,6 +11,7 @@ import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import { closeOutcomeOf, goodSignalOf } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
+import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { errorOf } from "../../domain/runs/run.ts";
 import { agentPart, customerPart, featurePart } from "../base/index_parts.ts";
 import { keys } from "../base/keys.ts";
@@ -20,9 +21,6 @@ import { getValue, type Store } from "../store.ts";
 
 /** Latest runs by start that are read. */
 const RUNS_MAX = 100;
-
-/** Maximum characters of an error. */
-const ERROR_CHARS_MAX = 200;
 
 /** A group without an instance, and its first bad outcome. */
 export interface NewGroup {
@@ -82,5 +80,5 @@ function orderOf(
 export async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
   const closing = await getValue(store, keys.closing(team, id));
   const error = errorOf(await readParts({ store, team, id }, null, closing));
-  return error === null ? null : cutText(printable(error), ERROR_CHARS_MAX);
+  return error === null ? null : cutText(printable(error), TEXT_CHARS_MAX.error);
 }

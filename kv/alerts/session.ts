@@ -142,14 +142,14 @@ export class AlertSession {
     if (stored === null) return;
     const before = at !== null && stored.dueAt === at ? { ...stored, dueAt: null } : stored;
     const rule = this.#ruleOf(slug);
-    if (rule === null || !isOfRule(before, rule)) return await this.#end(before, "rule");
+    if (rule === null || !isOfRule(before, rule)) return await this.end(before, "rule");
     if (before.isPending) {
       return await this.#settle({ rule, instance: before }, stored, [], false);
     }
     const incident = await this.#incidentOf(before);
     const end = groupEndOf(rule, before);
     if (end !== null && end.at <= this.#making.nowMs) {
-      return await this.#end(before, end.by, end.at);
+      return await this.end(before, end.by, end.at);
     }
     if (incident !== null) this.#repeat(rule, incident);
     this.#keep({ rule, instance: before }, stored);
@@ -185,7 +185,7 @@ export class AlertSession {
   }
 
   /** Ends an instance with its incident. */
-  async #end(instance: AlertInstance, by: ResolvedBy, at = this.#making.nowMs): Promise<void> {
+  async end(instance: AlertInstance, by: ResolvedBy, at = this.#making.nowMs): Promise<void> {
     const incident = await this.#incidentOf(instance);
     if (incident !== null) {
       this.#write(resolved(incident, by, at, this.#alerts.config, this.#making), incident);
@@ -236,7 +236,7 @@ export class AlertSession {
   async #current(rule: Rule, text: string): Promise<AlertInstance | null> {
     const stored = this.find(rule.slug, text);
     if (stored === null || isOfRule(stored, rule)) return stored;
-    await this.#end(stored, "rule");
+    await this.end(stored, "rule");
     return null;
   }
 

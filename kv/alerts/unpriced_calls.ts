@@ -5,14 +5,12 @@
  */
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { dayOf } from "../../domain/core/time.ts";
+import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import type { ModelName } from "../../domain/runs/model_usage.ts";
 import { keyPart } from "../base/index_parts.ts";
 import { keys } from "../base/keys.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { getAll, type Store } from "../store.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Days before a call, of which the roll-ups are read: a model in use is found in the first ones. */
 const DAYS = [[0, 2], [2, 31]] as const;

@@ -1,5 +1,5 @@
 /**
- * Keeps the key of sealed secrets in a file beside the ledger. The file is made when the first secret
+ * Keeps the key of sealed secrets in a file next to the ledger. The file is made when the first secret
  * is sealed. A file that cannot be read is never replaced: its key may be needed again.
  *
  * @module

@@ -28,6 +28,7 @@ import {
   type Sealing,
   sealSettings,
 } from "./secret_settings.ts";
+import { HOUR_MS } from "../../domain/core/time.ts";
 
 /** Dependencies of the store. */
 export interface ChannelStoreDeps extends ConfigDeps {
@@ -37,8 +38,6 @@ export interface ChannelStoreDeps extends ConfigDeps {
 
 /** Bytes of a generated secret. */
 const SECRET_BYTES = 32;
-
-const HOUR_MS = 3_600_000;
 
 /** A `PUT` under way: the secret that it generated, if it did. */
 interface Putting extends Pick<Sealing, "sent" | "spare"> {

@@ -204,7 +204,7 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
     const position = progress?.incidents ?? null;
     if (progress === undefined || position === null) return false;
     const deps = { store: this.#store, changes: this.#updater };
-    const incidents = await eraseCustomer(deps, team, customer, position, this.#now());
+    const incidents = await eraseCustomer(deps, team, customer, position);
     this.#progress.set(id, { ...progress, incidents });
     return incidents !== null;
   }

@@ -12,7 +12,8 @@ import { errorOf, type FormContext, plainFacts, plainText, TEXT_CHARS_MAX } from
 export const WEBHOOK_BYTES_MAX = 20_000;
 
 /** Returns the body of a message. It is the same for all tries. */
-export function webhookBody({ event, at, incident }: Message, context: FormContext): string {
+export function webhookBody(message: Message, context: FormContext): string {
+  const { event, at, incident, countSince } = message;
   const { team, publicUrl } = context;
   return JSON.stringify({
     type: event,
@@ -21,6 +22,7 @@ export function webhookBody({ event, at, incident }: Message, context: FormConte
       incident: incident && {
         ...incidentJson(plainFacts(incident), publicUrl),
         error: errorOf(incident, context),
+        ...countSince === undefined ? {} : { count_since: countSince },
       },
       team: { id: team.id, name: plainText(team.name, TEXT_CHARS_MAX.name) },
       test: event === "channel.test",

@@ -74,7 +74,8 @@ export function plainFacts(facts: IncidentFacts): IncidentFacts {
 }
 
 /** Returns the words of a message. */
-export function wordsOf({ event, incident: facts }: Message, context: FormContext): Words {
+export function wordsOf(message: Message, context: FormContext): Words {
+  const { event, incident: facts } = message;
   if (facts === null) return testWords(context);
   const incident = plainFacts(facts);
   const before = {
@@ -86,7 +87,7 @@ export function wordsOf({ event, incident: facts }: Message, context: FormContex
   }[event];
   return {
     headline: `${before}${incident.title}`,
-    facts: factsOf(incident, event),
+    facts: factsOf(incident, message),
     error: errorOf(incident, context),
     link: incidentUrl(incident.id, context.publicUrl),
   };
@@ -101,9 +102,9 @@ function testWords({ team }: FormContext): Words {
   };
 }
 
-function factsOf(incident: IncidentFacts, event: Message["event"]): string[] {
+function factsOf(incident: IncidentFacts, { event, countSince }: Message): string[] {
   const { openedAt, resolvedAt, resolvedBy, count, acknowledged, runs, id } = incident;
-  const times = `${count} ${count === 1 ? "time" : "times"}`;
+  const times = timesOf(count);
   const facts = [`Severity: ${incident.severity}`];
   if (resolvedAt === null) facts.push(`Since ${minuteOf(openedAt)}, ${times} so far`);
   else {
@@ -111,12 +112,19 @@ function factsOf(incident: IncidentFacts, event: Message["event"]): string[] {
     facts.push(`From ${minuteOf(openedAt)} to ${minuteOf(resolvedAt)} (${length}), ${times}`);
     if (resolvedBy !== null) facts.push(`Ended because ${ENDS[resolvedBy]}`);
   }
+  if (countSince !== undefined) {
+    facts.push(`${countSince === 0 ? "Nothing new" : timesOf(countSince)} since the last message`);
+  }
   const note = acknowledged?.note ?? "";
   if (event === "incident.acknowledged" && note !== "") facts.push(`Note: ${note}`);
   const [latest] = runs;
   if (latest !== undefined) facts.push(`Latest run: ${latest}`);
   facts.push(`Incident ${id}`);
   return facts;
+}
+
+function timesOf(count: number): string {
+  return `${count} ${count === 1 ? "time" : "times"}`;
 }
 
 const ENDS: Readonly<Record<ResolvedBy, string>> = {

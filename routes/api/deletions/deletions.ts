@@ -29,11 +29,10 @@ import {
   wire,
 } from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Milliseconds to wait for a customer's deletion: most finish in time. */
 const WAIT_MS = 5_000;
-
-const DAY_MS = 86_400_000;
 
 /** Deletes the run that the path names. */
 export async function deleteNamedRun(

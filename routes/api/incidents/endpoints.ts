@@ -109,7 +109,7 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     handler: byHand("acknowledge"),
     summary: "Acknowledge an incident",
     description: "Says that a user takes care of it: messages about it are not repeated, and " +
-      "PagerDuty is told. The body may be empty. Changes nothing if it is acknowledged or resolved.",
+      "PagerDuty is notified. The body may be empty. Changes nothing if it is acknowledged or resolved.",
     pathFields,
     body: noteBody.meta({ id: "NoteRequest" }),
     answers: ok("The acknowledged incident.", incidentValue),

@@ -26,14 +26,13 @@ import {
   wire,
   type WireFields,
 } from "../../openapi/wire.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Expected instants in a response. */
 const NEXT_COUNT = 5;
 
 /** Days of the uptime. */
 const UPTIME_DAYS = 30;
-
-const DAY_MS = 86_400_000;
 
 const schedule = wire<Schedule>(
   z.union([

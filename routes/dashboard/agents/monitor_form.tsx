@@ -18,6 +18,7 @@ import {
   readInteger,
 } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
+import { HOUR_MS } from "../../../domain/core/time.ts";
 
 /** Path of a monitor's forms. */
 export function monitorPath(agent: string, action: "" | "/pause" | "/resume" | "/delete" = "") {
@@ -232,8 +233,6 @@ export function CreateButton({ agent, settings }: {
     </form>
   );
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Durations of a pause: the text of each, and its milliseconds; null for no end. */
 const PAUSES = {

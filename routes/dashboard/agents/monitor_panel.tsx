@@ -21,11 +21,10 @@ import {
   MonitorForm,
   textsOfSettings,
 } from "./monitor_form.tsx";
+import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Instants, flips listed, and flips read for the strip and the uptime. */
 const SLOTS_SHOWN = 5, FLIPS_SHOWN = 20, FLIPS_MAX = 1_000;
-
-const DAY_MS = 86_400_000;
 
 /** Days that flips are kept. */
 const HISTORY_DAYS = 400;

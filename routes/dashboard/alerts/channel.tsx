@@ -34,11 +34,10 @@ import { textsOfChannel } from "./channel_texts.ts";
 import { HealthOf, NO_HEALTH } from "./channel_health.tsx";
 import { DeliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
 import { channelPath, CHANNELS_PATH, DELIVERIES_PATH } from "./paths.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Latest deliveries shown. */
 const DELIVERIES_SHOWN = 10;
-
-const DAY_MS = 86_400_000;
 
 /** What the page of a channel shows. */
 export interface ChannelContent {

@@ -11,6 +11,7 @@ import { Field, FormProblem, Select } from "../components/form_fields.tsx";
 import { CheckBoxes } from "./check_boxes.tsx";
 import { type ChannelTexts, FORM_NAMES } from "./channel_texts.ts";
 import { atFormField } from "./field_problem.ts";
+import { IdentityFields } from "./identity_fields.tsx";
 import { channelPath, CHANNELS_PATH } from "./paths.ts";
 
 interface ChannelFormProps {
@@ -28,19 +29,13 @@ export function ChannelForm({ texts, problem: found, exists }: ChannelFormProps)
     <form class="narrow" method="post" action={exists ? channelPath(text("slug")) : CHANNELS_PATH}>
       <FormProblem problem={problem} fields={FORM_NAMES} />
       <input type="hidden" name="type" value={type} />
-      <input type="hidden" name="version" value={text("version")} />
-      {exists ? <input type="hidden" name="slug" value={text("slug")} /> : (
-        <Field
-          name="slug"
-          label="Name"
-          value={text("slug")}
-          problem={problem}
-          required
-          maxlength={64}
-          placeholder={`ops-${type}`}
-          hint="Lower-case letters, digits, dots, dashes and underscores."
-        />
-      )}
+      <IdentityFields
+        slug={text("slug")}
+        version={text("version")}
+        exists={exists}
+        placeholder={`ops-${type}`}
+        problem={problem}
+      />
       {FIELDS[type]({ texts, problem, exists })}
       <fieldset class="choices">
         <legend>Messages</legend>

@@ -88,7 +88,7 @@ export function textsOfChannel(
   }
 }
 
-/** Returns the body of the API call that the form stands for. */
+/** Returns the body of the API call that the form makes. */
 export function bodyOfChannel({ type, texts, events }: ChannelTexts): Body {
   const text = (name: typeof TEXT_NAMES[number]) => texts[name] ?? "";
   const isSet = (name: typeof TEXT_NAMES[number]) => text(name) === "true";

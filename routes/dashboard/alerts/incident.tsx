@@ -26,11 +26,10 @@ import { GroupLink, IncidentMark, openFor, SeverityTag } from "./labels.tsx";
 import { DELIVERIES_PATH, incidentPath, rulePath } from "./paths.ts";
 import { ruleWords } from "./rule_words.ts";
 import { IncidentStory } from "./story.tsx";
+import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Maximum deliveries shown. */
 const DELIVERIES_MAX = 20;
-
-const DAY_MS = 86_400_000;
 
 /** What an incident's page shows in addition to the incident. */
 export interface IncidentContent {

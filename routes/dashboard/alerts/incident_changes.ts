@@ -11,6 +11,7 @@ import { seeOther } from "../layout/reply.tsx";
 import { madeBy } from "../../http/made_by.ts";
 import { bodyOf } from "../components/form_fields.tsx";
 import { incidentPath } from "./paths.ts";
+import { HOUR_MS } from "../../../domain/core/time.ts";
 
 /** Changes of an incident by hand. */
 const CHANGES = ["acknowledge", "resolve"] as const;
@@ -41,8 +42,6 @@ export const SILENCE_LENGTHS = {
   tomorrow: "Until tomorrow 09:00",
   week: "For 7 days",
 } as const;
-
-const HOUR_MS = 3_600_000;
 
 /** Creates or prolongs the silence of an incident's rule and group. */
 export const submitIncidentSilence: Handler = async (c, deps) => {

@@ -18,6 +18,7 @@ import type { Channel } from "../../../domain/channels/store.ts";
 import { Field, FormProblem, Select } from "../components/form_fields.tsx";
 import { CheckBoxes } from "./check_boxes.tsx";
 import { atFormField } from "./field_problem.ts";
+import { IdentityFields } from "./identity_fields.tsx";
 import { FORM_NAMES, type RuleTexts } from "./rule_texts.ts";
 import { RULES_PATH } from "./paths.ts";
 import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
@@ -43,19 +44,13 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
     <form class="narrow" method="post" action={RULES_PATH}>
       <FormProblem problem={problem} fields={FORM_NAMES} />
       <input type="hidden" name="kind" value={kind} />
-      <input type="hidden" name="version" value={text("version")} />
-      {exists ? <input type="hidden" name="slug" value={text("slug")} /> : (
-        <Field
-          name="slug"
-          label="Name"
-          value={text("slug")}
-          problem={problem}
-          required
-          maxlength={64}
-          placeholder={`my-${kind.replace("_", "-")}`}
-          hint="Lower-case letters, digits, dots, dashes and underscores."
-        />
-      )}
+      <IdentityFields
+        slug={text("slug")}
+        version={text("version")}
+        exists={exists}
+        placeholder={`my-${kind.replace("_", "-")}`}
+        problem={problem}
+      />
       <fieldset>
         <legend>{KIND_LABELS[kind]}</legend>
         <div class="fields">{PARAMS[kind](props)}</div>
@@ -207,7 +202,7 @@ function dollars({ texts, problem }: FieldsProps, label: string): Child {
 const MATCH_LABELS: Readonly<Record<keyof RuleSettings["match"], readonly [string, string]>> = {
   agents: [
     "Only these agents",
-    "Slugs, by commas; a * at the end stands for any rest. Empty: all.",
+    "Slugs, by commas; a * at the end matches any rest. Empty: all.",
   ],
   customers: ["Only these customers", "Ids, by commas. Empty: all."],
   features: ["Only these features", "Names, by commas. Empty: all."],

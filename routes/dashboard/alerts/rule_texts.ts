@@ -105,7 +105,7 @@ const PARAMS: Readonly<Record<RuleKind, (texts: RuleTexts, seconds?: number) => 
   service: ({ lists }) => ({ what: lists["what"] }),
 };
 
-/** Returns the body of the API call that the form stands for, or why a duration is none. */
+/** Returns the body of the API call that the form makes, or why a duration is none. */
 export function bodyOfRule(form: RuleTexts): Body | Problem {
   const { kind, texts, lists } = form;
   const text = (name: typeof TEXT_NAMES[number]) => texts[name] ?? "";

@@ -174,7 +174,7 @@ function SilenceForm({ texts: { texts, rules: chosen }, rules, problem }: Silenc
         {field(
           "agents",
           "Only these agents",
-          "Slugs, by commas; a * at the end stands for any rest.",
+          "Slugs, by commas; a * at the end matches any rest.",
         )}
         {field("customers", "Only these customers", "Ids, by commas.")}
       </div>
@@ -203,7 +203,7 @@ export const submitSilence: Handler = async (c, deps) => {
   return put.ok ? seeOther(SILENCES_PATH + SAVED) : fail(c, put.problem);
 };
 
-/** Returns the body of the API call that the form stands for, or why its times are none. */
+/** Returns the body of the API call that the form makes, or why its times are none. */
 function bodyOfSilence({ texts, rules }: SilenceTexts, now: number): Body | Problem {
   const { agents = "", customers = "", from = "", lasts = "", comment = "" } = texts;
   const wrong = (field: string, message: string) =>

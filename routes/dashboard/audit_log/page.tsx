@@ -1,6 +1,6 @@
 /** `/dashboard/audit`: the audit log, newest first. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
-import { parseInstant } from "../../../domain/core/time.ts";
+import { DAY_MS, parseInstant } from "../../../domain/core/time.ts";
 import {
   type AuditAction,
   type AuditValue,
@@ -39,8 +39,6 @@ import { Actor } from "../keys/labels.tsx";
 import { keyPath } from "../keys/paths.ts";
 import { jobPath } from "../rate_card/paths.ts";
 import { teamPath } from "../teams/paths.ts";
-
-const DAY_MS = 86_400_000;
 
 const showAuditLog: Handler = async (c, { auditLog }) => {
   const parameters = new URLSearchParams(queryOf(c));

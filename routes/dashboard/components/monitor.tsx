@@ -5,6 +5,7 @@ import { stripOf } from "../../../domain/monitors/flips.ts";
 import { agoText, countedText, dayText } from "./format.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { At } from "./time.tsx";
+import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** The word and the icon of each state, in the order of their urgency. */
 export const MONITOR_LABELS: Readonly<Record<MonitorState, readonly [string, IconName]>> = {
@@ -15,8 +16,7 @@ export const MONITOR_LABELS: Readonly<Record<MonitorState, readonly [string, Ico
   new: ["New", "new"],
 };
 
-/** Milliseconds of a day, and days of a strip including today. */
-const DAY_MS = 86_400_000;
+/** Days of a strip, including today. */
 export const STRIP_DAYS = 30;
 
 /** The state of a monitor; with `isIcon` its word is for screen readers only. */

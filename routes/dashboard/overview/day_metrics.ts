@@ -1,12 +1,10 @@
 /** Daily metrics of the overview: each day, a usual day, and how today compares. */
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
-import { dayOf } from "../../../domain/core/time.ts";
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 
 /** Number of days before today to compare with. */
 export const DAYS_BEFORE = 14;
-
-const DAY_MS = 86_400_000;
 
 /** Today and the days before, in UTC. */
 export type Span = ReturnType<typeof spanAt>;

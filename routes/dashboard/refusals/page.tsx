@@ -9,7 +9,7 @@ import {
   type RefusalReport,
   sumKinds,
 } from "../../../domain/refusals/refusals.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, HOUR_MS } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -25,8 +25,6 @@ import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { TeamId } from "../../../domain/core/ids.ts";
-
-const HOUR_MS = 3_600_000;
 
 /** Periods to choose from: hours and label. */
 const PERIODS = [[REFUSAL_HOURS.default, "24 hours"], [REFUSAL_HOURS.max, "7 days"]] as const;

@@ -3,7 +3,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isRunId } from "../../../domain/core/ids.ts";
 import { isName } from "../../../domain/core/rules.ts";
-import { dayOf } from "../../../domain/core/time.ts";
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { AgentPosition, AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
@@ -14,8 +14,6 @@ const SHOWN = 5;
 
 /** Maximum agents, and rows of customers by day, that are compared with the text. */
 const AGENTS_READ = 200, CUSTOMER_ROWS_READ = 500;
-
-const DAY_MS = 86_400_000;
 
 /** Days of customers, and of runs by a part of an id. */
 const CUSTOMER_DAYS = 7, RUN_DAYS = 1;

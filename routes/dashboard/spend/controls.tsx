@@ -8,14 +8,12 @@ import {
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { dayOf } from "../../../domain/core/time.ts";
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { Choices } from "../components/choices.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
 import { capitalized } from "./labels.ts";
 import { spendPath } from "./paths.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Returns common periods: name, first day, last day. */
 function periodsAt(nowMs: number): readonly (readonly [string, string, string])[] {

@@ -57,7 +57,7 @@ Deno.test("shared: three instances keep every answer across a kill -9 of the KV 
     await kills.audit();
   }));
 
-Deno.test("shared: failing runs are in one incident each, and told once, by two instances", () =>
+Deno.test("shared: failing runs are in one incident each, with one message, by two instances", () =>
   withFolder(async (folder) => {
     const random = new Random("short");
     const settings = ALERT_SETTINGS;

@@ -27,7 +27,7 @@ export interface Silenced {
   readonly untilMs: number;
 }
 
-/** What the comparison knows beside the state. */
+/** What the comparison knows in addition to the state. */
 export interface AlertFacts {
   readonly alerts: Alerts;
   readonly silenced: readonly Silenced[];
@@ -130,7 +130,7 @@ async function checkMessages(
     const events = messages.map(({ event }) => event.replace("incident.", ""))
       .filter((event) => event !== "updated").join(" ");
     const wasMuted = silenced.some((each) => (each.rule ?? rule) === rule);
-    // What a user knows of already is not told when the silence ends.
+    // What a user knows of already is not sent when the silence ends.
     const isUntold = wasMuted && events === "" &&
       (state === "resolved" || acknowledged !== null || isMuted(rule, now));
     const wanted = [
@@ -138,7 +138,7 @@ async function checkMessages(
       ...acknowledged === null ? [] : ["acknowledged"],
       ...state === "resolved" ? ["resolved"] : [],
     ].join(" ");
-    // One that was acknowledged while it was silenced is not told of the acknowledgement.
+    // One that was acknowledged while it was silenced is sent no message about the acknowledgement.
     const isAllowed = isUntold || events === wanted ||
       wasMuted && events === wanted.replace("acknowledged ", "");
     assert(isAllowed, `${id} of ${rule}, ${state}: "${events}", not "${wanted}"`);

@@ -21,7 +21,7 @@ const QUIET_MS = 86_400_000;
 /** Runs that an incident names, at most: the newest. */
 const RUNS_MAX = 20;
 
-/** What a rule applies to; an empty list stands for all. */
+/** What a rule applies to; an empty list matches all. */
 export interface Match {
   readonly agents: readonly string[];
   readonly customers: readonly string[];

@@ -117,7 +117,7 @@ export function pick(fields: Fields, ...names: readonly string[]): Fields {
 /** States of a monitor. */
 export type MonitorState = "new" | "up" | "late" | "down" | "paused";
 
-/** Monitors by agent, and the outcomes of runs that they were told of. */
+/** Monitors by agent, and the outcomes of runs that they have counted. */
 export interface Monitors {
   readonly of: Readonly<Record<string, Monitor>>;
   /** Outcomes by run; null for an open or cancelled one. */

@@ -27,7 +27,7 @@ Deno.test("deliveries: a webhook gets each message at once, in order, and once",
   ]);
 });
 
-Deno.test("deliveries: 75 hours of retries with one id, then dead, and the owner is told", async () => {
+Deno.test("deliveries: 75 hours of retries with one id, then dead, and the owner is notified", async () => {
   await using h = await DeliveriesHarness.open();
   await h.put("ops");
   h.receivers.set("ops", () => FAILED);

@@ -5,7 +5,7 @@ import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
 import { spendPeriodOf } from "../../../../domain/alerts/spend_period.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 
-Deno.test("looks: each name stands for one thing", () => {
+Deno.test("looks: each name asks for one look", () => {
   for (const kind of RULE_KINDS) assertEquals(lookOf(kindLook(kind)), { of: "kind", kind });
   assertEquals(lookOf("quota"), { of: "rule", rule: "quota" });
   assertEquals(lookOf(groupLook("a.b", "x *y z")), { of: "group", rule: "a.b", group: "x *y z" });

@@ -182,7 +182,7 @@ Deno.test("a paused monitor resolves at once", () => {
   assertEquals(flip(2, "paused").notified?.incident.resolvedBy, "paused");
 });
 
-Deno.test("a silence holds messages back, and a resolution goes to those that were told", () => {
+Deno.test("a silence holds messages back, and a resolution goes to channels that know of it", () => {
   const silenced = new Story(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
   for (const n of [101, 102, 103]) silenced.signal(n, "bad");
   assertEquals(silenced.sent, []);

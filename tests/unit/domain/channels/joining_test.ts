@@ -53,7 +53,7 @@ Deno.test("joining: an incident that opened and ended while it waited is not sen
   assertEquals(planQueue(entries, none, false, NOW).cancelled, []);
 });
 
-Deno.test("joining: an incident whose opening was tried is told as resolved", () => {
+Deno.test("joining: an incident whose opening was tried is reported as resolved", () => {
   const opened = entry("o", { incident: "inc_1", isFirst: false });
   const resolved = entry("r", { incident: "inc_1", event: "incident.resolved", after: "o" });
   const plan = planQueue([opened, resolved], () => NOW, true, NOW);

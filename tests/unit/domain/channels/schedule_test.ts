@@ -154,7 +154,7 @@ Deno.test("health: chat gets a message a second; a try of over 2 s is slow", () 
   assert(afterOutcome(NEW_HEALTH, "webhook", slow).isSlow);
 });
 
-Deno.test("health: the owner is told once a day about a channel", () => {
+Deno.test("health: the owner is notified once a day about a channel", () => {
   const told = withReport(NEW_HEALTH, "it is broken", NOON);
   assertEquals(withReport(told, "again", NOON + 1), told);
   const later = afterReport(told, false, NOON);

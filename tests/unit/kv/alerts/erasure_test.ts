@@ -1,6 +1,8 @@
 /** After an erasure no row names the customer, but those that are documented. */
 import { assert, assertEquals } from "@std/assert";
 import { unpackBlob } from "../../../../kv/base/blob.ts";
+import { eraseCustomer, FIRST_INCIDENT } from "../../../../kv/alerts/customer_erasure.ts";
+import { keys } from "../../../../kv/base/keys.ts";
 import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import type { Store } from "../../../../kv/store.ts";
@@ -101,4 +103,27 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
   const erased = (await here.messages()).filter((text) => text.includes("was deleted"));
   assert(erased.length >= open.length);
   assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+});
+
+Deno.test("erasure: ends what a customer's runs opened, also with a clock set back or after it began", async () => {
+  for (const position of [FIRST_INCIDENT, { after: keys.incident(TEAM.id, "") }]) {
+    await using temp = await TempStore.open();
+    const here = new LookProcess(temp.store);
+    const failed = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
+    await here.setRule("failed", ruleOf(failed, { groupBy: "customer", resolveAfter: 3 }));
+    for (const [n, customerId] of [[1, CUSTOMER], [2, "zeta"]] as const) {
+      await here.runs.heartbeat(TEAM, {
+        ...{ id: run(n), agent: "a", status: "fail", startedAt: here.nowMs, customerId },
+        reported: { cost: picodollars(5) },
+      }, here.nowMs);
+      await here.work();
+    }
+    here.nowMs -= 86_400_000;
+    const deps = { store: temp.store, changes: here.updater };
+    assertEquals(await eraseCustomer(deps, TEAM.id, CUSTOMER, position), null);
+    const alerts = (await rowsWith(temp.store, CUSTOMER))
+      .filter((key) => /^(alert|incident|open_incident) /.test(key));
+    assertEquals(alerts, []);
+    assertEquals((await here.states()).length, 1);
+  }
 });

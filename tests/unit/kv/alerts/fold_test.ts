@@ -1,5 +1,6 @@
 /** Signals of runs: the instances, incidents and messages that their commits make. */
 import { assert, assertEquals } from "@std/assert";
+import type { Delivery } from "../../../../domain/channels/delivery.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
@@ -226,8 +227,12 @@ Deno.test("the message about an open incident is repeated when it is due", async
   assertEquals(await here.deliveries(), ["ops incident.opened"]);
   here.nowMs = NOON + 300_010;
   await here.look();
+  await here.closeAll("bb", 4);
   here.nowMs = NOON + 600_020;
   await here.look();
+  const messages = await here.values(["delivery", TEAM.id]) as Delivery[];
+  const counts = messages.map(({ message }) => message.countSince);
+  assertEquals(counts.sort(), [0, 2, undefined]);
   assertEquals(await here.deliveries(), [
     "ops incident.opened",
     "ops incident.updated",

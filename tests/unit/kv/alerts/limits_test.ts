@@ -27,7 +27,7 @@ async function ends(here: LookProcess): Promise<Record<string, number>> {
   return Object.fromEntries([...groups].map(([by, { length }]) => [by, length]));
 }
 
-Deno.test("a rule with many open incidents is deleted: all of them end and are told", async () => {
+Deno.test("a rule with many open incidents is deleted: all of them end, with messages", async () => {
   await using temp = await TempStore.open();
   const here = new LookProcess(temp.store);
   for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
@@ -42,7 +42,7 @@ Deno.test("a rule with many open incidents is deleted: all of them end and are t
   assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
 });
 
-Deno.test("a silence ends that held back many incidents: all of them are told", async () => {
+Deno.test("a silence ends that held back many incidents: all of them are sent", async () => {
   await using temp = await TempStore.open();
   const here = new LookProcess(temp.store);
   for (const slug of ["ops", "boss"]) await here.putMail(slug);

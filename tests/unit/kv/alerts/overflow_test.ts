@@ -53,7 +53,7 @@ Deno.test("spend of groups that share an incident is found once", async () => {
   assertEquals((await here.ruleRows()).length, 1);
 });
 
-Deno.test("stuck runs of groups that share an incident are told once a day", async () => {
+Deno.test("stuck runs of groups that share an incident are reported once a day", async () => {
   await using temp = await TempStore.open();
   const here = await almostFull(temp, "hang", 0);
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);

@@ -55,6 +55,11 @@ Deno.test("words: what happened, since when and how many times; a link only with
   const acknowledged = { by: "cred_1", at: 0, note: "On it" };
   const facts = wordsOf(aMessage({ acknowledged }, "incident.acknowledged"), PLAIN).facts;
   assert(facts.includes("Note: On it"));
+  for (const [countSince, text] of [[5, "5 times"], [1, "1 time"], [0, "Nothing new"]] as const) {
+    const message = { ...aMessage({}, "incident.updated"), countSince };
+    assertEquals(wordsOf(message, PLAIN).facts[2], `${text} since the last message`);
+    assertEquals(JSON.parse(webhookBody(message, PLAIN)).data.incident.count_since, countSince);
+  }
 });
 
 Deno.test("words: no form has the error of a run where the channel leaves it out", () => {

@@ -1,0 +1,35 @@
+/** The fields by which forms of rules and channels name their object. */
+import type { Problem } from "../../../domain/core/errors.ts";
+import { Field } from "../components/form_fields.tsx";
+
+interface IdentityProps {
+  /** Name of the object; empty for a new one. */
+  readonly slug: string;
+  /** Version that was read; empty for a new one. */
+  readonly version: string;
+  /** True if the object is stored: then its name cannot change. */
+  readonly exists: boolean;
+  /** Example of a name. */
+  readonly placeholder: string;
+  readonly problem: Problem | null;
+}
+
+export function IdentityFields({ slug, version, exists, placeholder, problem }: IdentityProps) {
+  return (
+    <>
+      <input type="hidden" name="version" value={version} />
+      {exists ? <input type="hidden" name="slug" value={slug} /> : (
+        <Field
+          name="slug"
+          label="Name"
+          value={slug}
+          problem={problem}
+          required
+          maxlength={64}
+          placeholder={placeholder}
+          hint="Lower-case letters, digits, dots, dashes and underscores."
+        />
+      )}
+    </>
+  );
+}
