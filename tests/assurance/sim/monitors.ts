@@ -110,6 +110,8 @@ function afterAbsence(monitor: Monitor, { fromMs, untilMs }: Absence): Monitor {
     : monitor.state === "late"
     ? [downAfter(monitor)]
     : [];
+  // Nothing is due, so nobody looks: an outcome that is counted later may expect a run inside it.
+  if (deadlines.length === 0) return monitor;
   const isInside = deadlines.some((at) => at !== null && at >= fromMs && at <= untilMs);
   const excused_until = isInside
     ? untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX)
