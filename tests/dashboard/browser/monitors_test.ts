@@ -53,7 +53,7 @@ for (
       await page.getByLabel("Cron line", { exact: true }).fill("61 * * * *");
       await page.getByRole("button", { name: "Save" }).first().press("Enter");
       const wrong = page.getByLabel("Cron line", { exact: true });
-      assertEquals(await wrong.getAttribute("aria-invalid"), "true");
+      await wrong.and(page.locator("[aria-invalid=true]")).waitFor();
       if (options.javaScriptEnabled !== false) assertEquals(await axe(page), []);
       visitor.faults.length = 0;
       await wrong.fill("0 2 * * 1-5");
@@ -64,8 +64,10 @@ for (
       await panel(page).getByText("until the next success").first().waitFor();
       await page.getByRole("button", { name: "Resume" }).press("Enter");
       await panel(page).getByRole("link", { name: "Delete…" }).press("Enter");
+      const remove = page.getByRole("button", { name: "Delete monitor" });
+      await remove.waitFor();
       assertEquals(await page.evaluate(OVERFLOW), []);
-      await page.getByRole("button", { name: "Delete monitor" }).press("Enter");
+      await remove.press("Enter");
       await page.getByText("Deleted.").waitFor();
       visitor.assertCalm();
     },

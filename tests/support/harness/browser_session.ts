@@ -88,6 +88,7 @@ export class BrowserSession implements AsyncDisposable {
     await this.page.getByLabel("Team key").fill(key);
     await this.page.getByRole("button", { name: "Sign in" }).click();
     await this.page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await this.page.waitForLoadState();
   }
 
   /** State that keeps this person signed in, for another window. */
