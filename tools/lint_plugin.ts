@@ -12,7 +12,10 @@ const MAY_IMPORT: Record<
   string,
   { readonly folders: readonly string[]; readonly packages: RegExp }
 > = {
-  domain: { folders: ["domain"], packages: /^(zod|croner|cronstrue|ipaddr\.js)$/ },
+  domain: {
+    folders: ["domain"],
+    packages: /^(zod|croner|cronstrue|ipaddr\.js|@marcbachmann\/cel-js|re2js)$/,
+  },
   kv: { folders: ["kv", "domain"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
   routes: {
     folders: ["routes", "domain"],

@@ -4,6 +4,7 @@
  * @module
  */
 import type { IncidentGroup } from "../channels/message.ts";
+import { matchesAgent } from "../config/match.ts";
 import type { Rule } from "./rule.ts";
 import type { Silence } from "./silence.ts";
 import type { SignalSubject } from "./signal.ts";
@@ -27,15 +28,6 @@ export function isMuted(
   return nowMs >= fromMs && nowMs < untilMs && isIn(match.rules, rule) &&
     matchesAgent(match.agents, group.agent ?? null) &&
     isIn(match.customers, group.customer ?? null);
-}
-
-/** Returns whether an agent is among patterns; `*` at the end of one matches any rest. */
-function matchesAgent(patterns: readonly string[], agent: string | null): boolean {
-  if (patterns.length === 0) return true;
-  return patterns.some((pattern) => {
-    if (!pattern.endsWith("*")) return pattern === agent;
-    return pattern === "*" || agent !== null && agent.startsWith(pattern.slice(0, -1));
-  });
 }
 
 function isIn(names: readonly string[], name: string | null): boolean {

@@ -1,5 +1,5 @@
 /**
- * Objects that a team configures: rules, channels and silences (decision 46).
+ * Objects that a team configures: rules, channels, silences and checks (decision 46).
  *
  * All kinds are alike: a slug, numbered versions, whole-object `PUT`, a list and `DELETE`.
  *
@@ -11,7 +11,7 @@ import type { Team } from "../teams/team.ts";
 import type { MadeBy } from "../teams/made_by.ts";
 
 /** Kinds of objects. */
-export const CONFIG_KINDS = ["rule", "channel", "silence"] as const;
+export const CONFIG_KINDS = ["rule", "channel", "silence", "check"] as const;
 
 /** One of {@link CONFIG_KINDS}. */
 export type ConfigKind = typeof CONFIG_KINDS[number];
@@ -21,6 +21,7 @@ export const CONFIG_OBJECTS_MAX: Readonly<Record<ConfigKind, number>> = {
   rule: 100,
   channel: 20,
   silence: 100,
+  check: 100,
 };
 
 /** Pattern of slugs. */

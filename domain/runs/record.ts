@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CheckResult } from "./check_result.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RawJson } from "../core/raw_json.ts";
 import { CLOCK_SKEW_MS_MAX } from "../core/limits.ts";
@@ -40,12 +41,14 @@ export interface StoredRun extends RunHead {
   readonly addedScores: readonly AddedScore[];
   /** Identifiers of the incidents that it belongs to, oldest first. */
   readonly incidents: readonly string[];
+  /** Results of checks, by slug; empty while it is open. */
+  readonly checks: readonly CheckResult[];
 }
 
 /** A run as returned by reads (decisions, section 6); unset fields are null. */
 export interface RunRecord
   extends
-    Pick<StoredRun, "payload" | "addedScores" | "incidents">,
+    Pick<StoredRun, "payload" | "addedScores" | "incidents" | "checks">,
     Pick<RunLabels, "agent" | "status" | "feature"> {
   /** The run. */
   readonly id: RunId;
@@ -141,6 +144,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     scores: closing?.scores ?? [],
     addedScores,
     incidents: stored.incidents,
+    checks: stored.checks,
     processing: processingOf(stored),
     opening,
   };

@@ -82,6 +82,13 @@ export interface RunSummary {
    * summary.
    */
   readonly isCounted?: boolean;
+  /**
+   * What its checks said; absent if it has no results. Set by the commit that stores the results.
+   */
+  readonly checks?: {
+    /** Number of results with the status `fail` or `error`. */
+    readonly notPassed: number;
+  };
 }
 
 /** List fields that no other part of a summary holds. */

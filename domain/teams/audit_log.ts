@@ -17,6 +17,8 @@ export const AUDIT_ACTIONS = [
   "channel.put",
   "channel.rotated",
   "channel.tested",
+  "check.deleted",
+  "check.put",
   "credential.created",
   "credential.revoked",
   "credential.rotated",

@@ -134,6 +134,28 @@ export const keys = {
   deadStage: (team: TeamId, run: RunId) => ["dead_stage", team, run],
   /** Incidents that a run belongs to. */
   runIncidents: (team: TeamId, run: RunId) => ["run", run, team, "incidents"],
+  /** Results of checks; see `kv/checks/results.ts`. */
+  checkResults: (team: TeamId, run: RunId) => ["run", run, team, "checks"],
+  /** All counts of results of a team. */
+  checkCountsOf: (team: TeamId) => ["check_stat", team],
+  /** Counts of results between two UTC days, inclusive. */
+  checkDays: (team: TeamId, fromDay: string, toDay: string) => ({
+    start: ["check_stat", team, fromDay],
+    end: ["check_stat", team, toDay, true],
+  }),
+  /** Counts of the results of all checks, for the runs of a UTC day; of an agent, or `""` for all. */
+  checkCounts: (team: TeamId, day: string, agent: string) => ["check_stat", team, day, agent],
+  /** All failures of a team's checks. */
+  checkFailuresOf: (team: TeamId) => ["check_failure", team],
+  /** Failures of a check, by its identifier. */
+  checkFailures: (team: TeamId, check: string) => ["check_failure", team, check],
+  /** A run that failed a check, by the arrival of its close, unix milliseconds. */
+  checkFailure: (
+    team: TeamId,
+    check: string,
+    atMs: number,
+    run: RunId,
+  ) => ["check_failure", team, check, atMs, run],
   processing: (team: TeamId, run: RunId) => ["run", run, team, "processing"],
   /** All runs of one index name, such as an agent or a model, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string) => ["run_by", team, kind, name],

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
@@ -95,6 +96,8 @@ export function isStored({ parts, batchCount, ages }: RunHead): boolean {
 interface ReadHead extends SummarizedHead {
   /** Incidents that the run belongs to, oldest first. */
   readonly incidents: readonly string[];
+  /** Results of its checks, by slug. */
+  readonly checks: readonly CheckResult[];
 }
 
 /** Reads one run. */
@@ -102,13 +105,18 @@ export async function readHead(run: RunAt): Promise<ReadHead> {
   const { store, team, id } = run;
   const changes = store.heads.changesOf(team, id);
   const parts = HEAD_PARTS.map((part) => keys[part](team, id));
-  const entries = await getMany(store, [...parts, keys.runIncidents(team, id)]);
+  const entries = await getMany(store, [
+    ...parts,
+    keys.runIncidents(team, id),
+    keys.checkResults(team, id),
+  ]);
   const rows = new Map(
     entries.filter((row) => row.versionstamp !== null)
       .map((row) => [keyParts.headRow(row.key).row, row]),
   );
   const incidents = (rows.get("incidents")?.value ?? []) as readonly string[];
-  return { ...await headOf(run, rows, changes), incidents };
+  const checks = (rows.get("checks")?.value ?? []) as readonly CheckResult[];
+  return { ...await headOf(run, rows, changes), incidents, checks };
 }
 
 /** Reads distinct runs of a team. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { SummarizedHead } from "./heads.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
@@ -24,6 +25,11 @@ export interface RunUpdate {
   readonly remains?: RunSummary | null;
   /** Receipt of a deleted run, published in the feed. */
   readonly deletion?: RunDeletion | null;
+  /**
+   * Results of checks that replace those of the run, by slug; null to remove them, absent to keep
+   * them. The results of a run without a summary are removed.
+   */
+  readonly judged?: readonly CheckResult[] | null;
   /** Rows of the run without its summary. */
   readonly rows: RunRows;
 }

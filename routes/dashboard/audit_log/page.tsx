@@ -16,6 +16,7 @@ import type { DashboardPage } from "../layout/page.ts";
 import {
   agentPath,
   AUDIT_LOG_PATH,
+  CHECKS_PATH,
   PLAN_PATH,
   queryText,
   RATE_CARD_PATH,
@@ -138,6 +139,8 @@ const ACTIONS: Readonly<
   "credential.created": ["created a key", keyPath],
   "credential.rotated": ["rotated a key", keyPath],
   "credential.revoked": ["revoked a key", keyPath],
+  "check.put": ["set a check", () => CHECKS_PATH],
+  "check.deleted": ["deleted a check", () => CHECKS_PATH],
   "customer.deleted": [
     "deleted a customer",
     (target) => RUNS_PATH + queryText([["customer_id", target]]),

@@ -21,6 +21,7 @@ export const SEARCH_PATH = `${DASHBOARD_PATH}/search`;
 /** Form of the theme and the time zone. */
 export const VIEW_PATH = `${DASHBOARD_PATH}/view`;
 
+export const CHECKS_PATH = `${DASHBOARD_PATH}/checks`;
 export const SPEND_PATH = `${DASHBOARD_PATH}/spend`;
 
 export const RATE_CARD_PATH = `${DASHBOARD_PATH}/rate-card`;

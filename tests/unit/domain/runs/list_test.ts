@@ -98,6 +98,7 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
       firstBatchAt: arrivedAt,
       addedScores: [],
       incidents: [],
+      checks: [],
       processing: null,
       payload: "whole",
       summary,

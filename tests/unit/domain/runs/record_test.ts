@@ -16,7 +16,13 @@ const opening: Opening = { kind: "run", agent: "a", startedAt: NOON, receivedAt:
 const closing: Closing = { status: "success", finishedAt: NOON + 9, receivedAt: NOON + 10 };
 
 /** Additional data that a run may have. */
-const NOTHING = { firstBatchAt: null, addedScores: [], incidents: [], processing: null };
+const NOTHING = {
+  firstBatchAt: null,
+  addedScores: [],
+  incidents: [],
+  checks: [],
+  processing: null,
+};
 
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {
   const joined = { opening: null, closing: null, ...parts };

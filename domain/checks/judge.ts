@@ -1,0 +1,125 @@
+/**
+ * Judges a closed run by the checks of its team.
+ *
+ * @module
+ */
+import { matchesAgent } from "../config/match.ts";
+import type { RunId } from "../core/ids.ts";
+import type { PayloadState } from "../runs/record.ts";
+import type { FinishStatus } from "../runs/run.ts";
+import type { RunSummary } from "../runs/summary.ts";
+import { CHECKS_PER_RUN_MAX, type CheckSettings, type CompiledCheck } from "./check.ts";
+import { type FactName, type Facts, PAYLOAD_FACTS } from "./program.ts";
+import type { CheckResult } from "../runs/check_result.ts";
+
+/** A closed run to judge. */
+export interface ClosedRun {
+  /** The run. */
+  readonly id: RunId;
+  /** Its summary. */
+  readonly summary: RunSummary;
+  /** Retention state of its payload. */
+  readonly payload: PayloadState;
+  /** True if it has an output. */
+  readonly hasOutput: boolean;
+}
+
+/** Facts that could not be read, and why, such as `too_many_events`. */
+export type MissingFacts = ReadonlyMap<FactName, string>;
+
+/** A check that may not be stored: a dry run needs no slug. */
+export type JudgingCheck = Pick<CompiledCheck, "program" | "id" | "version"> & {
+  readonly slug: string | null;
+  readonly settings: CheckSettings;
+};
+
+/**
+ * Returns the place of a run in the samples of a check, from 0 to 1: the first 8 bytes, big endian, of
+ * the SHA-256 of slug, line feed and run, divided by 2^64.
+ */
+export type PlaceInSample = (slug: string, run: RunId) => number;
+
+/**
+ * Returns the checks that judge a run: at most {@link CHECKS_PER_RUN_MAX}, the first by slug. An open
+ * run, and one whose opening has not arrived, is judged by none.
+ *
+ * @param checks enabled checks, by slug
+ */
+export function checksOf<Each extends JudgingCheck>(
+  { id, summary }: Pick<ClosedRun, "id" | "summary">,
+  checks: readonly Each[],
+  place: PlaceInSample,
+): readonly Each[] {
+  if (!summary.seen.closing || summary.contribution === null) return [];
+  const applying = checks.filter((check) => applies(check, id, summary, place));
+  return applying.length > CHECKS_PER_RUN_MAX ? applying.slice(0, CHECKS_PER_RUN_MAX) : applying;
+}
+
+function applies(
+  { slug, settings }: JudgingCheck,
+  run: RunId,
+  summary: RunSummary,
+  place: PlaceInSample,
+): boolean {
+  const { agent = null, feature = null, status } = summary.contribution?.labels ?? {};
+  return settings.kinds.includes(summary.listed.kind) &&
+    settings.statuses.includes(status as FinishStatus) &&
+    (settings.features.length === 0 || feature !== null && settings.features.includes(feature)) &&
+    matchesAgent(settings.agents, agent) &&
+    (settings.sample === 1 || slug === null || place(slug, run) < settings.sample);
+}
+
+/** Returns the names that are needed to judge a run: not those of checks that are skipped. */
+export function neededFacts(
+  run: ClosedRun,
+  checks: readonly JudgingCheck[],
+): ReadonlySet<FactName> {
+  const names = new Set<FactName>();
+  for (const { program } of checks) {
+    if (skipReason(run, program.names) !== null) continue;
+    for (const name of program.names) names.add(name);
+  }
+  return names;
+}
+
+/**
+ * Returns the result of one check.
+ *
+ * @param facts values of the names that it needs
+ * @param missing names without a value
+ * @param nowMs unix milliseconds
+ */
+export function judge(
+  run: ClosedRun,
+  { slug, id, version, settings: { severity }, program }: JudgingCheck,
+  facts: Facts,
+  missing: MissingFacts,
+  nowMs: number,
+): CheckResult {
+  const { revision } = run.summary;
+  const result = { check: slug ?? "", id, version, severity, at: nowMs, revision };
+  const skipped = skipReason(run, program.names);
+  if (skipped !== null) {
+    const message = skipped === "no_output"
+      ? "The run has no output"
+      : "Retention removed what the expression names";
+    return { ...result, status: "skipped", got: null, message, reason: skipped };
+  }
+  for (const name of program.names) {
+    const reason = missing.get(name);
+    if (reason === undefined) continue;
+    const message = `The run has too many events to read \`${name}\``;
+    return { ...result, status: "error", got: null, message, reason };
+  }
+  return { ...result, ...program.judge(facts) };
+}
+
+function skipReason(
+  { payload, hasOutput }: ClosedRun,
+  names: ReadonlySet<FactName>,
+): "payload_removed" | "no_output" | null {
+  if (payload !== "whole" && PAYLOAD_FACTS.some((name) => names.has(name))) {
+    return "payload_removed";
+  }
+  return !hasOutput && names.has("output") ? "no_output" : null;
+}

@@ -1,0 +1,114 @@
+/**
+ * The contracts of the stores of checks. Methods reject with `StorageUnavailable` when the store
+ * fails.
+ *
+ * @module
+ */
+import type { ConfigStore } from "../config/objects.ts";
+import type { RunId } from "../core/ids.ts";
+import type { PageBounds } from "../core/query.ts";
+import type { Team } from "../teams/team.ts";
+import type { Check, CheckSettings } from "./check.ts";
+import type { CheckStatus } from "../runs/check_result.ts";
+
+/** Stores checks. */
+export type CheckStore = ConfigStore<CheckSettings>;
+
+/** Numbers of results by outcome. */
+export type CheckCounts = Readonly<Record<CheckStatus, number>>;
+
+/** Counts of a UTC day, of one agent or of all. */
+export interface CheckDay extends CheckCounts {
+  /** UTC day of the runs, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** Agent's slug; null for all agents. */
+  readonly agent: string | null;
+}
+
+/** A run that failed a check. */
+export interface CheckFailure {
+  /** The run. */
+  readonly run: RunId;
+  /** Arrival of its close, unix milliseconds. */
+  readonly at: number;
+  /** What was wrong; null once the payload is removed. */
+  readonly message: string | null;
+}
+
+/** Position of a row in statistics. */
+export type CheckDayPlace = Pick<CheckDay, "day"> & { readonly agent: string };
+
+/** Days of a check's statistics to read. */
+export interface CheckStatsQuery extends PageBounds<CheckDayPlace> {
+  /** First UTC day, inclusive. */
+  readonly fromDay: string;
+  /** Last UTC day, inclusive. */
+  readonly toDay: string;
+}
+
+/** Statistics of a check. */
+export interface CheckStats {
+  /** Counts by day and agent, in that order. */
+  readonly days: readonly CheckDay[];
+  /** Position after which the next page starts; null at the end. */
+  readonly next: CheckDayPlace | null;
+  /** Latest failures, newest first, {@link FAILURES_MAX} at most. */
+  readonly failures: readonly CheckFailure[];
+  /**
+   * Arrival of the first failure since the last pass, unix milliseconds; null if the last result
+   * that is a `pass` or a `fail` is a pass, or if there is none.
+   */
+  readonly failingSince: number | null;
+}
+
+/** Maximum failures in statistics. */
+export const FAILURES_MAX = 20;
+
+/** Reads statistics of checks. */
+export interface CheckStatsStore {
+  /** Returns the statistics of a check. */
+  read(team: Team, check: Pick<Check, "id">, query: CheckStatsQuery): Promise<CheckStats>;
+  /** Returns the counts of all agents between two days, inclusive, by the identifier of the check. */
+  totals(
+    team: Team,
+    fromDay: string,
+    toDay: string,
+  ): Promise<ReadonlyMap<string, readonly CheckDay[]>>;
+}
+
+/** A check to try: settings, and a slug if `sample` shall apply. */
+export interface CheckTrial {
+  readonly settings: CheckSettings;
+  /** Null for a check without a name; then each run is judged. */
+  readonly slug: string | null;
+  /** One run to judge; else the latest `last` closed runs that it applies to. */
+  readonly runs: { readonly run: RunId } | {
+    readonly last: number;
+    /** Agent's slug; null for all. */
+    readonly agent: string | null;
+  };
+}
+
+/** Maximum runs of a trial, milliseconds that it takes, and examples that it returns. */
+export const TRIAL = { runsMax: 200, msMax: 5_000, examplesMax: 20 } as const;
+
+/** Result of a trial, which stores nothing. */
+export interface TrialResult extends CheckCounts {
+  /** Number of runs judged. */
+  readonly runs: number;
+  /** Results of runs, those that did not pass first. */
+  readonly examples: readonly {
+    readonly run: RunId;
+    readonly status: CheckStatus;
+    readonly got: string | null;
+    readonly message: string | null;
+  }[];
+  /** True if the time or a budget of reads ended before all runs were judged. */
+  readonly isCut: boolean;
+}
+
+/** Tries checks over stored runs. */
+export interface CheckTrialStore {
+  /** Judges runs; null if the one run does not exist. */
+  try(team: Team, trial: CheckTrial): Promise<TrialResult | null>;
+}
