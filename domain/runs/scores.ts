@@ -25,6 +25,8 @@ export interface AddedScore {
   readonly source: string;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
+  /** Instant of the event that carried it, by the client's clock, unix milliseconds; else absent. */
+  readonly ts?: number;
 }
 
 /** Aggregate of the scores added to a run. */
@@ -43,7 +45,7 @@ export interface ScoreSum {
 const EVENT_SOURCE = "event";
 
 /** A checked `POST /v1/runs/{id}/scores`. */
-export type ScoreRequest = Omit<AddedScore, "id" | "receivedAt"> & { readonly id: ScoreId };
+export type ScoreRequest = Omit<AddedScore, "id" | "receivedAt" | "ts"> & { readonly id: ScoreId };
 
 /** Outcome of a call. `stored` answers 202, `replayed` answers 200. */
 export type ScoreOutcome =
@@ -129,10 +131,10 @@ export function scoresOfEvents(
   receivedAt: number,
 ): EventScores {
   const all: AddedScore[] = [];
-  for (const { id, score } of events) {
+  for (const { id, ts, score } of events) {
     if (score === undefined) continue;
     const [name, value] = score;
-    all.push({ id, name, value, source: EVENT_SOURCE, receivedAt });
+    all.push({ id, name, value, source: EVENT_SOURCE, receivedAt, ts });
   }
   if (all.length === 0) return { added: [], dropped: 0, sum };
   const added = all.slice(0, ADDED_SCORES_MAX - (sum?.count ?? 0));
