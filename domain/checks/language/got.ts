@@ -18,7 +18,9 @@ const ITEMS_SHOWN_MAX = 20;
 export interface Path {
   /** Its text, such as `usage.errors`. */
   readonly text: string;
+  /** The name. */
   readonly fact: FactName;
+  /** The fields and items, from the outermost. */
   readonly keys: readonly (string | number)[];
 }
 

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type ASTNode, Environment } from "@marcbachmann/cel-js";
+import { Environment } from "@marcbachmann/cel-js";
 import { nearestName } from "../../core/query.ts";
 import { printable } from "../../core/text.ts";
 import { EXPRESSION_CHARS_MAX } from "../check.ts";
@@ -16,6 +16,16 @@ import { FUNCTIONS, LOOPS } from "./term.ts";
 
 /** Maximum parts of an expression, and how deep they nest. */
 export const EXPRESSION_LIMITS = { nodesMax: 200, depthMax: 16 } as const;
+
+/** A node of the library's tree. */
+export interface SourceNode {
+  /** Operator, or kind of node. */
+  readonly op: string;
+  /** What it works on. */
+  readonly args: unknown;
+  /** Position in the expression, in UTF-16 units from 0. */
+  readonly start: number;
+}
 
 const NUMBERS = ["int", "double"];
 
@@ -51,7 +61,7 @@ function createEnvironment(): Environment {
  *
  * @throws Misuse
  */
-export function parse(expression: string): ASTNode {
+export function parse(expression: string): SourceNode {
   const chars = Array.from(expression).length;
   if (chars > EXPRESSION_CHARS_MAX) {
     const message = `It has ${chars} characters, and ${EXPRESSION_CHARS_MAX} are allowed`;

@@ -7,7 +7,7 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import type { FactName } from "../program.ts";
 import { Misuse } from "./misuse.ts";
 import { FACT_TYPES } from "./names.ts";
-import { unknownFunction } from "./parse.ts";
+import { type SourceNode, unknownFunction } from "./parse.ts";
 import { patternOf } from "./pattern.ts";
 import {
   BINARY,
@@ -41,8 +41,8 @@ interface Place {
  * @param root the library's tree, whose types are checked
  * @throws Misuse
  */
-export function read(root: ASTNode): Term {
-  return termOf(root, { variables: [], literals: 0 });
+export function read(root: SourceNode): Term {
+  return termOf(root as Node, { variables: [], literals: 0 });
 }
 
 function termOf(node: Node, place: Place): Term {
