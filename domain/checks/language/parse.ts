@@ -99,7 +99,7 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "unknown_variable":
       return unknownName(String(node?.args), at);
     case "no_such_key":
-      return unknownField(args, at);
+      return unknownField(typeOf(args[0]), keyOf(args[1]), at);
     case "no_matching_overload":
       return wrongCall(node?.op === "rcall", args, words, at);
     case "no_such_overload":
@@ -108,7 +108,7 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "invalid_logical_operand":
       return new Misuse(`"&&" and "||" cannot take ${typeInWords(lastType(words))}`, at, COMPARE);
     case "invalid_macro_argument":
-      return new Misuse("has() needs a field", at, "Write has(output.answer)");
+      return new Misuse("has() takes names and fields only", at, "Write has(output.answer)");
     case "unexpected_character":
       return new Misuse(words, at, text[at - 1] === "=" || text[at] === "=" ? "Write ==" : "");
     case "limit_exceeded":
@@ -135,9 +135,16 @@ function unknownName(name: string, at: number): Misuse {
   return new Misuse(`Unknown name "${printable(name)}"`, at, hint(name, known));
 }
 
-function unknownField([owner, key]: readonly unknown[], at: number): Misuse {
-  const type = (owner as { checkedType?: { name: string } }).checkedType?.name ?? "";
-  const field = typeof key === "string" ? key : String((key as { args?: unknown }).args);
+function typeOf(node: unknown): string {
+  return (node as { checkedType?: { name: string } }).checkedType?.name ?? "";
+}
+
+function keyOf(key: unknown): string {
+  return typeof key === "string" ? key : String((key as { args?: unknown }).args);
+}
+
+/** Returns the refusal of a field that a type lacks. */
+export function unknownField(type: string, field: string, at: number): Misuse {
   const known = Object.keys(FIELD_TYPES[type] ?? {});
   return new Misuse(`Unknown field "${printable(field)}"`, at, hint(field, known));
 }
