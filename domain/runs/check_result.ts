@@ -60,6 +60,11 @@ export interface ResultsChange {
   readonly after: readonly CheckResult[] | null;
 }
 
+/** Returns results as they stay once the payload is removed. */
+export function withoutTexts(results: readonly CheckResult[]): readonly CheckResult[] {
+  return results.map((result) => ({ ...result, got: null, message: null }));
+}
+
 /** Returns whether a run with these results failed a check (decision 61). */
 export function hasFailed(results: readonly CheckResult[]): boolean {
   return results.some(({ status, severity }) => status === "fail" && severity === "fail");
