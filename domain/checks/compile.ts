@@ -4,7 +4,19 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import type { Program } from "./program.ts";
+import { GOT_CHARS_MAX } from "../runs/check_result.ts";
+import { codeOf } from "./language/code.ts";
+import { estimate } from "./language/estimate.ts";
+import { cutVisibly, pathsOf, showGot } from "./language/got.ts";
+import { countParts } from "./language/loops.ts";
+import { charge, type Code, Failure, PART_STEPS, shorten, start } from "./language/machine.ts";
+import { Misuse } from "./language/misuse.ts";
+import { kindOf } from "./language/names.ts";
+import { parse } from "./language/parse.ts";
+import { read } from "./language/read.ts";
+import { assumed, FULL, measure, UNBOUNDED } from "./language/sizes.ts";
+import { partsOf, type Term } from "./language/term.ts";
+import { type FactName, type Facts, type Program, STEPS_MAX, type Verdict } from "./program.ts";
 
 /**
  * Compiles an expression.
@@ -12,5 +24,79 @@ import type { Program } from "./program.ts";
  * @returns `invalid_field` of `expression`, which says where it is wrong and what to write instead
  */
 export function compile(expression: string): Parsed<Program> {
-  return refuse("invalid_field", `Not built yet: ${expression}`, "expression");
+  try {
+    return { ok: true, value: programOf(expression) };
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
+    const at = Array.from(expression.slice(0, error.at)).length + 1;
+    const advice = error.advice === "" ? "" : `. ${error.advice}`;
+    const message = `Field "expression" is wrong at character ${at}: ${error.message}${advice}`;
+    return refuse("invalid_field", message, "expression");
+  }
+}
+
+/** @throws Misuse */
+function programOf(expression: string): Program {
+  const term = read(parse(expression));
+  if (estimate(term, assumed(FULL)) > STEPS_MAX) {
+    const message = `It takes more than ${STEPS_MAX} steps for a run with 200 tool calls`;
+    throw new Misuse(message, 0, "Nest no loops, or split it into several checks");
+  }
+  const [code, paths, names, usual] = [
+    codeOf(term),
+    pathsOf(term),
+    new Set<FactName>(),
+    bytesOf(term),
+  ];
+  addNames(term, names);
+  const ceiling = estimate(term, assumed(UNBOUNDED));
+  const steps = countParts(term) * PART_STEPS;
+  const expected = cutVisibly(`Expected ${expression.trim().replace(/\s+/g, " ")}`, GOT_CHARS_MAX);
+  return {
+    names,
+    bytes: usual + 4 * expression.length,
+    stepsFor: (facts) => {
+      const bound = ceiling <= STEPS_MAX ? ceiling : estimate(term, measure(facts));
+      return Math.ceil(Math.min(bound, STEPS_MAX));
+    },
+    judge: (facts) => {
+      const got = showGot(paths, facts);
+      return { got, ...outcome(code, steps, facts, term.text, expected) };
+    },
+  };
+}
+
+function outcome(
+  code: Code,
+  steps: number,
+  facts: Facts,
+  text: string,
+  expected: string,
+): Omit<Verdict, "got"> {
+  try {
+    const machine = start(facts);
+    charge(machine, steps);
+    const value = code(machine);
+    if (value === true) return { status: "pass", message: null };
+    if (value === false) return { status: "fail", message: expected };
+    const message = `\`${shorten(text)}\` must be true or false, it is ${kindOf(value)}`;
+    return { status: "error", message, reason: "wrong_type" };
+  } catch (error) {
+    // Anything else would be a bug or a full stack; a check that cannot be decided never passes.
+    const { reason, message } = error instanceof Failure
+      ? error
+      : { reason: "undecided", message: "The expression could not be evaluated" };
+    return { status: "error", message: cutVisibly(message, GOT_CHARS_MAX), reason };
+  }
+}
+
+function addNames(term: Term, names: Set<FactName>): void {
+  if (term.kind === "fact") names.add(term.name);
+  for (const part of partsOf(term)) addNames(part, names);
+}
+
+/** Returns the bytes that a term takes in memory, roughly. */
+function bytesOf(term: Term): number {
+  const own = term.kind === "finds" ? 10_000 + 400 * term.pattern.size : 400;
+  return partsOf(term).reduce((sum, part) => sum + bytesOf(part), own);
 }
