@@ -52,6 +52,8 @@ export interface RecentHead {
   version: string;
   /** Upper bound of its bytes. */
   bytes: number;
+  /** True if texts of its opening or close are left out. */
+  isStripped: boolean;
   /** True if the worker has read parts that it lacks. */
   isPartial: boolean;
   /** Number of commits in progress. */
@@ -142,11 +144,17 @@ export class RecentHeads {
       return;
     }
     const { opening, closing, ledger } = parts;
-    if (opening !== undefined) head.opening = withoutPayload(opening);
-    if (closing !== undefined) head.closing = withoutPayload(closing);
+    if (opening !== undefined) head.opening = this.#kept(head, opening);
+    if (closing !== undefined) head.closing = this.#kept(head, closing);
     // The ids stay in the cache of live ledgers alone.
     if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
     head.changes++;
+  }
+
+  #kept<Part extends Opening | Closing>(head: RecentHead, part: Part): Part {
+    const kept = withoutPayload(part);
+    if (kept !== part) head.isStripped = true;
+    return kept;
   }
 
   /** Drops a head after a commit that was not announced. */
@@ -229,6 +237,7 @@ function newHead(): RecentHead {
     summaryVersion: null,
     version: "",
     bytes: HEAD_BYTES,
+    isStripped: false,
     isPartial: false,
     inFlight: 0,
     changes: 0,

@@ -14,7 +14,7 @@ import {
 } from "../../domain/checks/store.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
-import type { CheckResult } from "../../domain/runs/check_result.ts";
+import { decodeResults } from "../base/codec_checks.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import type { CountsRow, DayRow } from "./rows.ts";
@@ -101,7 +101,7 @@ async function readFailures({ store, team, check }: CheckAt): Promise<CheckFailu
   const runs = rows.map(({ key }) => ({ run: keyParts.run(key), at: keyParts.position(key) }));
   const results = await getAll(store, runs.map(({ run }) => keys.checkResults(team, run)));
   return runs.map(({ run, at }, i) => {
-    const ofRun = (results[i]?.value ?? []) as readonly CheckResult[];
+    const ofRun = decodeResults(results[i]?.value ?? null);
     return { run, at, message: ofRun.find(({ id }) => id === check)?.message ?? null };
   });
 }

@@ -12,6 +12,7 @@ import { LRUCache } from "lru-cache";
 import type { Making } from "../../domain/alerts/notify.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
+import type { AlertCache, AlertConfig } from "../alerts/state.ts";
 import { groupsOf } from "../base/groups.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
@@ -48,8 +49,15 @@ const TEAMS_MAX = 1_000;
 /** Maximum keys that one commit deletes for others. */
 const DUE_DELETES_MAX = 100;
 
-/** Plans the update of a run; null for no change. It commits nothing. */
-export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
+/**
+ * Plans the update of a run; null for no change. It commits nothing.
+ *
+ * @param config what the team has configured, under the version that the commit checks
+ */
+export type PlanUpdate = (
+  run: SummarizedHead,
+  config: AlertConfig,
+) => RunUpdate | null | Promise<RunUpdate | null>;
 
 /** Receives the runs that a commit covered, and the summaries that it stored under a version. */
 export type OnCommitted = (
@@ -79,6 +87,7 @@ export class RunUpdater implements TeamChanges {
   readonly notifier: ChangeNotifier;
   readonly #store: Store;
   readonly #rollups: RollupCache;
+  readonly #configs: AlertCache;
   readonly #writes: RunWriter;
   readonly #turns: TeamTurns;
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
@@ -91,6 +100,7 @@ export class RunUpdater implements TeamChanges {
     this.#store = store;
     this.notifier = new ChangeNotifier(store);
     this.#rollups = caches.rollups;
+    this.#configs = caches.configs;
     this.#writes = new RunWriter(caches);
     this.#turns = new TeamTurns(caches, this.#locks);
   }
@@ -218,9 +228,10 @@ export class RunUpdater implements TeamChanges {
     steps: UpdateSteps,
   ): Promise<TeamRollups | null> {
     const changes: RunUpdate[] = [];
+    const { config } = await this.#configs.of(team, rollups.version);
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
-      const planned = steps.plan(run);
+      const planned = steps.plan(run, config);
       const change = planned instanceof Promise ? await planned : planned;
       if (change !== null) changes.push(change);
     }
