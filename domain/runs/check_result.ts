@@ -54,7 +54,9 @@ export const GOT_CHARS_MAX = 200;
 
 /** Results of a run before and after a change, by slug; null for none. */
 export interface ResultsChange {
+  /** Results so far. */
   readonly before: readonly CheckResult[] | null;
+  /** Results from now on. */
   readonly after: readonly CheckResult[] | null;
 }
 
