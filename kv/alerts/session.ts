@@ -18,6 +18,7 @@ import {
   withSignal,
 } from "../../domain/alerts/instance.ts";
 import { announce, isSilencedNow, type Making, type Notified } from "../../domain/alerts/notify.ts";
+import { thresholdsOf } from "../../domain/alerts/outcomes.ts";
 import { FIRING_GROUPS_MAX, OTHER_GROUP, type Rule } from "../../domain/alerts/rule.ts";
 import type { AlertSignal, IncidentChange } from "../../domain/alerts/signal.ts";
 import { acknowledged, resolved, settle } from "../../domain/alerts/transition.ts";
@@ -102,12 +103,13 @@ export class AlertSession {
     const before = stored ?? newInstance(rule, { text, group });
     let instance = before;
     let isPaused = false;
+    const isInRow = thresholdsOf(rule.settings) !== null;
     for (const signal of signals) {
       const after = withSignal(instance, rule, signal);
       if (after === instance) continue;
       instance = after;
       isPaused = signal.outcome === "paused";
-      if (signal.kind === "run_failed" && signal.run !== null) this.counted.add(signal.run);
+      if (isInRow && signal.run !== null) this.counted.add(signal.run);
     }
     if (instance === before) return true;
     const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");

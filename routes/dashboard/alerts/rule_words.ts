@@ -12,6 +12,7 @@ import { countedText, durationText } from "../components/format.ts";
 /** What a rule of each kind is about. */
 export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
   run_failed: "Failed runs",
+  check_failed: "Failed checks",
   run_cost: "Cost of a run",
   spend: "Spend of a period",
   missed: "Agents that are down",
@@ -61,6 +62,14 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
       return consecutive === 1
         ? `A ${bad} run${group}`
         : `${consecutive} ${bad} runs in a row${group}`;
+    }
+    case "check_failed": {
+      const { checks, severityMin, consecutive } = condition;
+      const which = checks.length === 0 ? "a check" : orList(checks);
+      const least = severityMin === "info" ? "" : ` (${severityMin} or higher)`;
+      return consecutive === 1
+        ? `A run${group} fails ${which}${least}`
+        : `${consecutive} runs in a row${group} fail ${which}${least}`;
     }
     case "run_cost":
       return `A run${group} above $${condition.usd}`;

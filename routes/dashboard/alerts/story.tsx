@@ -73,16 +73,20 @@ export const RESOLVED_LABELS: Readonly<Record<ResolvedBy, string>> = {
   paused: "the monitor was paused",
 };
 
+/** What a run did again, by kind of the rule. */
+const REPEATED_LABELS: ReadonlyMap<string, string> = new Map([
+  ["run_failed", "A run failed"],
+  ["check_failed", "A run failed a check"],
+]);
+
 function Sentence({ entry, incident, names }: EntryProps): Child {
   switch (entry.what) {
     case "opened":
       return <>{openedText(countText({ kind: incident.kind, count: entry.count }))}</>;
     case "repeated":
-      return entry.run === null ? <>It happened again</> : (
-        <a href={runPath(entry.run)}>
-          {incident.kind === "run_failed" ? "A run failed" : "Another run"}
-        </a>
-      );
+      return entry.run === null
+        ? <>It happened again</>
+        : <a href={runPath(entry.run)}>{REPEATED_LABELS.get(incident.kind) ?? "Another run"}</a>;
     case "notified":
       return <>Message for {listed(entry.channels, 5)}</>;
     case "silenced":
