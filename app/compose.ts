@@ -12,6 +12,9 @@ import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
+import { createCheckStatsStore } from "../kv/checks/stats.ts";
+import { createCheckStore } from "../kv/checks/store.ts";
+import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { givenKey } from "../kv/channels/seal.ts";
 import { createClockStore } from "../kv/clock/store.ts";
@@ -160,6 +163,9 @@ export function createService(options: ServiceOptions) {
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
     monitors: createMonitorStore({ store, changes: updater, region, environment }),
+    checks: createCheckStore({ store, changes: updater, region, environment }),
+    checkStats: createCheckStatsStore(store, now),
+    checkTrial: createCheckTrialStore({ store, environment }),
     ...alerts.stores,
     rateCards,
     reprices,

@@ -31,16 +31,17 @@ export function check<T>(
 export function checkClosed<T>(
   schema: Schema<T>,
   value: Readonly<Record<string, unknown>>,
+  where = "",
 ): Parsed<T> {
   const known = [...fieldsOf(schema)];
   const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown === undefined) return check(schema, value);
+  if (unknown === undefined) return check(schema, value, where);
   const field = printable(unknown.slice(0, FIELD_CHARS_MAX));
   const nearest = nearestName(unknown, known);
   const hint = nearest === null ? "" : ` Did you mean "${nearest}"?`;
   return refuse(
     "invalid_field",
-    `Unknown field "${field}".${hint} Known: ${known.join(", ")}`,
+    `Unknown field "${where}${field}".${hint} Known: ${known.join(", ")}`,
     field,
   );
 }

@@ -17,7 +17,8 @@ import {
   unpricedSignals,
 } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -34,10 +35,15 @@ const STUCK_STEP_MS = { min: 60_000, max: 3_600_000 } as const;
 /** Part of the limit of a rule within which they do. */
 const STUCK_STEP_PART = 1 / 24;
 
-/** Returns the signals of changed runs. Good ones are left out if no instance can count them. */
+/**
+ * Returns the signals of changed runs. Good ones are left out if no instance can count them.
+ *
+ * @param _results changed results of checks, by run
+ */
 export function runSignals(
   { config: { byKind }, state }: TeamAlerts,
   updates: readonly RunUpdate[],
+  _results: ReadonlyMap<RunId, ResultsChange>,
 ): AlertSignal[] {
   const failed = byKind.get("run_failed") ?? [];
   const cost = byKind.get("run_cost") ?? [];

@@ -304,6 +304,8 @@ export const keyParts = {
   day: (key: Deno.KvKey) => String(key[3]),
   /** Part after the team: an agent's slug, a month, a day's version, a dimension of the index. */
   name: (key: Deno.KvKey) => String(key[2]),
+  /** UTC day and agent of a row of counts; an empty agent stands for all. */
+  checkDay: ([, , day, agent]: Deno.KvKey) => ({ day: String(day), agent: String(agent) }),
   /** Instant that ends a key, unix milliseconds: of flips. */
   instant: (key: Deno.KvKey) => Number(key.at(-1)),
   /** Id of a job or delivery, name of a mark, or channel of a due row. */

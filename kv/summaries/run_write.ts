@@ -7,6 +7,7 @@
 import { LRUCache } from "lru-cache";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import type { ActivityChange } from "../agents/agents.ts";
@@ -35,6 +36,9 @@ const BLOCKS_PER_RUN_MAX = 3;
 
 /** Maximum looks at rules that a process remembers to have filed. */
 const LOOKS_MAX = 10_000;
+
+/** Changed results of checks of a commit that changes none. */
+const NO_RESULTS: ReadonlyMap<RunId, ResultsChange> = new Map();
 
 /** Summaries as a commit stores them, with their change numbers and blocks. */
 export type Summaries = ReadonlyMap<RunId, RunSummary>;
@@ -115,7 +119,7 @@ export class RunWriter {
     const { alerts: deps } = this.#caches;
     if (deps === null) return { ...NO_ALERTS, looks: [] };
     const alerts = await deps.cache.of(team, version);
-    const signals = [...runSignals(alerts, changes), ...monitors.alerts?.signals ?? []];
+    const signals = [...runSignals(alerts, changes, NO_RESULTS), ...monitors.alerts?.signals ?? []];
     const { nowMs } = deps.making();
     const isFiled = (key: Deno.KvKey) => this.#filed.has(keyText(key));
     const looks = runLookSets(team, alerts, changes, nowMs, isFiled);

@@ -8,6 +8,7 @@ import type {
   RuleStore,
   SilenceStore,
 } from "../../domain/alerts/store.ts";
+import type { CheckStatsStore, CheckStore, CheckTrialStore } from "../../domain/checks/store.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
@@ -128,6 +129,9 @@ export interface AppDeps {
   readonly usage: UsageStore;
   readonly agents: AgentStore;
   readonly monitors: MonitorStore;
+  readonly checks: CheckStore;
+  readonly checkStats: CheckStatsStore;
+  readonly checkTrial: CheckTrialStore;
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
   readonly incidents: IncidentStore;

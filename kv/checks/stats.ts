@@ -1,0 +1,157 @@
+/**
+ * Reads the statistics of checks.
+ *
+ * @module
+ */
+import {
+  type CheckCounts,
+  type CheckDay,
+  type CheckDayPlace,
+  type CheckFailure,
+  type CheckStatsQuery,
+  type CheckStatsStore,
+  FAILURES_MAX,
+} from "../../domain/checks/store.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { DAY_MS, dayOf } from "../../domain/core/time.ts";
+import type { CheckResult } from "../../domain/runs/check_result.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { getAll, listRows, type Store } from "../store.ts";
+import type { CountsRow, DayRow } from "./rows.ts";
+
+/** Maximum rows that one page of days reads: a row holds the counts of all checks. */
+export const STATS_ROWS_MAX = 1_000;
+
+/** Rows per read. */
+const ROWS_PER_READ = 100;
+
+/** Days per step of the search for the latest pass, and days that may have statistics. */
+const PASS_DAYS = { step: 32, max: 416 } as const;
+
+/** A check of a team. */
+interface CheckAt {
+  readonly store: Store;
+  readonly team: TeamId;
+  /** Identifier of the check. */
+  readonly check: string;
+}
+
+/**
+ * Creates the reader of statistics.
+ *
+ * @param now returns unix milliseconds
+ */
+export function createCheckStatsStore(store: Store, now: () => number): CheckStatsStore {
+  return {
+    read: ({ id: team }, { id }, query) =>
+      store.reads.run(team, async () => {
+        const at = { store, team, check: id ?? "" };
+        const { days, next } = await readDays(at, query);
+        return {
+          days,
+          next,
+          failures: await readFailures(at),
+          failingSince: await readFailingSince(at, now()),
+        };
+      }),
+    totals: ({ id: team }, fromDay, toDay) =>
+      store.reads.run(team, async () => {
+        const totals = new Map<string, CheckDay[]>();
+        for (const [day, { counts }] of await readTotalRows({ store, team }, fromDay, toDay)) {
+          for (const [check, row] of Object.entries(counts)) {
+            const days = totals.get(check) ?? [];
+            days.push({ day, agent: null, ...countsOf(row) });
+            totals.set(check, days);
+          }
+        }
+        return totals;
+      }),
+  };
+}
+
+/** Reads a page of the counts by day and agent. */
+async function readDays(
+  { store, team, check }: CheckAt,
+  { fromDay, toDay, limit, after }: CheckStatsQuery,
+): Promise<{ readonly days: CheckDay[]; readonly next: CheckDayPlace | null }> {
+  const range = keys.checkDays(team, fromDay, toDay);
+  const days: CheckDay[] = [];
+  let start: Deno.KvKey = after === null
+    ? range.start
+    : [...keys.checkCounts(team, after.day, after.agent), true];
+  for (let read = 0; read < STATS_ROWS_MAX; read += ROWS_PER_READ) {
+    const rows = await listRows<DayRow>(store, { ...range, start }, { limit: ROWS_PER_READ });
+    for (const { key, value } of rows) {
+      const { day, agent } = keyParts.checkDay(key);
+      const row = agent === "" ? undefined : value.counts[check];
+      if (row !== undefined) days.push({ day, agent, ...countsOf(row) });
+      if (days.length === limit) return { days, next: { day, agent } };
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < ROWS_PER_READ) return { days, next: null };
+    start = [...last.key, true];
+  }
+  return { days, next: keyParts.checkDay(start) };
+}
+
+/** Reads the latest failures, newest first, with the messages of their results. */
+async function readFailures({ store, team, check }: CheckAt): Promise<CheckFailure[]> {
+  const range = { prefix: keys.checkFailures(team, check) };
+  const rows = await listRows(store, range, { limit: FAILURES_MAX, reverse: true });
+  const runs = rows.map(({ key }) => ({ run: keyParts.run(key), at: keyParts.position(key) }));
+  const results = await getAll(store, runs.map(({ run }) => keys.checkResults(team, run)));
+  return runs.map(({ run, at }, i) => {
+    const ofRun = (results[i]?.value ?? []) as readonly CheckResult[];
+    return { run, at, message: ofRun.find(({ id }) => id === check)?.message ?? null };
+  });
+}
+
+/** Returns the arrival of the first failure since the last pass. */
+async function readFailingSince(at: CheckAt, nowMs: number): Promise<number | null> {
+  const { store, team, check } = at;
+  const passed = await readLatestPass(at, nowMs);
+  const prefix = keys.checkFailures(team, check);
+  const since = passed === null
+    ? { prefix }
+    : { prefix, start: keys.checkFailure(team, check, passed + 1, "" as RunId) };
+  const [first] = await listRows(store, since, { limit: 1 });
+  return first === undefined ? null : keyParts.position(first.key);
+}
+
+/**
+ * Returns the arrival of the latest run that passed; null for none. Counts are by the day on which a
+ * run started, and a run may end much later: one more step is read after the first pass.
+ */
+async function readLatestPass({ store, team, check }: CheckAt, nowMs: number) {
+  let latest: number | null = null;
+  // A run may start a little in the future.
+  let last = nowMs + 2 * DAY_MS;
+  for (let days = 0; days < PASS_DAYS.max; days += PASS_DAYS.step) {
+    const first = last - (PASS_DAYS.step - 1) * DAY_MS;
+    const found = latest;
+    for (const [, { passes }] of await readTotalRows({ store, team }, dayOf(first), dayOf(last))) {
+      for (const at of passes?.[check] ?? []) latest = Math.max(latest ?? at, at);
+    }
+    if (found !== null) return latest;
+    last = first - DAY_MS;
+  }
+  return latest;
+}
+
+/** Reads the rows of all agents between two UTC days, by day. */
+async function readTotalRows(
+  { store, team }: Pick<CheckAt, "store" | "team">,
+  fromDay: string,
+  toDay: string,
+): Promise<ReadonlyMap<string, DayRow>> {
+  const days: string[] = [];
+  for (let ms = Date.parse(fromDay); ms <= Date.parse(toDay); ms += DAY_MS) days.push(dayOf(ms));
+  const rows = await getAll(store, days.map((day) => keys.checkCounts(team, day, "")));
+  return new Map(
+    rows.flatMap(({ value }, i) => value === null ? [] : [[days[i] ?? "", value as DayRow]]),
+  );
+}
+
+function countsOf([pass, fail, error, skipped]: CountsRow): CheckCounts {
+  return { pass, fail, error, skipped };
+}
