@@ -10,6 +10,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Making } from "../../domain/alerts/notify.ts";
+import { CheckMetrics } from "../../domain/checks/metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import type { AlertCache, AlertConfig } from "../alerts/state.ts";
@@ -85,6 +86,8 @@ interface UpdateSteps {
 export class RunUpdater implements TeamChanges {
   /** Notifies the watchers of a team's changes. */
   readonly notifier: ChangeNotifier;
+  /** Counts the results of checks that were stored. */
+  readonly judged = new CheckMetrics();
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #configs: AlertCache;
@@ -259,6 +262,7 @@ export class RunUpdater implements TeamChanges {
       });
       if (version === null) return null;
       steps.deletes?.deleted(deletes);
+      for (const { judged } of changes) this.judged.count(judged ?? []);
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
       after = remember(version);
