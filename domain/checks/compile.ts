@@ -42,19 +42,14 @@ function programOf(expression: string): Program {
     const message = `It takes more than ${STEPS_MAX} steps for a run with 200 tool calls`;
     throw new Misuse(message, 0, "Nest no loops, or split it into several checks");
   }
-  const [code, paths, names, usual] = [
-    codeOf(term),
-    pathsOf(term),
-    new Set<FactName>(),
-    bytesOf(term),
-  ];
+  const [code, paths, names] = [codeOf(term), pathsOf(term), new Set<FactName>()];
   addNames(term, names);
   const ceiling = estimate(term, assumed(UNBOUNDED));
   const steps = countParts(term) * PART_STEPS;
   const expected = cutVisibly(`Expected ${expression.trim().replace(/\s+/g, " ")}`, GOT_CHARS_MAX);
   return {
     names,
-    bytes: usual + 4 * expression.length,
+    bytes: bytesOf(term) + 4 * expression.length,
     stepsFor: (facts) => {
       const bound = ceiling <= STEPS_MAX ? ceiling : estimate(term, measure(facts));
       return Math.ceil(Math.min(bound, STEPS_MAX));
@@ -95,8 +90,13 @@ function addNames(term: Term, names: Set<FactName>): void {
   for (const part of partsOf(term)) addNames(part, names);
 }
 
+/** Bytes of a pattern, without its instructions. */
+const PATTERN_BYTES = 80_000;
+
 /** Returns the bytes that a term takes in memory, roughly. */
 function bytesOf(term: Term): number {
-  const own = term.kind === "finds" ? 10_000 + 400 * term.pattern.size : 400;
+  const own = term.kind === "finds" && term.pattern.size > 0
+    ? PATTERN_BYTES + 400 * term.pattern.size
+    : 400;
   return partsOf(term).reduce((sum, part) => sum + bytesOf(part), own);
 }

@@ -108,7 +108,8 @@ export function judge(
   for (const name of program.names) {
     const reason = missing.get(name);
     if (reason === undefined) continue;
-    const message = `The run has too many events to read \`${name}\``;
+    const many = reason === "too_many_children" ? "descendants" : "events";
+    const message = `The run has too many ${many} to read \`${name}\``;
     return { ...result, status: "error", got: null, message, reason };
   }
   return { ...result, ...program.judge(facts) };

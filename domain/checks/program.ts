@@ -6,18 +6,27 @@
 
 /** Figures of a run that `usage` has. */
 export interface UsageFacts {
+  /** Events. */
   readonly events: number;
+  /** Model calls. */
   readonly llm_calls: number;
+  /** Tool calls. */
   readonly tool_calls: number;
+  /** Errors of calls. */
   readonly errors: number;
+  /** Tokens sent to models. */
   readonly input_tokens: number;
+  /** Tokens that models wrote. */
   readonly output_tokens: number;
+  /** Tokens sent to models that their caches had. */
   readonly cached_input_tokens: number;
 }
 
 /** A tool call; texts that are absent are empty. */
 export interface ToolFact {
+  /** Name of the tool. */
   readonly name: string;
+  /** Its error. */
   readonly error: string;
   /** Milliseconds; null if unknown. */
   readonly latency_ms: number | null;
@@ -27,12 +36,17 @@ export interface ToolFact {
 
 /** A model call; texts that are absent are empty. */
 export interface CallFact {
+  /** Name of the provider. */
   readonly provider: string;
+  /** Name of the model. */
   readonly model: string;
+  /** Its error. */
   readonly error: string;
   /** Milliseconds; null if unknown. */
   readonly latency_ms: number | null;
+  /** Tokens sent to the model. */
   readonly input_tokens: number;
+  /** Tokens that the model wrote. */
   readonly output_tokens: number;
 }
 
@@ -46,21 +60,29 @@ export interface RepeatFact {
 
 /** All that an expression can name. */
 export interface AllFacts {
+  /** Status that the run finished with. */
   readonly status: string;
+  /** Kind of the run. */
   readonly kind: string;
+  /** Slug of the agent; empty for none. */
   readonly agent: string;
+  /** Customer; empty for none. */
   readonly customer_id: string;
+  /** Feature; empty for none. */
   readonly feature: string;
   /** Milliseconds; null if unknown. */
   readonly duration_ms: number | null;
+  /** Goal; empty for none. */
   readonly goal: string;
   /** US dollars. */
   readonly cost_usd: number;
   /** US dollars, with the cost of child runs as known when it is judged. */
   readonly cost_with_children_usd: number;
+  /** Sums of the run. */
   readonly usage: UsageFacts;
   /** Models without a price, sorted. */
   readonly unpriced: readonly string[];
+  /** Metadata; empty for none. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The finish's scores first, then those added by time and id: the last of a name. */
   readonly scores: Readonly<Record<string, number | boolean>>;
@@ -70,6 +92,7 @@ export interface AllFacts {
   readonly tools: readonly ToolFact[];
   /** The first {@link CALLS_MAX} model calls by time. */
   readonly calls: readonly CallFact[];
+  /** The longest series of equal tool calls. */
   readonly longest_repeat: RepeatFact;
 }
 

@@ -81,7 +81,7 @@ export interface CheckStatsStore {
 
 /** A check to try: settings, and a slug if `sample` shall apply. */
 export interface CheckTrial {
-  /** Settings as they would be stored. */
+  /** What the check sets. */
   readonly settings: CheckSettings;
   /** Null for a check without a name; then each run is judged. */
   readonly slug: string | null;

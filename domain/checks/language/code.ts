@@ -8,7 +8,7 @@ import { callCode, readText } from "./functions.ts";
 import { loopCode } from "./loops.ts";
 import { chargePattern, type Code, Failure, type Machine, shorten, wrongKind } from "./machine.ts";
 import { kindOf } from "./names.ts";
-import { operatorOf } from "./operators.ts";
+import { isObject, operatorOf } from "./operators.ts";
 import type { Term } from "./term.ts";
 
 /** Returns the code of a term. */
@@ -83,9 +83,9 @@ function fieldCode({ text, of, key, isScalar }: TermOf<"field">): Code {
   const unknown = unknownValue(text);
   return (machine) => {
     const value = owner(machine);
-    if (typeof value !== "object" || value === null) throw notAnObject(of.text, key, value);
+    if (!isObject(value)) throw notAnObject(of.text, key, value);
     if (!Object.hasOwn(value, key)) throw missing;
-    const field = (value as Readonly<Record<string, unknown>>)[key];
+    const field = value[key];
     if (field === null && isScalar) throw unknown;
     return field;
   };
@@ -95,9 +95,7 @@ function hasCode({ of, key, isScalar }: TermOf<"has">): Code {
   const owner = codeOf(of);
   return (machine) => {
     const value = ownerOrNull(owner, machine);
-    if (typeof value !== "object" || value === null) return false;
-    return Object.hasOwn(value, key) &&
-      !(isScalar && (value as Readonly<Record<string, unknown>>)[key] === null);
+    return isObject(value) && Object.hasOwn(value, key) && !(isScalar && value[key] === null);
   };
 }
 
@@ -125,10 +123,8 @@ function indexCode(owner: Code, place: Code, { of, at }: TermOf<"index">): Code 
   return (machine) => {
     const list = owner(machine);
     const index = place(machine);
-    if (typeof index === "string" && typeof list === "object" && list !== null) {
-      if (!Array.isArray(list) && Object.hasOwn(list, index)) {
-        return (list as Readonly<Record<string, unknown>>)[index];
-      }
+    if (typeof index === "string" && isObject(list)) {
+      if (Object.hasOwn(list, index)) return list[index];
       throw noField(of.text, index);
     }
     if (!Array.isArray(list)) throw wrongKind(of.text, "a list", list);

@@ -11,7 +11,7 @@ import {
   PATTERN_STEPS,
 } from "./machine.ts";
 import { SCALAR, type Size, type SizeOfFact, textSize } from "./sizes.ts";
-import { partsOf, type Term } from "./term.ts";
+import { type Loop, partsOf, type Term } from "./term.ts";
 
 /** Returns the steps that a term may take, and the size of its value. */
 interface Estimate {
@@ -69,7 +69,7 @@ function visit(term: Term, to: Estimate): Size {
   }
 }
 
-function visitLoop(loop: Extract<Term, { readonly kind: "loop" }>, to: Estimate): Size {
+function visitLoop(loop: Loop, to: Estimate): Size {
   const over = visit(loop.over, to);
   const before = to.steps;
   // An item of "all" and "exists" that has no value takes more.

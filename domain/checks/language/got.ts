@@ -6,6 +6,7 @@
 import { cutText, printable } from "../../core/text.ts";
 import { GOT_CHARS_MAX } from "../../runs/check_result.ts";
 import type { FactName, Facts } from "../program.ts";
+import { isObject } from "./operators.ts";
 import { partsOf, type Term } from "./term.ts";
 
 /** Maximum characters of one value. */
@@ -18,7 +19,9 @@ const ITEMS_SHOWN_MAX = 20;
 export interface Path {
   /** Its text, such as `usage.errors`. */
   readonly text: string;
+  /** The name. */
   readonly fact: FactName;
+  /** The fields and items, from the outermost. */
   readonly keys: readonly (string | number)[];
 }
 
@@ -74,8 +77,9 @@ export function cutVisibly(text: string, charsMax: number): string {
 function showPath({ fact, keys }: Path, facts: Facts): string {
   let value: unknown = facts[fact];
   for (const key of keys) {
-    const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-    if (!isThere) return "missing";
+    const isList = Array.isArray(value);
+    const isThere = isList ? typeof key === "number" : isObject(value) && typeof key === "string";
+    if (!isThere || !Object.hasOwn(value as object, key)) return "missing";
     value = (value as Readonly<Record<string | number, unknown>>)[key];
   }
   if (value === undefined || value === null && fact === "duration_ms") return "unknown";

@@ -12,9 +12,7 @@ import {
   PART_STEPS,
   wrongKind,
 } from "./machine.ts";
-import { partsOf, type Term } from "./term.ts";
-
-type Loop = Extract<Term, { readonly kind: "loop" }>;
+import { type Loop, partsOf, type Term } from "./term.ts";
 
 /** Returns the code of a loop. */
 export function loopCode(loop: Loop, codeOf: (term: Term) => Code): Code {

@@ -16,10 +16,10 @@ export const CHARS_READ_PER_STEP = 400;
 export const CHARS_MADE_PER_STEP = 20;
 
 /** Steps of an item without a value, which a loop passes over. */
-export const FAILURE_STEPS = 1;
+export const FAILURE_STEPS = 1 / 2;
 
 /** Steps of one instruction of a pattern at one character. */
-export const PATTERN_STEPS = 0.15;
+export const PATTERN_STEPS = 0.1;
 
 /** Reason why an expression has no value. It is thrown without a stack, which would cost too much. */
 export class Failure {

@@ -85,9 +85,7 @@ function sum(left: unknown, right: unknown, machine: Machine, text: string): unk
 
 function isIn(left: unknown, right: unknown, machine: Machine, text: string): boolean {
   if (Array.isArray(right)) return right.some((item) => equals(left, item, machine, 0));
-  if (typeof left === "string" && typeof right === "object" && right !== null) {
-    return Object.hasOwn(right, left);
-  }
+  if (typeof left === "string" && isObject(right)) return Object.hasOwn(right, left);
   throw wrongPair("in", left, right, text);
 }
 
@@ -99,15 +97,14 @@ function equals(left: unknown, right: unknown, machine: Machine, level: number):
     charge(machine, left.length / CHARS_READ_PER_STEP);
     return left === right;
   }
-  if (!isObject(left) || !isObject(right) || left === right) return left === right;
+  const areLists = Array.isArray(left) && Array.isArray(right);
+  if (!areLists && !(isObject(left) && isObject(right)) || left === right) return left === right;
   if (level === LEVELS_MAX) {
     throw new Failure("too_much_work", "The values nest too deep to compare", true);
   }
-  if (Array.isArray(left) || Array.isArray(right)) {
-    return Array.isArray(left) && Array.isArray(right) && left.length === right.length &&
-      left.every((item, i) => equals(item, right[i], machine, level + 1));
-  }
-  return haveEqualFields(left, right, machine, level + 1);
+  if (isObject(left) && isObject(right)) return haveEqualFields(left, right, machine, level + 1);
+  return areLists && left.length === right.length &&
+    left.every((item, i) => equals(item, right[i], machine, level + 1));
 }
 
 function haveEqualFields(
@@ -123,8 +120,9 @@ function haveEqualFields(
     keys.every((key) => Object.hasOwn(right, key) && equals(left[key], right[key], machine, level));
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
+/** Returns whether a value is an object with fields, which a list is not. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function wrongPair(op: string, left: unknown, right: unknown, text: string): Failure {

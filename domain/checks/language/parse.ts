@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type ASTNode, Environment } from "@marcbachmann/cel-js";
+import { Environment } from "@marcbachmann/cel-js";
 import { nearestName } from "../../core/query.ts";
 import { printable } from "../../core/text.ts";
 import { EXPRESSION_CHARS_MAX } from "../check.ts";
@@ -16,6 +16,16 @@ import { FUNCTIONS, LOOPS } from "./term.ts";
 
 /** Maximum parts of an expression, and how deep they nest. */
 export const EXPRESSION_LIMITS = { nodesMax: 200, depthMax: 16 } as const;
+
+/** A node of the library's tree. */
+export interface SourceNode {
+  /** Operator, or kind of node. */
+  readonly op: string;
+  /** What it works on. */
+  readonly args: unknown;
+  /** Position in the expression, in UTF-16 units from 0. */
+  readonly start: number;
+}
 
 const NUMBERS = ["int", "double"];
 
@@ -51,7 +61,7 @@ function createEnvironment(): Environment {
  *
  * @throws Misuse
  */
-export function parse(expression: string): ASTNode {
+export function parse(expression: string): SourceNode {
   const chars = Array.from(expression).length;
   if (chars > EXPRESSION_CHARS_MAX) {
     const message = `It has ${chars} characters, and ${EXPRESSION_CHARS_MAX} are allowed`;
@@ -89,7 +99,7 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "unknown_variable":
       return unknownName(String(node?.args), at);
     case "no_such_key":
-      return unknownField(args, at);
+      return unknownField(typeOf(args[0]), keyOf(args[1]), at);
     case "no_matching_overload":
       return wrongCall(node?.op === "rcall", args, words, at);
     case "no_such_overload":
@@ -98,7 +108,7 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "invalid_logical_operand":
       return new Misuse(`"&&" and "||" cannot take ${typeInWords(lastType(words))}`, at, COMPARE);
     case "invalid_macro_argument":
-      return new Misuse("has() needs a field", at, "Write has(output.answer)");
+      return new Misuse("has() takes names and fields only", at, "Write has(output.answer)");
     case "unexpected_character":
       return new Misuse(words, at, text[at - 1] === "=" || text[at] === "=" ? "Write ==" : "");
     case "limit_exceeded":
@@ -125,9 +135,16 @@ function unknownName(name: string, at: number): Misuse {
   return new Misuse(`Unknown name "${printable(name)}"`, at, hint(name, known));
 }
 
-function unknownField([owner, key]: readonly unknown[], at: number): Misuse {
-  const type = (owner as { checkedType?: { name: string } }).checkedType?.name ?? "";
-  const field = typeof key === "string" ? key : String((key as { args?: unknown }).args);
+function typeOf(node: unknown): string {
+  return (node as { checkedType?: { name: string } }).checkedType?.name ?? "";
+}
+
+function keyOf(key: unknown): string {
+  return typeof key === "string" ? key : String((key as { args?: unknown }).args);
+}
+
+/** Returns the refusal of a field that a type lacks. */
+export function unknownField(type: string, field: string, at: number): Misuse {
   const known = Object.keys(FIELD_TYPES[type] ?? {});
   return new Misuse(`Unknown field "${printable(field)}"`, at, hint(field, known));
 }

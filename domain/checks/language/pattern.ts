@@ -10,6 +10,12 @@ import { Misuse } from "./misuse.ts";
 /** Maximum instructions of a compiled pattern. */
 export const PATTERN_SIZE_MAX = 2_000;
 
+/**
+ * Maximum bytes that a compiled pattern keeps of what it learned about texts. The library would keep
+ * 8 MiB for each, and then work slower.
+ */
+const PATTERN_BYTES_MAX = 65_536;
+
 /** A compiled pattern. */
 export interface Pattern {
   /** Instructions; 0 for a plain text, which costs no more than `contains`. */
@@ -33,6 +39,9 @@ export function patternOf(source: string, at: number): Pattern {
   const compiled = compile(source, at);
   const size = compiled.programSize();
   if (size > PATTERN_SIZE_MAX) throw tooLarge(at);
+  const { dfa } = compiled.re2();
+  dfa.stateBudget = PATTERN_BYTES_MAX;
+  dfa.memBudget = PATTERN_BYTES_MAX;
   return { size, test: (text) => compiled.test(text) };
 }
 

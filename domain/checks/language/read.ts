@@ -6,8 +6,8 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { FactName } from "../program.ts";
 import { Misuse } from "./misuse.ts";
-import { FACT_TYPES } from "./names.ts";
-import { unknownFunction } from "./parse.ts";
+import { FACT_TYPES, FIELD_TYPES } from "./names.ts";
+import { type SourceNode, unknownField, unknownFunction } from "./parse.ts";
 import { patternOf } from "./pattern.ts";
 import {
   BINARY,
@@ -26,6 +26,9 @@ export const LOOPS_NESTED_MAX = 2;
 /** Maximum lists and objects inside one another that an expression writes. */
 const LITERALS_NESTED_MAX = 3;
 
+/** Types without fields, whose null means that a value is unknown. */
+const SCALARS = ["string", "double", "int"];
+
 /** A node of the library's tree, with the type that its check left. */
 type Node = ASTNode & { readonly checkedType?: { readonly name: string } };
 
@@ -41,8 +44,8 @@ interface Place {
  * @param root the library's tree, whose types are checked
  * @throws Misuse
  */
-export function read(root: ASTNode): Term {
-  return termOf(root, { variables: [], literals: 0 });
+export function read(root: SourceNode): Term {
+  return termOf(root as Node, { variables: [], literals: 0 });
 }
 
 function termOf(node: Node, place: Place): Term {
@@ -128,7 +131,25 @@ function indexOf(node: Node & { readonly op: "[]" }, text: string, place: Place)
 }
 
 function isScalar({ checkedType }: Node): boolean {
-  return checkedType !== undefined && ["string", "double", "int"].includes(checkedType.name);
+  return checkedType !== undefined && SCALARS.includes(checkedType.name);
+}
+
+/**
+ * Returns the type of a path of fields. The library does not check those inside of `has`.
+ *
+ * @throws Misuse if a field does not exist
+ */
+function typeIn(node: Node): string {
+  if (node.op !== ".") return node.checkedType?.name ?? "dyn";
+  const [owner, key] = node.args;
+  const type = typeIn(owner);
+  if (SCALARS.includes(type)) {
+    throw new Misuse(`"${owner.input.slice(owner.start, owner.end)}" has no fields`, node.start);
+  }
+  const fields = FIELD_TYPES[type];
+  if (fields === undefined) return "dyn";
+  if (!Object.hasOwn(fields, key)) throw unknownField(type, key, node.pos);
+  return fields[key] ?? "dyn";
 }
 
 function deeper({ start }: Node, { variables, literals }: Place): Place {
@@ -154,7 +175,8 @@ function callOf(node: Node & { readonly op: "call" | "rcall" }, text: string, pl
   }
   const [first, second] = given;
   if (!isMethod && name === "has" && first?.op === ".") {
-    return { text, kind: "has", ...fieldOf(first, place) };
+    const type = typeIn(first);
+    return { text, kind: "has", ...fieldOf(first, place), isScalar: SCALARS.includes(type) };
   }
   if (!isMethod && name === "finds" && first !== undefined && second !== undefined) {
     if (second.op !== "value" || typeof second.args !== "string") {

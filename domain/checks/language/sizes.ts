@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { FactName, Facts } from "../program.ts";
+import { CALLS_MAX, type FactName, type Facts } from "../program.ts";
 import { CHARS_READ_PER_STEP, PART_STEPS } from "./machine.ts";
 
 /** How large a value can be. */
@@ -22,8 +22,8 @@ export const SCALAR: Size = { items: 0, chars: 0, steps: PART_STEPS };
 /** Size of what is not known to be bounded. */
 export const UNBOUNDED: Size = { items: Infinity, chars: Infinity, steps: Infinity };
 
-/** Size that is assumed when an expression is checked: full lists. */
-export const FULL: Size = { items: 200, chars: CHARS_READ_PER_STEP, steps: 200 };
+/** Size that is assumed when an expression is checked: full lists of short texts. */
+export const FULL: Size = { items: CALLS_MAX, chars: 64, steps: CALLS_MAX };
 
 /** Maximum values that are looked at; a larger value counts as unbounded. */
 const VALUES_READ_MAX = 20_000;

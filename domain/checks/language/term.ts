@@ -39,9 +39,10 @@ export type LoopName = typeof LOOPS[number];
 export type Literal = string | number | boolean | null;
 
 /** A part of an expression, and its text for messages. */
-export type Term = { readonly text: string } & TermOf;
+export type Term = { readonly text: string } & TermKind;
 
-type TermOf =
+/** A part of an expression by its kind. */
+export type TermKind =
   | { readonly kind: "value"; readonly value: Literal }
   | { readonly kind: "fact"; readonly name: FactName }
   /** The variable of a loop, by the depth of the loop. */
@@ -78,6 +79,9 @@ type TermOf =
     /** What `map` makes of an item; null for other loops. */
     readonly result: Term | null;
   };
+
+/** A loop. */
+export type Loop = Extract<Term, { readonly kind: "loop" }>;
 
 /** Returns the parts that a term consists of, in the order of evaluation. */
 export function partsOf(term: Term): readonly Term[] {

@@ -1,0 +1,107 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { compile } from "../../../../domain/checks/compile.ts";
+import { compiled, refusalOf } from "../../../support/builders/check_facts.ts";
+
+const REFUSED: readonly (readonly [expression: string, at: number, words: string])[] = [
+  ["", 1, "It is empty"],
+  ["1 +", 4, "It ends too early"],
+  ["stats == 'x'", 1, 'Unknown name "stats". Did you mean "status"?'],
+  ["cost_usd < 1 && statsu == 'x'", 17, 'Did you mean "status"?'],
+  ["'😀' == goal && stats == 'x'", 16, 'Unknown name "stats"'],
+  ["usage.eror == 1", 7, 'Unknown field "eror". Did you mean "errors"?'],
+  ["tools.all(tool, tool.nme == 'x')", 22, 'Did you mean "name"?'],
+  ["status.matches('a')", 1, 'Unknown function "matches". Write finds(text, pattern)'],
+  ["status.split('a') == ['a']", 1, 'Unknown function "split"'],
+  ["status.startWith('a')", 1, 'Did you mean "startsWith"?'],
+  ["status.trim() == 'a'", 1, 'Unknown function "trim"'],
+  ["status.indexOf('a') == 1", 1, 'Unknown function "indexOf"'],
+  ["['a'].join() == 'a'", 1, 'Unknown function "join"'],
+  ["timestamp('2026-01-01T00:00:00Z') == timestamp(1)", 1, 'Unknown function "timestamp"'],
+  ["duration('1s') == duration('1s')", 1, 'Unknown function "duration"'],
+  ["bytes('a') == b'a'", 1, 'Unknown function "bytes"'],
+  ["b'a' == b'a'", 1, "Bytes and unsigned numbers are not allowed"],
+  ["type(1) == int", 1, 'Unknown function "type"'],
+  ["cel.bind(x, 1, x == 1)", 1, 'Unknown function "bind"'],
+  ["dyn(1) == 1", 1, 'Unknown function "dyn"'],
+  ["constructor == 1", 1, 'Unknown name "constructor"'],
+  ["usage.errors", 1, "It must be true or false, it is a number. Compare it"],
+  ["status", 1, "It must be true or false, it is text"],
+  ["status == 3", 1, '"==" cannot take text and a number'],
+  ["!status", 1, '"!" cannot take text'],
+  ["status && true", 1, '"&&" and "||" cannot take text'],
+  ["true ? 1 : 'a'", 1, "must have the same type, got a number and text"],
+  ["status = 'x'", 8, "Write =="],
+  ["status == 'x", 11, "A text has no end"],
+  ["has(status)", 5, "has() takes names and fields only. Write has(output.answer)"],
+  ["tools.all(tool, has(tool.nme))", 26, 'Did you mean "name"?'],
+  ["has(status.x)", 5, '"status" has no fields'],
+  ["finds(status)", 1, '"finds" cannot be used like this. Write finds(text, pattern)'],
+  ["finds(status, goal)", 15, "The pattern must be a text in quotes"],
+  ["finds(goal, '\\d')", 14, "Write a pattern as r'…', or each backslash twice"],
+  ["finds(goal, '(?=a)')", 13, "invalid or unsupported Perl syntax: `(?=`"],
+  ["finds(goal, '(?<=a)b')", 13, "Look-around and back references are not available"],
+  ["finds(goal, '(a')", 13, "missing closing )"],
+  ["99999999999999999999 == 1", 1, "is too large"],
+  ["9007199254740993 == 1", 1, "is too large"],
+  ["{1: 2} == {1: 2}", 2, "A key must be a text in quotes"],
+  ["[[[[1]]]] == [[[[1]]]]", 4, "nest deeper than 3 levels"],
+  ["google == 1", 1, ""],
+];
+
+Deno.test("refusals: each says what is wrong, where, and what to write instead", () => {
+  for (const [expression, at, words] of REFUSED) {
+    const message = refusalOf(expression);
+    assertStringIncludes(`${expression} ${message}`, words);
+    assertStringIncludes(message, `Field "expression" is wrong at character ${at}: `, expression);
+  }
+});
+
+Deno.test("refusals: the field and the code are those of other bodies", () => {
+  const parsed = compile("stats == 1");
+  assertEquals(parsed.ok ? null : [parsed.problem.code, parsed.problem.field], [
+    "invalid_field",
+    "expression",
+  ]);
+});
+
+Deno.test("refusals: the bounds of an expression", () => {
+  const long = (chars: number) => `goal == '${"😀".repeat(chars - 10)}'`;
+  compiled(long(1_000));
+  assertStringIncludes(refusalOf(long(1_001)), "It has 1001 characters, and 1000 are allowed");
+  const sum = (terms: number) => `${Array(terms).fill("1").join("+")} > 0`;
+  compiled(sum(99));
+  assertStringIncludes(refusalOf(sum(101)), "It has more than 200 parts");
+  compiled(`${"(".repeat(15)}true${")".repeat(15)}`);
+  assertStringIncludes(
+    refusalOf(`${"(".repeat(16)}true${")".repeat(16)}`),
+    "It nests deeper than 16 levels",
+  );
+  compiled("tools.all(a, tools.all(b, a.name == b.name))");
+  assertStringIncludes(
+    refusalOf("tools.all(a, [1].all(b, [1].all(c, true)))"),
+    'Loops such as "all" nest deeper than 2 levels',
+  );
+});
+
+Deno.test("refusals: an expression whose work over full lists is too much", () => {
+  assertStringIncludes(
+    refusalOf("tools.all(a, calls.all(b, a.name + b.model + a.error != b.error + a.name + goal))"),
+    "It takes more than 100000 steps for a run with 200 tool calls",
+  );
+});
+
+Deno.test("refusals: patterns that would take long to compile, before they are compiled", () => {
+  const patterns = ["(?:x?){1000}".repeat(60), "((a{50}){50}){50}", "((a|b){1,1000}c){1000}"];
+  for (const pattern of patterns) {
+    const startedAt = performance.now();
+    assertStringIncludes(refusalOf(`finds(goal, '${pattern}')`), "more than 2000 steps");
+    // It takes less than a millisecond; compiling one of them would take hundreds.
+    assertEquals(performance.now() - startedAt < 100, true);
+  }
+  const fine = ["a{1000}", r`\\x{2028}{2}`, "[[:alpha:]]{3,5}", "[]a]{2}", r`\\Q(a{9}\\E{100}`];
+  for (const pattern of fine) compiled(`finds(goal, '${pattern}')`);
+});
+
+function r({ raw }: TemplateStringsArray): string {
+  return raw.join("");
+}
