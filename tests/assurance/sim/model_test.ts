@@ -68,7 +68,8 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
     const imports = [...text.matchAll(/from "(.*)"/g)].map(([, from = ""]) => from);
     assertEquals(
       imports.filter((from) =>
-        !/^\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|alerts)\.ts$/.test(from)
+        !/^(node:crypto|\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|alerts|reads|checks)\.ts)$/
+          .test(from)
       ),
       [],
       name,
