@@ -197,7 +197,7 @@ function TryButton() {
       hx-swap="innerHTML"
       hx-select="#trial > *, main > .empty"
       hx-select-oob="#expression-problem"
-      hx-disabled-elt="this"
+      hx-sync="this:drop"
     >
       Try on the last {TRIED_RUNS} runs
     </button>

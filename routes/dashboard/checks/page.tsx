@@ -61,9 +61,14 @@ interface CheckRow {
   readonly check: Check;
   /** Counts of the days of the chart. */
   readonly days: readonly CheckDay[];
-  /** Its failures; null if no run of these days failed it. */
+  /** The day of the latest failure among them; null for none. */
+  readonly lastDay: string | null;
+  /** Its failures; null without one in these days, or if too many checks failed more recently. */
   readonly stats: CheckStats | null;
 }
+
+/** Maximum checks whose failures are read: counts say of the others on which day they failed. */
+const FAILING_READ = 20;
 
 /** Reads all checks of a team, which are fewer than a page has. */
 async function readRows(
@@ -76,14 +81,22 @@ async function readRows(
     checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
     checkStats.totals(team, span.fromDay, span.toDay),
   ]);
-  // Of most checks, the counts say that there is no failure to look for.
-  const today = { fromDay: span.toDay, toDay: span.toDay, limit: 1, after: null };
-  return await Promise.all(objects.map(async (check) => {
-    const days = totals.get(check.id ?? "") ?? [];
-    const hasFailed = days.some(({ fail }) => fail > 0);
-    const stats = hasFailed ? await checkStats.read(team, check, today) : null;
-    return { check, days: chartDays(days, nowMs), stats };
-  }));
+  const rows = objects.map((check) => {
+    const days = chartDays(totals.get(check.id ?? "") ?? [], nowMs);
+    return { check, days, lastDay: days.findLast(({ fail }) => fail > 0)?.day ?? null };
+  });
+  const read = rows.filter(({ lastDay }) => lastDay !== null)
+    .sort((a, b) => (b.lastDay ?? "").localeCompare(a.lastDay ?? "")).slice(0, FAILING_READ);
+  // Of the days, the counts are read already.
+  const query = { fromDay: span.toDay, toDay: span.toDay, limit: 1, after: null };
+  const stats = new Map(
+    await Promise.all(
+      read.map(async ({ check }) =>
+        [check.slug, await checkStats.read(team, check, query)] as const
+      ),
+    ),
+  );
+  return rows.map((row) => ({ ...row, stats: stats.get(row.check.slug) ?? null }));
 }
 
 function columnsFor(now: number): readonly Column<CheckRow>[] {
@@ -109,9 +122,10 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
     {
       head: "Last failure",
       before: "last failure",
-      cell: ({ stats }) => {
+      cell: ({ stats, lastDay }) => {
         const [last] = stats?.failures ?? [];
-        if (stats === null || last === undefined) return <span class="soft">none</span>;
+        if (lastDay === null) return <span class="soft">none</span>;
+        if (stats === null || last === undefined) return <time datetime={lastDay}>{lastDay}</time>;
         return (
           <>
             <Ago at={last.at} now={now} />

@@ -28,10 +28,11 @@ for (
     };
     await visitor.signIn(h.key);
     await page.goto(CHECKS);
-    await press(page, "link", "Empty form");
+    await press(page, "link", "Cost");
     const expression = page.getByLabel("Expression", { exact: true });
+    await expression.waitFor();
+    assertEquals(await expression.inputValue(), "cost_usd <= 0.50");
     await expression.fill("cost_us < 0.50");
-    await page.getByLabel("Name", { exact: true }).fill("cheap");
     await press(page, "button", "Try on the last 50 runs");
     await page.locator("#expression-problem").getByText("at character 1").waitFor();
     assertEquals(await expression.inputValue(), "cost_us < 0.50");
@@ -40,6 +41,10 @@ for (
     await press(page, "button", "Try on the last 50 runs");
     await page.getByText("1 passed, 1 failed").waitFor();
     assertEquals(await page.locator("#expression-problem").innerText(), "");
+    if (options.javaScriptEnabled !== false) {
+      const tried = page.getByRole("button", { name: "Try on the last 50 runs" });
+      assertEquals(await tried.and(page.locator(":focus")).count(), 1, "the focus stays");
+    }
     await page.getByRole("region", { name: "Examples" }).getByText("cost_usd = 0.75").waitFor();
     await looks();
     assertEquals((await h.get("/v1/checks")).json.checks, [], "a dry run stores nothing");
