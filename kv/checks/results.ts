@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isSameSubject } from "../../domain/alerts/run_signals.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import { judgedIn, judgedOf, withJudged } from "../../domain/runs/judged.ts";
@@ -121,7 +122,8 @@ async function readFormer(
 /** Returns whether the results of a run count in another place, or not at all any more. */
 function isMoved(before: RunSummary, after: RunSummary | null): boolean {
   const [old, now] = [placeOf(before), placeOf(after)];
-  return old?.day !== now?.day || old?.agent !== now?.agent || old?.at !== now?.at;
+  return old?.day !== now?.day || old?.at !== now?.at || after === null ||
+    !isSameSubject(before, after);
 }
 
 /** Returns the summary of a run that keeps its results. */
