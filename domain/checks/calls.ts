@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type JsonFields } from "../core/body.ts";
+import type { JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
 import { readLlmCall } from "../pricing/llm_call.ts";
 import { toolUseOf } from "../runs/chat.ts";
@@ -36,7 +36,11 @@ export class CallFacts {
   /** Names of tool calls by their number. */
   readonly #names: string[] = [];
 
-  /** @param needed names whose values are needed */
+  /**
+   * Begins without events.
+   *
+   * @param needed names whose values are needed
+   */
   constructor(needed: ReadonlySet<FactName>) {
     this.#needed = needed;
   }
