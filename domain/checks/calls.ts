@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonFields } from "../core/body.ts";
+import { type JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
 import { readLlmCall } from "../pricing/llm_call.ts";
 import { toolUseOf } from "../runs/chat.ts";
@@ -37,7 +37,7 @@ export class CallFacts {
   readonly #names: string[] = [];
 
   /**
-   * Begins without events.
+   * Creates a collector without events.
    *
    * @param needed names whose values are needed
    */
