@@ -71,7 +71,7 @@ export async function planResults(
   const difference = new DayDifference(team, existing);
   const [sets, deletes]: [KvSet[], Deno.KvKey[]] = [[], []];
   const results = new Map<RunId, ResultsChange>();
-  const told = updates.map((update): RunUpdate => {
+  const judged = updates.map((update): RunUpdate => {
     const { before, after } = update;
     const known = former.get(update.run.id) ?? null;
     if (known === null && !isJudged(update)) return { ...update, after: keeping(before, after) };
@@ -82,11 +82,14 @@ export async function planResults(
     addRows(team, moved, sets, deletes);
     const change = { before: known, after: moved.after?.results ?? null };
     results.set(moved.run, change);
-    return { ...update, after: after && withJudged(after, judgedOf(change.after)) };
+    const told = after && withJudged(after, judgedOf(change.after));
+    // Readers of the feed learn of each judgement, also if the summary says the same of both.
+    const isNews = told !== null && told === before && !isSameJudgement(change);
+    return { ...update, after: isNews ? { ...told } : told };
   });
   const counts = await difference.rows(store, days);
   return {
-    updates: told,
+    updates: judged,
     results,
     sets: [...sets, ...counts.sets],
     deletes: [...deletes, ...counts.deletes],
@@ -141,6 +144,14 @@ function movedOf(
     before: placed(before, known),
     after: placed(after, judged === undefined ? known : judged),
   };
+}
+
+/** Returns whether results differ in their texts alone. */
+function isSameJudgement({ before, after }: ResultsChange): boolean {
+  const [old, now] = [before ?? [], after ?? []];
+  const isSame = (a: CheckResult, b: CheckResult | undefined) =>
+    a.at === b?.at && a.revision === b.revision && a.id === b.id && a.status === b.status;
+  return old.length === now.length && now.every((result, i) => isSame(result, old[i]));
 }
 
 /** Adds the rows of a run's results and of its failures. */
