@@ -62,6 +62,8 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
       "schedules",
       "alerts",
       "alert_state",
+      "checks",
+      "check_state",
     ]
   ) {
     const text = Deno.readTextFileSync(new URL(`./${name}.ts`, import.meta.url));

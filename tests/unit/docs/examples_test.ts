@@ -132,6 +132,31 @@ Deno.test("the commands of the document on alerts send a test, a failure and its
   assertEquals(await slugs("silences"), ["maintenance"]);
 });
 
+Deno.test("the commands of the document on checks lead to a failing one, and try another", async () => {
+  await using h = await Harness.open();
+  const [store = "", ...others] = examplesOf("docs/CHECKS.md");
+  const [variables = ""] = store.split("\n");
+  const run = async (block: string) => {
+    const { code, output } = await paste(h, [variables, block]);
+    assertEquals(code, 0, output);
+    await h.worker.idle();
+    return output;
+  };
+  await run(store);
+  const [report = "", read = "", attempt = ""] = others;
+  await run(report);
+  const shown = await run(read);
+  assert(shown.includes('"agent":"triage"') && shown.includes('"fail":1'), shown);
+  const { runs: [{ id }] } = (await h.get("/v1/runs?has=failed_check")).json;
+  const { checks: [result] } = (await h.get(`/v1/runs/${id}`)).json;
+  const text = Deno.readTextFileSync(new URL("docs/CHECKS.md", root));
+  const [, sample = ""] = /```json\n(.*?)```/s.exec(text) ?? [];
+  const { check, status, got, message } = result;
+  assertEquals({ check, status, got, message }, JSON.parse(sample));
+  assert((await run(attempt)).includes('"runs":1,"pass":0,"fail":1'));
+  assertEquals(others.length, 3);
+});
+
 Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {
   const text = Deno.readTextFileSync(new URL("README.md", root));
   for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {
