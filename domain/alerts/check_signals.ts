@@ -26,8 +26,8 @@ const ERROR_SEVERITY: CheckSeverity = "warn";
 
 /**
  * Returns what changed results of a run mean for rules: a signal for each one whose outcome changed.
+ * Removed runs give none: what they counted for stays.
  *
- * @param change its `after` is null for a run that was deleted, which no longer counts
  * @param rules enabled rules of the kind `check_failed`, by slug
  */
 export function checkSignals(
@@ -35,9 +35,10 @@ export function checkSignals(
   results: ResultsChange,
   rules: readonly Rule[],
 ): AlertSignal[] {
+  if (after === null) return [];
   const old = before === null ? [] : resultSignals(id, before, results.before, rules);
-  const now = after === null ? [] : resultSignals(id, after, results.after, rules);
-  const isMoved = before === null || after === null || !isSameSubject(before, after);
+  const now = resultSignals(id, after, results.after, rules);
+  const isMoved = before === null || !isSameSubject(before, after);
   const known = new Map(old.map((signal) => [signal.rule, signal]));
   const left = new Map(now.map((signal) => [signal.rule, signal]));
   return [

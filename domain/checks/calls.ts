@@ -36,7 +36,11 @@ export class CallFacts {
   /** Names of tool calls by their number. */
   readonly #names: string[] = [];
 
-  /** @param needed names whose values are needed */
+  /**
+   * Creates a collector without events.
+   *
+   * @param needed names whose values are needed
+   */
   constructor(needed: ReadonlySet<FactName>) {
     this.#needed = needed;
   }

@@ -86,9 +86,7 @@ function judgedSignals(
   if (!isCounted) return [];
   return updates.flatMap((update) => {
     const changed = results.get(update.run.id);
-    // The outcome of a run that expires stays, as its part of the spend does.
-    const expires = update.after === null && (update.remains ?? null) !== null;
-    return changed === undefined || expires ? [] : checkSignals(changeOf(update), changed, rules);
+    return changed === undefined ? [] : checkSignals(changeOf(update), changed, rules);
   });
 }
 

@@ -5,23 +5,20 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { cutText, printable } from "../../domain/core/text.ts";
 import { resultSignals } from "../../domain/alerts/check_signals.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import { closeOutcomeOf, goodSignalOf, subjectOf } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
-import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
-import type { CheckResult } from "../../domain/runs/check_result.ts";
-import { errorOf } from "../../domain/runs/run.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
+import { decodeResults } from "../base/codec_checks.ts";
 import { agentPart, customerPart, featurePart } from "../base/index_parts.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
-import { readParts, readSummaries } from "../runs/heads.ts";
-import { getAll, getValue, type Store } from "../store.ts";
+import { readSummaries } from "../runs/heads.ts";
+import { getAll, type Store } from "../store.ts";
 
 /** Latest runs by start that are read of an order. */
 const RUNS_MAX = 100;
@@ -80,7 +77,7 @@ async function judgedOf(
   const rows = await getAll(store, judged.map(([id]) => keys.checkResults(team, id)));
   const results = new Map(rows.map(({ key, value }) => [keyParts.headRow(key).run, value]));
   return judged.flatMap(([id, summary]) =>
-    resultSignals(id, summary, results.get(id) as readonly CheckResult[] | null ?? null, [rule])
+    resultSignals(id, summary, decodeResults(results.get(id) ?? null), [rule])
   );
 }
 
@@ -100,11 +97,4 @@ function ordersOf(
   return condition.kind === "run_failed"
     ? [keys.runsBy(team, "status", "success")]
     : RUN_KINDS.map((kind) => keys.runsBy(team, "kind", kind));
-}
-
-/** Reads the first 200 characters of a run's error; null if it has none. */
-export async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
-  const closing = await getValue(store, keys.closing(team, id));
-  const error = errorOf(await readParts({ store, team, id }, null, closing));
-  return error === null ? null : cutText(printable(error), TEXT_CHARS_MAX.error);
 }

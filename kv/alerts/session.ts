@@ -28,7 +28,7 @@ import type { Store } from "../store.ts";
 import { type ChangedRows, CommitRows } from "./commit_rows.ts";
 import { AlertCounts } from "./counts.ts";
 import { readIncident } from "./rows.ts";
-import { readError } from "./seed.ts";
+import { newestError } from "./run_errors.ts";
 import { instanceName, type TeamAlerts } from "./state.ts";
 
 /** Dependencies of plans. */
@@ -213,7 +213,8 @@ export class AlertSession {
       return this.#keep({ rule, instance: { ...instance, isPending: true } }, before);
     }
     const incident = await this.#incidentOf(instance);
-    const error = now.isFiring && added.length > 0 ? await this.#errorOf(added) : undefined;
+    const { store } = this.#deps;
+    const error = now.isFiring ? await newestError(store, this.#team, added, now) : undefined;
     const { instance: after, notified } = settle(instance, incident, {
       ...this.#making,
       ...{ rule, recipients: this.#alerts.config, isPaused },
@@ -226,12 +227,6 @@ export class AlertSession {
       for (const { run } of added) if (run !== null) this.#rows.name(run, id);
     }
     this.#keep({ rule, instance: after }, before);
-  }
-
-  async #errorOf(bad: readonly AlertSignal[]): Promise<string | null> {
-    const last = bad.reduce((last, signal) => signal.at >= last.at ? signal : last);
-    if (last.error !== null || last.kind !== "run_failed" || last.run === null) return last.error;
-    return await readError(this.#deps.store, this.#team, last.run);
   }
 
   /** Returns the instance of a rule's current version; ends that of another version. */

@@ -1,6 +1,6 @@
 /**
  * Stored form of the results of a run's checks: one text, because ten objects take three times as long
- * to write.
+ * to write, and a short one, because a row above 1,000 bytes takes another page of the file.
  *
  * @module
  */
@@ -14,22 +14,34 @@ import { cutText } from "../../domain/core/text.ts";
 /** Maximum characters of the text: a value holds 65,536 bytes, and a character takes two at most. */
 const CHARS_MAX = 30_000;
 
+/**
+ * A stored result; fields at its end that are null or 0 are left out. `outcome` holds severity and
+ * status; `revision` and `at` are differences to those of the list, because one judgement usually
+ * makes all results.
+ */
 type Packed = readonly [
   check: string,
   id: string,
   version: number,
-  severity: number,
-  status: number,
-  got: string | null,
-  message: string | null,
-  at: number,
-  revision: number,
-  reason?: string,
+  outcome: number,
+  got?: string | null,
+  message?: string | null,
+  reason?: string | null,
+  revision?: number,
+  at?: number,
 ];
+
+/** Fields of a result that are never left out. */
+const FIELDS_MIN = 4;
+
+/** The stored list. */
+type PackedList = readonly [revision: number, at: number, results: readonly Packed[]];
 
 /** Encodes results. If they do not fit into one value, all their texts are cut to fewer characters. */
 export function encodeResults(results: readonly CheckResult[]): string {
-  const text = JSON.stringify(results.map(packed));
+  const { revision = 0, at = 0 } = results[0] ?? {};
+  const list: PackedList = [revision, at, results.map((each) => packed(each, revision, at))];
+  const text = JSON.stringify(list);
   if (text.length <= CHARS_MAX) return text;
   const lengthOf = (value: string | null) => value?.length ?? 0;
   const longest = results.map(({ got, message }) => Math.max(lengthOf(got), lengthOf(message)));
@@ -38,25 +50,55 @@ export function encodeResults(results: readonly CheckResult[]): string {
 
 /** Decodes what {@link encodeResults} encoded; null, the value of an absent row, has no results. */
 export function decodeResults(value: unknown): readonly CheckResult[] {
-  return value === null ? [] : JSON.parse(String(value)).map(unpacked);
+  if (value === null) return [];
+  const [revision, at, results]: PackedList = JSON.parse(String(value));
+  return results.map((each) => unpacked(each, revision, at));
 }
 
-function packed(result: CheckResult): Packed {
-  const { check, id, version, severity, status, got, message, at, revision, reason } = result;
-  const [severityAt, statusAt] = [
-    CHECK_SEVERITIES.indexOf(severity),
-    CHECK_STATUSES.indexOf(status),
-  ];
-  const fields = [check, id, version, severityAt, statusAt, got, message, at, revision] as const;
-  return reason === undefined ? fields : [...fields, reason];
+function packed(result: CheckResult, revision: number, at: number): Packed {
+  const { check, id, version, severity, status, got, message, reason = null } = result;
+  const outcome = CHECK_SEVERITIES.indexOf(severity) * CHECK_STATUSES.length +
+    CHECK_STATUSES.indexOf(status);
+  const [revisions, ms] = [result.revision - revision, result.at - at];
+  const fields = [check, packedId(id), version, outcome, got, message, reason, revisions, ms];
+  while (fields.length > FIELDS_MIN && isLeftOut(fields.at(-1))) fields.pop();
+  return fields as unknown as Packed;
 }
 
-function unpacked(fields: Packed): CheckResult {
-  const [check, id, version, severityAt, statusAt, got, message, at, revision, reason] = fields;
-  const [severity, status] = [CHECK_SEVERITIES[severityAt], CHECK_STATUSES[statusAt]];
+/** Identifier of a check, with its region and its number. */
+const ID = /^chk_([a-z]{2})_([0-9a-f]{32})$/;
+
+/** Begins an identifier whose number is in base64: half of the characters. */
+const PACKED_ID = "~";
+
+const REGION_CHARS = 2;
+
+function packedId(id: string): string {
+  const [, region, number] = ID.exec(id) ?? [];
+  if (region === undefined || number === undefined) return id;
+  return `${PACKED_ID}${region}${Uint8Array.fromHex(number).toBase64({ omitPadding: true })}`;
+}
+
+function unpackedId(id: string): string {
+  if (!id.startsWith(PACKED_ID)) return id;
+  const [region, number] = [id.slice(1, 1 + REGION_CHARS), id.slice(1 + REGION_CHARS)];
+  return `chk_${region}_${Uint8Array.fromBase64(number).toHex()}`;
+}
+
+function isLeftOut(field: unknown): boolean {
+  return field === null || field === 0;
+}
+
+function unpacked(fields: Packed, ofRevision: number, from: number): CheckResult {
+  const [check, id, version, outcome, got = null, message = null, reason = null, ...rest] = fields;
+  const [revisions = 0, ms = 0] = rest;
+  const severity = CHECK_SEVERITIES[Math.floor(outcome / CHECK_STATUSES.length)];
+  const status = CHECK_STATUSES[outcome % CHECK_STATUSES.length];
   if (severity === undefined || status === undefined) throw new TypeError("Not a check result");
-  const result = { check, id, version, severity, status, got, message, at, revision };
-  return reason === undefined ? result : { ...result, reason };
+  const [revision, at] = [ofRevision + revisions, from + ms];
+  const texts = { check, id: unpackedId(id), got, message };
+  const result = { ...texts, version, severity, status, at, revision };
+  return reason === null ? result : { ...result, reason };
 }
 
 function shortened(result: CheckResult, chars: number): CheckResult {

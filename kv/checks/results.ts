@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isSameSubject } from "../../domain/alerts/run_signals.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import { judgedIn, judgedOf, withJudged } from "../../domain/runs/judged.ts";
@@ -70,7 +71,7 @@ export async function planResults(
   const difference = new DayDifference(team, existing);
   const [sets, deletes]: [KvSet[], Deno.KvKey[]] = [[], []];
   const results = new Map<RunId, ResultsChange>();
-  const told = updates.map((update): RunUpdate => {
+  const judged = updates.map((update): RunUpdate => {
     const { before, after } = update;
     const known = former.get(update.run.id) ?? null;
     if (known === null && !isJudged(update)) return { ...update, after: keeping(before, after) };
@@ -81,11 +82,14 @@ export async function planResults(
     addRows(team, moved, sets, deletes);
     const change = { before: known, after: moved.after?.results ?? null };
     results.set(moved.run, change);
-    return { ...update, after: after && withJudged(after, judgedOf(change.after)) };
+    const told = after && withJudged(after, judgedOf(change.after));
+    // Readers of the feed learn of each judgement, also if the summary says the same of both.
+    const isNews = told !== null && told === before && !isSameJudgement(change);
+    return { ...update, after: isNews ? { ...told } : told };
   });
   const counts = await difference.rows(store, days);
   return {
-    updates: told,
+    updates: judged,
     results,
     sets: [...sets, ...counts.sets],
     deletes: [...deletes, ...counts.deletes],
@@ -118,7 +122,8 @@ async function readFormer(
 /** Returns whether the results of a run count in another place, or not at all any more. */
 function isMoved(before: RunSummary, after: RunSummary | null): boolean {
   const [old, now] = [placeOf(before), placeOf(after)];
-  return old?.day !== now?.day || old?.agent !== now?.agent || old?.at !== now?.at;
+  return old?.day !== now?.day || old?.at !== now?.at || after === null ||
+    !isSameSubject(before, after);
 }
 
 /** Returns the summary of a run that keeps its results. */
@@ -139,6 +144,14 @@ function movedOf(
     before: placed(before, known),
     after: placed(after, judged === undefined ? known : judged),
   };
+}
+
+/** Returns whether results differ in their texts alone. */
+function isSameJudgement({ before, after }: ResultsChange): boolean {
+  const [old, now] = [before ?? [], after ?? []];
+  const isSame = (a: CheckResult, b: CheckResult | undefined) =>
+    a.at === b?.at && a.revision === b.revision && a.id === b.id && a.status === b.status;
+  return old.length === now.length && now.every((result, i) => isSame(result, old[i]));
 }
 
 /** Adds the rows of a run's results and of its failures. */

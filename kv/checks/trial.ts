@@ -164,7 +164,10 @@ function queryOf({ settings }: JudgingCheck, agent: string | null): RunsQuery {
   };
 }
 
-/** Judges a run, unless the check does not apply to it, and lets other work run. */
+/**
+ * Judges a run, unless the check does not apply to it. Other work then gets at least the time that the
+ * check took.
+ */
 async function judgeRun(trying: Trying, read: SummarizedHead): Promise<void> {
   const { store, team, check, now, judged } = trying;
   const run = { ...read, summary: summarize(read.head, read.summary) };
@@ -172,9 +175,11 @@ async function judgeRun(trying: Trying, read: SummarizedHead): Promise<void> {
   const closed = closedRunOf(run);
   const needed = neededFacts(closed, [check]);
   const { facts, missing } = await store.reads.run(team, () => readFacts(run, needed));
+  const startMs = performance.now();
   const { status, got, message } = judge(closed, check, facts, missing, now());
   judged.push({ run: run.id, status, got, message });
-  await new Promise((resolve) => setTimeout(resolve));
+  const tookMs = performance.now() - startMs;
+  await new Promise((resolve) => setTimeout(resolve, tookMs));
   trying.scope.signal.throwIfAborted();
 }
 

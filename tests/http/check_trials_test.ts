@@ -8,8 +8,9 @@ const EXPRESSIONS = [
   "usage.events < 2",
   'status == "success" && cost_usd < 0.0001',
   "output.answer == 42",
+  'tools.exists(tool, tool.name == "search")',
   "scores.quality >= 0.5",
-  "words(goal) > 1 && usage.tool_calls < 3",
+  "words(goal) > 1 && longest_repeat.times < 3",
 ];
 
 function ids(...numbers: readonly number[]): string[] {

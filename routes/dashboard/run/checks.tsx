@@ -47,33 +47,34 @@ interface ResultProps {
 
 /** A check that failed, or could not be decided. */
 function Bad({ result }: ResultProps) {
-  const { status, severity, message, got } = result;
+  const { check, status, severity, message } = result;
   return (
     <li>
       <Outcome of={status} isIcon />
       <div>
-        <CheckLink result={result} />{" "}
+        <a href={checkPath(check)}>{check}</a>{" "}
         {status === "fail" && severity !== "fail" && <SeverityTag of={severity} />}
         {status === "error" && <span class="tag warn">not decided</span>}{" "}
         <span class={status === "fail" && severity === "fail" ? "why" : "why warn"}>
           {message ?? <i>The message was removed by age</i>}
         </span>
-        {got !== null && got !== "" && (
-          <small>
-            got <code>{got}</code>
-          </small>
-        )}
+        <Details result={result} />
       </div>
     </li>
   );
 }
 
-/** The version stays with the result, because the check may have changed since. */
-function CheckLink({ result: { check, version } }: ResultProps) {
+/** What was judged: the check may have changed since. */
+function Details({ result: { got, version } }: ResultProps) {
   return (
-    <>
-      <a href={checkPath(check)}>{check}</a> <small>version {version}</small>
-    </>
+    <small>
+      {got !== null && got !== "" && (
+        <>
+          got <code>{got}</code>,{" "}
+        </>
+      )}
+      version {version}
+    </small>
   );
 }
 
@@ -95,13 +96,8 @@ function Folded({ id, status, results }: FoldedProps) {
         {results.map((result) => (
           <li>
             <div>
-              <CheckLink result={result} />
-              {result.message !== null && <span>{result.message}</span>}
-              {result.got !== null && result.got !== "" && (
-                <small>
-                  <code>{result.got}</code>
-                </small>
-              )}
+              <a href={checkPath(result.check)}>{result.check}</a> {result.message}
+              <Details result={result} />
             </div>
           </li>
         ))}

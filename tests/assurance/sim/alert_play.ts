@@ -1,5 +1,6 @@
 /** Plays sequences of commands about alerts: `deno task assure sim-alerts`. */
 import { assertEquals } from "@std/assert";
+import { CHECKS } from "./alert_outcomes.ts";
 import { alertSequences } from "./alert_commands.ts";
 import { beginAlerts, CHANNEL, compareAlerts } from "./alert_running.ts";
 import { createPlayer, createSideRun } from "./side_play.ts";
@@ -11,9 +12,14 @@ export const playAlertSeed = createPlayer({
   async prepare(world) {
     // Runs that are stuck are looked at each minute, which takes long in days.
     await world.send("DELETE", "/v1/rules/stuck");
-    const { slug, body } = CHANNEL;
-    const { status, text } = await world.send("PUT", `/v1/channels/${slug}`, JSON.stringify(body));
-    assertEquals(status, 202, text);
+    const put = async (path: string, body: unknown) => {
+      const { status, text } = await world.send("PUT", path, JSON.stringify(body));
+      assertEquals(status, 202, text);
+    };
+    await put(`/v1/channels/${CHANNEL.slug}`, CHANNEL.body);
+    for (const [slug, { expression, severity }] of Object.entries(CHECKS)) {
+      await put(`/v1/checks/${slug}`, { expression, severity });
+    }
   },
   compare: compareAlerts,
 });

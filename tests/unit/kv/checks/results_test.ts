@@ -3,6 +3,9 @@ import { assert, assertEquals } from "@std/assert";
 import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
+import { createCheckStage } from "../../../../kv/checks/stage.ts";
+import { createScoreStore } from "../../../../kv/runs/scores.ts";
+import type { ScoreId } from "../../../../domain/core/ids.ts";
 import { readHead } from "../../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
@@ -206,5 +209,54 @@ Deno.test("results: an expression that no longer compiles is an error, and stops
   const [broken, ...others] = await resultsOf(store, 1);
   assertEquals([broken?.status, broken?.reason], ["error", "does_not_compile"]);
   assertEquals(others.map(({ status }) => status), ["pass", "pass", "pass"]);
+  await assertVerified(store);
+});
+
+Deno.test("results: an added score begins the checks again, if one of them names scores", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const process = await opened(temp);
+  await process.close(1, "success");
+  await process.work();
+  process.nowMs++;
+  const scores = createScoreStore(store);
+  const score = (n: number) => {
+    const id = `scr_eu_${String(n).padStart(32, "0")}` as ScoreId;
+    return scores.add(
+      TEAM,
+      run(1),
+      { id, name: "quality", source: "api", value: 1 - n / 5 },
+      NOON + 10 + n,
+    );
+  };
+  const before = await resultsOf(store, 1);
+  await score(1);
+  await process.work();
+  assertEquals(await resultsOf(store, 1), before);
+  await process.put("check", "scored", aCheck("scores.quality > 0.5"));
+  await score(2);
+  await process.work();
+  const [task, ...others] = await process.pipeline.dueStages(process.nowMs, 10);
+  assertEquals([task?.stage?.stage, others], ["checks", []]);
+  assert(task !== undefined);
+  // While the stage runs, another score begins it again at the same revision.
+  await score(3);
+  await process.work();
+  await process.pipeline.completeStage(task, null);
+  const [again] = await process.pipeline.dueStages(process.nowMs, 10);
+  assertEquals([again?.stage?.stage, again?.stage?.state], ["checks", "pending"]);
+  const stage = createCheckStage({ changes: process.updater, now: () => process.nowMs });
+  assert(again !== undefined);
+  await stage.run(again);
+  await process.pipeline.completeStage(again, null);
+  assertEquals(await outcomesOf(store, 1), [
+    "cheap pass",
+    "good pass",
+    "scored fail",
+    "short pass",
+  ]);
+  const { processing, summary } = await readHead({ store, team: TEAM.id, id: run(1) });
+  assertEquals(processing?.stages.map(({ state }) => state).slice(0, 2), ["done", "done"]);
+  assertEquals([summary?.revision, summary?.listed.has], [1, ["failed_check"]]);
   await assertVerified(store);
 });
