@@ -13,6 +13,7 @@ import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
+import { createCheckStage } from "../kv/checks/stage.ts";
 import { createCheckStore } from "../kv/checks/store.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
@@ -90,7 +91,7 @@ export function createService(options: ServiceOptions) {
     now,
     log,
   });
-  const stages: readonly RunnableStage[] = [];
+  const stages: readonly RunnableStage[] = [createCheckStage({ changes: updater, now })];
   const alerts = createAlerts({
     ...options,
     changes: updater,
@@ -165,7 +166,7 @@ export function createService(options: ServiceOptions) {
     monitors: createMonitorStore({ store, changes: updater, region, environment }),
     checks: createCheckStore({ store, changes: updater, region, environment }),
     checkStats: createCheckStatsStore(store, now),
-    checkTrial: createCheckTrialStore({ store, environment }),
+    checkTrial: createCheckTrialStore({ store, now }),
     ...alerts.stores,
     rateCards,
     reprices,
@@ -179,7 +180,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics({ ...options, deliveries: alerts.metrics }),
+    metrics: createMetrics({ ...options, deliveries: alerts.metrics, checks: updater.judged }),
     ready: () => isReady(store),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,

@@ -1,5 +1,6 @@
 /** The metrics of the service: of its requests, its store and its process. */
 import type { Environment } from "../domain/core/environment.ts";
+import type { CheckMetrics } from "../domain/checks/metrics.ts";
 import type { DeliveryMetrics } from "../domain/channels/metrics.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
@@ -13,13 +14,15 @@ export interface MetricsDeps {
   readonly environment: Environment;
   /** Counts of deliveries. */
   readonly deliveries: DeliveryMetrics;
+  /** Counts of results of checks. */
+  readonly checks: CheckMetrics;
   /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
 }
 
 /** Counts requests and collects all other metrics. */
 export function createMetrics(
-  { store, environment, deliveries, processFamilies = () => [] }: MetricsDeps,
+  { store, environment, deliveries, checks, processFamilies = () => [] }: MetricsDeps,
 ): Metrics {
   const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
@@ -33,6 +36,7 @@ export function createMetrics(
       ),
       ...await storeMetrics(store, environment.now()),
       deliveries.family(),
+      checks.family(),
       ...processFamilies(),
     ],
   };

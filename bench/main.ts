@@ -33,6 +33,10 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
     summary: "CPU microseconds a call against another checkout: cpu CHECKOUT",
     load: async () => (await import("./cpu.ts")).bench,
   },
+  checks: {
+    summary: "CPU microseconds a run with 10 checks against none: checks [CHECKOUT]",
+    load: async () => (await import("./checks.ts")).bench,
+  },
   runs: {
     summary: "pages of the list of runs by filter, over --runs=1000000",
     load: async () => (await import("./pages.ts")).benchRuns,

@@ -66,6 +66,12 @@ const REST = { closed: 1, open: 6, msMax: 200 } as const;
 /** Stages per turn. */
 const STAGES_PER_TURN = 20;
 
+/**
+ * Rest of the stages while there is other work, as a multiple of the time that they took, and at least
+ * `msMin`: they neither wait for its end, nor take more than a fifth of the time.
+ */
+const STAGES_REST = { times: 4, msMin: 250 } as const;
+
 /** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 1_000;
 
@@ -85,6 +91,8 @@ export class Worker {
   };
   /** Turns of closed runs since the last turn of open runs. */
   #closedTurns = 0;
+  /** End of the rest of the stages, by the clock of the process. */
+  #stagesRestMs = 0;
 
   /** Creates a worker; `start` runs it. */
   constructor(deps: WorkerDeps) {
@@ -146,7 +154,8 @@ export class Worker {
       // A client watches the job's progress, and the job waits for all earlier work.
       if (job.hasActiveJobs) this.#restMs = 0;
     }
-    return moved || await this.#runStages();
+    if (moved && performance.now() < this.#stagesRestMs) return true;
+    return await this.#runStages() || moved;
   }
 
   async #updatePending(): Promise<boolean> {
@@ -190,8 +199,12 @@ export class Worker {
 
   async #runStages(): Promise<boolean> {
     const { store, now } = this.#deps;
+    const startMs = performance.now();
     const tasks = await store.dueStages(now(), STAGES_PER_TURN);
     await allDone(tasks.map((task) => this.#runStage(task)));
+    const endMs = performance.now();
+    const { times, msMin } = STAGES_REST;
+    this.#stagesRestMs = endMs + Math.max(msMin, times * (endMs - startMs));
     return tasks.length > 0;
   }
 

@@ -16,6 +16,7 @@ import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import type { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
+import { ownText } from "../domain/core/text.ts";
 import { hasPayload } from "../domain/retention/retention.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
 import type { PendingRun } from "../domain/runs/processing.ts";
@@ -28,6 +29,9 @@ import { pendingName } from "./writer/pending_mark.ts";
 /** Bytes of a head without its strings and models, with a typical summary; and of a model. */
 const HEAD_BYTES = 900, MODEL_BYTES = 300;
 
+/** Maximum characters of the texts of a part that is kept whole; and of a score without its name. */
+const TEXTS_MAX = 1_000, SCORE_CHARS = 20;
+
 /** Replaces a payload: only its presence matters to a summary. */
 const SOME_PAYLOAD = "null" as RawJson;
 
@@ -38,7 +42,7 @@ export interface NotedParts {
   readonly ledger?: EventLedger;
 }
 
-/** A head in memory. Payloads, scores and the ids of events are left out. */
+/** A head in memory. Long texts, and the ids of events, are left out. */
 export interface RecentHead {
   opening: Opening | null;
   closing: Closing | null;
@@ -52,6 +56,8 @@ export interface RecentHead {
   version: string;
   /** Upper bound of its bytes. */
   bytes: number;
+  /** True if texts of its opening or close are left out. */
+  isStripped: boolean;
   /** True if the worker has read parts that it lacks. */
   isPartial: boolean;
   /** Number of commits in progress. */
@@ -142,8 +148,8 @@ export class RecentHeads {
       return;
     }
     const { opening, closing, ledger } = parts;
-    if (opening !== undefined) head.opening = withoutPayload(opening);
-    if (closing !== undefined) head.closing = withoutPayload(closing);
+    if (opening !== undefined) head.opening = keptPart(head, opening);
+    if (closing !== undefined) head.closing = keptPart(head, closing);
     // The ids stay in the cache of live ledgers alone.
     if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
     head.changes++;
@@ -229,6 +235,7 @@ function newHead(): RecentHead {
     summaryVersion: null,
     version: "",
     bytes: HEAD_BYTES,
+    isStripped: false,
     isPartial: false,
     inFlight: 0,
     changes: 0,
@@ -236,11 +243,28 @@ function newHead(): RecentHead {
   };
 }
 
+/** Returns what a head keeps of a part: all of it if its texts are small. */
+function keptPart<Part extends Opening | Closing>(head: RecentHead, part: Part): Part {
+  if (charsOfTexts(part) <= TEXTS_MAX) {
+    const { output } = part;
+    return output === undefined ? part : { ...part, output: ownText(output) };
+  }
+  head.isStripped = true;
+  return withoutPayload(part);
+}
+
+/** Returns the characters of the fields that only checks read. */
+function charsOfTexts(part: Opening | Closing): number {
+  const { output, note, metadata, lost, goal, scores }: Partial<Opening & Closing> = part;
+  let chars = (output?.length ?? 0) + (note?.length ?? 0) + (goal?.length ?? 0);
+  for (const [key, value] of metadata ?? []) chars += key.length + String(value).length;
+  for (const [name] of scores ?? []) chars += name.length + SCORE_CHARS;
+  for (const field of lost ?? []) chars += field.length;
+  return chars;
+}
+
 /** Returns a part with only the fields that a summary depends on, which all are small. */
 function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
-  const { output, note, metadata, lost, goal, scores }: Partial<Opening & Closing> = part;
-  const isSmall = (output ?? note ?? metadata ?? lost ?? goal ?? scores) === undefined;
-  if (isSmall) return part;
   return {
     ...part,
     output: hasPayload(part) ? SOME_PAYLOAD : undefined,
@@ -264,8 +288,11 @@ function bytesAdded(head: RecentHead, { opening, closing, ledger }: NotedParts):
   return bytes;
 }
 
-function bytesOfPart({ customerId, feature, reported }: Opening | Closing): number {
-  const chars = (customerId?.length ?? 0) + (feature?.length ?? 0) +
+function bytesOfPart(part: Opening | Closing): number {
+  const { customerId, feature, reported } = part;
+  const texts = charsOfTexts(part);
+  const chars = (texts <= TEXTS_MAX ? texts : 0) + (customerId?.length ?? 0) +
+    (feature?.length ?? 0) +
     (reported?.model?.length ?? 0) + (reported?.provider?.length ?? 0);
   return BYTES_PER_CHAR * chars;
 }

@@ -40,6 +40,7 @@ export function endOf(condition: RuleCondition, lastBadAt: number): AlertEnd | n
     case "unpriced":
       return { at: lastBadAt + UNPRICED_QUIET_MS, by: "quiet" };
     case "run_failed":
+    case "check_failed":
     case "missed":
     case "stuck":
     case "service":

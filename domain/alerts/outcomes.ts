@@ -1,9 +1,9 @@
 /**
  * Outcomes of a group, and what they make: `ok` or firing (decision 74).
  *
- * Runs fail some times in a row: the latest outcomes are kept in the order of arrival, and what they
- * make is computed again from all of them. So a signal that is counted late or twice ends in the same
- * state. All other kinds fire while a thing is bad, such as a monitor that is down.
+ * Runs fail, or fail checks, some times in a row: the latest outcomes are kept in the order of
+ * arrival, and what they make is computed again from all of them. So a signal that is counted late or
+ * twice ends in the same state. All other kinds fire while a thing is bad, such as a monitor that is down.
  *
  * @module
  */
@@ -78,7 +78,7 @@ export interface Thresholds {
 export function thresholdsOf(
   { condition, resolveAfter }: Pick<RuleSettings, "condition" | "resolveAfter">,
 ): Thresholds | null {
-  if (condition.kind !== "run_failed") return null;
+  if (condition.kind !== "run_failed" && condition.kind !== "check_failed") return null;
   return { consecutive: condition.consecutive, resolveAfter };
 }
 

@@ -5,10 +5,12 @@
  */
 import type { ConfigObject } from "../config/objects.ts";
 import type { Severity } from "../channels/message.ts";
+import type { CheckSeverity } from "../runs/check_result.ts";
 
 /** Kinds of rules. */
 export const RULE_KINDS = [
   "run_failed",
+  "check_failed",
   "run_cost",
   "spend",
   "missed",
@@ -39,6 +41,17 @@ export type RuleCondition =
   | {
     readonly kind: "run_failed";
     readonly statuses: readonly (typeof BAD_STATUSES[number])[];
+    readonly consecutive: number;
+  }
+  /**
+   * A run failed one of these checks, of at least this severity, in this many runs in a row. A check
+   * that could not be decided counts as a failure of the severity `warn`.
+   */
+  | {
+    readonly kind: "check_failed";
+    /** Slugs; empty for all. */
+    readonly checks: readonly string[];
+    readonly severityMin: CheckSeverity;
     readonly consecutive: number;
   }
   /** One run cost more than this many US dollars; open runs count. `usd` is a decimal text. */

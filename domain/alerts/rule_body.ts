@@ -12,105 +12,30 @@ import {
   matchNames,
   SHORT,
   slugs,
-  someOf,
   versionField,
-  whole,
 } from "../config/body.ts";
 import { CONFIG_OBJECTS_MAX } from "../config/objects.ts";
 import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, customer, oneOf, optional, text } from "../core/fields.ts";
-import { COST_USD_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
+import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { oneOfText } from "../core/text.ts";
 import { checkClosed } from "../core/validate.ts";
-import { dollarsText, picodollars } from "../pricing/money.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 import {
-  BAD_STATUSES,
   GROUPS,
-  MISSED_REASONS,
-  OUTCOMES_MAX,
   RULE_KINDS,
   type RuleCondition,
   type RuleKind,
   type RuleSettings,
-  SERVICE_TROUBLES,
-  SPEND_PERIODS,
 } from "./rule.ts";
-import { QUOTA_PERCENTS } from "./rules.ts";
-
-/** Minimum and maximum seconds of `stuck`; the default is a day. */
-export const STUCK_SECONDS = { min: 60, max: 31_536_000, default: 86_400 } as const;
+import { inARow, params, ruleParams } from "./rule_params.ts";
 
 /** Minimum and maximum of `renotify_seconds`, unless it is 0. */
 export const RENOTIFY_SECONDS = { min: 300, max: 604_800 } as const;
 
-const USD = `an amount of dollars above 0 and up to ${COST_USD_MAX}, as a number or decimal text ` +
-  "of at most 15 digits";
 const RENOTIFY =
   `0, or an integer of seconds from ${RENOTIFY_SECONDS.min} to ${RENOTIFY_SECONDS.max}`;
-
-const usd = z.union([z.number(), z.string()], USD).transform((sent, context): string => {
-  const amount = usdText(sent);
-  if (amount !== null) return amount;
-  context.addIssue({ code: "custom", message: USD });
-  return z.NEVER;
-});
-
-const inARow = optional(whole({ min: 1, max: OUTCOMES_MAX }));
-
-const spendPeriod = oneOf("SpendPeriod", SPEND_PERIODS);
-const count = z.int().min(0);
-
-/**
- * Parameters of all kinds, for the document; {@link params} validates those of each kind.
- *
- * @internal
- */
-export const ruleParams = z.object({
-  statuses: z.array(oneOf("BadStatus", BAD_STATUSES)).optional().describe(
-    `Of \`run_failed\`: ${BAD_STATUSES.join(", ")}.`,
-  ),
-  consecutive: count.optional().describe("Of `run_failed`: bad runs in a row."),
-  usd: z.number().optional()
-    .describe("Of `run_cost` and `spend`: US dollars. A request may send decimal text."),
-  period: spendPeriod.optional()
-    .describe(`Of \`spend\`: ${SPEND_PERIODS.join(", ")}, in UTC; weeks begin on Monday.`),
-  reasons: z.array(oneOf("MissedReason", MISSED_REASONS)).optional().describe(
-    `Of \`missed\`: ${MISSED_REASONS.join(", ")}.`,
-  ),
-  seconds: count.optional().describe("Of `stuck`: seconds for which a run may be open."),
-  percents: z.array(count).optional().describe(`Of \`quota\`: ${QUOTA_PERCENTS.join(", ")}.`),
-  what: z.array(oneOf("ServiceTrouble", SERVICE_TROUBLES)).optional().describe(
-    `Of \`service\`: ${SERVICE_TROUBLES.join(", ")}.`,
-  ),
-}).meta({ id: "RuleParams" });
-
-/** Parameters by kind, with their defaults. */
-const params = {
-  run_failed: z.strictObject({
-    statuses: optional(someOf(BAD_STATUSES)).transform((sent) => sent ?? BAD_STATUSES),
-    consecutive: inARow.transform((sent) => sent ?? 1),
-  }, 'an object with "statuses" and "consecutive"'),
-  run_cost: z.strictObject({ usd }, 'an object with "usd"'),
-  spend: z.strictObject({
-    usd,
-    period: spendPeriod,
-  }, 'an object with "usd" and "period"'),
-  missed: z.strictObject({
-    reasons: optional(someOf(MISSED_REASONS)).transform((sent) => sent ?? MISSED_REASONS),
-  }, 'an object with "reasons"'),
-  stuck: z.strictObject({
-    seconds: optional(whole(STUCK_SECONDS)).transform((sent) => sent ?? STUCK_SECONDS.default),
-  }, 'an object with "seconds"'),
-  unpriced: z.strictObject({}, "an empty object"),
-  quota: z.strictObject({
-    percents: optional(someOf(QUOTA_PERCENTS)).transform((sent) => sent ?? QUOTA_PERCENTS),
-  }, 'an object with "percents"'),
-  service: z.strictObject({
-    what: optional(someOf(SERVICE_TROUBLES)).transform((sent) => sent ?? SERVICE_TROUBLES),
-  }, 'an object with "what"'),
-} satisfies Record<RuleKind, z.ZodType>;
 
 type Group = typeof GROUPS[number];
 type MatchName = keyof RuleSettings["match"];
@@ -129,6 +54,7 @@ export const FITTING: Readonly<
   }>
 > = {
   run_failed: OF_RUN,
+  check_failed: OF_RUN,
   run_cost: OF_RUN,
   spend: { groups: GROUPS, match: OF_RUN.match },
   missed: { groups: ["agent"], match: ["agents"] },
@@ -239,12 +165,9 @@ export function parseRule(body: Body): Parsed<ConfigRequest<RuleSettings>> {
 
 /** Returns a rule's settings under the field names of requests, responses and the audit log. */
 export function ruleFields(settings: RuleSettings): { readonly [name: string]: AuditValue } {
-  const { kind, ...sent } = settings.condition;
-  // The text was checked to be exact as a number.
-  const params = "usd" in sent ? { ...sent, usd: Number(sent.usd) } : sent;
   return {
-    kind,
-    params,
+    kind: settings.condition.kind,
+    params: paramsOf(settings.condition),
     match: { ...settings.match },
     group_by: settings.groupBy,
     severity: settings.severity,
@@ -253,6 +176,16 @@ export function ruleFields(settings: RuleSettings): { readonly [name: string]: A
     channels: settings.channels,
     enabled: settings.enabled,
   };
+}
+
+function paramsOf(condition: RuleCondition): { readonly [name: string]: AuditValue } {
+  if (condition.kind === "check_failed") {
+    const { checks, severityMin, consecutive } = condition;
+    return { checks, severity_min: severityMin, consecutive };
+  }
+  const { kind: _, ...sent } = condition;
+  // The text was checked to be exact as a number.
+  return "usd" in sent ? { ...sent, usd: Number(sent.usd) } : sent;
 }
 
 /** Refuses names that a sum of spend does not have: each sum is of one name alone. */
@@ -266,18 +199,6 @@ function unfitForSpend<T>(unfit: MatchName): Parsed<T> {
 /** Returns whether a list of names excludes nothing. */
 function isForAll(match: RuleSettings["match"], name: MatchName): boolean {
   return match[name].length === 0 || name === "agents" && match.agents.includes("*");
-}
-
-/** Returns an amount as the shortest decimal text; null if it is out of range or has too many digits. */
-function usdText(sent: number | string): string | null {
-  if (typeof sent === "string" && !/^\d{1,7}(\.\d{1,12})?$/.test(sent)) return null;
-  const value = Number(sent);
-  if (!(value > 0 && value <= COST_USD_MAX)) return null;
-  const amount = dollarsText(picodollars(value));
-  if (typeof sent === "number") return amount === "0" ? null : amount;
-  const [whole = "", fraction = ""] = sent.split(".");
-  const shortest = `${BigInt(whole)}.${fraction}`.replace(/\.?0*$/, "");
-  return amount === shortest ? amount : null;
 }
 
 function isRenotify(seconds: number): boolean {

@@ -1,5 +1,6 @@
 /**
- * Signals of runs: how they ended, what they cost, and which models had no price.
+ * Signals of runs: how they ended, what they cost, and which models had no price. Those of checks are in
+ * `check_signals.ts`.
  *
  * @module
  */
@@ -102,7 +103,8 @@ export function subjectOf({ contribution }: RunSummary): SignalSubject {
   return { agent, customer, feature, model: null };
 }
 
-function signalOf(
+/** Returns a signal of a run, without what it measured. */
+export function signalOf(
   kind: AlertSignal["kind"],
   run: RunId,
   summary: RunSummary,
@@ -133,7 +135,9 @@ function arrivalOf({ after, latestAt }: RunChange): number {
  * Returns whether a run ended long before its close arrived, or began long before its opening
  * arrived. An idle close arrives up to a day after the run's last event.
  */
-function isImported({ seen: { closedBy }, shown: { finishedAt }, times }: RunSummary): boolean {
+export function isImported(
+  { seen: { closedBy }, shown: { finishedAt }, times }: RunSummary,
+): boolean {
   if (times === null) return false;
   const seconds = closedBy === "idle" ? 2 * IMPORT_SECONDS : IMPORT_SECONDS;
   return times.receivedAt - (finishedAt ?? times.startedAt) > seconds * 1_000;
@@ -144,7 +148,8 @@ function isSameClose(before: RunSummary, after: RunSummary): boolean {
     before.times?.receivedAt === after.times?.receivedAt;
 }
 
-function isSameSubject(before: RunSummary, after: RunSummary): boolean {
+/** Returns whether signals of a run stay about the same. */
+export function isSameSubject(before: RunSummary, after: RunSummary): boolean {
   const [old, now] = [subjectOf(before), subjectOf(after)];
   return old.agent === now.agent && old.customer === now.customer && old.feature === now.feature;
 }

@@ -31,6 +31,8 @@ export function titleOf(trouble: Trouble): string {
   switch (condition.kind) {
     case "run_failed":
       return `${who ?? "Runs"} ${failureOf(trouble)}`;
+    case "check_failed":
+      return `${who ?? "Runs"} ${failedChecks(trouble, condition.checks)}`;
     case "run_cost":
       return `A run${ofText(who)} cost ${usdText(value)}, more than $${condition.usd}`;
     case "spend":
@@ -71,8 +73,21 @@ function failureOf({ settings, count, last }: Trouble): string {
   const { condition } = settings;
   const isMixed = isTimeout && condition.kind === "run_failed" && condition.statuses.length > 1;
   const word = isMixed ? "failed or timed out" : isTimeout ? "timed out" : "failed";
-  const isInRow = settings.resolveAfter === 1;
-  return `${word} ${count} times${isInRow ? " in a row" : ""}`;
+  return `${word} ${timesText(settings, count)}`;
+}
+
+/** @param checks slugs of the rule's; empty for all */
+function failedChecks({ settings, count, last }: Trouble, checks: readonly string[]): string {
+  const names = last?.detail ?? "";
+  const [only] = checks;
+  if (count < 2) return `failed ${names.includes(",") ? "checks" : "check"} ${names}`;
+  const times = timesText(settings, count);
+  if (checks.length === 1) return `failed check ${only} ${times}`;
+  return `failed checks ${times}, the last time ${names}`;
+}
+
+function timesText({ resolveAfter }: Trouble["settings"], count: number): string {
+  return `${count} times${resolveAfter === 1 ? " in a row" : ""}`;
 }
 
 function missedTitle(who: string, reason: string): string {

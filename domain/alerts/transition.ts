@@ -29,7 +29,7 @@ export interface Settling extends Making {
   readonly rule: Rule;
   /** Channels and silences. */
   readonly recipients: Recipients;
-  /** First 200 characters of the latest bad run's error; undefined if no bad outcome was added. */
+  /** First 200 characters of the newest bad run's error; undefined if its outcome was known. */
   readonly error?: string | null;
   /** True if what ends the trouble is a pause. */
   readonly isPaused?: boolean;
@@ -95,8 +95,8 @@ function repeated(
   { error, nowMs, rule }: Settling,
 ): Notified | null {
   const facts = factsFrom({ group, text }, tally, count, rule);
-  const known = new Set(incident.runs);
-  const added = facts.runs.filter((run) => !known.has(run)).reverse();
+  const before = new Set(incident.runs);
+  const added = facts.runs.filter((run) => !before.has(run)).reverse();
   // A close that arrives again moves its run, and only then the order changes alone.
   const isSame = count === incident.count && isSameList(facts.runs, incident.runs);
   if (isSame) return null;
@@ -105,7 +105,9 @@ function repeated(
     (timeline, run) => withEntry(timeline, { at: nowMs, what: "repeated", run }),
     incident.timeline,
   );
-  const latest = error === undefined ? incident.error : error;
+  // The error is always that of the newest run, so that both are erased together.
+  const known = facts.runs[0] === incident.runs[0] ? incident.error : null;
+  const latest = error === undefined ? known : error;
   return { incident: { ...incident, ...facts, error: latest, timeline }, deliveries: [] };
 }
 

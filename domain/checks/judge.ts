@@ -24,7 +24,7 @@ export interface ClosedRun {
   readonly hasOutput: boolean;
 }
 
-/** Facts that could not be read, and why, such as `too_many_events`. */
+/** Facts that could not be read, and why: `too_many_events` or `too_many_children`. */
 export type MissingFacts = ReadonlyMap<FactName, string>;
 
 /** A check that may not be stored: a dry run needs no slug. */
@@ -108,7 +108,8 @@ export function judge(
   for (const name of program.names) {
     const reason = missing.get(name);
     if (reason === undefined) continue;
-    const message = `The run has too many events to read \`${name}\``;
+    const many = reason === "too_many_children" ? "descendants" : "events";
+    const message = `The run has too many ${many} to read \`${name}\``;
     return { ...result, status: "error", got: null, message, reason };
   }
   return { ...result, ...program.judge(facts) };

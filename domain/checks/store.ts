@@ -38,6 +38,9 @@ export interface CheckFailure {
 /** Position of a row in statistics. */
 export type CheckDayPlace = Pick<CheckDay, "day"> & { readonly agent: string };
 
+/** Days and agents per page of statistics. */
+export const CHECK_DAYS_PER_PAGE = { default: 100, max: 500 } as const;
+
 /** Days of a check's statistics to read. */
 export interface CheckStatsQuery extends PageBounds<CheckDayPlace> {
   /** First UTC day, inclusive. */
@@ -90,8 +93,8 @@ export interface CheckTrial {
   };
 }
 
-/** Maximum runs of a trial, milliseconds that it takes, and examples that it returns. */
-export const TRIAL = { runsMax: 200, msMax: 5_000, examplesMax: 20 } as const;
+/** Runs of a trial, milliseconds that it takes at most, and examples that it returns. */
+export const TRIAL = { runs: 100, runsMax: 200, msMax: 5_000, examplesMax: 20 } as const;
 
 /** Result of a trial, which stores nothing. */
 export interface TrialResult extends CheckCounts {
@@ -110,6 +113,11 @@ export interface TrialResult extends CheckCounts {
 
 /** Tries checks over stored runs. */
 export interface CheckTrialStore {
-  /** Judges runs; null if the one run does not exist. */
+  /**
+   * Judges runs; null if the one run does not exist. Rejects with `Overloaded` if no slot is free in
+   * time.
+   *
+   * @param trial settings whose expression compiles
+   */
   try(team: Team, trial: CheckTrial): Promise<TrialResult | null>;
 }

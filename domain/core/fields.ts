@@ -7,6 +7,7 @@
  * @module
  */
 import { z } from "zod";
+import { type IdPrefix, judgeId, type RunId } from "./ids.ts";
 import { parseInstant } from "./time.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "./limits.ts";
 import { oneOfText } from "./text.ts";
@@ -128,3 +129,28 @@ export function oneOf<const T extends string>(
 ): z.ZodType<T, unknown> {
   return z.enum(words, { error: oneOfText(words) }).meta({ id });
 }
+
+/**
+ * Schema of an id. `problemOf` repeats its check to word the problem.
+ *
+ * @internal
+ */
+export function id<Id extends string>(prefix: IdPrefix): z.ZodType<Id, unknown> {
+  const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
+  return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
+    error: expected,
+    params: { prefix },
+  }).meta(idMeta(prefix));
+}
+
+/** Describes an id as JSON Schema. */
+export function idMeta(prefix: IdPrefix): { readonly type: "string"; readonly pattern: string } {
+  return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
+}
+
+/**
+ * The id of a run, required.
+ *
+ * @internal
+ */
+export const runId = id<RunId>("run");

@@ -36,7 +36,7 @@ export const MEMORY_SHARES = {
   rate_cards: 30,
   /** Recently verified credentials and their last use. */
   credentials: 10,
-  /** Alert rules, channels and instances of teams whose runs are being aggregated. */
+  /** Rules, checks, channels, instances and counts of teams whose runs are being aggregated. */
   alerts: 10,
   /** Active agents and the totals of their runs. */
   agents: 15,

@@ -5,14 +5,14 @@
  */
 import { z } from "zod";
 import type { JsonFields } from "../core/body.ts";
-import { name, optional } from "../core/fields.ts";
+import { id, name, optional } from "../core/fields.ts";
 import { type EventId, judgeId } from "../core/ids.ts";
 import { EVENT_TYPE_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
 import { isObject } from "../core/raw_json.ts";
 import { isAbsentOr, isCount, isName } from "../core/rules.ts";
 import { fieldsOf } from "../core/validate.ts";
-import { clientInstant, count, fastInstant, id, label, object } from "./form.ts";
+import { clientInstant, count, fastInstant, label, object } from "./form.ts";
 import { type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
 
 const DATA =

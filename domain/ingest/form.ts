@@ -10,7 +10,6 @@ import { z } from "zod";
 import type { Body, JsonFields, JsonObject } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { anyJson, customer, instant, oneOf, optional, text } from "../core/fields.ts";
-import { type IdPrefix, judgeId, type RunId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
 import { isObject, type RawJson } from "../core/raw_json.ts";
@@ -23,13 +22,6 @@ import { FINISH_STATUSES } from "../runs/run.ts";
 import { type Mend, rawMember } from "./mend.ts";
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
-
-/**
- * The id of a run, required.
- *
- * @internal
- */
-export const runId = id<RunId>("run");
 
 /**
  * A label, or none.
@@ -91,24 +83,6 @@ export const output = anyJson.optional().transform((value) => value ?? undefined
  * @internal
  */
 export const finishStatus = oneOf("FinishStatus", FINISH_STATUSES);
-
-/**
- * Schema of an id. `problemOf` repeats its check to word the problem.
- *
- * @internal
- */
-export function id<Id extends string>(prefix: IdPrefix): z.ZodType<Id, unknown> {
-  const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
-  return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
-    error: expected,
-    params: { prefix },
-  }).meta(idMeta(prefix));
-}
-
-/** Describes an id as JSON Schema. */
-export function idMeta(prefix: IdPrefix): { readonly type: "string"; readonly pattern: string } {
-  return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
-}
 
 /** Parses an instant on a fast path; null if the schema must decide. */
 export function fastInstant(value: unknown): number | null {

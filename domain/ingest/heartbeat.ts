@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { agentSlug, instant, oneOf, optional } from "../core/fields.ts";
+import { agentSlug, instant, oneOf, optional, runId } from "../core/fields.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
@@ -26,7 +26,6 @@ import {
   output,
   type ParseContext,
   readerOf,
-  runId,
   traceOf,
   withStatus,
 } from "./form.ts";

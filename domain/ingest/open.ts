@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { agentSlug, optional, text } from "../core/fields.ts";
+import { agentSlug, idMeta, optional, runId, text } from "../core/fields.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { GOAL_CHARS_MAX, IDLE_TIMEOUT_SECONDS } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
@@ -18,13 +18,11 @@ import {
   customerId,
   fastInstant,
   finishStatus,
-  idMeta,
   label,
   metadataOf,
   object,
   type ParseContext,
   readerOf,
-  runId,
   traceOf,
 } from "./form.ts";
 import { mendLabels, mendText, type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";

@@ -6,14 +6,13 @@
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
-import { name, optional } from "../core/fields.ts";
+import { id, name, optional } from "../core/fields.ts";
 import type { ScoreId } from "../core/ids.ts";
 import { SCORE_NAME_CHARS_MAX, SCORE_SOURCE_CHARS_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { check, fieldsOf } from "../core/validate.ts";
 import type { ScoreRequest } from "../runs/scores.ts";
-import { id } from "./form.ts";
 
 /** Source of a score sent without one. */
 const DEFAULT_SCORE_SOURCE = "api";

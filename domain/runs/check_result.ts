@@ -54,10 +54,15 @@ export const GOT_CHARS_MAX = 200;
 
 /** Results of a run before and after a change, by slug; null for none. */
 export interface ResultsChange {
-  /** Results before. */
+  /** Results so far. */
   readonly before: readonly CheckResult[] | null;
-  /** Results after. */
+  /** Results from now on. */
   readonly after: readonly CheckResult[] | null;
+}
+
+/** Returns results as they stay once the payload is removed. */
+export function withoutTexts(results: readonly CheckResult[]): readonly CheckResult[] {
+  return results.map((result) => ({ ...result, got: null, message: null }));
 }
 
 /** Returns whether a run with these results failed a check (decision 61). */

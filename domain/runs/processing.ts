@@ -59,6 +59,8 @@ export interface StageTask extends PendingRun {
   readonly dueMs: number;
   /** Cost revision that the stage processes. */
   readonly revision: number;
+  /** Version of the stored stages; null for none. */
+  readonly version: string | null;
   /** Progress of the stage; null if the run needs no stage any more. */
   readonly stage: StageProgress | null;
 }

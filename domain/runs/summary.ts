@@ -78,8 +78,8 @@ export interface RunSummary {
   /** Id of the run that started it; absent if its opening names none. */
   readonly parent?: RunId;
   /**
-   * True if an alert rule counts how it ended; absent if none does. Set by the commit that stores the
-   * summary.
+   * True if an alert rule counts how it ended or what its checks said; absent if none does. Set by
+   * the commit that stores the summary.
    */
   readonly isCounted?: boolean;
   /**

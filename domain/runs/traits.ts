@@ -21,7 +21,8 @@ export const RUN_TRAITS = ["unpriced", "failed_check", "late", "orphan"] as cons
 export type RunTrait = typeof RUN_TRAITS[number];
 
 /**
- * Returns the traits of a run. No stage checks runs yet, so no run has failed a check.
+ * Returns the traits of a run that follow from its parts. `failed_check` follows from the results of
+ * its checks; see `judged.ts`.
  *
  * @param unpricedModels models it called that have no price
  */

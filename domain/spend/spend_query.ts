@@ -66,7 +66,12 @@ export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQue
   });
 }
 
-function readRange(query: Query, nowMs: number): Pick<SpendQuery, "from" | "to"> {
+/**
+ * Reads `from` and `to`.
+ *
+ * @param nowMs unix milliseconds; a range without an end ends today
+ */
+export function readRange(query: Query, nowMs: number): Pick<SpendQuery, "from" | "to"> {
   const to = parseDay(query.text("to"), nowMs);
   const from = parseDay(query.text("from"), (to ?? 0) - (SPEND_DAYS_DEFAULT - 1) * DAY_MS);
   if (from === null) return refuseDay("from", query);

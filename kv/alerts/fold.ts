@@ -8,18 +8,24 @@ import { groupOf, OTHER } from "../../domain/alerts/group.ts";
 import { outcomeFor } from "../../domain/alerts/instance.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import { INSTANCES_MAX, type Rule, RULES_PER_SIGNAL_MAX } from "../../domain/alerts/rule.ts";
+import { thresholdsOf } from "../../domain/alerts/outcomes.ts";
 import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { type AlertDeps, AlertSession, type GroupSignals } from "./session.ts";
 import { readIncident } from "./rows.ts";
-import { laterGoods } from "./seed.ts";
+import { laterOutcomes } from "./seed.ts";
 import { wereUnpriced } from "./unpriced_calls.ts";
 import { type AlertCache, instanceName, type TeamAlerts } from "./state.ts";
 
 /** Kinds of rules that judge runs: only those closed after the rule's last change. */
-const OF_RUNS: ReadonlySet<AlertSignal["kind"]> = new Set(["run_failed", "run_cost", "unpriced"]);
+const OF_RUNS: ReadonlySet<AlertSignal["kind"]> = new Set([
+  "run_failed",
+  "check_failed",
+  "run_cost",
+  "unpriced",
+]);
 
 /** Rows that alerts add to a commit. */
 export interface AlertRows {
@@ -154,7 +160,7 @@ async function overflow(
 }
 
 /**
- * Adds the good outcomes that were summarized before a bad one that arrived earlier.
+ * Adds the outcomes that were counted before a bad one that arrived earlier.
  *
  * @param knownFrom arrival from which the instance has all outcomes, unix milliseconds
  */
@@ -167,14 +173,14 @@ async function seeded(
   { seenBefore }: AlertHints,
 ): Promise<GroupSignals> {
   const { rule, signals } = group;
-  const { condition: { kind }, groupBy } = rule.settings;
-  if (kind !== "run_failed" || !group.hasBad) return group;
+  const { groupBy } = rule.settings;
+  if (thresholdsOf(rule.settings) === null || !group.hasBad) return group;
   const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
   const fromMs = Math.min(...bad.map(({ at }) => at));
   if (fromMs >= knownFrom) return group;
   const subject = (bad[0] as AlertSignal).subject;
   const seenAt = groupBy === "agent" ? seenBefore?.(subject.agent ?? "") : undefined;
   if (seenAt !== undefined && seenAt < fromMs) return group;
-  const goods = await laterGoods(store, team, { rule, subject, fromMs }, running);
-  return { ...group, signals: [...goods, ...signals] };
+  const later = await laterOutcomes(store, team, { rule, subject, fromMs }, running);
+  return { ...group, signals: [...later, ...signals] };
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { checkSignals } from "../../domain/alerts/check_signals.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { groupLook } from "../../domain/alerts/look.ts";
 import { matches } from "../../domain/alerts/match.ts";
@@ -18,7 +19,7 @@ import {
 } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { ResultsChange } from "../../domain/runs/check_result.ts";
+import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -35,15 +36,22 @@ const STUCK_STEP_MS = { min: 60_000, max: 3_600_000 } as const;
 /** Part of the limit of a rule within which they do. */
 const STUCK_STEP_PART = 1 / 24;
 
-/**
- * Returns the signals of changed runs. Good ones are left out if no instance can count them.
- *
- * @param _results changed results of checks, by run
- */
+/** Results of checks that a commit changes, by run. */
+type ChangedResults = ReadonlyMap<RunId, ResultsChange>;
+
+/** Returns the signals of changed runs. Good ones are left out if no instance can count them. */
 export function runSignals(
+  alerts: TeamAlerts,
+  updates: readonly RunUpdate[],
+  results: ChangedResults,
+): AlertSignal[] {
+  return [...endSignals(alerts, updates), ...judgedSignals(alerts, updates, results)];
+}
+
+/** Returns the signals of how runs ended, what they cost, and of models without a price. */
+function endSignals(
   { config: { byKind }, state }: TeamAlerts,
   updates: readonly RunUpdate[],
-  _results: ReadonlyMap<RunId, ResultsChange>,
 ): AlertSignal[] {
   const failed = byKind.get("run_failed") ?? [];
   const cost = byKind.get("run_cost") ?? [];
@@ -63,6 +71,27 @@ export function runSignals(
     if (isUnpriced && hasModels) signals.push(...unpricedSignals(change));
   }
   return signals;
+}
+
+/** Returns the signals of what checks said. */
+function judgedSignals(
+  { config: { byKind }, state }: TeamAlerts,
+  updates: readonly RunUpdate[],
+  results: ChangedResults,
+): AlertSignal[] {
+  const rules = byKind.get("check_failed") ?? [];
+  if (rules.length === 0 || results.size === 0) return [];
+  const hasInstances = rules.some(({ slug }) => state[slug] !== undefined);
+  const isCounted = hasInstances || results.values().some(({ after }) => after?.some(isNotPassed));
+  if (!isCounted) return [];
+  return updates.flatMap((update) => {
+    const changed = results.get(update.run.id);
+    return changed === undefined ? [] : checkSignals(changeOf(update), changed, rules);
+  });
+}
+
+function isNotPassed({ status }: CheckResult): boolean {
+  return status === "fail" || status === "error";
 }
 
 function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange {

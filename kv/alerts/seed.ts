@@ -1,25 +1,26 @@
 /**
- * Reads what a new instance of `run_failed` must know: successful runs that arrived after its first
- * bad outcome, but were summarized before it. While a group has no instance, they are not kept.
+ * Reads what a new instance must know: runs that arrived after its first bad outcome, but were counted
+ * before it. While a group has no instance, they are not kept.
  *
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { cutText, printable } from "../../domain/core/text.ts";
+import { resultSignals } from "../../domain/alerts/check_signals.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
-import { closeOutcomeOf, goodSignalOf } from "../../domain/alerts/run_signals.ts";
+import { closeOutcomeOf, goodSignalOf, subjectOf } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
-import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
-import { errorOf } from "../../domain/runs/run.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import { RUN_KINDS } from "../../domain/runs/traits.ts";
+import { decodeResults } from "../base/codec_checks.ts";
 import { agentPart, customerPart, featurePart } from "../base/index_parts.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
-import { readParts, readSummaries } from "../runs/heads.ts";
-import { getValue, type Store } from "../store.ts";
+import { readSummaries } from "../runs/heads.ts";
+import { getAll, type Store } from "../store.ts";
 
-/** Latest runs by start that are read. */
+/** Latest runs by start that are read of an order. */
 const RUNS_MAX = 100;
 
 /** A group without an instance, and its first bad outcome. */
@@ -30,55 +31,70 @@ export interface NewGroup {
   readonly fromMs: number;
 }
 
+/** A run with its summary. */
+type SummarizedRun = readonly [RunId, RunSummary];
+
 /**
- * Returns good signals of a group that arrived since its first bad outcome.
+ * Returns signals of a group that arrived since its first bad outcome: of `run_failed` the good ones,
+ * of `check_failed` also bad ones, because runs are not judged in the order of their arrival.
  *
  * @param excluded runs that are changing
  */
-export async function laterGoods(
+export async function laterOutcomes(
   store: Store,
   team: TeamId,
   { rule, subject, fromMs }: NewGroup,
   excluded: ReadonlySet<RunId>,
 ): Promise<readonly AlertSignal[]> {
-  const { groupBy, match } = rule.settings;
-  const options = { limit: RUNS_MAX, reverse: true };
-  const { entries } = await listEntries(
-    store,
-    orderOf(team, groupBy, subject),
-    ALL_ENTRIES,
-    options,
+  const { groupBy, match, condition } = rule.settings;
+  const pages = await Promise.all(
+    ordersOf(team, rule, subject).map((order) =>
+      listEntries(store, order, ALL_ENTRIES, { limit: RUNS_MAX, reverse: true })
+    ),
   );
-  const ids = entries.map(({ run }) => run).filter((run) => !excluded.has(run));
-  const summaries = await readSummaries({ store, team }, ids);
+  const ids = pages.flatMap(({ entries }) => entries.map(({ run }) => run))
+    .filter((run) => !excluded.has(run));
   const { text } = groupOf(groupBy, subject);
-  return [...summaries].filter(([, summary]) => closeOutcomeOf(summary) === "good")
-    .map(([id, summary]) => goodSignalOf(id, summary))
-    .filter((signal) =>
-      signal.at >= Math.max(fromMs, rule.updatedAt) && matches(match, signal.subject) &&
-      groupOf(groupBy, signal.subject).text === text
-    );
+  const runs = [...await readSummaries({ store, team }, ids)].filter(([, summary]) => {
+    const own = subjectOf(summary);
+    return (summary.times?.receivedAt ?? 0) >= Math.max(fromMs, rule.updatedAt) &&
+      matches(match, own) && groupOf(groupBy, own).text === text;
+  });
+  return condition.kind === "check_failed"
+    ? await judgedOf(store, team, runs, rule)
+    : runs.filter(([, summary]) => closeOutcomeOf(summary) === "good")
+      .map(([id, summary]) => goodSignalOf(id, summary));
 }
 
-/** Returns the order in the index that holds the successful runs of a group, and others. */
-function orderOf(
+/** Returns what the stored results of runs mean for a rule. */
+async function judgedOf(
+  store: Store,
   team: TeamId,
-  groupBy: Rule["settings"]["groupBy"],
+  runs: readonly SummarizedRun[],
+  rule: Rule,
+): Promise<readonly AlertSignal[]> {
+  const judged = runs.filter(([, { checks }]) => checks !== undefined);
+  const rows = await getAll(store, judged.map(([id]) => keys.checkResults(team, id)));
+  const results = new Map(rows.map(({ key, value }) => [keyParts.headRow(key).run, value]));
+  return judged.flatMap(([id, summary]) =>
+    resultSignals(id, summary, decodeResults(results.get(id) ?? null), [rule])
+  );
+}
+
+/** Returns the orders in the index that hold the runs of a group, and others. */
+function ordersOf(
+  team: TeamId,
+  { settings: { groupBy, condition } }: Rule,
   { agent, customer, feature }: SignalSubject,
-): Deno.KvKey {
-  if (groupBy === "agent" && agent !== null) return keys.runsBy(team, groupBy, agentPart(agent));
+): readonly Deno.KvKey[] {
+  if (groupBy === "agent" && agent !== null) return [keys.runsBy(team, groupBy, agentPart(agent))];
   if (groupBy === "customer" && customer !== null) {
-    return keys.runsBy(team, groupBy, customerPart(customer));
+    return [keys.runsBy(team, groupBy, customerPart(customer))];
   }
   if (groupBy === "feature" && feature !== null) {
-    return keys.runsBy(team, groupBy, featurePart(feature));
+    return [keys.runsBy(team, groupBy, featurePart(feature))];
   }
-  return keys.runsBy(team, "status", "success");
-}
-
-/** Reads the first 200 characters of a run's error; null if it has none. */
-export async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
-  const closing = await getValue(store, keys.closing(team, id));
-  const error = errorOf(await readParts({ store, team, id }, null, closing));
-  return error === null ? null : cutText(printable(error), TEXT_CHARS_MAX.error);
+  return condition.kind === "run_failed"
+    ? [keys.runsBy(team, "status", "success")]
+    : RUN_KINDS.map((kind) => keys.runsBy(team, "kind", kind));
 }

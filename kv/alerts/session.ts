@@ -18,6 +18,7 @@ import {
   withSignal,
 } from "../../domain/alerts/instance.ts";
 import { announce, isSilencedNow, type Making, type Notified } from "../../domain/alerts/notify.ts";
+import { thresholdsOf } from "../../domain/alerts/outcomes.ts";
 import { FIRING_GROUPS_MAX, OTHER_GROUP, type Rule } from "../../domain/alerts/rule.ts";
 import type { AlertSignal, IncidentChange } from "../../domain/alerts/signal.ts";
 import { acknowledged, resolved, settle } from "../../domain/alerts/transition.ts";
@@ -27,7 +28,7 @@ import type { Store } from "../store.ts";
 import { type ChangedRows, CommitRows } from "./commit_rows.ts";
 import { AlertCounts } from "./counts.ts";
 import { readIncident } from "./rows.ts";
-import { readError } from "./seed.ts";
+import { newestError } from "./run_errors.ts";
 import { instanceName, type TeamAlerts } from "./state.ts";
 
 /** Dependencies of plans. */
@@ -102,12 +103,13 @@ export class AlertSession {
     const before = stored ?? newInstance(rule, { text, group });
     let instance = before;
     let isPaused = false;
+    const isInRow = thresholdsOf(rule.settings) !== null;
     for (const signal of signals) {
       const after = withSignal(instance, rule, signal);
       if (after === instance) continue;
       instance = after;
       isPaused = signal.outcome === "paused";
-      if (signal.kind === "run_failed" && signal.run !== null) this.counted.add(signal.run);
+      if (isInRow && signal.run !== null) this.counted.add(signal.run);
     }
     if (instance === before) return true;
     const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
@@ -211,7 +213,8 @@ export class AlertSession {
       return this.#keep({ rule, instance: { ...instance, isPending: true } }, before);
     }
     const incident = await this.#incidentOf(instance);
-    const error = now.isFiring && added.length > 0 ? await this.#errorOf(added) : undefined;
+    const { store } = this.#deps;
+    const error = now.isFiring ? await newestError(store, this.#team, added, now) : undefined;
     const { instance: after, notified } = settle(instance, incident, {
       ...this.#making,
       ...{ rule, recipients: this.#alerts.config, isPaused },
@@ -224,12 +227,6 @@ export class AlertSession {
       for (const { run } of added) if (run !== null) this.#rows.name(run, id);
     }
     this.#keep({ rule, instance: after }, before);
-  }
-
-  async #errorOf(bad: readonly AlertSignal[]): Promise<string | null> {
-    const last = bad.reduce((last, signal) => signal.at >= last.at ? signal : last);
-    if (last.error !== null || last.kind !== "run_failed" || last.run === null) return last.error;
-    return await readError(this.#deps.store, this.#team, last.run);
   }
 
   /** Returns the instance of a rule's current version; ends that of another version. */

@@ -1,6 +1,6 @@
 /**
- * Caches what a team's signals need: its rules, channels and silences, the numbers of its instances,
- * and the instances themselves.
+ * Caches what commits of a team's runs need: its rules, channels, silences and compiled checks, the
+ * numbers of its instances, the instances themselves, and counts of check results.
  *
  * The version of a team's roll-ups covers all of these rows: every commit that changes one changes
  * it. So a good run of a team without instances costs no read.
@@ -10,10 +10,13 @@
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { Rule, RuleKind } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
+import type { CompiledCheck } from "../../domain/checks/check.ts";
+import { compiledCheck } from "../../domain/checks/compiled.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import { SizedMap } from "../base/sized_map.ts";
+import { bytesOfDay, type CheckDays } from "../checks/day_counts.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import { getAll, getMany, type Store } from "../store.ts";
 import { type AlertState, decodeInstance } from "./rows.ts";
@@ -21,9 +24,13 @@ import { type AlertState, decodeInstance } from "./rows.ts";
 /** Bytes of a team without its rows, of an object besides its texts, and of an instance. */
 const TEAM_BYTES = 400, OBJECT_BYTES = 1_000, INSTANCE_BYTES = 600, OUTCOME_BYTES = 250;
 
-/** What a team has configured, and its enabled rules by kind. */
-export interface AlertConfig extends TeamConfig {
+/** What a team has configured, its enabled rules by kind, and its enabled checks, compiled. */
+export interface AlertConfig extends Omit<TeamConfig, "checks"> {
   readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
+  /** Enabled checks, by slug. */
+  readonly checks: readonly CompiledCheck[];
+  /** Identifiers of all checks. */
+  readonly checkIds: ReadonlySet<string>;
   /** Bytes in memory. */
   readonly bytes: number;
 }
@@ -36,6 +43,8 @@ export interface TeamAlerts {
   readonly state: AlertState;
   /** Instances by rule and group; null for none. */
   readonly instances: SizedMap<AlertInstance | null>;
+  /** Counts of check results. */
+  readonly checkDays: CheckDays;
 }
 
 /** Changed rows, to cache. */
@@ -50,7 +59,13 @@ export function instanceName(rule: string, group: string): string {
 }
 
 /** Configuration of a team that has set nothing; teams share it. */
-const DEFAULT_CONFIG = withKinds({ version: 0, rules: DEFAULT_RULES, channels: [], silences: [] });
+const DEFAULT_CONFIG = prepared({
+  version: 0,
+  rules: DEFAULT_RULES,
+  channels: [],
+  silences: [],
+  checks: [],
+});
 
 /** Cache of all teams' alerts. */
 export class AlertCache {
@@ -62,8 +77,9 @@ export class AlertCache {
     this.#teams = createByteCache({
       memory: store.memory,
       share: "alerts",
-      bytesOf: ({ config, instances }, team) =>
-        TEAM_BYTES + config.bytes + instances.bytes + BYTES_PER_CHAR * team.length,
+      bytesOf: ({ config, instances, checkDays }, team) =>
+        TEAM_BYTES + config.bytes + instances.bytes + checkDays.bytes +
+        BYTES_PER_CHAR * team.length,
     });
   }
 
@@ -77,6 +93,7 @@ export class AlertCache {
       config: await this.#configOf(team, config?.value as number | null ?? 0, known?.config),
       state: state?.value as AlertState | null ?? {},
       instances: newInstances(),
+      checkDays: new SizedMap(bytesOfDay),
     };
     this.#teams.set(team, loaded);
     return loaded;
@@ -91,12 +108,14 @@ export class AlertCache {
   remember(team: TeamId, before: string | null, after: string, changes?: AlertChanges): void {
     const known = this.#teams.get(team);
     if (known === undefined || known.version !== before) return;
-    // A team that exceeds its share loses its cached instances.
-    const isLarge = known.instances.bytes > this.#teams.maxEntrySize / 2;
+    // A team that exceeds its share loses its cached rows.
+    const { bytes } = known.instances;
+    const isLarge = bytes + known.checkDays.bytes > this.#teams.maxEntrySize / 2;
     const instances = isLarge ? newInstances() : known.instances;
+    const checkDays = isLarge ? new SizedMap(bytesOfDay) : known.checkDays;
     for (const [name, instance] of changes?.changed ?? []) instances.set(name, instance);
     const state = changes?.state ?? known.state;
-    this.#teams.set(team, { ...known, version: after, state, instances });
+    this.#teams.set(team, { ...known, version: after, state, instances, checkDays });
   }
 
   /** Reads instances that are not cached, so that all of these are. */
@@ -121,19 +140,32 @@ export class AlertCache {
     known: AlertConfig | undefined,
   ): Promise<AlertConfig> {
     if (version === 0) return DEFAULT_CONFIG;
-    return known?.version === version ? known : withKinds(await readConfig(this.#store, team));
+    return known?.version === version
+      ? known
+      : prepared(await readConfig(this.#store, team), known);
   }
 }
 
-function withKinds(config: TeamConfig): AlertConfig {
+/** @param known the configuration that it replaces: unchanged checks stay compiled */
+function prepared(config: TeamConfig, known?: AlertConfig): AlertConfig {
   const enabled = config.rules.filter(({ settings }) => settings.enabled);
   const byKind = Map.groupBy(enabled, ({ settings }) => settings.condition.kind);
-  return { ...config, byKind, bytes: bytesOfConfig(config) };
+  const compiled = new Map(known?.checks.map((check) => [`${check.id} ${check.version}`, check]));
+  const checks = config.checks.filter(({ settings }) => settings.enabled)
+    .map((check) => compiled.get(`${check.id} ${check.version}`) ?? compiledCheck(check));
+  const programs = checks.reduce((sum, { program }) => sum + program.bytes, 0);
+  return {
+    ...config,
+    byKind,
+    checks,
+    checkIds: new Set(config.checks.map(({ id }) => id ?? "")),
+    bytes: bytesOfConfig(config) + programs,
+  };
 }
 
-function bytesOfConfig({ version, rules, channels, silences }: TeamConfig): number {
+function bytesOfConfig({ version, rules, channels, silences, checks }: TeamConfig): number {
   if (version === 0) return 0;
-  const objects = [...rules, ...channels, ...silences];
+  const objects = [...rules, ...channels, ...silences, ...checks];
   const bytesOf = (object: unknown) =>
     OBJECT_BYTES + BYTES_PER_CHAR * JSON.stringify(object).length;
   return objects.reduce((sum, object) => sum + bytesOf(object), 0);

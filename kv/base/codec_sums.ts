@@ -82,6 +82,7 @@ const SUMMARY: Shape = {
   blocks: "optional",
   expiry: { retentionClass: "plain", since: "plain" },
   isCounted: "optional",
+  checks: { notPassed: "plain" },
 };
 
 /** First value of stored event totals, and of a stored summary. */

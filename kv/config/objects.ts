@@ -7,6 +7,7 @@ import type { Rule } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { Silence } from "../../domain/alerts/silence.ts";
 import type { Channel } from "../../domain/channels/store.ts";
+import type { Check } from "../../domain/checks/check.ts";
 import type { ConfigKind, ConfigObject } from "../../domain/config/objects.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
@@ -55,6 +56,8 @@ export interface TeamConfig {
   readonly rules: readonly Rule[];
   readonly channels: readonly Channel[];
   readonly silences: readonly Silence[];
+  /** Checks by slug, also those that are not enabled. */
+  readonly checks: readonly Check[];
 }
 
 /**
@@ -73,5 +76,6 @@ export async function readConfig(store: Store, team: TeamId): Promise<TeamConfig
     rules: withDefaults(of<Rule["settings"]>("rule"), DEFAULT_RULES),
     channels: withDefaults(of<Channel["settings"]>("channel"), []),
     silences: withDefaults(of<Silence["settings"]>("silence"), []),
+    checks: withDefaults(of<Check["settings"]>("check"), []),
   };
 }

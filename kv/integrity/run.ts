@@ -11,12 +11,15 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
+import type { CheckResult } from "../../domain/runs/check_result.ts";
+import { judgedOf, withJudged } from "../../domain/runs/judged.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { StageProgress } from "../../domain/runs/stages.ts";
 import { costliestOf, slowestOf } from "../../domain/runs/standouts.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
+import { verifyFailures } from "./checks.ts";
 import { verifyDeleted } from "./deleted.ts";
 import { type ExpectedEntry, verifyEntries } from "./entries.ts";
 import { hasIdleDeadline, verifyIdleClose } from "./idle.ts";
@@ -26,6 +29,7 @@ import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import {
   isStored,
   type LedgerAt,
+  type ReadHead,
   readHead,
   type RunAt,
   type SummarizedHead,
@@ -39,6 +43,8 @@ import { getEntry, listRows } from "../store.ts";
 export interface VerifiedRun {
   /** The summary that roll-ups, agents and the index must include; null for none. */
   readonly summary: RunSummary | null;
+  /** Results of its checks. */
+  readonly checks: readonly CheckResult[];
   /** The run's share of the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
   /** True if the feed of changes must have a row of the run. */
@@ -54,6 +60,7 @@ export interface VerifiedRun {
 /** Result for a run without data. */
 const NOTHING: VerifiedRun = {
   summary: null,
+  checks: [],
   usage: new Map(),
   isInFeed: false,
   hasDeadline: false,
@@ -73,8 +80,8 @@ export async function verifyRun(run: RunAt): Promise<VerifiedRun> {
   }
 }
 
-async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
-  const { id, head, summary, ledger, processing, tombstone } = run;
+async function verifyReadable(run: ReadHead): Promise<VerifiedRun> {
+  const { id, head, summary, ledger, processing, tombstone, checks } = run;
   if (tombstone !== null) return { ...NOTHING, mismatches: await verifyDeleted(run, tombstone) };
   const events = await sumEvents(run);
   const totals = withLinesOf(events.totals, ledger.totals);
@@ -85,8 +92,10 @@ async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
     ...await verifyLedger(run, events.usage),
     ...await compareScores(run),
     ...await verifyIdleClose(run),
+    ...await verifyFailures(run, summary, checks),
   ];
   const counts = {
+    checks,
     usage: countCalls(head.parts, events.usage),
     isInFeed: summary?.changes !== undefined,
     hasDeadline: hasIdleDeadline(run),
@@ -97,7 +106,8 @@ async function verifyReadable(run: SummarizedHead): Promise<VerifiedRun> {
   if (pendingCost !== null) {
     return { ...counts, summary, mismatches: [...mismatches, pendingCost] };
   }
-  const expected = isStored(head) ? placedAs(summarize({ ...head, totals }, null), summary) : null;
+  const summarized = isStored(head) ? summarize({ ...head, totals }, null) : null;
+  const expected = summarized && withJudged(placedAs(summarized, summary), judgedOf(checks));
   mismatches.push(
     ...compareSummaries(id, expected, summary),
     ...await misplacedEntries(run, expected),
@@ -215,8 +225,8 @@ function compareSummaries(
 
 /** Flattens a summary, without its revision, which only the summary stores. */
 function flat(summary: RunSummary): Record<string, unknown> {
-  const { seen, contribution, times, listed, shown, parent } = summary;
-  const state = { ...seen, ...times, ...listed, ...shown, parent };
+  const { seen, contribution, times, listed, shown, parent, checks } = summary;
+  const state = { ...seen, ...times, ...listed, ...shown, parent, checks };
   if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
   return { ...state, ...sums, ...labels };

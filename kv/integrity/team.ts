@@ -15,6 +15,7 @@ import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import type { VerifiedRun } from "./run.ts";
 import { blockRows, entryRows } from "./entries.ts";
+import { CheckSums } from "./checks.ts";
 import { verifyIncidents } from "./alerts.ts";
 import { verifyDeliveries } from "./deliveries.ts";
 import { verifyMonitors } from "./monitors.ts";
@@ -41,20 +42,23 @@ export class TeamSums {
   readonly #agents = new Map<string, AgentActivity>();
   readonly #indexed = new Map<string, number>();
   readonly #team: TeamId;
+  readonly #checks: CheckSums;
   #inFeed = 0;
   /** Open runs that will be idle. */
   #deadlines = 0;
 
   constructor(team: TeamId) {
     this.#team = team;
+    this.#checks = new CheckSums(team);
   }
 
   /** Adds a run. */
   add(id: RunId, run: VerifiedRun): void {
-    const { summary, usage, isInFeed, hasDeadline, events, mismatches } = run;
+    const { summary, checks, usage, isInFeed, hasDeadline, events, mismatches } = run;
     this.runs++;
     this.events += events;
     this.#note(mismatches);
+    this.#checks.add(id, summary, checks);
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
     if (hasDeadline) this.#deadlines++;
@@ -88,6 +92,7 @@ export class TeamSums {
     await this.#compareIndex(store);
     await this.#compareFeed(store);
     await this.#checkExpiryBlocks(store);
+    this.#note(await this.#checks.compare(store));
     this.#note(await verifyIncidents(store, this.#team));
     this.#note(await verifyDeliveries(store, this.#team));
   }

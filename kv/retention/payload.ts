@@ -1,13 +1,16 @@
 /**
- * Removes expired payload of a run: events, output, goal, note and metadata values.
+ * Removes expired payload of a run: events, output, goal, note, metadata values, and the texts of its
+ * check results.
  *
  * @module
  */
+import { withoutTexts } from "../../domain/runs/check_result.ts";
 import { expiryEntryOf, hasPayload, withoutPayload } from "../../domain/retention/retention.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { encodeLedger } from "../base/codec_ledger.ts";
+import { readResults } from "../checks/results.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { Write } from "../writer/write.ts";
@@ -58,6 +61,7 @@ export async function removePayload(
       run,
       before: summary,
       after: summary,
+      ...summary?.checks === undefined ? {} : { judged: withoutTexts(await readResults(run)) },
       rows: {
         // A concurrent commit may replace the opening or add a batch. A close never changes.
         checks: [

@@ -10,10 +10,16 @@ import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
-import { type Processing, type Stage, stagesAfterCost } from "../../domain/runs/stages.ts";
+import {
+  type Processing,
+  type Stage,
+  type StageProgress,
+  stagesAfterCost,
+} from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodeParts } from "../base/codec.ts";
+import { decodeResults } from "../base/codec_checks.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
@@ -93,7 +99,7 @@ export function isStored({ parts, batchCount, ages }: RunHead): boolean {
 }
 
 /** A head with what only reads of one run need. */
-interface ReadHead extends SummarizedHead {
+export interface ReadHead extends SummarizedHead {
   /** Incidents that the run belongs to, oldest first. */
   readonly incidents: readonly string[];
   /** Results of its checks, by slug. */
@@ -115,7 +121,7 @@ export async function readHead(run: RunAt): Promise<ReadHead> {
       .map((row) => [keyParts.headRow(row.key).row, row]),
   );
   const incidents = (rows.get("incidents")?.value ?? []) as readonly string[];
-  const checks = (rows.get("checks")?.value ?? []) as readonly CheckResult[];
+  const checks = decodeResults(rows.get("checks")?.value ?? null);
   return { ...await headOf(run, rows, changes), incidents, checks };
 }
 
@@ -168,7 +174,8 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
       repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
     },
     ledger,
-    processing: valueOf("processing") as Processing | null ?? processingOf(decoded),
+    processing: withCounted(valueOf("processing") as Processing | null, decoded) ??
+      processingOf(decoded),
     idle,
     tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
     check: (part) => ({
@@ -238,14 +245,33 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
  */
 export function processingOf(summary: RunSummary | null): Processing | null {
   if (summary?.finalAt === undefined) return null;
-  const done = summary.isCounted === true ? COUNTED : undefined;
-  return stagesAfterCost(summary.revision, NO_STAGES, summary.finalAt, done);
+  return stagesAfterCost(summary.revision, NO_STAGES, summary.finalAt, doneWithCost(summary));
 }
 
 const NO_STAGES: ReadonlySet<Stage> = new Set();
 
-/** Stages that were done with the cost of a run whose outcome an alert rule counts. */
-const COUNTED: ReadonlySet<Stage> = new Set(["cost", "alerts"]);
+/**
+ * Returns the stages that were done with the cost of a run that has no row of them: `checks` if it was
+ * judged, `alerts` if an alert rule counts how it ended.
+ */
+function doneWithCost({ checks, isCounted }: RunSummary): ReadonlySet<Stage> {
+  const done = new Set<Stage>(["cost"]);
+  if (checks !== undefined) done.add("checks");
+  if (isCounted === true) done.add("alerts");
+  return done;
+}
+
+/** Adds to the stored stages of a run what was done with its cost. */
+function withCounted(stored: Processing | null, summary: RunSummary | null): Processing | null {
+  if (stored === null || summary?.isCounted !== true) return stored;
+  const { finalAt: at = 0 } = summary;
+  const stages = stored.stages.map((each): StageProgress =>
+    each.stage === "alerts" && each.state === "skipped"
+      ? { stage: "alerts", state: "done", attempts: 1, at }
+      : each
+  );
+  return { ...stored, stages };
+}
 
 /** Decodes a run's opening and close from their stored values. */
 export async function readParts(

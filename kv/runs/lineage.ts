@@ -23,8 +23,8 @@ export function createLineageStore(store: Store): LineageStore {
   };
 }
 
-/** Reads a run's lineage, generation by generation. */
-async function readLineage(run: RunAt): Promise<RunLineage> {
+/** Reads a run's lineage, generation by generation. It takes no slot of the team's reads. */
+export async function readLineage(run: RunAt): Promise<RunLineage> {
   const listed = await childrenOf(run, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
   // A run whose parent is one of its descendants is visited again, but counted once.

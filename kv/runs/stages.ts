@@ -38,7 +38,16 @@ import { FairQueue } from "../writer/fair_queue.ts";
 import type { KvSet } from "../writer/write.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { eachRow, getMany, getValue, isAlive, listRows, rowsAfter, type Store } from "../store.ts";
+import {
+  eachRow,
+  getEntry,
+  getMany,
+  getValue,
+  isAlive,
+  listRows,
+  rowsAfter,
+  type Store,
+} from "../store.ts";
 
 /** Due rows per read. */
 const ROWS_PER_READ = 500;
@@ -86,11 +95,13 @@ export class DueStages {
   async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
     const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
       try {
-        const processing = await readProcessing(this.#store, row);
+        const entry = await getEntry(this.#store, keys.processing(row.team, row.run));
+        const processing = entry.value as Processing | null;
         const next = processing === null ? null : nextStage(processing);
         // A stage that has failed since waits for its own row.
         const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
-        return [{ ...row, revision: processing?.revision ?? 0, stage }];
+        const { versionstamp: version } = entry;
+        return [{ ...row, revision: processing?.revision ?? 0, version, stage }];
       } catch (error) {
         if (!await isAlive(this.#store)) throw error;
         this.#backoff.add(nameOf(row));
@@ -117,14 +128,13 @@ export async function completeStage(
   error: unknown,
   nowMs: number,
 ): Promise<void> {
-  const { team, run, dueMs, revision, stage } = task;
+  const { team, run, dueMs, revision, version, stage } = task;
   const deletes = [keys.dueStage(dueMs, team, run)];
   if (stage === null) return void await store.writer.commit({ deletes });
-  await change(store, task, nowMs, deletes, (processing) => {
-    // The stages were restarted meanwhile, so this result does not apply to them.
-    const isOther = processing.revision !== revision ||
-      nextStage(processing)?.stage !== stage.stage;
-    if (isOther) return processing;
+  await change(store, task, nowMs, deletes, (processing, current) => {
+    // The stages were begun again meanwhile, maybe at the same revision: this result does not apply
+    // to them.
+    if (current !== version) return processing;
     if (error !== null) return stageFailed(processing, stage.stage, error, nowMs);
     // A cost computed at revision 0 belongs to an open run: the other stages wait for its close.
     const isOpen = stage.stage === "cost" && revision === 0;
@@ -237,14 +247,14 @@ async function change(
   { team, run }: PendingRun,
   nowMs: number,
   deletes: readonly Deno.KvKey[],
-  to: (processing: Processing) => Processing | null,
+  to: (processing: Processing, version: string | null) => Processing | null,
 ): Promise<void> {
   const key = keys.processing(team, run);
   await untilCommitted("write a stage", async () => {
     const [entry, summary] = await getMany(store, [key, keys.summary(team, run)]);
     const checks = entry === undefined ? [] : [entry];
     const before = entry?.value as Processing | null ?? stagesOf(summary?.value);
-    const after = to(before ?? NOT_BEGUN);
+    const after = to(before ?? NOT_BEGUN, entry?.versionstamp ?? null);
     if (after === null) {
       return await store.writer.commit({ team, checks, deletes: [...deletes, key] }) ?? LOST;
     }

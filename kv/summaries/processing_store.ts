@@ -9,14 +9,16 @@ import {
   type ProcessingStore,
   type RunnableStage,
 } from "../../domain/runs/processing.ts";
+import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
-import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
+import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import {
   type ExpiryEntry,
   expiryEntryOf,
   isSameExpiryEntry,
 } from "../../domain/retention/retention.ts";
+import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
@@ -29,7 +31,7 @@ import { completeStage, costFailed, deadStages, DueStages, revive } from "../run
 import { isAlive, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
-import type { DueDeletes, OnCommitted, RunUpdater } from "./run_updater.ts";
+import type { DueDeletes, OnCommitted, PlanUpdate, RunUpdater } from "./run_updater.ts";
 
 /** Part of the roll-ups' memory share for the versions of runs. */
 const SEEN_PART = 0.25;
@@ -77,7 +79,7 @@ export function createProcessingStore(
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, ids) => {
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
-      const plan = (run: SummarizedHead) => planProjection(run, stages, now());
+      const plan: PlanUpdate = (run, { checks }) => planProjection(run, checks, stages, now());
       const done: OnCommitted = (runs) => {
         for (const { id, version } of runs) projected.set(pendingName(team, id), version);
       };
@@ -113,6 +115,7 @@ export function createProcessingStore(
 /** Plans the update of a run; null when it is current or not stored. */
 async function planProjection(
   run: SummarizedHead,
+  checks: readonly CompiledCheck[],
   stages: readonly RunnableStage[],
   nowMs: number,
 ): Promise<RunUpdate | null> {
@@ -124,13 +127,42 @@ async function planProjection(
   const finalAt = isRevised ? nowMs : before?.finalAt;
   const isFinal = summarized.seen.closing && finalAt !== undefined;
   const after = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
-  const applying = isFinal && isRevised ? await applyingTo(run, after, stages) : [];
-  const rows = isRevised ? stageRows(run, after, applying, nowMs) : { sets: [], deletes: [] };
+  const judging = isFinal ? judgeAtOnce(run, after, checks, nowMs) : NOT_JUDGED;
+  const judgement = judging instanceof Promise ? await judging : judging;
+  const isBegun = isRevised || isFinal && isJudgedAgain(judgement, before);
+  const applying = isFinal && isBegun ? await applyingTo(run, after, stages) : [];
+  const rows = isBegun ? stageRows(run, after, judgement, applying, nowMs) : NO_ROWS;
   const due = dueSets(run, after);
-  // A head in memory may not know of a summary, which then has another version.
-  const checks = run.recent === null ? [] : [run.check("summary")];
   const added = expiryEntries(run, expiry);
-  return { run, before, after, rows: { ...rows, sets: [...rows.sets, ...due], checks, added } };
+  return {
+    run,
+    before,
+    after,
+    ...judgedBy(judgement),
+    rows: {
+      ...rows,
+      sets: [...rows.sets, ...due],
+      // A head in memory may not know of a summary, which then has another version.
+      checks: run.recent === null ? [] : [run.check("summary")],
+      added,
+    },
+  };
+}
+
+/** Returns whether a judgement begins the stages of a run again. */
+function isJudgedAgain({ kind }: Judgement, before: RunSummary | null): boolean {
+  return kind === "judged" || kind === "later" || kind === "none" && before?.checks !== undefined;
+}
+
+/** Judgement of an open run. */
+const NOT_JUDGED: Judgement = { kind: "none" };
+
+const NO_ROWS: Pick<RunRows, "sets" | "deletes"> = { sets: [], deletes: [] };
+
+/** Returns what a judgement changes. Until a later one, the results of the former revision stay. */
+function judgedBy(judgement: Judgement): Pick<RunUpdate, "judged"> {
+  if (judgement.kind === "judged") return { judged: judgement.results };
+  return judgement.kind === "none" ? { judged: null } : {};
 }
 
 /**
@@ -178,11 +210,13 @@ async function applyingTo(
 /**
  * Returns the rows that start the stages of a run over.
  *
- * @param applying stages with work to do; none for a run that was reopened
+ * @param applying stages with work to do; none for a run that was reopened. `checks` follows from the
+ * judgement too
  */
 function stageRows(
   { team, id, summary: before, check }: SummarizedHead,
   after: RunSummary,
+  { kind }: Judgement,
   applying: readonly RunnableStage[],
   nowMs: number,
 ): Pick<RunRows, "sets" | "deletes"> {
@@ -190,13 +224,20 @@ function stageRows(
   const isAgain = (before?.revision ?? 0) > 0;
   // None of them is dead any longer.
   const revived = isAgain ? [keys.deadStage(team, id)] : [];
-  if (applying.length === 0) {
+  if (applying.length === 0 && kind !== "later") {
     // The stages follow from the summary. A head in memory does not tell whether they have a row.
     const mayHaveRow = isAgain || check("processing").versionstamp !== null;
     return { sets: [], deletes: mayHaveRow ? [...revived, key] : revived };
   }
-  const names = new Set(applying.map(({ name }) => name));
-  const processing = stagesAfterCost(after.revision, names, nowMs);
+  const names = new Set<Stage>(applying.map(({ name }) => name));
+  if (kind === "later") names.add("checks");
+  const done = new Set<Stage>(kind === "judged" ? ["cost", "checks"] : ["cost"]);
+  const begun = stagesAfterCost(after.revision, names, nowMs, done);
+  // The cost may be older than what begins the stages after it.
+  const stages = begun.stages.map((each) =>
+    each.stage === "cost" ? { ...each, at: after.finalAt ?? nowMs } : each
+  );
+  const processing = { ...begun, stages };
   const sets: KvSet[] = [{ key, value: processing }];
   const next = nextStage(processing);
   if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });

@@ -10,8 +10,10 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Making } from "../../domain/alerts/notify.ts";
+import { CheckMetrics } from "../../domain/checks/metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
+import type { AlertCache, AlertConfig } from "../alerts/state.ts";
 import { groupsOf } from "../base/groups.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
@@ -48,8 +50,15 @@ const TEAMS_MAX = 1_000;
 /** Maximum keys that one commit deletes for others. */
 const DUE_DELETES_MAX = 100;
 
-/** Plans the update of a run; null for no change. It commits nothing. */
-export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
+/**
+ * Plans the update of a run; null for no change. It commits nothing.
+ *
+ * @param config what the team has configured, under the version that the commit checks
+ */
+export type PlanUpdate = (
+  run: SummarizedHead,
+  config: AlertConfig,
+) => RunUpdate | null | Promise<RunUpdate | null>;
 
 /** Receives the runs that a commit covered, and the summaries that it stored under a version. */
 export type OnCommitted = (
@@ -77,8 +86,11 @@ interface UpdateSteps {
 export class RunUpdater implements TeamChanges {
   /** Notifies the watchers of a team's changes. */
   readonly notifier: ChangeNotifier;
+  /** Counts the results of checks that were stored. */
+  readonly judged = new CheckMetrics();
   readonly #store: Store;
   readonly #rollups: RollupCache;
+  readonly #configs: AlertCache;
   readonly #writes: RunWriter;
   readonly #turns: TeamTurns;
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
@@ -91,6 +103,7 @@ export class RunUpdater implements TeamChanges {
     this.#store = store;
     this.notifier = new ChangeNotifier(store);
     this.#rollups = caches.rollups;
+    this.#configs = caches.configs;
     this.#writes = new RunWriter(caches);
     this.#turns = new TeamTurns(caches, this.#locks);
   }
@@ -218,9 +231,10 @@ export class RunUpdater implements TeamChanges {
     steps: UpdateSteps,
   ): Promise<TeamRollups | null> {
     const changes: RunUpdate[] = [];
+    const { config } = await this.#configs.of(team, rollups.version);
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
-      const planned = steps.plan(run);
+      const planned = steps.plan(run, config);
       const change = planned instanceof Promise ? await planned : planned;
       if (change !== null) changes.push(change);
     }
@@ -248,6 +262,7 @@ export class RunUpdater implements TeamChanges {
       });
       if (version === null) return null;
       steps.deletes?.deleted(deletes);
+      for (const { judged } of changes) this.judged.count(judged ?? []);
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
       after = remember(version);

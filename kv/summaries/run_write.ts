@@ -7,15 +7,16 @@
 import { LRUCache } from "lru-cache";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import type { ActivityChange } from "../agents/agents.ts";
 import { type AlertRows, planAlerts } from "../alerts/fold.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
+import type { TeamAlerts } from "../alerts/state.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
+import { planResults, type ResultsPlan } from "../checks/results.ts";
 import { removeEntries } from "../entries.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import type { MonitorRows } from "../monitors/rows.ts";
@@ -36,9 +37,6 @@ const BLOCKS_PER_RUN_MAX = 3;
 
 /** Maximum looks at rules that a process remembers to have filed. */
 const LOOKS_MAX = 10_000;
-
-/** Changed results of checks of a commit that changes none. */
-const NO_RESULTS: ReadonlyMap<RunId, ResultsChange> = new Map();
 
 /** Summaries as a commit stores them, with their change numbers and blocks. */
 export type Summaries = ReadonlyMap<RunId, RunSummary>;
@@ -68,15 +66,19 @@ export class RunWriter {
   async writeOf(
     team: TeamId,
     current: TeamRollups,
-    changes: readonly RunUpdate[],
+    planned: readonly RunUpdate[],
   ): Promise<RunWrite> {
-    const { agents: agentCache, rollups: rollupCache, store } = this.#caches;
+    const { agents: agentCache, configs, rollups: rollupCache, store } = this.#caches;
+    const known = await configs.of(team, current.version);
+    const { config: { checkIds: existing }, checkDays: days } = known;
+    const results = await planResults(store, team, { existing, days }, planned);
+    const { updates: changes } = results;
     const feed = feedChange(team, changes, current.lastChange);
     const differences = differencesOf(changes.map(contributionChangeOf));
     const rollups = await rollupCache.change(team, current, differences, feed.lastChange);
     const agents = await agentCache.change(team, current.version, changes.flatMap(agentChangeOf));
     const monitors = await signalRows(store, team, agents.agents, changes);
-    const alerts = await this.#alertsOf(team, current.version, changes, agents, monitors);
+    const alerts = await this.#alertsOf(team, known, results, agents, monitors);
     const entries = await this.#entriesOf(team, current, changes, feed, alerts.counted);
     const removed = { sets: await removedRunSets({ store, team }, changes) };
     const rows = changes.map((change) => change.rows);
@@ -85,6 +87,7 @@ export class RunWriter {
       agents,
       monitors,
       alerts,
+      results,
       { sets: alerts.looks },
       removed,
       feed,
@@ -96,11 +99,13 @@ export class RunWriter {
         checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
         sums: rows.flatMap(({ sums = [] }) => sums),
         sets: [...changed, ...rows].flatMap(({ sets }) => sets),
-        deletes: [rollups, monitors, alerts, entries, ...rows].flatMap(({ deletes }) => deletes),
+        deletes: [rollups, monitors, alerts, results, entries, ...rows]
+          .flatMap(({ deletes }) => deletes),
       },
       summaries: entries.summaries,
       remember: (version) => {
         agents.remember(version, monitors.monitors);
+        results.remember();
         alerts.remember(current.version, version);
         for (const { key } of alerts.looks) this.#filed.set(keyText(key), true);
         return rollups.remember(version);
@@ -111,18 +116,22 @@ export class RunWriter {
   /** Returns what the changes mean for incidents. */
   async #alertsOf(
     team: TeamId,
-    version: string | null,
-    changes: readonly RunUpdate[],
+    known: TeamAlerts,
+    { updates, results }: ResultsPlan,
     { seenBefore }: ActivityChange,
     monitors: MonitorRows,
   ): Promise<RunAlerts> {
-    const { alerts: deps } = this.#caches;
-    if (deps === null) return { ...NO_ALERTS, looks: [] };
-    const alerts = await deps.cache.of(team, version);
-    const signals = [...runSignals(alerts, changes, NO_RESULTS), ...monitors.alerts?.signals ?? []];
+    const { alerts: deps, configs } = this.#caches;
+    const { version } = known;
+    if (deps === null) {
+      const remember = (before: string | null, after: string) =>
+        configs.remember(team, before, after);
+      return { ...NO_ALERTS, looks: [], remember };
+    }
+    const signals = [...runSignals(known, updates, results), ...monitors.alerts?.signals ?? []];
     const { nowMs } = deps.making();
     const isFiled = (key: Deno.KvKey) => this.#filed.has(keyText(key));
-    const looks = runLookSets(team, alerts, changes, nowMs, isFiled);
+    const looks = runLookSets(team, known, updates, nowMs, isFiled);
     return { ...await planAlerts(deps, team, version, { signals }, { seenBefore }), looks };
   }
 

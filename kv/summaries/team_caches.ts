@@ -13,14 +13,16 @@ import { RollupCache } from "../spend/rollup_cache.ts";
 import type { Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 
-/** First parts of the keys of rows that the cache of alerts holds. */
-const ALERT_ROWS: ReadonlySet<Deno.KvKeyPart> = new Set(["config", "alert", "alert_state"]);
+/** First parts of the keys of rows that the cache of configurations holds, but for counts of results. */
+const CONFIG_ROWS: ReadonlySet<Deno.KvKeyPart> = new Set(["config", "alert", "alert_state"]);
 
 /** Caches that all commits of a process share. */
 export interface TeamCaches {
   readonly store: Store;
   readonly rollups: RollupCache;
   readonly agents: ActivityCache;
+  /** What teams have configured, and their alerts. */
+  readonly configs: AlertCache;
   /** Null if runs change without alerts. */
   readonly alerts: (AlertDeps & { readonly cache: AlertCache }) | null;
 }
@@ -31,11 +33,13 @@ export interface TeamCaches {
  * @param making time and identifiers of incidents; null to change runs without alerts
  */
 export function createTeamCaches(store: Store, making: (() => Making) | null): TeamCaches {
+  const configs = new AlertCache(store);
   return {
     store,
+    configs,
     rollups: new RollupCache(store),
     agents: new ActivityCache(store),
-    alerts: making && { store, making, cache: new AlertCache(store) },
+    alerts: making && { store, making, cache: configs },
   };
 }
 
@@ -47,13 +51,13 @@ export const NO_ALERTS: Awaited<ReturnType<typeof planAlerts>> = {
   remember: () => {},
 };
 
-/** Drops what is cached of a team's alerts, if a commit changed their rows in another way. */
+/** Drops what is cached of a team's configuration, if a commit changed its rows in another way. */
 export function forgetChanged(
-  { alerts }: TeamCaches,
+  { configs }: TeamCaches,
   team: TeamId,
   sets: readonly KvSet[],
   deletes: readonly Deno.KvKey[],
 ): void {
-  const isAlert = (key: Deno.KvKey) => ALERT_ROWS.has(key[0] as Deno.KvKeyPart);
-  if (sets.some(({ key }) => isAlert(key)) || deletes.some(isAlert)) alerts?.cache.forget(team);
+  const isCached = (key: Deno.KvKey) => CONFIG_ROWS.has(key[0] as Deno.KvKeyPart);
+  if (sets.some(({ key }) => isCached(key)) || deletes.some(isCached)) configs.forget(team);
 }

@@ -67,7 +67,8 @@ export class TeamTurns implements TeamChanges {
     team: TeamId,
     plan: () => Promise<TurnPlan<Result>>,
   ): Promise<Result | typeof LOST> {
-    const { agents: agentCache, alerts: alertDeps, rollups: rollupCache, store } = this.#caches;
+    const { agents: agentCache, alerts: alertDeps, configs, rollups: rollupCache, store } =
+      this.#caches;
     const current = await rollupCache.of(team);
     const planned = await plan();
     const { rows, adjustment: { rows: differences, sums } = { rows: [], sums: [] } } = planned;
@@ -94,7 +95,7 @@ export class TeamTurns implements TeamChanges {
       return LOST;
     }
     agents.remember(version, rows.monitors ?? new Map());
-    if (alerts === NO_ALERTS) alertDeps?.cache.remember(team, current.version, version);
+    if (alerts === NO_ALERTS) configs.remember(team, current.version, version);
     else alerts.remember(current.version, version);
     forgetChanged(this.#caches, team, rows.sets, rows.deletes);
     rollups.remember(version);

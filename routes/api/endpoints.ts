@@ -2,6 +2,7 @@
 import { AGENT_ENDPOINTS } from "./agents/agents.ts";
 import { AUDIT_ENDPOINTS } from "./audit_log/audit_log.ts";
 import { CHANNEL_ENDPOINTS } from "./channels/channels.ts";
+import { CHECK_ENDPOINTS } from "./checks/checks.ts";
 import { DELIVERY_ENDPOINTS } from "./deliveries/endpoints.ts";
 import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
 import type { Endpoint } from "../openapi/describe.ts";
@@ -33,6 +34,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...REFUSAL_ENDPOINTS,
   ...AGENT_ENDPOINTS,
   ...MONITOR_ENDPOINTS,
+  ...CHECK_ENDPOINTS,
   ...RULE_ENDPOINTS,
   ...SILENCE_ENDPOINTS,
   ...CHANNEL_ENDPOINTS,

@@ -14,6 +14,7 @@ import { renderProblemPage, seeOther } from "./layout/reply.tsx";
 import { submitView } from "./layout/view_form.ts";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
+import { checksPage } from "./checks/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
 import type { DashboardPage } from "./layout/page.ts";
@@ -124,6 +125,7 @@ const PAGES: readonly DashboardPage[] = [
   alertsPage,
   teamsPage,
   rateCardPage,
+  checksPage,
   keysPage,
   refusalsPage,
   planPage,

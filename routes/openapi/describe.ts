@@ -132,6 +132,7 @@ export const TAGS = {
   Refusals: "Rejected requests of the team.",
   Agents: "The agents that run, with their activity.",
   Monitors: "Whether agents run when they are expected.",
+  Checks: "Expressions that judge closed runs.",
   Alerts: "Rules that open incidents, the incidents, and silences.",
   Channels: "The places that messages about incidents go to, and their deliveries.",
   Spend: "Cost of runs, and usage of the plan.",

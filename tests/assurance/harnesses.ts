@@ -20,7 +20,14 @@ export const HARNESSES = {
     summary: "random runs, rules, silences and restarts against a model of incidents, part shared",
     takes: "10 minutes",
     count: { of: "sequences", usual: 1_000 },
-    load: () => import("./sim/alert_main.ts"),
+    load: () => import("./sim/alert_play.ts"),
+  },
+  "sim-checks": {
+    summary:
+      "random runs, checks and restarts against a model of results and statistics, part shared",
+    takes: "10 minutes",
+    count: { of: "sequences", usual: 1_000 },
+    load: () => import("./sim/check_play.ts"),
   },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",

@@ -102,6 +102,8 @@ Deno.test("another team's resource is not found, with the same page as one that 
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   await h.request("PUT", "/v1/rate-card", { key, body: PRICE });
   const ends = new Date(h.nowMs + 3_600_000).toISOString();
+  const check = { expression: "usage.errors == 0" };
+  await h.request("PUT", "/v1/checks/theirs", { key, body: check });
   await h.request("PUT", "/v1/rules/theirs", { key, body: { kind: "unpriced" } });
   await h.request("PUT", "/v1/silences/theirs", { key, body: { until: ends, match: {} } });
   const channel = { type: "email", to: ["ops@example.com"], enabled: false };
@@ -113,6 +115,7 @@ Deno.test("another team's resource is not found, with the same page as one that 
     "/dashboard/runs/": runId(9),
     "/dashboard/agents/": "theirs",
     "/dashboard/keys/": created.id,
+    "/dashboard/checks/": "theirs",
     "/dashboard/alerts/rules/": "theirs",
     "/dashboard/alerts/silences/": "theirs",
     "/dashboard/alerts/channels/": "theirs",

@@ -23,6 +23,10 @@ const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, s
       { statuses: "failed", agents: "nightly*, billing" },
       /3 failed runs in a row of one agent, only nightly\*, billing/,
     ],
+    check_failed: [
+      { checks: "cheap-enough, polite", severity_min: "fail", consecutive: "2" },
+      /2 runs in a row of one agent fail cheap-enough or polite \(fail or higher\)/,
+    ],
     run_cost: [{ usd: "2.50" }, /A run of one agent above \$2\.5/],
     spend: [
       { usd: "100", period: "week", group_by: "customer" },

@@ -28,11 +28,11 @@ Deno.test("the top bar has five places and the settings, and marks the current o
   assertEquals(linksIn(runs, "Pages"), places);
   const keys = (await reader.get("/dashboard/keys/new")).text;
   assertEquals(linksIn(keys, "Pages").at(-1), "[Settings]");
-  const tabs = ["Prices", "[Keys]", "Rejected requests", "Plan", "Audit"];
+  const tabs = ["Prices", "Checks", "[Keys]", "Rejected requests", "Plan", "Audit"];
   assertEquals(linksIn(keys, "Settings"), tabs);
   const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const plan = (await reads.get("/dashboard/plan")).text;
-  assertEquals(linksIn(plan, "Settings"), ["Rejected requests", "[Plan]"]);
+  assertEquals(linksIn(plan, "Settings"), ["Checks", "Rejected requests", "[Plan]"]);
   assertEquals((await reader.get("/dashboard/alerts")).status, 200);
 });
 

@@ -7,10 +7,10 @@ import { type DemoWorld, openDemoWorld } from "../support/builders/demo_world.ts
 import { OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Maximum pages opened per route and parameter. */
-const PAGES_OF_A_KIND = 3;
+const PAGES_OF_A_KIND = 4;
 
 /** Links and forms of a page. */
-const LEADS = /<(a|form)\b[^>]*?\s(?:href|action)="([^"]*)"[^>]*>/g;
+const LEADS = /<(a|form|button)\b[^>]*?\s(?:href|action|formaction)="([^"]*)"[^>]*>/g;
 
 /** Redirect targets after forms, and forms that none of these pages offers. */
 const NOT_LINKED = new Set([
@@ -63,7 +63,7 @@ async function walk({ h }: DemoWorld, key: string): Promise<Set<string>> {
       if (to.hash !== "" && to.pathname + to.search === path) {
         assert(text.includes(`id="${to.hash.slice(1)}"`), `${path}: ${lead}`);
       }
-      if (name === "form" && tag.includes('method="post"')) reached.add(formOf(to, path));
+      if (name === "button" || tag.includes('method="post"')) reached.add(formOf(to, path));
       else if (to.pathname.startsWith("/dashboard")) {
         queue.push(new URL(to.pathname + to.search, to));
       }

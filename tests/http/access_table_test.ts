@@ -10,6 +10,7 @@ import { PRICE } from "../support/builders/rate_cards.ts";
 
 const MONITOR = { schedule: { every_seconds: 86_400 } };
 const RULE = { kind: "unpriced" };
+const CHECK = { expression: "usage.errors == 0" };
 const CHANNEL = { type: "webhook", url: "https://hooks.example.org/" };
 const SILENCE = { match: {}, until: at(3_600_000) };
 
@@ -22,6 +23,8 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "GET /v1/ping": { query: "?agent=nightly" },
   "PUT /v1/agents/:slug/monitor": { body: MONITOR },
   "PUT /v1/rules/:slug": { body: RULE },
+  "PUT /v1/checks/:slug": { body: CHECK },
+  "POST /v1/checks/try": { body: { check: CHECK } },
   "PUT /v1/channels/:slug": { body: CHANNEL },
   "PUT /v1/silences/:slug": { body: SILENCE },
   "POST /v1/rate-card/reprice": { body: { model: "m", dry_run: true } },
@@ -60,6 +63,7 @@ async function nameThings(h: Harness): Promise<Names> {
   await h.post("/v1/runs", aRun(9, labels), { key });
   await h.request("PUT", "/v1/agents/theirs/monitor", { key, body: MONITOR });
   await h.request("PUT", "/v1/rules/theirs", { key, body: RULE });
+  await h.request("PUT", "/v1/checks/theirs", { key, body: CHECK });
   await h.request("PUT", "/v1/channels/theirs", { key, body: CHANNEL });
   await h.request("PUT", "/v1/silences/theirs", { key, body: SILENCE });
   await h.request("POST", "/v1/channels/theirs/test", { key });
@@ -85,6 +89,7 @@ async function nameThings(h: Harness): Promise<Names> {
     "/v1/deletions/": ["0".repeat(26), deleted.id],
     "/v1/agents/": ["nobody", "theirs"],
     "/v1/rules/": ["none", "theirs"],
+    "/v1/checks/": ["none", "theirs"],
     "/v1/channels/": ["none", "theirs"],
     "/v1/silences/": ["none", "theirs"],
     "/v1/incidents/": [`inc_eu_${"0".repeat(32)}`, incident.id],

@@ -21,6 +21,7 @@ import {
   runId,
 } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { whileWatched } from "../support/harness/watched.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
@@ -253,21 +254,6 @@ Deno.test("R10: a body of 16 MiB never blocks the event loop for 50 ms", async (
     assert(best < 50, `${name} held the event loop for ${best} ms`);
   }
 });
-
-/** Runs work and measures the longest time that the event loop was blocked. */
-async function whileWatched<T>(work: () => Promise<T>): Promise<{ longestMs: number; value: T }> {
-  let [longestMs, lastMs] = [0, performance.now()];
-  const timer = setInterval(() => {
-    const nowMs = performance.now();
-    longestMs = Math.max(longestMs, nowMs - lastMs);
-    lastMs = nowMs;
-  }, 0);
-  try {
-    return { value: await work(), longestMs };
-  } finally {
-    clearInterval(timer);
-  }
-}
 
 Deno.test("R7: an output of any type may be too large", async () => {
   await using h = await Harness.open();

@@ -53,6 +53,11 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/rules/ops", ["GET", "HEAD", "PUT", "DELETE"]],
   ["/v1/silences", ["GET", "HEAD"]],
   ["/v1/silences/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/checks", ["GET", "HEAD"]],
+  ["/v1/checks/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  // A check may have the slug "try".
+  ["/v1/checks/try", ["GET", "HEAD", "PUT", "DELETE", "POST"]],
+  ["/v1/checks/ops/stats", ["GET", "HEAD"]],
   ["/v1/channels", ["GET", "HEAD"]],
   ["/v1/channels/ops", ["GET", "HEAD", "PUT", "DELETE"]],
   ["/v1/channels/ops/rotate", ["POST"]],
@@ -78,7 +83,7 @@ Deno.test("decision 43: the table of routes here matches the service", () => {
       /(runs|keys|incidents|deliveries)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/,
       "$1$2/:id",
     )
-      .replace(/(rules|silences|channels)\/ops/, "$1/:slug")
+      .replace(/(rules|silences|channels|checks)\/ops/, "$1/:slug")
       .replace("agents/nightly", "agents/:slug")
       .replace("customers/acme", "customers/:customer_id")
       .replace(/(deletions|teams)\/0+/, "$1/:id")

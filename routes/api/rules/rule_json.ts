@@ -6,7 +6,8 @@ import {
   type RuleOverflow,
   type RuleSettings,
 } from "../../../domain/alerts/rule.ts";
-import { ruleFields, ruleParams } from "../../../domain/alerts/rule_body.ts";
+import { ruleFields } from "../../../domain/alerts/rule_body.ts";
+import { ruleParams } from "../../../domain/alerts/rule_params.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import {

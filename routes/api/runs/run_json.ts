@@ -3,6 +3,7 @@ import { z } from "zod";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
+import { type CheckResult, GOT_CHARS_MAX } from "../../../domain/runs/check_result.ts";
 import { RUN_FLAGS } from "../../../domain/runs/flags.ts";
 import {
   RUN_KINDS,
@@ -16,6 +17,8 @@ import { CLOSED_BY, type Score } from "../../../domain/runs/run.ts";
 import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { checkSeverity, checkStatus } from "../checks/fields.ts";
+import { configSlug } from "../config/fields.ts";
 import { runStatus } from "../../openapi/fields.ts";
 import {
   anyObject,
@@ -212,6 +215,26 @@ const links = objectValue<RunView>("Links", {
   ),
 });
 
+const checkResult = objectValue<CheckResult>("CheckResult", {
+  check: wire<string>(configSlug)("check", "Slug of the check."),
+  id: idValue("chk")("id"),
+  version: countValue("version", "Version of the check."),
+  severity: checkSeverity("severity", "Severity of that version."),
+  status: checkStatus("status"),
+  got: textValue.orNull(
+    "got",
+    `Values that the expression used, ${GOT_CHARS_MAX} characters at most. Null if skipped, or once ` +
+      "the payload has expired.",
+  ),
+  message: textValue.orNull(
+    "message",
+    "What is wrong; null for a `pass`, or once the payload has expired.",
+  ),
+  reason: textValue.optional("reason", "Why it is `skipped` or an `error`."),
+  at: instantValue("at", "Time of the judgement."),
+  revision: countValue("revision", "Revision of the cost that was judged."),
+});
+
 /** Response of `GET /v1/runs/{id}`. */
 export const runAnswer = objectValue<RunView>("Run", {
   ...HEAD,
@@ -251,7 +274,7 @@ export const runAnswer = objectValue<RunView>("Run", {
     "One page, ordered by `ts`, then by arrival.",
   ),
   events_cursor: eventsCursor(({ page }) => page.next),
-  checks: listValue(anyObject)(() => []),
+  checks: listValue(checkResult)("checks", "Results of checks, by slug; empty while open."),
   judge_results: listValue(anyObject)(() => []),
   incidents: listValue(idValue("inc"))("incidents", "Ids of its incidents, oldest first."),
   links: links((run) => run),

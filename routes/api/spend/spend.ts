@@ -40,7 +40,8 @@ export function rowsOf(spend: AppDeps["spend"], team: Team, { from, to }: SpendQ
   return (kind) => spend.rows(team, kind, from, to);
 }
 
-const range = {
+/** Parameters of a range of days. */
+export const DAY_RANGE = {
   from: dayOrInstant.optional().describe(
     `First UTC day, or an instant on it; when absent, ${
       SPEND_DAYS_DEFAULT - 1
@@ -91,7 +92,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       "match all filters; `(unattributed)` matches runs without a value. The groups add up exactly " +
       "to the totals.",
     query: {
-      ...range,
+      ...DAY_RANGE,
       group_by: grouping.schema.default("day"),
       agent: slug().optional().describe("Runs of this agent."),
       customer_id: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this customer."),
@@ -127,7 +128,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     description:
       "Models with the most tokens first, each with an estimated cost at the rates of the " +
       "nearest priced model. Estimates are not stored and are not included in any other total.",
-    query: { ...range, ...ofModels },
+    query: { ...DAY_RANGE, ...ofModels },
     answers: ok("The models.", unpricedAnswer),
     example: {
       query: { from: "2026-11-01", to: "2026-11-30" },

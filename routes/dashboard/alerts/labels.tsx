@@ -55,7 +55,13 @@ export function openFor({ openedAt, resolvedAt }: IncidentFacts, now: number): s
 }
 
 /** Kinds of rules that count runs. */
-const OF_RUNS: ReadonlySet<string> = new Set(["run_failed", "run_cost", "stuck", "unpriced"]);
+const OF_RUNS: ReadonlySet<string> = new Set([
+  "run_failed",
+  "check_failed",
+  "run_cost",
+  "stuck",
+  "unpriced",
+]);
 
 /** Returns what an incident counts, such as "7 runs"; null for once. */
 export function countText({ kind, count }: Pick<IncidentFacts, "kind" | "count">): string | null {

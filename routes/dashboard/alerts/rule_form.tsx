@@ -14,11 +14,12 @@ import { FITTING } from "../../../domain/alerts/rule_body.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
+import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { Field, FormProblem, Select } from "../components/form_fields.tsx";
-import { CheckBoxes } from "./check_boxes.tsx";
-import { atFormField } from "./field_problem.ts";
-import { IdentityFields } from "./identity_fields.tsx";
+import { CheckBoxes } from "../components/check_boxes.tsx";
+import { atFormField } from "../components/field_problem.ts";
+import { IdentityFields } from "../components/identity_fields.tsx";
 import { FORM_NAMES, type RuleTexts } from "./rule_texts.ts";
 import { RULES_PATH } from "./paths.ts";
 import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
@@ -126,15 +127,27 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
         failed: "failed",
         timeout: "timed out",
       })}
+      {inARow(props)}
+    </>
+  ),
+  check_failed: (props) => (
+    <>
       <Field
-        name="consecutive"
-        label="How many in a row"
-        type="number"
-        min={1}
-        max={OUTCOMES_MAX}
-        value={props.texts.texts["consecutive"] ?? ""}
+        name="checks"
+        label="Only these checks"
+        value={props.texts.texts["checks"] ?? ""}
         problem={props.problem}
+        hint="Slugs, by commas. Empty: all."
       />
+      <Select
+        name="severity_min"
+        label="Severity of the check, at least"
+        value={props.texts.texts["severity_min"] ?? "warn"}
+        problem={props.problem}
+        options={CHECK_SEVERITIES.map((name) => [name, name] as const)}
+        hint="A check that could not be decided counts as warn."
+      />
+      {inARow(props)}
     </>
   ),
   run_cost: (props) => dollars(props, "A run costs more than, US dollars"),
@@ -173,6 +186,20 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
     ),
   service: (props) => boxes(props, "what", "Trouble", SERVICE_TROUBLES, TROUBLE_LABELS),
 };
+
+function inARow({ texts, problem }: FieldsProps): Child {
+  return (
+    <Field
+      name="consecutive"
+      label="How many in a row"
+      type="number"
+      min={1}
+      max={OUTCOMES_MAX}
+      value={texts.texts["consecutive"] ?? ""}
+      problem={problem}
+    />
+  );
+}
 
 function boxes(
   { texts, problem }: FieldsProps,

@@ -5,7 +5,7 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { durationWord, parseDuration } from "../../../domain/monitors/durations.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
-import { listIn } from "./field_problem.ts";
+import { listIn } from "../components/field_problem.ts";
 
 /** The content of a rule's form. */
 export interface RuleTexts {
@@ -20,6 +20,8 @@ const TEXT_NAMES = [
   "slug",
   "version",
   "consecutive",
+  "checks",
+  "severity_min",
   "usd",
   "period",
   "duration",
@@ -64,13 +66,15 @@ export function textsOfRule(
     const value = name === "channels" ? settings.channels : params[name];
     return [name, Array.isArray(value) ? value.map(String) : []] as const;
   });
-  const { consecutive, usd, period, seconds } = params;
+  const { consecutive, checks, severityMin, usd, period, seconds } = params;
   return {
     kind: condition.kind,
     texts: {
       slug,
       version: String(version ?? ""),
       consecutive: String(consecutive ?? ""),
+      checks: Array.isArray(checks) ? checks.join(", ") : "",
+      severity_min: String(severityMin ?? ""),
       usd: String(usd ?? ""),
       period: String(period ?? ""),
       duration: typeof seconds === "number" ? durationWord(seconds) : "",
@@ -94,6 +98,11 @@ const DURATIONS = ["duration", "renotify"] as const;
 const PARAMS: Readonly<Record<RuleKind, (texts: RuleTexts, seconds?: number) => object>> = {
   run_failed: ({ texts, lists }) => ({
     statuses: lists["statuses"],
+    consecutive: readInteger(texts["consecutive"] ?? ""),
+  }),
+  check_failed: ({ texts }) => ({
+    checks: listIn(texts["checks"] ?? ""),
+    severity_min: texts["severity_min"] || undefined,
     consecutive: readInteger(texts["consecutive"] ?? ""),
   }),
   run_cost: ({ texts }) => ({ usd: texts["usd"] }),

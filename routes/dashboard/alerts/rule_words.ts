@@ -7,11 +7,12 @@ import {
   type RuleSettings,
   type SERVICE_TROUBLES,
 } from "../../../domain/alerts/rule.ts";
-import { countedText, durationText } from "../components/format.ts";
+import { durationText, listed } from "../components/format.ts";
 
 /** What a rule of each kind is about. */
 export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
   run_failed: "Failed runs",
+  check_failed: "Failed checks",
   run_cost: "Cost of a run",
   spend: "Spend of a period",
   missed: "Agents that are down",
@@ -62,6 +63,14 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
         ? `A ${bad} run${group}`
         : `${consecutive} ${bad} runs in a row${group}`;
     }
+    case "check_failed": {
+      const { checks, severityMin, consecutive } = condition;
+      const which = checks.length === 0 ? "a check" : orList(checks);
+      const least = severityMin === "info" ? "" : ` (${severityMin} or higher)`;
+      return consecutive === 1
+        ? `A run${group} fails ${which}${least}`
+        : `${consecutive} runs in a row${group} fail ${which}${least}`;
+    }
     case "run_cost":
       return `A run${group} above $${condition.usd}`;
     case "spend":
@@ -84,12 +93,6 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
 /** Returns where the messages of a rule go. */
 export function channelWords({ settings: { channels } }: Rule): string {
   return channels.length === 0 ? "default channels" : listed(channels, 3);
-}
-
-/** Joins texts by commas, at most `max` of them. */
-export function listed(texts: readonly string[], max: number): string {
-  const more = texts.length - max;
-  return texts.slice(0, max).join(", ") + (more > 0 ? ` and ${countedText(more, "other")}` : "");
 }
 
 function orList(texts: readonly string[]): string {

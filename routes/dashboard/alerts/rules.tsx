@@ -209,6 +209,7 @@ function newRule(kind: RuleTexts["kind"]): RuleTexts {
   const texts = {
     version: "0",
     consecutive: "3",
+    severity_min: "warn",
     period: "day",
     duration: "1d",
     group_by: FITTING[kind].groups[0] ?? "",

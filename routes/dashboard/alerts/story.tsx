@@ -5,11 +5,10 @@ import type { ResolvedBy } from "../../../domain/channels/message.ts";
 import { runPath } from "../layout/paths.ts";
 import { Actor, type ActorNames } from "../keys/labels.tsx";
 import { Section } from "../components/elements.tsx";
-import { formatCount } from "../components/format.ts";
+import { formatCount, listed } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { At } from "../components/time.tsx";
 import { countText } from "./labels.tsx";
-import { listed } from "./rule_words.ts";
 
 /** Entries shown before the others are folded. */
 const UNFOLDED = 12;
@@ -73,16 +72,20 @@ export const RESOLVED_LABELS: Readonly<Record<ResolvedBy, string>> = {
   paused: "the monitor was paused",
 };
 
+/** What a run did again, by kind of the rule. */
+const REPEATED_LABELS: ReadonlyMap<string, string> = new Map([
+  ["run_failed", "A run failed"],
+  ["check_failed", "A run failed a check"],
+]);
+
 function Sentence({ entry, incident, names }: EntryProps): Child {
   switch (entry.what) {
     case "opened":
       return <>{openedText(countText({ kind: incident.kind, count: entry.count }))}</>;
     case "repeated":
-      return entry.run === null ? <>It happened again</> : (
-        <a href={runPath(entry.run)}>
-          {incident.kind === "run_failed" ? "A run failed" : "Another run"}
-        </a>
-      );
+      return entry.run === null
+        ? <>It happened again</>
+        : <a href={runPath(entry.run)}>{REPEATED_LABELS.get(incident.kind) ?? "Another run"}</a>;
     case "notified":
       return <>Message for {listed(entry.channels, 5)}</>;
     case "silenced":

@@ -178,3 +178,10 @@ addEventListener("htmx:beforeRequest", (event) => {
   const trigger = event.target.getAttribute("hx-trigger") ?? "";
   if (document.hidden && trigger.startsWith("every ")) event.preventDefault();
 });
+
+// A page that updates itself keeps what it shows when an update fails; a form shows its refusal.
+addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.requestConfig.verb !== "post") return;
+  detail.shouldSwap = true;
+  detail.isError = false;
+});

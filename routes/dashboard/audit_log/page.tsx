@@ -36,6 +36,7 @@ import {
   RULES_PATH,
   SILENCES_PATH,
 } from "../alerts/paths.ts";
+import { checkPath } from "../checks/paths.ts";
 import { Actor } from "../keys/labels.tsx";
 import { keyPath } from "../keys/paths.ts";
 import { jobPath } from "../rate_card/paths.ts";
@@ -139,7 +140,7 @@ const ACTIONS: Readonly<
   "credential.created": ["created a key", keyPath],
   "credential.rotated": ["rotated a key", keyPath],
   "credential.revoked": ["revoked a key", keyPath],
-  "check.put": ["set a check", () => CHECKS_PATH],
+  "check.put": ["set a check", checkPath],
   "check.deleted": ["deleted a check", () => CHECKS_PATH],
   "customer.deleted": [
     "deleted a customer",

@@ -1,5 +1,5 @@
 /** The command of empty pages: it works as pasted, under `deno task dev` with the real key. */
-import { developmentKey, type Principal } from "../../../domain/teams/credentials.ts";
+import { developmentKey, type Principal, type Scope } from "../../../domain/teams/credentials.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { clientOf } from "../../http/credential.ts";
@@ -41,6 +41,12 @@ export function costCommand({ origin, key }: CommandTarget): string {
     `-H "Content-Type: application/json" -d '${body}'`;
 }
 
+/** A check of all runs. */
+export function checkCommand({ origin, key }: CommandTarget): string {
+  return `curl -X PUT -u ${keyArgument(key)} "${origin}/v1/checks/cheap-enough" ` +
+    `-H "Content-Type: application/json" -d '{"expression":"cost_usd < 0.50"}'`;
+}
+
 function keyArgument(key: string | null): string {
   return key === null ? '"$RUNLEDGER_KEY:"' : `${key}:`;
 }
@@ -49,10 +55,14 @@ interface FirstCommandProps {
   readonly id: string;
   readonly text: string;
   readonly target: CommandTarget;
+  /** The scope that the key must have. */
+  readonly scope?: Scope;
 }
 
 /** Shows a command, and where its key comes from. */
-export function FirstCommand({ id, text, target: { key, mayCreateKeys } }: FirstCommandProps) {
+export function FirstCommand(
+  { id, text, target: { key, mayCreateKeys }, scope = "ingest" }: FirstCommandProps,
+) {
   return (
     <>
       <p>
@@ -60,7 +70,7 @@ export function FirstCommand({ id, text, target: { key, mayCreateKeys } }: First
           <>
             Paste this into a terminal. <code>RUNLEDGER_KEY</code> must hold a key with the scope
             {" "}
-            <code>ingest</code>: {mayCreateKeys
+            <code>{scope}</code>: {mayCreateKeys
               ? <a href={KEYS_PATH}>create one</a>
               : "a team member with the scope admin creates them"}.
           </>

@@ -7,6 +7,7 @@ import script from "../assets/dashboard.js" with { type: "text" };
 import agents from "../assets/style/agents.css" with { type: "text" };
 import alerts from "../assets/style/alerts.css" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
+import checks from "../assets/style/checks.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
 import docs from "../assets/style/docs.css" with { type: "text" };
@@ -53,6 +54,7 @@ const STYLES = [
   runs,
   agents,
   alerts,
+  checks,
   run,
   trace,
   tracePhone,

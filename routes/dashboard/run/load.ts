@@ -12,6 +12,7 @@ import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
 import { loadBranches } from "./branches.ts";
+import { awaitsChecks } from "./checks.tsx";
 import {
   CHILDREN_LISTED,
   isFiltered,
@@ -90,7 +91,7 @@ export async function loadRun(
     /** The latest incidents that it belongs to, oldest first. */
     incidents,
     /** True if the run is about to change. */
-    isLive: run.status === "running" || run.cost.state === "pending",
+    isLive: run.status === "running" || run.cost.state === "pending" || awaitsChecks(run),
     isAdmin: mayAdmin(principal),
     nowMs,
   };

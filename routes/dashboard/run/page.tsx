@@ -13,6 +13,7 @@ import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { countedText, formatCount } from "../components/format.ts";
 import { Copyable, Section } from "../components/elements.tsx";
+import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
 import { Instants, RunLabelList } from "./details.tsx";
@@ -119,6 +120,7 @@ function RunBody(props: RunPageProps) {
         <RunLabelList {...props} />
         <Failure {...props} />
         <Facts {...props} />
+        <CheckResults {...props} />
       </div>
       <section id="timeline" class="panel trace" aria-labelledby="timeline-title">
         {isEmpty(props) ? <NoEvents {...props.run} /> : <Waterfall {...props} />}

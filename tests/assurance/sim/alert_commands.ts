@@ -5,7 +5,7 @@ import { call } from "./commands.ts";
 import { type AlertPlay, compareAlerts, readJson } from "./alert_running.ts";
 import { act, changeRule, type RuleCall } from "./alert_state.ts";
 import { firingOf, incidentsOf } from "./alert_reads.ts";
-import { type RuleSettings } from "./alerts.ts";
+import { settings } from "./alert_settings.ts";
 import { anyMonitorCall, change, pass } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
 import { count, lookAtAll, settled } from "./running.ts";
@@ -145,44 +145,6 @@ async function elapse(play: AlertPlay, world: World, ms: number): Promise<void> 
   else await pass(play, world, ms);
 }
 
-const ALL = { agents: [], customers: [], features: [] };
-const match = fc.constantFrom(
-  ...[ALL, ALL, ALL, { ...ALL, agents: ["ant"] }, { ...ALL, agents: ["a*", "zoo"] }],
-  { ...ALL, customers: ["acme"] },
-);
-const group_by = fc.constantFrom("agent" as const, "agent" as const, "customer" as const, null);
-const common = {
-  severity: fc.constantFrom("critical" as const, "warning" as const, "info" as const),
-  renotify_seconds: fc.constantFrom(0, 0, 43_200),
-  channels: fc.constant([]),
-  enabled: fc.constantFrom(true, true, true, true, false),
-};
-const runFailed = fc.record({
-  kind: fc.constant("run_failed" as const),
-  params: fc.record({
-    statuses: fc.constantFrom(["failed", "timeout"], ["failed", "timeout"], ["failed"]),
-    consecutive: fc.constantFrom(1, 1, 2, 3, 4),
-  }),
-  ...{ match, group_by, ...common },
-  resolve_after: fc.constantFrom(1, 1, 2, 3),
-});
-const runCost = fc.record({
-  kind: fc.constant("run_cost" as const),
-  params: fc.constantFrom({ usd: "1" }, { usd: "0.5" }),
-  ...{ match, group_by, ...common, resolve_after: fc.constant(1) },
-});
-const missed = fc.record({
-  kind: fc.constant("missed" as const),
-  params: fc.constantFrom({ reasons: ["missed", "failed", "overrun"] }, { reasons: ["failed"] }),
-  match: fc.constantFrom(ALL, { ...ALL, agents: ["a*"] }),
-  ...{ group_by: fc.constant("agent" as const), ...common, resolve_after: fc.constant(1) },
-});
-const settings: fc.Arbitrary<RuleSettings | null> = fc.oneof(
-  { weight: 6, arbitrary: runFailed },
-  { weight: 3, arbitrary: runCost },
-  { weight: 2, arbitrary: missed },
-  { weight: 2, arbitrary: fc.constant(null) },
-);
 const slug = fc.constantFrom("failures", "often", "often", "other", "missed");
 
 const rules = fc.record({ slug, settings }).map((sent: RuleCall) =>

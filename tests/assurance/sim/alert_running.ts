@@ -9,7 +9,8 @@ import { checkAlerts, type Received, receivedOf, type Silenced } from "./alert_r
 import { pass } from "./monitor_commands.ts";
 import { DEFAULT_ALERTS } from "./alert_state.ts";
 import type { Alerts } from "./alerts.ts";
-import { type Play } from "./running.ts";
+import type { Play } from "./running.ts";
+import type { SidePlay } from "./side_play.ts";
 import type { World } from "./world.ts";
 
 /** Milliseconds in which the clock sees what is due now. */
@@ -22,10 +23,8 @@ export const CHANNEL = {
 };
 
 /** The model's side of a running sequence, with alerts. */
-export interface AlertPlay extends Play {
+export interface AlertPlay extends SidePlay {
   alerts: Alerts;
-  /** True while commits may meet faults. */
-  meetsFaults: boolean;
   /** Silences by slug. */
   readonly silences: Map<string, Silenced>;
   /** Silences that were replaced or deleted, until then. */

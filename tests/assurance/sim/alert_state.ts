@@ -29,7 +29,12 @@ export const DEFAULT_ALERTS: Alerts = {
 };
 
 /** Kinds of rules that the model knows. */
-export const KNOWN_KINDS: ReadonlySet<string> = new Set(["run_failed", "run_cost", "missed"]);
+export const KNOWN_KINDS: ReadonlySet<string> = new Set([
+  "run_failed",
+  "check_failed",
+  "run_cost",
+  "missed",
+]);
 
 /** A change of a rule by a call. */
 export interface RuleCall {

@@ -5,15 +5,8 @@
  * An incident follows from the outcomes of its group alone, in the order of their arrival, and from
  * what users did: the order in which the service learns of them must not matter.
  */
-import { asClosed, type Closing, type Fields, type Flip, type Monitors } from "./shape.ts";
-import type { Part, Run } from "./shape.ts";
-import { costOf } from "./values.ts";
-
-/** Longest time from the end of a run to its close that is no import, in milliseconds. */
-const IMPORT_MS = 86_400_000;
-
-/** Longest time of an idle timeout: so much later does the close of an idle run arrive. */
-const IDLE_MS_MAX = 86_400_000;
+import { type GroupOutcome, RUN_OUTCOMES } from "./alert_outcomes.ts";
+import { asClosed, type Fields, type Flip, type Monitors, type Run } from "./shape.ts";
 
 /** Milliseconds without another bad outcome after which an incident ends that no good one ends. */
 const QUIET_MS = 86_400_000;
@@ -30,7 +23,7 @@ export interface Match {
 
 /** Settings of a rule, as sent and shown. */
 export interface RuleSettings {
-  readonly kind: "run_failed" | "run_cost" | "missed";
+  readonly kind: "run_failed" | "check_failed" | "run_cost" | "missed";
   readonly params: Fields;
   readonly match: Match;
   readonly group_by: "agent" | "customer" | "feature" | null;
@@ -71,14 +64,6 @@ export interface Firing {
   readonly count: number;
   /** Newest runs, newest first. */
   readonly runs: readonly string[];
-}
-
-/** One outcome of a group; the last one of a key counts. */
-interface GroupOutcome {
-  readonly key: string;
-  readonly at: number;
-  readonly what: "bad" | "good" | "paused";
-  readonly run: string | null;
 }
 
 /** What incidents follow from. */
@@ -174,71 +159,15 @@ export function firingOf(
 function outcomesOf({ runs, monitors }: Facts, rule: Rule): [string | null, GroupOutcome][] {
   const { settings, since } = rule;
   if (settings.kind === "missed") return flipsOf(monitors, rule);
+  const outcomeOf = RUN_OUTCOMES[settings.kind];
   return Object.entries(runs).flatMap(([id, run]): [string | null, GroupOutcome][] => {
     const { opening, closing } = asClosed(run);
     const labels = { ...opening, ...closing } as Fields;
     if (opening === undefined || !applies(settings.match, labels)) return [];
-    const found = settings.kind === "run_failed"
-      ? failureOf(id, run, settings.params)
-      : excessOf(id, run, settings.params);
+    const found = outcomeOf(id, run, settings.params);
     if (found === null || found.at <= since) return [];
     return [[groupOf(settings, labels), found]];
   });
-}
-
-/**
- * A run counts when it is closed and opened, whichever arrives last; an import or a run of another
- * status does not.
- */
-function failureOf(run: string, stored: Run, { statuses }: Fields): GroupOutcome | null {
-  const { opening, closing } = asClosed(stored);
-  if (opening === undefined || closing === undefined) return null;
-  const at = Math.max(opening.received_at, closing.received_at);
-  if (isImport(closing, at)) return null;
-  const { status } = closing;
-  const isBad = (statuses as readonly string[]).includes(status);
-  if (!isBad && status !== "success") return null;
-  return { key: run, at, what: isBad ? "bad" : "good", run };
-}
-
-/** An opened run counts when its cost passes the limit, which its later calls do not repeat. */
-function excessOf(run: string, stored: Run, { usd }: Fields): GroupOutcome | null {
-  const { opening, closing, events } = asClosed(stored);
-  if (opening === undefined) return null;
-  const parts = [opening, ...closing === undefined ? [] : [closing], ...events];
-  const arrivals = parts.map(({ received_at }) => received_at).sort((a, b) => a - b);
-  const max = Math.round(Number(usd) * 1e12);
-  // A cost that a heartbeat states replaces that of events, so it may also fall.
-  const below = arrivals.findLast((at) => !isOver(at));
-  const at = arrivals.find((at) => at > (below ?? 0) && isOver(at));
-  if (at === undefined) return null;
-  // What arrives later makes no import of a run whose cost was seen.
-  const { closing: close } = asClosed(knownAt(stored, at));
-  const isOld = close === undefined
-    ? opening.received_at - opening.started_at > IMPORT_MS
-    : isImport(close, Math.max(opening.received_at, close.received_at));
-  return isOld ? null : { key: run, at, what: "bad", run };
-
-  function isOver(at: number): boolean {
-    return at >= (opening?.received_at ?? Infinity) && costOf(knownAt(stored, at)) > max;
-  }
-}
-
-/** Returns what was known of a run at an instant. */
-function knownAt(stored: Run, at: number): Run {
-  const { opening, closing, idle, events } = stored;
-  const isKnown = (part: Part | undefined) => part !== undefined && part.received_at <= at;
-  return {
-    ...isKnown(opening) && opening ? { opening } : {},
-    ...isKnown(closing) && closing ? { closing } : {},
-    ...isKnown(idle) && idle ? { idle } : {},
-    events: events.filter(isKnown),
-  };
-}
-
-/** Imports are no trouble of today. */
-function isImport({ closed_by, finished_at }: Closing, at: number): boolean {
-  return at - finished_at > IMPORT_MS + (closed_by === "idle" ? IDLE_MS_MAX : 0);
 }
 
 /** A monitor counts when it goes down, comes up again, or is paused. */

@@ -186,3 +186,22 @@ Deno.test("alerts model: a monitor opens an incident when it goes down", () => {
   assertEquals(opened(down, flip(2, "down", "up", "recovered")), 0);
   assertEquals(opened(down, flip(2, "down", "paused", "paused")), 0);
 });
+
+Deno.test("alerts model: a run is bad if one of the checks fails severely enough", () => {
+  const runs = [run("failed", 1), run("timeout", 2), run("success", 3)];
+  const after = (checks: readonly string[], severity_min: string, count: number) => {
+    const params = { checks, severity_min, consecutive: 1 };
+    return open(runs.slice(0, count), { kind: "check_failed", params }).map(({ runs }) =>
+      runs.join()
+    );
+  };
+  assertEquals(after([], "warn", 2), ["r1,r0"]);
+  assertEquals(after([], "warn", 3), []);
+  assertEquals(after([], "fail", 1), ["r0"]);
+  // The other check passes, so the run is good.
+  assertEquals(after([], "fail", 2), []);
+  assertEquals(after(["finished", "absent"], "warn", 1), ["r0"]);
+  // The check that fails is not severe enough, and nothing passes.
+  assertEquals(after(["patient"], "fail", 2), []);
+  assertEquals(after(["absent"], "info", 2), []);
+});

@@ -1,7 +1,8 @@
-/** Injects one fault at a chosen commit of a world. */
+/** Injects faults at commits of a world: one at a chosen commit, or as a sequence generates them. */
+import fc from "fast-check";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { BACK_ENDS, LOCKED_RETRY } from "../../../kv/base/limits.ts";
-import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { type Fault, faultKv, FAULTS } from "../../support/fakes/fault_kv.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** A stalled commit waits for this many other commits, or turns of the event loop. */
@@ -20,6 +21,18 @@ export const KINDS = [
   "locked permanently",
 ] as const;
 export type Kind = typeof KINDS[number];
+
+/** Generates the faults of the first commits of a sequence; most sequences have none. */
+export function anyFaults(maxLength: number): fc.Arbitrary<Fault[]> {
+  const fault = fc.oneof(
+    { weight: 4, arbitrary: fc.constant<Fault>("none") },
+    { weight: 1, arbitrary: fc.constantFrom(...FAULTS) },
+  );
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Fault[]>([]) },
+    { weight: 1, arbitrary: fc.array(fault, { maxLength, size: "max" }) },
+  );
+}
 
 /** Decides what happens to each commit. */
 export interface Plan {

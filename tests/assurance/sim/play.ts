@@ -5,8 +5,7 @@ import { checkAll, Revisions } from "./check.ts";
 import { call, sequences } from "./commands.ts";
 import type { Play } from "./running.ts";
 import { instant, type State, TIERS } from "./shape.ts";
-import { hurriedTimers, openFaulty } from "./faults.ts";
-import { type Fault, FAULTS } from "../../support/fakes/fault_kv.ts";
+import { anyFaults, hurriedTimers, openFaulty } from "./faults.ts";
 import { NO_MONITORS } from "./monitor_state.ts";
 import type { World } from "./world.ts";
 
@@ -31,21 +30,7 @@ const tiers = fc.constantFrom<State["tier"][]>(
   "enterprise",
 );
 
-/** Faults of the first commits of a sequence; most sequences have none. */
-const faults = fc.oneof(
-  { weight: 2, arbitrary: fc.constant<Fault[]>([]) },
-  {
-    weight: 1,
-    arbitrary: fc.array(
-      fc.oneof(
-        { weight: 4, arbitrary: fc.constant<Fault>("none") },
-        { weight: 1, arbitrary: fc.constantFrom(...FAULTS) },
-      ),
-      { maxLength: FAULTS_MAX, size: "max" },
-    ),
-  },
-);
-const plays = fc.tuple(tiers, faults, sequences(COMMANDS_MAX));
+const plays = fc.tuple(tiers, anyFaults(FAULTS_MAX), sequences(COMMANDS_MAX));
 type Played = typeof plays extends fc.Arbitrary<infer T> ? T : never;
 
 /**
@@ -97,7 +82,14 @@ async function playOne(
 }
 
 /** Slugs of the rules that each team has. */
-const DEFAULT_RULES = ["failures", "missed", "quota", "service", "stuck", "unpriced"] as const;
+export const DEFAULT_RULES = [
+  "failures",
+  "missed",
+  "quota",
+  "service",
+  "stuck",
+  "unpriced",
+] as const;
 
 /** Plays the sequence of a seed; returns all responses and the final store as text. */
 export async function replay(seed: number): Promise<string[]> {

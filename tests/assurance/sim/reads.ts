@@ -37,7 +37,7 @@ export function recordOf(id: string, stored: Run): Fields {
     cost_usd: costOf(run) / 1e12,
     cost: {
       state: closing === null ? "pending" : "final",
-      unpriced_models: [...new Set(unpricedOf(run).map(({ model }) => model))].sort(),
+      unpriced_models: unpricedModels(run),
       flags: cachedExceedsInput(run) ? ["cached_exceeds_input"] : [],
     },
     cost_with_children_usd: costOf(run) / 1e12,
@@ -134,21 +134,31 @@ function unpricedOf(run: Run): Call[] {
     .filter((call) => call.model !== null && call.isCounted && priceOf(call) === null);
 }
 
+/** Returns the models without a price, sorted. */
+export function unpricedModels(run: Run) {
+  return [...new Set(unpricedOf(run).map(({ model }) => model))].sort();
+}
+
 function cachedExceedsInput(run: Run): boolean {
   return [...eventCalls(run), callOf(reportedOf(run))].some(({ cached, input }) => cached > input);
 }
 
-function usageOf(run: Run) {
+/** Returns the events that failed. */
+export function failedEvents({ events }: Pick<Run, "events">): Event[] {
+  return events.filter(({ type, data: { status, error = null } }) =>
+    type === "error" || status === "error" || !(error === null || error === false || error === "")
+  );
+}
+
+export function usageOf(run: Run) {
   const { events } = run;
   const count = (wanted: string) => events.filter(({ type }) => type === wanted).length;
-  const failed = ({ type, data: { status, error = null } }: Event) =>
-    type === "error" || status === "error" || !(error === null || error === false || error === "");
   return {
     events: events.length,
     llm_calls: count("llm_call"),
     tool_calls: count("tool_call"),
     logs: count("log"),
-    errors: events.filter(failed).length,
+    errors: failedEvents(run).length,
     ...tokensOf([...eventCalls(run), callOf(reportedOf(run))]),
   };
 }

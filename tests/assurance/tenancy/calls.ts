@@ -149,6 +149,15 @@ const CALLS = {
   }),
   deleteSilence: ({ n }) => ({ method: "DELETE", path: `/v1/silences/silence-${n % 3}` }),
   silences: ({ n }) => get(`/v1/silences?limit=${1 + n}`),
+  putCheck: ({ n }) => ({
+    method: "PUT",
+    path: `/v1/checks/check-${n % 3}`,
+    body: { expression: `usage.events < ${n}`, severity: "fail" },
+  }),
+  deleteCheck: ({ n }) => ({ method: "DELETE", path: `/v1/checks/check-${n % 3}` }),
+  checks: ({ n }) => get(`/v1/checks?limit=${1 + n}`),
+  checkStats: ({ n }) => get(`/v1/checks/check-${n % 3}/stats`),
+  tryCheck: ({ n }) => post("/v1/checks/try", { check: { expression: `usage.events < ${n}` } }),
   putChannel: ({ n }) => ({
     method: "PUT",
     path: `/v1/channels/channel-${n % 3}`,

@@ -163,7 +163,7 @@ function textOf({ status, headers, text }: Answer): string {
  * configured, secrets, run ids with a UUIDv7, and ULIDs.
  */
 const MINTED =
-  /(?:key|apk|ping|mon|rul|sil|chn|inc|whd)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
+  /(?:key|apk|ping|mon|rul|sil|chn|chk|inc|whd)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
 
 /** Generated names in order of appearance. */
 class Names {

@@ -14,6 +14,7 @@ export interface HostileWorld extends DemoWorld {
 export async function openHostileWorld(texts: readonly string[]): Promise<HostileWorld> {
   const h = await openWithOperator();
   const runs = new Map<string, string>();
+  for (const [n, text] of texts.slice(0, CHECKED).entries()) await check(h, n, text);
   for (const [n, text] of texts.entries()) runs.set(text, await spread(h, n + 1, text));
   await h.worker.idle();
   const [id, keys] = [runId(1), (await h.get("/v1/keys")).json.keys];
@@ -33,6 +34,19 @@ export async function openHostileWorld(texts: readonly string[]): Promise<Hostil
     otherTeam: { key: "", agent: "", run: "" },
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   };
+}
+
+/** Texts that are in checks: a run fails all of them. */
+const CHECKED = 40;
+
+/** Creates a check that the run with the text fails; the first one has a page of its own. */
+async function check(h: Harness, n: number, text: string): Promise<void> {
+  const quoted = JSON.stringify(text);
+  await accepted(h, "PUT", `/v1/checks/${n === 0 ? "no-errors" : `hostile-${n}`}`, {
+    expression: `goal != ${quoted} && feature != ${quoted}`,
+    description: text,
+    features: [text],
+  });
 }
 
 /** Opens an incident of an agent with this name; returns its id. */

@@ -1,4 +1,5 @@
 /** Every page of the dashboard to check in a browser. */
+import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { DASHBOARD_PATH, REFERENCE_PATH } from "../../../routes/dashboard/layout/paths.ts";
 import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
@@ -103,6 +104,18 @@ export const PAGES: readonly PageUnderTest[] = [
   aPage("deliveries", "/alerts/deliveries"),
   aPage("silences", "/alerts/silences"),
   aPage("silence-new", "/alerts/new-silence"),
+  aPage("checks", "/checks"),
+  { ...aPage("checks-reader", "/checks"), role: "reader" },
+  aPage("check", "/checks/:slug", "admin", () => "/checks/no-errors"),
+  aPage("check-delete", "/checks/:slug", "admin", () => "/checks/no-errors?confirm=delete"),
+  aPage("check-edit", "/checks/:slug/edit", "admin", () => "/checks/no-errors/edit"),
+  aPage("check-new", "/checks/new/check"),
+  aPage(
+    "check-template",
+    "/checks/new/check",
+    "admin",
+    () => `/checks/new/check?template=${CHECK_TEMPLATES[0]?.name}`,
+  ),
   aPage("search", "/search", "admin", () => "/search?q=issue"),
   aPage("keys", "/keys"),
   aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),

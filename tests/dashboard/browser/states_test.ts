@@ -18,7 +18,7 @@ browserTest(
     await using world = await openEmptyWorld();
     await using visitors = new Visitors(browser, world);
     const names =
-      /^(overview|runs|agents|spend|rate-card|reprice|plan|keys|audit|teams|alerts|incident-history|channels|deliveries|silences|search)$/;
+      /^(overview|runs|agents|spend|rate-card|reprice|plan|keys|audit|teams|alerts|incident-history|channels|checks|deliveries|silences|search)$/;
     for (const page of PAGES.filter(({ name }) => names.test(name))) {
       const empty = { ...page, name: `empty-${page.name}` };
       await t.step(empty.name, () => checkPage(visitors, empty));

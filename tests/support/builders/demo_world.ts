@@ -37,6 +37,7 @@ export const LONG_RUN_EVENTS = 300;
 export async function openDemoWorld(): Promise<DemoWorld> {
   const h = await Harness.open({ operatorKey: OPERATOR_KEY, absenceMs: Infinity });
   const past = demoRuns(1, NOON, "eu");
+  await checks(h);
   await replay(h, past);
   const failed = await lastNight(h);
   const long = await longRun(h);
@@ -79,6 +80,21 @@ function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
   const demoRun = runs.findLast((run) => run.story === story);
   if (demoRun === undefined) throw new Error(`the demo has no run "${story}"`);
   return demoRun.id;
+}
+
+/** Sets checks before the runs: one that some runs fail, one that is a warning, one that is off. */
+async function checks(h: Harness): Promise<void> {
+  for (
+    const [slug, body] of [
+      ["no-errors", { expression: "usage.errors == 0", description: "No step of a run fails" }],
+      ["quick", { expression: "duration_ms < 60000", severity: "warn", agents: ["research*"] }],
+      ["answers", { expression: 'output.report != ""', severity: "info", sample: 0.5 }],
+      ["cheap", { expression: "cost_usd < 0.50", enabled: false }],
+    ] as const
+  ) {
+    const { status, text } = await h.request("PUT", `/v1/checks/${slug}`, { body });
+    if (status !== 202) throw new Error(`${slug}: ${status} ${text}`);
+  }
 }
 
 /** Sends each run's first call when it started, and the others when it ended, or now. */

@@ -88,7 +88,7 @@ Deno.test("the commands of the document on monitors create one, and change it", 
   assertEquals([again, grace_seconds], [{ cron: "0 2 * * *", tz: "Europe/Berlin" }, 3_600]);
 });
 
-Deno.test("the commands of the document on alerts send a test, a failure and its end to a chat", async () => {
+Deno.test("the commands of the document on alerts send a test, failures and an end to a chat", async () => {
   let arrived = Promise.withResolvers<string>();
   await using chat = new Receiver((connection, request) => {
     arrived.resolve(request.body);
@@ -102,9 +102,9 @@ Deno.test("the commands of the document on alerts send a test, a failure and its
   };
   const egress = parseEgress("127.0.0.0/8") ?? NO_EGRESS;
   await using h = await Harness.open({ egress });
-  const [settings = "", fail = "", succeed = "", ...others] = examplesOf("docs/ALERTS.md").map(
-    (block) => block.replaceAll(/https:\/\/hooks\.slack\.com\/[\w/]+/g, chat.url),
-  );
+  const [settings = "", fail = "", succeed = "", check = "", ...others] = examplesOf(
+    "docs/ALERTS.md",
+  ).map((block) => block.replaceAll(/https:\/\/hooks\.slack\.com\/[\w/]+/g, chat.url));
   const [variables = ""] = settings.split("\n");
   const run = async (...blocks: string[]) => {
     const { code, output } = await paste(h, [variables, ...blocks]);
@@ -120,16 +120,43 @@ Deno.test("the commands of the document on alerts send a test, a failure and its
   assert((await next()).includes("backup is down"));
   await run(succeed);
   assert((await next()).includes("Resolved: backup is down"));
+  await run(check);
+  assert((await next()).includes("research failed check cheap-enough"));
   // Silences end after the real time.
   h.nowMs = Date.now();
   await run(...others);
   const slugs = async (kind: string) =>
     (await h.get(`/v1/${kind}`)).json[kind].map(({ slug }: { slug: string }) => slug);
   assertEquals(await slugs("rules"), [
-    ...["costly-run", "customer-day", "each-failure", "failures", "missed"],
+    ...["checks", "costly-run", "customer-day", "each-failure", "failures", "missed"],
     ...["quota", "service", "stuck", "unpriced"],
   ]);
   assertEquals(await slugs("silences"), ["maintenance"]);
+});
+
+Deno.test("the commands of the document on checks lead to a failing one, and try another", async () => {
+  await using h = await Harness.open();
+  const [store = "", ...others] = examplesOf("docs/CHECKS.md");
+  const [variables = ""] = store.split("\n");
+  const run = async (block: string) => {
+    const { code, output } = await paste(h, [variables, block]);
+    assertEquals(code, 0, output);
+    await h.worker.idle();
+    return output;
+  };
+  await run(store);
+  const [report = "", read = "", attempt = ""] = others;
+  await run(report);
+  const shown = await run(read);
+  assert(shown.includes('"agent":"triage"') && shown.includes('"fail":1'), shown);
+  const { runs: [{ id }] } = (await h.get("/v1/runs?has=failed_check")).json;
+  const { checks: [result] } = (await h.get(`/v1/runs/${id}`)).json;
+  const text = Deno.readTextFileSync(new URL("docs/CHECKS.md", root));
+  const [, sample = ""] = /```json\n(.*?)```/s.exec(text) ?? [];
+  const { check, status, got, message } = result;
+  assertEquals({ check, status, got, message }, JSON.parse(sample));
+  assert((await run(attempt)).includes('"runs":1,"pass":0,"fail":1'));
+  assertEquals(others.length, 3);
 });
 
 Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {

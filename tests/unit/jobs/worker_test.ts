@@ -1,6 +1,6 @@
 /** The worker on real files: priorities, durability and shutdown. */
 import { processingOf } from "../../support/harness/stores.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { PendingRun, ProcessingStore } from "../../../domain/runs/processing.ts";
@@ -258,6 +258,40 @@ Deno.test("worker: endless closed runs do not starve open ones", async () => {
   const turn = batches.findIndex((runs) => runs.some((each) => each.run === run(1)));
   assert(turn > 0 && turn <= 4, `turn ${turn} of ${batches.length}`);
 });
+
+Deno.test("worker: endless closed runs do not starve stages, which take a fifth of the time", async () => {
+  const { now } = performance;
+  let passedMs = 0;
+  performance.now = () => now.call(performance) + passedMs;
+  const turns: string[] = [];
+  try {
+    await using shop = await WorkerHarness.open({
+      wrap: (store) => ({
+        ...store,
+        takePending: (lane, runsMax) =>
+          turns.length > 40
+            ? store.takePending(lane, runsMax)
+            : Promise.resolve({ runs: [{ team: TEAM.id, run: run(1) }], isEmpty: false, ack }),
+        project: () => {
+          turns.push("p");
+          return Promise.resolve(void (passedMs += 100));
+        },
+        dueStages: () => {
+          turns.push("s");
+          passedMs += 100;
+          return Promise.resolve([]);
+        },
+      }),
+    });
+    shop.worker.start();
+    await shop.worker.idle();
+  } finally {
+    performance.now = now;
+  }
+  assertMatch(turns.join(""), /^ps(?:p{3,5}s){5}/);
+});
+
+const ack = () => Promise.resolve();
 
 for (const [commitMs, sizes] of [[5, [196, 98, 49, 24]], [100, [196, 196, 196, 196]]] as const) {
   Deno.test(`worker: turns of 300 ms get smaller only near a store: commits take ${commitMs} ms`, async () => {

@@ -123,10 +123,14 @@ Deno.test("recent heads: a damaged run whose cost failed is read again", async (
   await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
 });
 
-Deno.test("recent heads: a head holds no payload, no scores and no ids of events", async () => {
+Deno.test("recent heads: a head holds no part's texts and scores if they are long, and no ids of events", async () => {
   await using temp = await TempStore.open();
   const process = await StoreProcess.ready(temp.store);
-  const large = { output: "{}" as RawJson, metadata: [["k", "v"]], lost: ["field"] } as const;
+  const large = {
+    output: `"${"o".repeat(1_000)}"` as RawJson,
+    metadata: [["k", "v"]],
+    lost: ["field"],
+  } as const;
   await open(process.runs, 1, { ...large, goal: "goal" });
   await append(process, 1, 1);
   const scores = [["quality", 1]] as const;

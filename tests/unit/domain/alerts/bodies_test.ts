@@ -21,6 +21,7 @@ Deno.test("rules: settings, written as fields and sent again, are the same setti
     { kind: "run_cost", params: { usd: "0.000001000000" }, resolve_after: 32 },
     { kind: "run_cost", params: { usd: 1_000_000 }, renotify_seconds: 300 },
     { kind: "run_failed", params: { statuses: ["timeout", "failed", "timeout"] }, enabled: false },
+    { kind: "check_failed", params: { checks: ["cheap", "cheap"], severity_min: "fail" } },
     { kind: "spend", params: { usd: 0.1, period: "month" }, group_by: "model" },
     {
       kind: "spend",
@@ -40,6 +41,13 @@ Deno.test("rules: settings, written as fields and sent again, are the same setti
   }
 });
 
+Deno.test("rules: one of failed checks counts warnings of all checks unless set otherwise", () => {
+  const parsed = ruleOf({ kind: "check_failed" });
+  assertEquals(parsed.ok && parsed.value.settings.condition, {
+    ...{ kind: "check_failed", checks: [], severityMin: "warn", consecutive: 1 },
+  });
+});
+
 /** Numbers that look random, the same each time. */
 function* numbers(seed: number): Generator<number, never> {
   for (let state = seed;;) {
@@ -56,6 +64,11 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
     run_failed: () => ({
       consecutive: upTo(32),
       statuses: pick(["failed"], ["timeout", "failed"]),
+    }),
+    check_failed: () => ({
+      checks: pick([], ["cheap"], ["polite", "cheap-enough"]),
+      severity_min: pick(undefined, "info", "fail"),
+      consecutive: pick(undefined, upTo(32)),
     }),
     run_cost: () => ({ usd: pick<number | string>(upTo(1e9) / 1e3, `${upTo(99)}.${upTo(1e9)}`) }),
     spend: () => ({ usd: upTo(1e6), period: pick("day", "week", "month") }),
@@ -100,6 +113,10 @@ Deno.test("rules: what cannot work is refused with its field", () => {
     ["params", { kind: "run_failed", params: { statuses: ["cancelled"] } }],
     ["params", { kind: "run_failed", params: { usd: 3 } }],
     ["params", { kind: "run_failed", params: [] }],
+    ["params", { kind: "check_failed", params: { checks: ["Not a slug"] } }],
+    ["params", { kind: "check_failed", params: { severity_min: "error" } }],
+    ["params", { kind: "check_failed", params: { severityMin: "warn" } }],
+    ["group_by", { kind: "check_failed", group_by: "model" }],
     ["params", { kind: "run_cost" }],
     ["params", { kind: "run_cost", params: { usd: 0 } }],
     ["params", { kind: "run_cost", params: { usd: -1 } }],

@@ -17,6 +17,8 @@ Deno.test("ends: by quiet, by the end of a period, or not by time", () => {
   assertEquals(end({ kind: "spend", usd: "1", period: "week" }), [6.5 * 24, "condition"]);
   assertEquals(end({ kind: "quota", percents: [80] }), [7.5 * 24, "condition"]);
   assertEquals(end({ kind: "stuck", seconds: 60 }), null);
+  const checks = { checks: [], severityMin: "warn", consecutive: 1 } as const;
+  assertEquals(end({ kind: "check_failed", ...checks }), null);
   assertEquals(end({ kind: "run_failed", statuses: ["failed"], consecutive: 1 }), null);
 });
 

@@ -302,3 +302,20 @@ Deno.test("titles are sentences", () => {
     "The team has used 80 % of this month's events",
   );
 });
+
+Deno.test("titles of failed checks name the check, or the last ones of several", () => {
+  const title = (checks: readonly string[], count: number, detail: string, resolveAfter = 1) => {
+    const params = { checks, severityMin: "warn", consecutive: 3 } as const;
+    const { settings } = aRule({ kind: "check_failed", ...params }, { resolveAfter });
+    const last = { at: 1, key: "1", isBad: true, run: null, value: null, detail };
+    return titleOf({ settings, group: groupOf("agent", SUBJECT), count, last });
+  };
+  assertEquals(title([], 1, "cheap"), "nightly failed check cheap");
+  assertEquals(title([], 1, "cheap, polite"), "nightly failed checks cheap, polite");
+  assertEquals(title(["cheap"], 3, "cheap"), "nightly failed check cheap 3 times in a row");
+  assertEquals(title(["cheap"], 3, "cheap", 2), "nightly failed check cheap 3 times");
+  assertEquals(
+    title([], 3, "cheap, polite"),
+    "nightly failed checks 3 times in a row, the last time cheap, polite",
+  );
+});

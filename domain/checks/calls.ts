@@ -1,0 +1,159 @@
+/**
+ * Facts of a run's tool calls and model calls, from its events.
+ *
+ * @module
+ */
+import { type JsonFields } from "../core/body.ts";
+import { isObject } from "../core/raw_json.ts";
+import { readLlmCall } from "../pricing/llm_call.ts";
+import { toolUseOf } from "../runs/chat.ts";
+import { type EventFacts, factsOf, type RunEvent } from "../runs/event.ts";
+import { longestRepeat } from "./longest_repeat.ts";
+import {
+  type AllFacts,
+  type CallFact,
+  CALLS_MAX,
+  type EVENT_FACTS,
+  type FactName,
+  type ToolFact,
+} from "./program.ts";
+
+/** Facts that are made of events. */
+export type EventFactValues = Pick<AllFacts, typeof EVENT_FACTS[number]>;
+
+/** Place of a call. It does not depend on the arrival of the event. */
+type Place = Pick<RunEvent, "ts" | "id">;
+
+/** Collects the facts of events. The events may be added in any order. */
+export class CallFacts {
+  readonly #needed: ReadonlySet<FactName>;
+  readonly #tools = new First<ToolFact>();
+  readonly #calls = new First<CallFact>();
+  /** Each tool call as the number of its name and input. */
+  readonly #series: { readonly place: Place; readonly call: number }[] = [];
+  /** Numbers of tool calls by name and input. */
+  readonly #numbers = new Map<string, number>();
+  /** Names of tool calls by their number. */
+  readonly #names: string[] = [];
+
+  /**
+   * Creates a collector without events.
+   *
+   * @param needed names whose values are needed
+   */
+  constructor(needed: ReadonlySet<FactName>) {
+    this.#needed = needed;
+  }
+
+  /** Adds an event. */
+  add({ id, ts, type, data }: Pick<RunEvent, "id" | "ts" | "type" | "data">): void {
+    if (!isNeeded(type, this.#needed)) return;
+    const parsed: unknown = JSON.parse(data);
+    const fields = isObject(parsed) ? parsed : {};
+    if (type === "llm_call") this.#calls.add({ ts, id }, callFactOf(fields));
+    else this.#addTool({ ts, id }, toolFactOf(fields));
+  }
+
+  /** Returns the values of the needed names. */
+  result(): Partial<EventFactValues> {
+    const needs = (name: FactName) => this.#needed.has(name);
+    return {
+      ...needs("tools") ? { tools: this.#tools.inOrder() } : {},
+      ...needs("calls") ? { calls: this.#calls.inOrder() } : {},
+      ...needs("longest_repeat") ? { longest_repeat: this.#longestRepeat() } : {},
+    };
+  }
+
+  #addTool(place: Place, tool: ToolFact): void {
+    if (this.#needed.has("tools")) this.#tools.add(place, tool);
+    if (!this.#needed.has("longest_repeat")) return;
+    const text = JSON.stringify([tool.name, tool.input], sortKeys);
+    let call = this.#numbers.get(text);
+    if (call === undefined) {
+      call = this.#names.push(tool.name) - 1;
+      this.#numbers.set(text, call);
+    }
+    this.#series.push({ place, call });
+  }
+
+  #longestRepeat(): AllFacts["longest_repeat"] {
+    const calls = this.#series.toSorted((a, b) => comparePlaces(a.place, b.place))
+      .map(({ call }) => call);
+    const { times, start, length } = longestRepeat(calls);
+    const cycle = calls.slice(start, start + length);
+    return { times, name: cycle.map((call) => this.#names[call]).join(", ") };
+  }
+}
+
+/** Returns whether facts of a run are made of events of a type. */
+export function isNeeded(type: string, needed: ReadonlySet<FactName>): boolean {
+  if (type === "llm_call") return needed.has("calls");
+  return type === "tool_call" && (needed.has("tools") || needed.has("longest_repeat"));
+}
+
+/** Keeps the first {@link CALLS_MAX} of the calls that are added. */
+class First<Fact> {
+  #kept: { readonly place: Place; readonly fact: Fact }[] = [];
+
+  add(place: Place, fact: Fact): void {
+    this.#kept.push({ place, fact });
+    if (this.#kept.length === 2 * CALLS_MAX) this.#cut();
+  }
+
+  inOrder(): Fact[] {
+    this.#cut();
+    return this.#kept.map(({ fact }) => fact);
+  }
+
+  #cut(): void {
+    this.#kept = this.#kept.sort((a, b) => comparePlaces(a.place, b.place)).slice(0, CALLS_MAX);
+  }
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  return a.ts - b.ts || (a.id < b.id ? -1 : Number(a.id > b.id));
+}
+
+/** Sorts the keys of objects for `JSON.stringify`: equal inputs have equal texts. */
+function sortKeys(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** Members that may name a tool; the first text is its name. */
+const TOOL_NAMES = ["name", "tool", "tool_name", "function"] as const;
+
+function toolFactOf(data: JsonFields): ToolFact {
+  const { function: called } = data;
+  const names = [...TOOL_NAMES.map((name) => data[name]), isObject(called) ? called.name : null];
+  const { error, latencyMs } = factsOf("tool_call", data, null);
+  return {
+    name: firstText(names),
+    error: errorOf(data, error),
+    latency_ms: latencyMs ?? null,
+    input: toolUseOf(data).input ?? null,
+  };
+}
+
+function callFactOf(data: JsonFields): CallFact {
+  const { error, latencyMs, call }: EventFacts = factsOf("llm_call", data, readLlmCall(data));
+  return {
+    provider: call?.provider ?? "",
+    model: call?.model ?? "",
+    error: errorOf(data, error),
+    latency_ms: latencyMs ?? null,
+    input_tokens: call?.inputTokens ?? 0,
+    output_tokens: call?.outputTokens ?? 0,
+  };
+}
+
+/** Returns the reason that a failed call gives, `error` if it gives none; empty without a failure. */
+function errorOf({ error, message, status }: JsonFields, isFailed: boolean): string {
+  if (!isFailed) return "";
+  const stated = isObject(error) ? [error.message, JSON.stringify(error)] : [error];
+  return firstText([...stated, message, status, "error"]);
+}
+
+function firstText(values: readonly unknown[]): string {
+  return values.find((value): value is string => typeof value === "string" && value !== "") ?? "";
+}

@@ -1,0 +1,66 @@
+/**
+ * Validates the body of `POST /v1/checks/try`.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { whole } from "../config/body.ts";
+import { CONFIG_SLUG } from "../config/objects.ts";
+import type { Body } from "../core/body.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { agentSlug, optional, runId } from "../core/fields.ts";
+import { isObject } from "../core/raw_json.ts";
+import { check, checkClosed } from "../core/validate.ts";
+import { checkBody, parseSettings } from "./check_body.ts";
+import { compile } from "./compile.ts";
+import { type CheckTrial, TRIAL } from "./store.ts";
+
+const CHECK = 'an object with "expression"';
+const SLUG = "a slug of a check";
+
+const slugBody = z.object({
+  slug: optional(z.string(SLUG).regex(CONFIG_SLUG, SLUG))
+    .describe("Its slug; without one `sample` does not apply."),
+});
+
+/**
+ * Body of `POST /v1/checks/try`.
+ *
+ * @internal
+ */
+export const trialBody = z.object({
+  check: checkBody.extend(slugBody.shape).meta({ id: "TriedCheck" })
+    .describe("The check as in its PUT; `version` and `enabled` have no effect."),
+  last: optional(whole({ min: 1, max: TRIAL.runsMax })).describe(
+    `Number of the latest closed runs to judge that the check applies to; ${TRIAL.runs} when absent.`,
+  ),
+  agent: optional(agentSlug()).describe("Only runs of this agent."),
+  run_id: optional(runId).describe(
+    "The one run to judge, instead of `last` and `agent`. It is judged if the check applies to it.",
+  ),
+});
+
+/** {@link trialBody} before the check is validated. */
+const outerBody = trialBody.extend({
+  check: z.custom<Body["value"]>(isObject, CHECK),
+});
+
+/** Validates the body of `POST /v1/checks/try`, and compiles its expression. */
+export function parseTrial({ value }: Pick<Body, "value">): Parsed<CheckTrial> {
+  const outer = checkClosed(outerBody, value);
+  if (!outer.ok) return outer;
+  const { check: { slug: sentSlug, ...sent }, last, agent, run_id: run } = outer.value;
+  const slug = check(slugBody, { slug: sentSlug }, "check.");
+  if (!slug.ok) return slug;
+  const parsed = parseSettings(sent, "check.");
+  if (!parsed.ok) return parsed;
+  const { settings } = parsed.value;
+  const compiled = compile(settings.expression);
+  if (!compiled.ok) return compiled;
+  if (run !== undefined && (last !== undefined || agent !== undefined)) {
+    const message = 'Field "run_id" must be absent with "last" or "agent"';
+    return refuse("invalid_field", message, "run_id");
+  }
+  const runs = run === undefined ? { last: last ?? TRIAL.runs, agent: agent ?? null } : { run };
+  return { ok: true, value: { settings, slug: slug.value.slug ?? null, runs } };
+}

@@ -1,0 +1,163 @@
+/** Endpoints of checks. */
+import type { Check, CheckSettings } from "../../../domain/checks/check.ts";
+import { checkBody, parseCheck } from "../../../domain/checks/check_body.ts";
+import { CHECK_DAYS_PER_PAGE, type CheckStatsQuery, TRIAL } from "../../../domain/checks/store.ts";
+import { parseTrial, trialBody } from "../../../domain/checks/trial_body.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import { readQuery } from "../../../domain/core/query.ts";
+import { readRange } from "../../../domain/spend/spend_query.ts";
+import { teamKey } from "../../http/access.ts";
+import { answer, fail } from "../../http/answer.ts";
+import { decodeCursor } from "../../http/cursor.ts";
+import { queryOf } from "../../http/query.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
+import { cursorOf, limitOf } from "../../openapi/fields.ts";
+import { configSlug } from "../config/fields.ts";
+import { noSuch, objectEndpoints, slugInPath } from "../config/objects.ts";
+import { NO_SUCH_RUN } from "../runs/runs.ts";
+import { DAY_RANGE } from "../spend/spend.ts";
+import { checkStatsValue, checkValue, parseStatsCursor, trialValue } from "./check_json.ts";
+
+const SENT = {
+  expression: "cost_usd < 0.50 && usage.errors == 0",
+  agents: ["researcher"],
+  statuses: ["success"],
+  severity: "fail",
+  sample: 1,
+  enabled: true,
+  description: "Research stays cheap",
+};
+
+const CHECK = {
+  slug: "cheap-enough",
+  id: "chk_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0011",
+  version: 1,
+  expression: SENT.expression,
+  agents: SENT.agents,
+  kinds: ["run", "heartbeat"],
+  statuses: SENT.statuses,
+  features: [],
+  severity: SENT.severity,
+  sample: SENT.sample,
+  enabled: SENT.enabled,
+  description: SENT.description,
+  created_at: "2026-11-21T12:00:00.000Z",
+  updated_at: "2026-11-21T12:00:00.000Z",
+  updated_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+};
+
+const OBJECTS = objectEndpoints<CheckSettings, CheckSettings, Check>({
+  tag: "Checks",
+  kind: "check",
+  name: "Check",
+  storeOf: ({ checks }) => checks,
+  parse: parseCheck,
+  rowsOf: (_deps, _team, checks) => Promise.resolve(checks),
+  body: checkBody.meta({ id: "CheckRequest" }),
+  value: checkValue,
+  texts: {
+    put: "Judges the runs that are closed from now on. An expression that cannot be compiled is " +
+      "refused with the position of the error.",
+    list: "Lists checks by slug.",
+    remove: "Deletes a check and its statistics. Its results stay on their runs.",
+  },
+  example: { slug: CHECK.slug, sent: SENT, answer: CHECK },
+});
+
+/** Parses the query of a check's statistics. */
+function parseStatsQuery(text: string, nowMs: number): Parsed<CheckStatsQuery> {
+  return readQuery(text, (query) => {
+    const { from: fromDay, to: toDay } = readRange(query, nowMs);
+    const page = query.page((cursor) => {
+      const place = parseStatsCursor(decodeCursor(cursor));
+      return place !== null && place.day >= fromDay && place.day <= toDay ? place : null;
+    }, CHECK_DAYS_PER_PAGE);
+    return { fromDay, toDay, ...page };
+  });
+}
+
+/** Endpoints of `/v1/checks`. */
+export const CHECK_ENDPOINTS = [
+  ...OBJECTS,
+  ...endpoints("Checks", {
+    tryCheck: {
+      route: "POST /v1/checks/try",
+      access: teamKey("read"),
+      handler: async (c, { checkTrial }) => {
+        const trial = parseTrial(c.get("body"));
+        if (!trial.ok) return fail(c, trial.problem);
+        const result = await checkTrial.try(c.get("principal").team, trial.value);
+        return result === null ? fail(c, NO_SUCH_RUN) : answer(c, 200, trialValue.write(result));
+      },
+      summary: "Try a check",
+      description: "Judges stored runs by a check and stores nothing. Without `run_id` it judges " +
+        `the latest closed runs, newest first. It takes ${TRIAL.msMax / 1_000} s at most: then ` +
+        "`cut` is true.",
+      body: trialBody.meta({ id: "CheckTrialRequest" }),
+      answers: ok("The results.", trialValue),
+      errors: ["missing_field", "not_found"],
+      idempotency: "read",
+      example: {
+        body: { check: SENT, last: 100 },
+        answer: {
+          runs: 1,
+          pass: 1,
+          fail: 0,
+          error: 0,
+          skipped: 0,
+          examples: [{
+            run_id: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
+            status: "pass",
+            got: "cost_usd = 0.0013, usage.errors = 0",
+            message: null,
+          }],
+          cut: false,
+        },
+        needs: ["openRun", "appendEvents", "finishRun"],
+      },
+    },
+    getCheckStats: {
+      route: "GET /v1/checks/:slug/stats",
+      access: teamKey("read"),
+      handler: async (c, { checks, checkStats, environment }) => {
+        const query = parseStatsQuery(queryOf(c), environment.now());
+        if (!query.ok) return fail(c, query.problem);
+        const slug = slugInPath(c);
+        const { team } = c.get("principal");
+        const check = slug === null ? null : await checks.read(team, slug);
+        if (check === null) return fail(c, noSuch("check"));
+        const stats = await checkStats.read(team, check, query.value);
+        return answer(c, 200, checkStatsValue.write(stats));
+      },
+      summary: "Read statistics of a check",
+      description: "Returns the numbers of results by day and agent, and the latest failures. A " +
+        "page may be short; the last one has no `cursor`.",
+      pathFields: { slug: configSlug.describe("The check's slug.") },
+      query: {
+        ...DAY_RANGE,
+        limit: limitOf(CHECK_DAYS_PER_PAGE, "days and agents"),
+        cursor: cursorOf("cursor"),
+      },
+      answers: ok("The statistics.", checkStatsValue),
+      errors: ["not_found"],
+      example: {
+        path: { slug: CHECK.slug },
+        query: { from: "2026-11-01", to: "2026-11-30" },
+        answer: {
+          days: [{
+            day: "2026-11-21",
+            agent: "researcher",
+            pass: 1,
+            fail: 0,
+            error: 0,
+            skipped: 0,
+          }],
+          failures: [],
+          failing_since: null,
+          cursor: null,
+        },
+        needs: ["putCheck", "openRun", "appendEvents", "finishRun"],
+      },
+    },
+  }),
+];

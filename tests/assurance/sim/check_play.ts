@@ -1,0 +1,18 @@
+/** Plays sequences of commands about checks: `deno task assure sim-checks`. */
+import { checkSequences } from "./check_commands.ts";
+import { beginChecks, compareChecks } from "./check_running.ts";
+import { DEFAULT_RULES } from "./play.ts";
+import { createPlayer, createSideRun } from "./side_play.ts";
+
+/** Plays the sequence of a seed. */
+export const playCheckSeed = createPlayer({
+  begin: beginChecks,
+  sequences: checkSequences,
+  async prepare(world) {
+    // Incidents have a simulation of their own.
+    for (const rule of DEFAULT_RULES) await world.send("DELETE", `/v1/rules/${rule}`);
+  },
+  compare: compareChecks,
+});
+
+export const run = createSideRun("sim-checks", playCheckSeed);

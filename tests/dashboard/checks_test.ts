@@ -1,0 +1,209 @@
+/** Pages of checks over HTTP: the list, one check, the form and its dry run. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { compile } from "../../domain/checks/compile.ts";
+import { CHECK_TEMPLATES } from "../../domain/checks/templates.ts";
+import {
+  fieldsOf,
+  type FormFields,
+  hrefsOf,
+  signedIn,
+  textOf,
+} from "../support/harness/dashboard.ts";
+import { aHeartbeat } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+
+const CHECKS = "/dashboard/checks";
+const NEW = `${CHECKS}/new/check`;
+const TRIAL = `${CHECKS}/new/trial`;
+
+/** Changes fields of a form; each change replaces all values of its name. */
+function changed(fields: [string, string][], changes: Record<string, string>): FormFields {
+  const kept = fields.filter(([name]) => !(name in changes));
+  return [...kept, ...Object.entries(changes)];
+}
+
+/** Returns the names of the fields that show a problem. */
+function wrongFields(html: string): string[] {
+  return [...html.matchAll(/<small id="(\w+)-problem" class="wrong">(?!<)/g)]
+    .map(([, name = ""]) => name);
+}
+
+Deno.test("checks: a team without checks gets a command that works, and the templates", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(CHECKS);
+  assertMatch(textOf(text), /No check yet/);
+  const [, body = ""] = /-d '([^']+)'/.exec(textOf(text)) ?? [];
+  const put = await h.request("PUT", "/v1/checks/cheap-enough", { body: JSON.parse(body) });
+  assertEquals(put.status, 202, put.text);
+  assertEquals(hrefsOf(text, "template=").length, CHECK_TEMPLATES.length);
+  const readers = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const shown = await readers.get(CHECKS);
+  assertEquals(hrefsOf(shown.text, "/new/check"), [], "a reader is offered no form");
+  assertMatch(textOf(shown.text), /cheap-enough/);
+});
+
+Deno.test("checks: each template fills in a form that is saved, and saving it unchanged changes nothing", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  for (const { name: slug, expression } of CHECK_TEMPLATES) {
+    const { text: form } = await reader.get(`${NEW}?template=${slug}`);
+    const created = await reader.send(CHECKS, unescaped(fieldsOf(form, CHECKS)));
+    assertEquals(created.status, 303, textOf(created.text));
+    assertEquals(created.headers.get("location"), `${CHECKS}/${slug}?done=saved`);
+    const before = (await h.get(`/v1/checks/${slug}`)).json;
+    assertEquals([before.expression, before.version], [expression, 1]);
+    const { text: edit } = await reader.get(`${CHECKS}/${slug}/edit`);
+    const saved = await reader.send(CHECKS, unescaped(fieldsOf(edit, CHECKS)));
+    assertEquals(saved.status, 303, textOf(saved.text));
+    assertEquals((await h.get(`/v1/checks/${slug}`)).json, before);
+  }
+});
+
+Deno.test("checks: each example of the language next to the form is an expression", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get(NEW);
+  const [words = ""] = /<dl class="words">.*?<\/dl>/s.exec(text) ?? [];
+  const examples = Array.from(words.matchAll(/<code>(.*?)<\/code>/g), ([code]) => textOf(code));
+  assertEquals(examples.length > 5, true);
+  for (const example of examples) {
+    const compiled = compile(example);
+    assert(compiled.ok, `${example}: ${JSON.stringify(compiled)}`);
+  }
+});
+
+Deno.test("checks: the search finds the page", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get("/dashboard/search?q=chec");
+  assert(hrefsOf(text).includes(CHECKS));
+});
+
+/** Fields as a browser sends them: without references to characters. */
+function unescaped(fields: [string, string][]): [string, string][] {
+  return fields.map(([name, value]) => [name, textOf(value)]);
+}
+
+/** Opens the form of a new check and returns what it sends with a name and an expression. */
+async function filledForm(reader: Awaited<ReturnType<typeof signedIn>>) {
+  const { text } = await reader.get(NEW);
+  return changed(fieldsOf(text, CHECKS), { slug: "mine", expression: "cost_usd < 0.50" }) as [
+    string,
+    string,
+  ][];
+}
+
+Deno.test("checks: what is wrong is said at its field, with the place in the expression", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const fields = await filledForm(reader);
+  const refused = async (changes: Record<string, string>, path = CHECKS) => {
+    const { status, text } = await reader.send(path, changed(fields, changes));
+    assertEquals(status, 400, JSON.stringify(changes));
+    return text;
+  };
+  assertEquals(wrongFields(await refused({ slug: "Not a slug" })), ["slug"]);
+  assertEquals(wrongFields(await refused({ sample: "2" })), ["sample"]);
+  assertEquals(wrongFields(await refused({ sample: "half" })), ["sample"]);
+  assertEquals(wrongFields(await refused({ description: "x".repeat(501) })), ["description"]);
+  assertEquals(wrongFields(await refused({ agents: "a b\u0000c" })), ["agents"]);
+  assertMatch(textOf(await refused({ statuses: "done" })), /at least one of them/);
+  for (const path of [CHECKS, TRIAL]) {
+    const text = await refused({ expression: "cost_us < 0.5" }, path);
+    assertEquals(wrongFields(text), ["expression"]);
+    assertMatch(textOf(text), /at character 1: .*cost_usd/);
+    assertMatch(text, />cost_us &lt; 0\.5<\/textarea>/, "the typed text stays");
+  }
+  assertEquals((await h.get("/v1/checks")).json.checks, []);
+});
+
+Deno.test("checks: lines of an expression stay lines", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const fields = await filledForm(reader);
+  const expression = "cost_usd < 0.50\r\n && usage.errors == 0";
+  assertEquals((await reader.send(CHECKS, changed(fields, { expression }))).status, 303);
+  const stored = (await h.get("/v1/checks/mine")).json.expression;
+  assertEquals(stored, expression.replace("\r", ""));
+});
+
+Deno.test("checks: a new one replaces no other, and a stale form none that has changed since", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const fields = await filledForm(reader);
+  assertEquals((await reader.send(CHECKS, fields)).status, 303);
+  assertEquals((await reader.send(CHECKS, fields)).status, 409);
+  const { text } = await reader.get(`${CHECKS}/mine/edit`);
+  const stale = unescaped(fieldsOf(text, CHECKS));
+  assertEquals((await reader.send(CHECKS, changed(stale, { severity: "warn" }))).status, 303);
+  assertEquals((await reader.send(CHECKS, changed(stale, { severity: "info" }))).status, 409);
+  const confirm = await reader.get(`${CHECKS}/mine?confirm=delete`);
+  assertMatch(textOf(confirm.text), /Delete the check “mine”/);
+  assertEquals((await reader.send(`${CHECKS}/mine/delete`)).status, 303);
+  assertEquals((await h.get("/v1/checks/mine")).status, 404);
+  assertEquals((await reader.get(`${CHECKS}/mine`)).status, 404);
+  assertEquals((await reader.send(`${CHECKS}/mine/delete`)).status, 404);
+});
+
+Deno.test("checks: a dry run shows counts and examples, and stores nothing", async () => {
+  await using h = await Harness.open();
+  await report(h);
+  const reader = await signedIn(h);
+  const fields = await filledForm(reader);
+  const before = await h.dump();
+  const { status, text } = await reader.send(TRIAL, fields);
+  assertEquals(status, 200, textOf(text));
+  assertMatch(textOf(text), /2 passed, 1 failed of 3 runs\. Nothing is stored/);
+  assertMatch(textOf(text), /failed Expected cost_usd < 0\.50 got cost_usd = 0\.75/);
+  assertEquals(await h.dump(), before);
+  const none = await reader.send(TRIAL, changed(fields, { agents: "nobody" }));
+  assertMatch(textOf(none.text), /No closed run fits/);
+});
+
+Deno.test("checks: a check shows its days, its agents and the runs that failed it", async () => {
+  await using h = await Harness.open();
+  const expression = "cost_usd < 0.50";
+  const sent = { expression, description: "what support relies on", severity: "warn" };
+  await h.request("PUT", "/v1/checks/cheap-enough", { body: sent });
+  await report(h);
+  const reader = await signedIn(h);
+  const list = (await reader.get(CHECKS)).text;
+  assertMatch(textOf(list), /1 check, 1 failing/);
+  assertMatch(textOf(list), /cheap-enough what support relies on warn all runs .*67%/);
+  assertMatch(textOf(list), /30 days: 2 passed, 1 failed; failures on 1 day \(Nov 21\)/);
+  const { text } = await reader.get(`${CHECKS}/cheap-enough`);
+  assertMatch(textOf(text), /2 passed, 1 failed\. Failing since/);
+  assertMatch(textOf(text), /Version 1, set .* by first key/);
+  assertMatch(textOf(text), /billing .* Expected cost_usd < 0\.50/);
+  assertMatch(textOf(text), /By agent .* billing 1 1 0 0 50%/);
+  const [run = ""] = hrefsOf(text, "run_eu_");
+  const { text: page } = await reader.get(run);
+  assertMatch(textOf(page), /Checks failed cheap-enough warn Expected cost_usd < 0\.50/);
+});
+
+/** Reports a cheap run of two agents, then a costly one of one of them. */
+async function report(h: Harness): Promise<void> {
+  const runs = [["billing", 0.01], ["triage", 0.02], ["billing", 0.75]] as const;
+  for (const [n, [agent, cost_usd]] of runs.entries()) {
+    h.nowMs += 1_000;
+    await h.post("/v1/heartbeats", aHeartbeat(n + 1, { agent, cost_usd }));
+    await h.worker.idle();
+  }
+}
+
+Deno.test("checks: hostile texts are escaped", async () => {
+  await using h = await Harness.open();
+  const hostile = `<img src=x onerror="alert(1)">`;
+  const expression = `agent == ${JSON.stringify(hostile)} && goal != "</textarea><script>"`;
+  const body = { expression, description: hostile, features: [hostile] };
+  assertEquals((await h.request("PUT", "/v1/checks/hostile", { body })).status, 202);
+  const reader = await signedIn(h);
+  for (const path of [CHECKS, `${CHECKS}/hostile`, `${CHECKS}/hostile/edit`]) {
+    const { status, text } = await reader.get(path);
+    assertEquals(status, 200);
+    assert(!text.includes("<img"), path);
+    assert(!text.includes("</textarea><script>"), path);
+  }
+  const fields = await filledForm(reader);
+  const { text } = await reader.send(TRIAL, changed(fields, { expression: `${hostile}"` }));
+  assert(!text.includes("<img"));
+});

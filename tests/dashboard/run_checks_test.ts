@@ -1,0 +1,92 @@
+/** Results of checks on a run's page. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { CheckResult } from "../../domain/runs/check_result.ts";
+import type { RunRecord } from "../../domain/runs/record.ts";
+import type { StageState } from "../../domain/runs/stages.ts";
+import { CheckResults } from "../../routes/dashboard/run/checks.tsx";
+import { hrefsOf, textOf } from "../support/harness/dashboard.ts";
+import { NOON } from "../support/harness/harness.ts";
+
+function aResult(check: string, result: Partial<CheckResult>): CheckResult {
+  const { status = "pass" } = result;
+  return {
+    check,
+    id: `chk_eu_${check}`,
+    version: 3,
+    severity: "fail",
+    status,
+    got: "cost_usd = 0.61",
+    message: null,
+    at: NOON,
+    revision: 0,
+    ...result,
+  };
+}
+
+/** Renders the results of a run whose stage of checks is in a state. */
+function render(checks: readonly CheckResult[], state: StageState = "done"): string {
+  const run = {
+    checks,
+    cost: { state: "final" },
+    processing: [
+      { stage: "cost", state: "done", attempts: 1, at: NOON },
+      { stage: "checks", state, attempts: 0, at: NOON },
+    ],
+  } as unknown as RunRecord;
+  return CheckResults({ run })?.toString() ?? "";
+}
+
+const RESULTS = [
+  aResult("a-pass", {}),
+  aResult("b-skipped", {
+    status: "skipped",
+    got: null,
+    message: "The run has no output",
+    reason: "no_output",
+  }),
+  aResult("c-error", { status: "error", message: "No key answer", reason: "no_such_key" }),
+  aResult("d-warn", { status: "fail", severity: "warn", message: "It is slow" }),
+  aResult("e-fail", { status: "fail", message: "It costs too much" }),
+  aResult("f-pass", {}),
+];
+
+Deno.test("a run's page shows failures and errors first, and counts the others", () => {
+  const html = render(RESULTS);
+  assertEquals(hrefsOf(html).map((path) => path.split("/").at(-1)), [
+    "d-warn",
+    "e-fail",
+    "c-error",
+    "b-skipped",
+    "a-pass",
+    "f-pass",
+  ]);
+  const text = textOf(html);
+  assertMatch(
+    text,
+    /^Checks failed d-warn warn It is slow got cost_usd = 0\.61 , version 3 failed e-fail/,
+  );
+  assertMatch(text, /not decided c-error not decided No key answer got/);
+  assertMatch(text, /1 skipped b-skipped The run has no output version 3/);
+  assertMatch(text, /2 passed a-pass got cost_usd = 0\.61 , version 3 f-pass/);
+  assert(!text.includes("running"));
+});
+
+Deno.test("a run without checks shows none, and a run that is judged shows that", () => {
+  assertEquals([render([]), render([], "skipped")], ["", ""]);
+  for (const state of ["pending", "retrying"] as const) {
+    assertEquals(textOf(render([], state)), "Checks running");
+    assertMatch(textOf(render(RESULTS, state)), /^Checks running again failed d-warn/);
+  }
+});
+
+Deno.test("texts of results are escaped, and removed ones say so", () => {
+  const hostile = `<img src=x onerror="alert(1)">`;
+  const html = render([
+    aResult("a", { status: "fail", message: hostile, got: hostile }),
+    aResult("b", { status: "fail", message: null, got: null }),
+    aResult("c", { status: "skipped", message: hostile, got: null }),
+  ]);
+  assert(!html.includes("<img"));
+  assertEquals(html.split("&lt;img src=x").length, 4);
+  assertMatch(textOf(html), /b The message was removed by age/);
+});

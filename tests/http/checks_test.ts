@@ -1,0 +1,237 @@
+/** Checks: set, read, list, delete, their audit entries, and what they say of runs. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+
+const CHECK = {
+  expression: "usage.errors == 0 && cost_usd < 0.5",
+  agents: ["research*"],
+  kinds: ["run"],
+  statuses: ["success"],
+  features: ["search"],
+  severity: "warn",
+  sample: 0.5,
+  enabled: true,
+  description: "What support relies on",
+};
+const CHECKS_MAX = 100;
+
+function put(h: Harness, slug: string, body: unknown, key = h.key): Promise<Answer> {
+  return h.request("PUT", `/v1/checks/${slug}`, { key, body });
+}
+
+/** Stores closed runs with these numbers of events, the newest last. */
+async function closeRuns(h: Harness, events: readonly number[], from = 1, key = h.key) {
+  for (const [i, count] of events.entries()) {
+    const id = runId(from + i);
+    await h.post("/v1/runs", aRun(from + i, { started_at: at(i) }), { key });
+    const sent = Array.from({ length: count }, (_, n) => anEvent(100 * (from + i) + n));
+    if (count > 0) await h.post(`/v1/runs/${id}/events`, { events: sent }, { key });
+    assertEquals((await h.post(`/v1/runs/${id}/finish`, aFinish(), { key })).status, 202);
+  }
+  await h.worker.idle();
+}
+
+Deno.test("checks: 202 for a new version, 200 when nothing differs, 409 for another version", async () => {
+  await using h = await Harness.open();
+  const first = await put(h, "cheap", CHECK);
+  assertEquals([first.status, first.headers.get("idempotent-replayed")], [202, null], first.text);
+  const { slug, id, version, created_at, updated_at, updated_by, ...rest } = first.json;
+  assertEquals([slug, version, created_at, updated_at], ["cheap", 1, at(), at()]);
+  assert(/^chk_eu_[0-9a-f]{32}$/.test(id) && updated_by.startsWith("key_eu_"), first.text);
+  assertEquals(rest, CHECK);
+  assertEquals(Object.keys(rest), Object.keys(CHECK));
+  h.nowMs += 1_000;
+  const again = await put(h, "cheap", { ...rest, version: 1 });
+  assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
+  assertEquals(again.text, first.text);
+  const next = await put(h, "cheap", { expression: "cost_usd < 1.0" });
+  assertEquals([next.status, next.json.version, next.json.id], [202, 2, id]);
+  const late = await put(h, "cheap", { ...CHECK, version: 1 });
+  assertEquals([late.status, late.json.error, late.json.field], [
+    409,
+    "version_conflict",
+    "version",
+  ]);
+  assertEquals((await h.get("/v1/checks/cheap")).text, next.text);
+});
+
+Deno.test("checks: what is not sent has a default; repeated names count once", async () => {
+  await using h = await Harness.open();
+  const defaults = {
+    agents: ["*"],
+    kinds: ["run", "heartbeat"],
+    statuses: ["success", "failed", "timeout", "cancelled"],
+    features: [],
+    severity: "fail",
+    sample: 1,
+    enabled: true,
+    description: null,
+  };
+  const expression = "cost_usd < 1.0";
+  const nothing = { agents: [], features: [], kinds: null, statuses: null, description: null };
+  for (const body of [{ expression }, { expression, ...nothing }]) {
+    const { slug: _, id: __, version, created_at, updated_at, updated_by, ...sent } =
+      (await put(h, "plain", body)).json;
+    assertEquals(sent, { expression, ...defaults });
+    assertEquals([version, created_at, updated_at].length, 3, updated_by);
+  }
+  const twice = { expression, agents: ["b", "a", "b"], statuses: ["timeout", "failed", "failed"] };
+  const { agents, statuses } = (await put(h, "plain", twice)).json;
+  assertEquals([agents, statuses], [["b", "a"], ["failed", "timeout"]]);
+});
+
+Deno.test("checks: listed by slug in pages, deleted once, each change in the audit log", async () => {
+  await using h = await Harness.open();
+  for (const slug of ["b", "a", "c"]) await put(h, slug, { expression: "cost_usd < 1.0" });
+  const page = (await h.get("/v1/checks?limit=2")).json;
+  const slugs = (checks: { slug: string }[]) => checks.map(({ slug }) => slug);
+  assertEquals(slugs(page.checks), ["a", "b"]);
+  const rest = (await h.get(`/v1/checks?limit=2&cursor=${page.cursor}`)).json;
+  assertEquals([slugs(rest.checks), rest.cursor], [["c"], null]);
+  await put(h, "b", { expression: "cost_usd < 2.0" });
+  const removed = await h.request("DELETE", "/v1/checks/b");
+  assertEquals([removed.status, removed.json.version], [200, 2]);
+  for (const path of ["/v1/checks/b", "/v1/checks/b/stats"]) {
+    assertEquals((await h.get(path)).status, 404);
+  }
+  assertEquals((await h.request("DELETE", "/v1/checks/b")).status, 404);
+  const { entries } = (await h.get("/v1/audit")).json;
+  const changes = entries.filter(({ target }: { target: string }) => target === "b")
+    .map(({ action, details }: { action: string; details: unknown }) => [action, details]);
+  assertEquals(changes.map(([action]: [string]) => action), [
+    "check.deleted",
+    "check.put",
+    "check.put",
+  ]);
+  const [, [, change], [, creation]] = changes;
+  assertEquals(change, {
+    before: { expression: "cost_usd < 1.0" },
+    after: { expression: "cost_usd < 2.0" },
+  });
+  assertEquals(creation.before, null);
+  assertEquals(creation.after.expression, "cost_usd < 1.0");
+});
+
+Deno.test("checks: a misspelt name is refused with its place, and nothing is stored", async () => {
+  await using h = await Harness.open();
+  const { status, json } = await put(h, "a", { expression: "cost_usd < 1.0 && cost_us < 2.0" });
+  assertEquals([status, json.error, json.field], [400, "invalid_field", "expression"]);
+  assertStringIncludes(json.message, "cost_us");
+  assertMatch((await put(h, "a", { ...CHECK, expresion: "x" })).json.message, /"expression"/);
+  assertEquals((await h.get("/v1/checks")).json, { checks: [], cursor: null });
+});
+
+Deno.test("checks: the 101st is refused; a change of one of the 100 is not", async () => {
+  await using h = await Harness.open();
+  for (let n = 0; n < CHECKS_MAX; n++) await put(h, `c${n}`, { expression: "cost_usd < 1.0" });
+  const { status, json } = await put(h, "more", { expression: "cost_usd < 1.0" });
+  assertEquals([status, json.error], [403, "object_cap_reached"]);
+  assertMatch(json.message, /100 checks/);
+  assertEquals((await put(h, "c0", { expression: "cost_usd < 2.0" })).status, 202);
+});
+
+Deno.test("checks: the record, the list, the statistics and the metrics have the results", async () => {
+  await using h = await openWithOperator();
+  const expression = "usage.events < 2";
+  const { id } = (await put(h, "few-events", { expression })).json;
+  await put(h, "noted", { expression, severity: "info" });
+  await closeRuns(h, [1, 3]);
+  const { checks } = (await h.get(`/v1/runs/${runId(2)}`)).json;
+  const [first, second] = checks;
+  const { at: judgedAt, got, message, ...result } = first;
+  assertEquals(result, {
+    check: "few-events",
+    id,
+    version: 1,
+    severity: "fail",
+    status: "fail",
+    revision: 1,
+  });
+  assert(judgedAt === at() && got.includes("usage.events") && message.length > 0, got);
+  assertEquals([second.check, second.status, second.severity], ["noted", "fail", "info"]);
+  const passed = (await h.get(`/v1/runs/${runId(1)}`)).json.checks;
+  assertEquals(passed.map(({ status }: { status: string }) => status), ["pass", "pass"]);
+  const failed = (await h.get("/v1/runs?has=failed_check")).json.runs;
+  assertEquals(failed.map(({ id, has }: { id: string; has: string[] }) => [id, has]), [
+    [runId(2), ["failed_check"]],
+  ]);
+  const stats = (await h.get("/v1/checks/few-events/stats")).json;
+  const counts = { pass: 1, fail: 1, error: 0, skipped: 0 };
+  assertEquals(stats.days, [{ day: at().slice(0, 10), agent: aRun(1).agent, ...counts }]);
+  assertEquals(stats.failures, [{ run_id: runId(2), at: at(), message }]);
+  assertEquals(stats.cursor, null);
+  const metrics = (await h.get("/metrics", { key: OPERATOR_KEY })).text;
+  assertMatch(metrics, /^runledger_checks_total\{status="fail"\} 2$/m);
+  assertMatch(metrics, /^runledger_checks_total\{status="pass"\} 2$/m);
+});
+
+Deno.test("checks: a late event makes a run fail; its statistics follow by the difference", async () => {
+  await using h = await Harness.open();
+  await put(h, "few-events", { expression: "usage.events < 2" });
+  await closeRuns(h, [1]);
+  h.nowMs += 1_000;
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(7)] });
+  await h.worker.idle();
+  const { checks } = (await h.get(`/v1/runs/${runId(1)}`)).json;
+  const results = checks.map(({ status, revision }: { status: string; revision: number }) => [
+    status,
+    revision,
+  ]);
+  assertEquals(results, [["fail", 2]]);
+  const { days, failures, failing_since } = (await h.get("/v1/checks/few-events/stats")).json;
+  assertEquals([days[0].pass, days[0].fail, failures.length], [0, 1, 1]);
+  assertEquals(failing_since, at());
+  assertEquals((await h.request("DELETE", `/v1/runs/${runId(1)}`)).status, 200);
+  await h.worker.idle();
+  const { days: none, failures: left } = (await h.get("/v1/checks/few-events/stats")).json;
+  assertEquals([none, left], [[], []]);
+});
+
+Deno.test("checks: statistics say since when a check fails", async () => {
+  await using h = await Harness.open();
+  await put(h, "few-events", { expression: "usage.events < 2" });
+  const since = async () => (await h.get("/v1/checks/few-events/stats")).json.failing_since;
+  assertEquals(await since(), null);
+  await closeRuns(h, [3]);
+  assertEquals(await since(), at());
+  h.nowMs += 1_000;
+  await closeRuns(h, [1], 2);
+  assertEquals(await since(), null);
+  h.nowMs += 1_000;
+  await closeRuns(h, [3], 3);
+  h.nowMs += 1_000;
+  await closeRuns(h, [3], 4);
+  assertEquals(await since(), at(2_000));
+});
+
+Deno.test("checks: statistics are paged by day and agent, within the range", async () => {
+  await using h = await Harness.open();
+  await put(h, "few-events", { expression: "usage.events < 2" });
+  const DAY_MS = 86_400_000;
+  for (let n = 1; n <= 4; n++) {
+    const agent = `agent ${n % 2}`;
+    const day = Math.floor((n - 1) / 2);
+    await h.post("/v1/runs", aRun(n, { agent, started_at: at(-day * DAY_MS) }));
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
+  }
+  await h.worker.idle();
+  const seen: string[] = [];
+  let cursor: string | null = "";
+  do {
+    const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const page = (await h.get(`/v1/checks/few-events/stats?limit=1${more}`)).json;
+    for (const { day, agent, pass } of page.days) seen.push(`${day} ${agent} ${pass}`);
+    cursor = page.cursor;
+  } while (cursor !== null);
+  const [today, before] = [at(), at(-DAY_MS)].map((instant) => instant.slice(0, 10));
+  assertEquals(seen, [
+    `${before} agent 0 1`,
+    `${before} agent 1 1`,
+    `${today} agent 0 1`,
+    `${today} agent 1 1`,
+  ]);
+  const range = (await h.get(`/v1/checks/few-events/stats?to=${before}`)).json;
+  assertEquals(range.days.map(({ day }: { day: string }) => day), [before, before]);
+});

@@ -1,0 +1,155 @@
+/** Results of checks: the incidents that the commits of judged runs make. */
+import { assertEquals } from "@std/assert";
+import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
+import type { CheckResult } from "../../../../domain/runs/check_result.ts";
+import type { FinishStatus } from "../../../../domain/runs/run.ts";
+import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
+import { aCheck, assertVerified } from "../../../support/builders/checks.ts";
+import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+const FAILED: RuleSettings["condition"] = {
+  kind: "check_failed",
+  checks: ["finished"],
+  severityMin: "warn",
+  consecutive: 2,
+};
+
+/** A process with one check and one rule of it; no rule counts how runs end. */
+async function begin(
+  store: TempStore["store"],
+  settings: Partial<RuleSettings> = {},
+  expression = 'status == "success"',
+): Promise<AlertProcess> {
+  const here = new AlertProcess(store);
+  await here.put("rule", "failures", null);
+  await here.put("check", "finished", aCheck(expression));
+  await here.putRule("checks", { condition: FAILED, ...settings });
+  return here;
+}
+
+const STATUSES: Readonly<Record<string, FinishStatus>> = { b: "failed", g: "success" };
+
+/** Closes runs by letters, without processing them. */
+async function closed(here: AlertProcess, text: string): Promise<void> {
+  for (const [i, letter] of Array.from(text).entries()) {
+    await here.close(i + 1, STATUSES[letter] as FinishStatus);
+  }
+}
+
+Deno.test("failed checks in a row open one incident, until a run passes", async () => {
+  await using temp = await TempStore.open();
+  const here = await begin(temp.store);
+  await here.putMail("ops");
+  await here.closeAll("bgb");
+  assertEquals(await here.open(), []);
+  await here.closeAll("bcb", 4);
+  assertEquals(await here.open(), ["checks =a 4: 6,5,4,3"]);
+  const [incident] = await here.incidents();
+  assertEquals(
+    [incident?.title, incident?.error, incident?.value, incident?.threshold],
+    ["a failed check finished 4 times in a row", 'Expected status == "success"', null, null],
+  );
+  await here.closeAll("g", 7);
+  assertEquals(await here.open(), []);
+  assertEquals(await here.deliveries(), ["ops incident.opened", "ops incident.resolved"]);
+  await here.closeAll("gg", 8);
+  assertEquals(await here.instances(), []);
+  await assertVerified(here.store);
+});
+
+Deno.test("a run that passes changes no row of alerts while its group is ok", async () => {
+  await using temp = await TempStore.open();
+  const here = await begin(temp.store);
+  await here.closeAll("ggg");
+  const rows = new Set((await temp.keysBelow([])).map(([first]) => first));
+  for (const first of ["alert", "alert_state", "incident"]) assertEquals(rows.has(first), false);
+});
+
+Deno.test("judged in any order, runs make the same incidents", async () => {
+  const orders = [[1, 2, 3, 4, 5, 6, 7], [7, 6, 5, 4, 3, 2, 1], [4, 1, 7, 2, 6, 3, 5]];
+  for (const groupBy of ["agent", null] as const) {
+    for (const order of orders) {
+      await using temp = await TempStore.open();
+      const here = await begin(temp.store, { groupBy });
+      await closed(here, "bbgbbbb");
+      for (const n of order) await here.pipeline.project(TEAM.id, [run(n)]);
+      const group = groupBy === null ? "" : "=a";
+      assertEquals(await here.open(), [`checks ${group} 4: 7,6,5,4`], order.join());
+    }
+  }
+});
+
+Deno.test("runs that were judged before a bad one that arrived earlier count after it", async () => {
+  await using temp = await TempStore.open();
+  const here = await begin(temp.store, { resolveAfter: 3 });
+  await closed(here, "bbgg");
+  // The second failure is forgotten after two passes, which do not resolve the two in a row.
+  for (const n of [2, 3, 4]) await here.pipeline.project(TEAM.id, [run(n)]);
+  assertEquals([await here.open(), await here.instances()], [[], []]);
+  await here.pipeline.project(TEAM.id, [run(1)]);
+  assertEquals(await here.open(), ["checks =a 2: 2,1"]);
+});
+
+Deno.test("a run that is judged again counts by its last results", async () => {
+  await using temp = await TempStore.open();
+  const here = await begin(temp.store, {}, "usage.llm_calls < 2");
+  for (const n of [1, 2]) {
+    await here.close(n, "success");
+    await here.runs.append(TEAM, run(n), [aCall(n)], NOON + n);
+  }
+  await here.work();
+  assertEquals(await here.open(), []);
+  // Late events.
+  for (const n of [1, 2]) {
+    await here.runs.append(TEAM, run(n), [aCall(10 + n)], NOON + 10);
+    await here.work();
+  }
+  assertEquals(await here.open(), ["checks =a 2: 2,1"]);
+  await here.put("check", "finished", aCheck("usage.llm_calls < 4"));
+  assertEquals(await here.open(), ["checks =a 2: 2,1"]);
+  await here.runs.append(TEAM, run(1), [aCall(21)], NOON + 20);
+  await here.work();
+  assertEquals(await here.open(), []);
+  await assertVerified(here.store);
+});
+
+Deno.test("an incident has the error of its newest run, whichever is judged last", async () => {
+  await using temp = await TempStore.open();
+  const here = await begin(temp.store, { resolveAfter: 2 });
+  await closed(here, "bbb");
+  const judge = async (n: number, message: string | null) => {
+    const result: CheckResult = {
+      ...{ check: "finished", id: "id_finished", version: 1, severity: "fail", got: "", message },
+      ...{ status: message === null ? "pass" : "fail", at: NOON, revision: 1 },
+    };
+    await here.updater.change(TEAM.id, [run(n)], (run) => ({
+      run,
+      before: run.summary,
+      after: run.summary && { ...run.summary },
+      judged: [result],
+      rows: { sets: [], deletes: [] },
+    }));
+  };
+  const errors = async () => (await here.incidents()).map(({ error, runs }) => [error, runs[0]]);
+  await here.pipeline.project(TEAM.id, [run(1), run(3)]);
+  assertEquals(await errors(), [['Expected status == "success"', run(3)]]);
+  await here.pipeline.project(TEAM.id, [run(2)]);
+  await judge(2, "another error");
+  assertEquals(await errors(), [['Expected status == "success"', run(3)]]);
+  await judge(3, null);
+  assertEquals(await errors(), [[null, run(2)]]);
+});
+
+Deno.test("a deleted run goes on counting, as a removed failed run does", async () => {
+  await using temp = await TempStore.open();
+  const here = await begin(temp.store);
+  await here.closeAll("bb");
+  const deletions = createDeletionStore(temp.store, here.updater, () => here.nowMs);
+  await deletions.deleteRun(TEAM, run(2), "key_1");
+  assertEquals((await here.open()).length, 1);
+  await here.closeAll("b", 3);
+  assertEquals((await here.incidents()).map(({ count }) => count), [3]);
+});

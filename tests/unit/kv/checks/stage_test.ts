@@ -1,0 +1,236 @@
+/** The stage that judges what is not judged at once. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
+import { createScoreStore } from "../../../../kv/runs/scores.ts";
+import type { ScoreId } from "../../../../domain/core/ids.ts";
+import type { RunChanges } from "../../../../kv/checks/stage.ts";
+import { aCheck, assertVerified, outcomesOf, resultsOf } from "../../../support/builders/checks.ts";
+import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { aScore, aTool, CheckProcess } from "../../../support/harness/check_process.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { DAY_MS } from "../../../support/harness/retention_harness.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+const NO_LOOP = "longest_repeat.times < 3";
+const DONE = ["done", "done", "skipped", "skipped"];
+const PENDING = ["done", "pending", "skipped", "skipped"];
+
+/** Returns tool calls with the same input. */
+const same = (...numbers: readonly number[]) => numbers.map((n) => aTool(n, "look"));
+
+Deno.test("stage: it judges what must be read, with the other checks of the run", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  await process.put("check", "a-loop", aCheck(NO_LOOP));
+  await process.put("check", "good", aCheck('status == "success"'));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.closeWith(2, same(1, 2));
+  await process.work();
+  assertEquals(await process.statesOf(1), PENDING);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["a-loop fail", "good pass"]);
+  assertEquals(await outcomesOf(temp.store, 2), ["a-loop pass", "good pass"]);
+  assertEquals(await process.statesOf(1), DONE);
+  assertEquals(await process.due(), []);
+  const [loop] = await resultsOf(temp.store, 1);
+  assertEquals([loop?.revision, loop?.at], [1, NOON]);
+  await assertVerified(temp.store);
+});
+
+Deno.test("stage: late events are judged again, and results are the same for every order of parts", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2));
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["loop pass"]);
+  await process.runs.append(TEAM, run(1), same(3), NOON + 5);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["loop fail"]);
+  await process.closeWith(2, same(3, 1));
+  await process.judgeAll();
+  await process.runs.append(TEAM, run(2), same(2, 1), NOON + 5);
+  await process.judgeAll();
+  const [[first], [second]] = [await resultsOf(temp.store, 1), await resultsOf(temp.store, 2)];
+  assertEquals(first, second);
+  assertEquals(first?.revision, 2);
+  await assertVerified(temp.store);
+});
+
+Deno.test("stage: an added score is judged if a check names scores", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  const scores = createScoreStore(temp.store);
+  await process.put("check", "scored", aCheck('"quality" in scores && scores.quality > 0.5'));
+  await process.put("check", "loop", aCheck(NO_LOOP, { statuses: ["failed"] }));
+  await process.closeWith(1, []);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["scored fail"]);
+  const score = { id: "scr_eu_1" as ScoreId, name: "quality", value: 0.9, source: "person" };
+  await scores.add(TEAM, run(1), score, NOON + 5);
+  await process.work();
+  assertEquals(await process.statesOf(1), PENDING);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["scored pass"]);
+  await process.runs.append(TEAM, run(1), [aScore(1, "quality", 0.1, NOON + 6)], NOON + 7);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["scored fail"]);
+  await assertVerified(temp.store);
+});
+
+Deno.test("stage: without the payload a check of events is skipped, and the run stays as it is", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const process = new CheckProcess(store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.work();
+  const [task] = await process.due();
+  assert(task !== undefined);
+  const atMs = NOON + 95 * DAY_MS;
+  await createSweepStore(store, process.updater).step(TEAM, "payload", atMs, null, false);
+  await process.complete(task);
+  const [result] = await resultsOf(store, 1);
+  assertEquals([result?.status, result?.reason, result?.got], ["skipped", "payload_removed", null]);
+  await assertVerified(store);
+});
+
+/** Runs the stage of run 1, of two equal calls; something happens before its results are stored. */
+async function racing(
+  temp: TempStore,
+  between: (other: CheckProcess) => Promise<void>,
+): Promise<number> {
+  const other = new CheckProcess(temp.store);
+  let changes = 0;
+  const process = new CheckProcess(temp.store, (of): RunChanges => ({
+    async change(team, ids, plan) {
+      if (++changes === 2) await between(other);
+      await of.change(team, ids, plan);
+    },
+  }));
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2));
+  await process.work();
+  const [task] = await process.due();
+  assert(task !== undefined);
+  await process.complete(task);
+  assertEquals(await process.statesOf(1), DONE);
+  await assertVerified(temp.store);
+  return changes;
+}
+
+Deno.test("stage: a run that another instance judges meanwhile is judged as it is then", async () => {
+  await using temp = await TempStore.open();
+  const changes = await racing(temp, async (other) => {
+    await other.runs.append(TEAM, run(1), same(3), NOON + 5);
+    await other.judgeAll();
+  });
+  assertEquals([changes, await outcomesOf(temp.store, 1)], [4, ["loop fail"]]);
+  assertEquals((await resultsOf(temp.store, 1)).map(({ revision }) => revision), [2]);
+});
+
+Deno.test("stage: no text of a payload that was removed meanwhile is stored", async () => {
+  await using temp = await TempStore.open();
+  const changes = await racing(temp, async ({ updater }) => {
+    const atMs = NOON + 95 * DAY_MS;
+    await createSweepStore(temp.store, updater).step(TEAM, "payload", atMs, null, false);
+  });
+  const [result] = await resultsOf(temp.store, 1);
+  assertEquals([changes, result?.reason, result?.got], [4, "payload_removed", null]);
+});
+
+Deno.test("stage: a late event that is not summarized yet leaves the judgement to its projection", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2));
+  await process.work();
+  const [task] = await process.due();
+  assert(task !== undefined);
+  await process.runs.append(TEAM, run(1), same(3), NOON + 5);
+  await process.complete(task);
+  assertEquals(await outcomesOf(temp.store, 1), []);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["loop fail"]);
+  assertEquals(await process.statesOf(1), DONE);
+});
+
+Deno.test("stage: stages that are begun again while one runs are not done by it", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  const scores = createScoreStore(temp.store);
+  await process.put("check", "scored", aCheck('"quality" in scores && scores.quality > 0.5'));
+  await process.closeWith(1, [aScore(1, "quality", 0.1)]);
+  await process.work();
+  const [task] = await process.due();
+  assert(task?.stage !== null && task !== undefined);
+  await process.stage.run(task);
+  // The score has the same revision of the cost, and the clock stands still.
+  const score = { id: "scr_eu_1" as ScoreId, name: "quality", value: 0.9, source: "person" };
+  await scores.add(TEAM, run(1), score, NOON + 5);
+  await process.work();
+  await process.pipeline.completeStage(task, null);
+  assertEquals(await process.statesOf(1), PENDING);
+  await process.judgeAll();
+  assertEquals(await outcomesOf(temp.store, 1), ["scored pass"]);
+});
+
+Deno.test("stage: it may run twice, in two instances at once, and for runs that are gone", async () => {
+  await using temp = await TempStore.open();
+  const [process, other] = [new CheckProcess(temp.store), new CheckProcess(temp.store)];
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.work();
+  const [task] = await process.due();
+  assert(task !== undefined);
+  await Promise.all([process.stage.run(task), other.stage.run(task), process.stage.run(task)]);
+  await process.complete(task);
+  await other.complete(task);
+  assertEquals(await outcomesOf(temp.store, 1), ["loop fail"]);
+  await process.stage.run({ team: TEAM.id, run: run(9) });
+  await assertVerified(temp.store);
+});
+
+Deno.test("stage: without checks that apply any more, the results go", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.judgeAll();
+  await process.runs.append(TEAM, run(1), [aCall(4)], NOON + 5);
+  await process.work();
+  const [task] = await process.due();
+  assert(task !== undefined);
+  await process.put("check", "loop", null);
+  await process.complete(task);
+  assertEquals(await outcomesOf(temp.store, 1), []);
+  assertEquals(await process.statesOf(1), DONE);
+  await assertVerified(temp.store);
+});
+
+Deno.test("stage: a failing read rejects, and stores nothing", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  let fails = false;
+  const reader = new Proxy(store.reader, {
+    get(target, name) {
+      if (name !== "getMany") return Reflect.get(target, name).bind(target);
+      return (wanted: Deno.KvKey[]) =>
+        fails && wanted.some(([first]) => first === "events")
+          ? Promise.reject(new Error("disk failed"))
+          : target.getMany(wanted);
+    },
+  });
+  const process = new CheckProcess({ ...store, reader });
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.work();
+  const [task] = await process.due();
+  assert(task !== undefined);
+  fails = true;
+  await assertRejects(() => process.stage.run(task));
+  assertEquals(await outcomesOf(store, 1), []);
+  fails = false;
+  await process.judgeAll();
+  assertEquals(await outcomesOf(store, 1), ["loop fail"]);
+});

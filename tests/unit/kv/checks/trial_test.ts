@@ -1,0 +1,109 @@
+/** Trials of checks: limited in time, in reads and in number, and fair between teams. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { CheckTrial } from "../../../../domain/checks/store.ts";
+import { Overloaded } from "../../../../domain/core/errors.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
+import { ReadScope } from "../../../../domain/core/read_scope.ts";
+import type { Team } from "../../../../domain/teams/team.ts";
+import { readScopes } from "../../../../kv/base/read_scope.ts";
+import { createCheckTrialStore } from "../../../../kv/checks/trial.ts";
+import type { Store } from "../../../../kv/store.ts";
+import { aCheck } from "../../../support/builders/checks.ts";
+import {
+  finish,
+  open,
+  processAll,
+  processingStoreOf,
+  runsOf,
+  TEAM,
+} from "../../../support/builders/stored_runs.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+const OTHER: Team = { ...TEAM, id: "other" as TeamId };
+
+/** Stores `count` closed runs of a team. */
+async function fill(store: Store, count: number, team = TEAM, from = 1): Promise<void> {
+  const runs = runsOf(store);
+  for (let n = from; n < from + count; n++) {
+    await open(runs, n, {}, team);
+    await finish(runs, n, team);
+  }
+  await processAll(store, processingStoreOf(store));
+}
+
+function latest(last: number, expression = "usage.events == 0"): CheckTrial {
+  return { settings: aCheck(expression), slug: null, runs: { last, agent: null } };
+}
+
+function trialsOf(store: Store, msMax?: number) {
+  return createCheckTrialStore({ store, now: () => NOON, ...msMax && { msMax } });
+}
+
+Deno.test("trial: the time ends it, and what was judged is returned", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 120);
+  const startMs = performance.now();
+  const cut = await trialsOf(temp.store, 40).try(TEAM, latest(120));
+  const tookMs = performance.now() - startMs;
+  assert(cut !== null && cut.isCut && cut.runs > 0 && cut.runs < 120, JSON.stringify(cut));
+  assert(tookMs < 1_000, `${tookMs} ms`);
+  const complete = await trialsOf(temp.store).try(TEAM, latest(120));
+  assertEquals([complete?.runs, complete?.pass, complete?.isCut], [120, 120, false]);
+});
+
+Deno.test("trial: runs that it does not apply to are looked at, but not without end", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 30);
+  const scope = new ReadScope(new AbortController().signal);
+  const settings = aCheck("true", { agents: ["b*"] });
+  const result = await readScopes.run(
+    scope,
+    () => trialsOf(temp.store).try(TEAM, { settings, slug: null, runs: { last: 1, agent: null } }),
+  );
+  assertEquals([result?.runs, result?.isCut], [0, false]);
+  assert(scope.rows > 30 && scope.rows < 200, `${scope.rows}`);
+});
+
+Deno.test("trial: one of a team at a time, a bounded number waits, another team does not", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 40);
+  await fill(temp.store, 5, OTHER, 100);
+  const trials = trialsOf(temp.store, 1_000);
+  const many = Array.from({ length: 100 }, () => trials.try(TEAM, latest(40)));
+  const settled = Promise.allSettled(many);
+  const other = await trials.try(OTHER, latest(40));
+  assertEquals([other?.runs, other?.isCut], [5, false]);
+  const ends = await settled;
+  const refused = ends.filter((end) => end.status === "rejected");
+  assert(refused.length >= 79, `${refused.length}`);
+  assert(refused.every(({ reason }) => reason instanceof Overloaded));
+  const results = ends.flatMap((end) => end.status === "fulfilled" ? [end.value] : []);
+  assert(results.length > 0 && results.every((each) => each !== null && each.runs <= 40));
+});
+
+Deno.test("trial: a wait that takes all of its time is refused, and a client that leaves ends it", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 60);
+  const trials = trialsOf(temp.store, 30);
+  const first = trials.try(TEAM, latest(60));
+  await assertRejects(() => trials.try(TEAM, latest(60)), Overloaded);
+  assertEquals((await first)?.isCut, true);
+  const client = new AbortController();
+  const scope = new ReadScope(client.signal);
+  const leaving = readScopes.run(scope, () => trialsOf(temp.store).try(TEAM, latest(60)));
+  client.abort(new TypeError("gone"));
+  await assertRejects(() => leaving, TypeError, "gone");
+});
+
+Deno.test("trial: other work runs between runs whose checks take long", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 20);
+  const loops = "agent.size() < 0 || [1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, a + b > 0))";
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const result = await trialsOf(temp.store).try(TEAM, latest(20, loops));
+  clearInterval(timer);
+  assertEquals([result?.runs, result?.error], [20, 0]);
+  assert(turns >= 20, `${turns}`);
+});
