@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  CHARS_CONVERTED_PER_STEP,
   CHARS_COUNTED_PER_STEP,
   CHARS_MADE_PER_STEP,
   CHARS_READ_PER_STEP,
@@ -105,7 +106,7 @@ function callSize(name: FunctionName, first: Size, second: Size, to: Estimate): 
       return { ...first, chars: Math.max(first.chars, 32) };
     case "lowerAscii":
     case "upperAscii":
-      to.steps += 1 + first.chars / CHARS_MADE_PER_STEP;
+      to.steps += 1 + first.chars / CHARS_MADE_PER_STEP + first.chars / CHARS_CONVERTED_PER_STEP;
       return first;
     case "size":
     case "words":

@@ -5,6 +5,7 @@
  */
 import {
   charge,
+  CHARS_CONVERTED_PER_STEP,
   CHARS_COUNTED_PER_STEP,
   CHARS_MADE_PER_STEP,
   CHARS_READ_PER_STEP,
@@ -47,9 +48,9 @@ export function callCode(
     case "string":
       return (machine) => stringOf(of(machine), text);
     case "lowerAscii":
-      return (machine) => madeText(of(machine), machine, text).replace(/[A-Z]+/g, toLower);
+      return (machine) => convert(of(machine), machine, text, /[A-Z]+/g, toLower);
     case "upperAscii":
-      return (machine) => madeText(of(machine), machine, text).replace(/[a-z]+/g, toUpper);
+      return (machine) => convert(of(machine), machine, text, /[a-z]+/g, toUpper);
     default:
       return (machine) => {
         const whole = readText(of(machine), machine, text);
@@ -76,10 +77,20 @@ function countedText(value: unknown, machine: Machine, text: string): string {
   return value;
 }
 
-function madeText(value: unknown, machine: Machine, text: string): string {
+/** Converts the letters of ASCII; the engine's own conversion would change other letters too. */
+function convert(
+  value: unknown,
+  machine: Machine,
+  text: string,
+  letters: RegExp,
+  change: (part: string) => string,
+): string {
   if (typeof value !== "string") throw wrongKind(text, "text", value);
   charge(machine, 1 + value.length / CHARS_MADE_PER_STEP);
-  return value;
+  // deno-lint-ignore no-control-regex
+  if (!/[^\x00-\x7f]/.test(value)) return change(value);
+  charge(machine, value.length / CHARS_CONVERTED_PER_STEP);
+  return value.replace(letters, change);
 }
 
 const toLower = (part: string) => part.toLowerCase();

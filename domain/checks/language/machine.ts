@@ -13,10 +13,13 @@ export const PART_STEPS = 1 / 8;
 export const CHARS_READ_PER_STEP = 400;
 
 /** Characters that are counted in one step. */
-export const CHARS_COUNTED_PER_STEP = 80;
+export const CHARS_COUNTED_PER_STEP = 20;
 
 /** Characters that are written in one step: texts that an expression makes use memory. */
 export const CHARS_MADE_PER_STEP = 8;
+
+/** Characters that are converted one by one in one step. */
+export const CHARS_CONVERTED_PER_STEP = 2;
 
 /** Longest part of a text that the engine finds in time linear to the text. */
 const LINEAR_SEARCH_MAX = 250;

@@ -85,7 +85,7 @@ function sum(left: unknown, right: unknown, machine: Machine, text: string): unk
 
 function isIn(left: unknown, right: unknown, machine: Machine, text: string): boolean {
   if (Array.isArray(right)) return right.some((item) => equals(left, item, machine, 0));
-  if (typeof left === "string" && isObject(right)) return Object.hasOwn(right, left);
+  if (isObject(right)) return typeof left === "string" && Object.hasOwn(right, left);
   throw wrongPair("in", left, right, text);
 }
 

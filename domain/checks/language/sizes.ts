@@ -23,7 +23,7 @@ export const SCALAR: Size = { items: 0, chars: 0, steps: PART_STEPS };
 export const UNBOUNDED: Size = { items: Infinity, chars: Infinity, steps: Infinity };
 
 /** Size that is assumed when an expression is checked: full lists of short texts. */
-export const FULL: Size = { items: CALLS_MAX, chars: 64, steps: CALLS_MAX };
+export const FULL: Size = { ...textSize(64), items: CALLS_MAX };
 
 /** Maximum values that are looked at; a larger value counts as unbounded. */
 const VALUES_READ_MAX = 20_000;
