@@ -88,7 +88,7 @@ Deno.test("the commands of the document on monitors create one, and change it", 
   assertEquals([again, grace_seconds], [{ cron: "0 2 * * *", tz: "Europe/Berlin" }, 3_600]);
 });
 
-Deno.test("the commands of the document on alerts send a test, a failure and its end to a chat", async () => {
+Deno.test("the commands of the document on alerts send a test, failures and an end to a chat", async () => {
   let arrived = Promise.withResolvers<string>();
   await using chat = new Receiver((connection, request) => {
     arrived.resolve(request.body);
@@ -102,9 +102,9 @@ Deno.test("the commands of the document on alerts send a test, a failure and its
   };
   const egress = parseEgress("127.0.0.0/8") ?? NO_EGRESS;
   await using h = await Harness.open({ egress });
-  const [settings = "", fail = "", succeed = "", ...others] = examplesOf("docs/ALERTS.md").map(
-    (block) => block.replaceAll(/https:\/\/hooks\.slack\.com\/[\w/]+/g, chat.url),
-  );
+  const [settings = "", fail = "", succeed = "", check = "", ...others] = examplesOf(
+    "docs/ALERTS.md",
+  ).map((block) => block.replaceAll(/https:\/\/hooks\.slack\.com\/[\w/]+/g, chat.url));
   const [variables = ""] = settings.split("\n");
   const run = async (...blocks: string[]) => {
     const { code, output } = await paste(h, [variables, ...blocks]);
@@ -120,13 +120,15 @@ Deno.test("the commands of the document on alerts send a test, a failure and its
   assert((await next()).includes("backup is down"));
   await run(succeed);
   assert((await next()).includes("Resolved: backup is down"));
+  await run(check);
+  assert((await next()).includes("research failed check cheap-enough"));
   // Silences end after the real time.
   h.nowMs = Date.now();
   await run(...others);
   const slugs = async (kind: string) =>
     (await h.get(`/v1/${kind}`)).json[kind].map(({ slug }: { slug: string }) => slug);
   assertEquals(await slugs("rules"), [
-    ...["costly-run", "customer-day", "each-failure", "failures", "missed"],
+    ...["checks", "costly-run", "customer-day", "each-failure", "failures", "missed"],
     ...["quota", "service", "stuck", "unpriced"],
   ]);
   assertEquals(await slugs("silences"), ["maintenance"]);
