@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { slugs, someOf, whole } from "../config/body.ts";
-import { CONFIG_OBJECTS_MAX } from "../config/objects.ts";
+import { CONFIG_OBJECTS_MAX, CONFIG_SLUG } from "../config/objects.ts";
 import { oneOf, optional } from "../core/fields.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
 import { dollarsText, picodollars } from "../pricing/money.ts";
@@ -54,7 +54,7 @@ export const ruleParams = z.object({
     `Of \`run_failed\`: ${BAD_STATUSES.join(", ")}.`,
   ),
   consecutive: count.optional().describe("Of `run_failed` and `check_failed`: bad runs in a row."),
-  checks: z.array(z.string()).optional()
+  checks: z.array(z.string().meta({ pattern: CONFIG_SLUG.source })).optional()
     .describe(
       "Of `check_failed`: slugs of checks; empty for all. One without a check adds nothing.",
     ),

@@ -24,7 +24,7 @@ export interface ClosedRun {
   readonly hasOutput: boolean;
 }
 
-/** Facts that could not be read, and why, such as `too_many_events`. */
+/** Facts that could not be read, and why: `too_many_events` or `too_many_children`. */
 export type MissingFacts = ReadonlyMap<FactName, string>;
 
 /** A check that may not be stored: a dry run needs no slug. */

@@ -15,9 +15,9 @@ import { cutText } from "../../domain/core/text.ts";
 const CHARS_MAX = 30_000;
 
 /**
- * A stored result; fields at its end that are null or 0 are left out. `outcome` holds severity and
- * status; `revision` and `at` are differences to those of the list, because one judgement usually
- * makes all results.
+ * A stored result; fields at its end that are null or 0 are left out. `id` is without the prefix that
+ * all of the list have, and `outcome` holds severity and status. `revision` and `at` are differences
+ * to those of the list, because one judgement usually makes all results.
  */
 type Packed = readonly [
   check: string,
@@ -35,12 +35,19 @@ type Packed = readonly [
 const FIELDS_MIN = 4;
 
 /** The stored list. */
-type PackedList = readonly [revision: number, at: number, results: readonly Packed[]];
+type PackedList = readonly [
+  revision: number,
+  at: number,
+  idPrefix: string,
+  results: readonly Packed[],
+];
 
 /** Encodes results. If they do not fit into one value, all their texts are cut to fewer characters. */
 export function encodeResults(results: readonly CheckResult[]): string {
   const { revision = 0, at = 0 } = results[0] ?? {};
-  const list: PackedList = [revision, at, results.map((each) => packed(each, revision, at))];
+  const prefix = prefixOf(results);
+  const all = results.map((each) => packed(each, revision, at, prefix.length));
+  const list: PackedList = [revision, at, prefix, all];
   const text = JSON.stringify(list);
   if (text.length <= CHARS_MAX) return text;
   const lengthOf = (value: string | null) => value?.length ?? 0;
@@ -51,52 +58,52 @@ export function encodeResults(results: readonly CheckResult[]): string {
 /** Decodes what {@link encodeResults} encoded; null, the value of an absent row, has no results. */
 export function decodeResults(value: unknown): readonly CheckResult[] {
   if (value === null) return [];
-  const [revision, at, results]: PackedList = JSON.parse(String(value));
-  return results.map((each) => unpacked(each, revision, at));
+  const [revision, at, prefix, results]: PackedList = JSON.parse(String(value));
+  return results.map((each) => unpacked(each, revision, at, prefix));
 }
 
-function packed(result: CheckResult, revision: number, at: number): Packed {
+function packed(
+  result: CheckResult,
+  revision: number,
+  at: number,
+  prefixChars: number,
+): Packed {
   const { check, id, version, severity, status, got, message, reason = null } = result;
   const outcome = CHECK_SEVERITIES.indexOf(severity) * CHECK_STATUSES.length +
     CHECK_STATUSES.indexOf(status);
   const [revisions, ms] = [result.revision - revision, result.at - at];
-  const fields = [check, packedId(id), version, outcome, got, message, reason, revisions, ms];
+  const rest = id.slice(prefixChars);
+  const fields = [check, rest, version, outcome, got, message, reason, revisions, ms];
   while (fields.length > FIELDS_MIN && isLeftOut(fields.at(-1))) fields.pop();
   return fields as unknown as Packed;
 }
 
-/** Identifier of a check, with its region and its number. */
-const ID = /^chk_([a-z]{2})_([0-9a-f]{32})$/;
-
-/** Begins an identifier whose number is in base64: half of the characters. */
-const PACKED_ID = "~";
-
-const REGION_CHARS = 2;
-
-function packedId(id: string): string {
-  const [, region, number] = ID.exec(id) ?? [];
-  if (region === undefined || number === undefined) return id;
-  return `${PACKED_ID}${region}${Uint8Array.fromHex(number).toBase64({ omitPadding: true })}`;
-}
-
-function unpackedId(id: string): string {
-  if (!id.startsWith(PACKED_ID)) return id;
-  const [region, number] = [id.slice(1, 1 + REGION_CHARS), id.slice(1 + REGION_CHARS)];
-  return `chk_${region}_${Uint8Array.fromBase64(number).toHex()}`;
+/** Returns what all identifiers begin with: checks of one day share a third of theirs. */
+function prefixOf(results: readonly CheckResult[]): string {
+  let prefix = results[0]?.id ?? "";
+  for (const { id } of results) {
+    while (!id.startsWith(prefix)) prefix = prefix.slice(0, -1);
+  }
+  return prefix;
 }
 
 function isLeftOut(field: unknown): boolean {
   return field === null || field === 0;
 }
 
-function unpacked(fields: Packed, ofRevision: number, from: number): CheckResult {
+function unpacked(
+  fields: Packed,
+  ofRevision: number,
+  from: number,
+  prefix: string,
+): CheckResult {
   const [check, id, version, outcome, got = null, message = null, reason = null, ...rest] = fields;
   const [revisions = 0, ms = 0] = rest;
   const severity = CHECK_SEVERITIES[Math.floor(outcome / CHECK_STATUSES.length)];
   const status = CHECK_STATUSES[outcome % CHECK_STATUSES.length];
   if (severity === undefined || status === undefined) throw new TypeError("Not a check result");
   const [revision, at] = [ofRevision + revisions, from + ms];
-  const texts = { check, id: unpackedId(id), got, message };
+  const texts = { check, id: `${prefix}${id}`, got, message };
   const result = { ...texts, version, severity, status, at, revision };
   return reason === null ? result : { ...result, reason };
 }

@@ -23,7 +23,7 @@ import type { CountsRow, DayRow } from "./rows.ts";
 export const STATS_ROWS_MAX = 1_000;
 
 /** Rows per read. */
-const ROWS_PER_READ = 100;
+const ROWS_PER_READ = 50;
 
 /** Days per step of the search for the latest pass, and days that may have statistics. */
 const PASS_DAYS = { step: 32, max: 416 } as const;
@@ -47,12 +47,9 @@ export function createCheckStatsStore(store: Store, now: () => number): CheckSta
       store.reads.run(team, async () => {
         const at = { store, team, check: id ?? "" };
         const { days, next } = await readDays(at, query);
-        return {
-          days,
-          next,
-          failures: await readFailures(at),
-          failingSince: await readFailingSince(at, now()),
-        };
+        const failures = await readFailures(at);
+        const failingSince = failures.length === 0 ? null : await readFailingSince(at, now());
+        return { days, next, failures, failingSince };
       }),
     totals: ({ id: team }, fromDay, toDay) =>
       store.reads.run(team, async () => {
@@ -108,31 +105,37 @@ async function readFailures({ store, team, check }: CheckAt): Promise<CheckFailu
 
 /** Returns the arrival of the first failure since the last pass. */
 async function readFailingSince(at: CheckAt, nowMs: number): Promise<number | null> {
-  const { store, team, check } = at;
-  const passed = await readLatestPass(at, nowMs);
-  const prefix = keys.checkFailures(team, check);
-  const since = passed === null
-    ? { prefix }
-    : { prefix, start: keys.checkFailure(team, check, passed + 1, "" as RunId) };
-  const [first] = await listRows(store, since, { limit: 1 });
+  const first = await readFirstFailure(at, 0);
+  if (first === null) return null;
+  const passed = await readLatestPass(at, first, nowMs);
+  return passed === null ? first : await readFirstFailure(at, passed + 1);
+}
+
+/** Returns the arrival of the first failure from a time on; null for none. */
+async function readFirstFailure({ store, team, check }: CheckAt, fromMs: number) {
+  const range = {
+    prefix: keys.checkFailures(team, check),
+    start: keys.checkFailure(team, check, fromMs, "" as RunId),
+  };
+  const [first] = await listRows(store, range, { limit: 1 });
   return first === undefined ? null : keyParts.position(first.key);
 }
 
 /**
- * Returns the arrival of the latest run that passed; null for none. Counts are by the day on which a
- * run started, and a run may end much later: one more step is read after the first pass.
+ * Returns the arrival of the latest run that passed; null for none, or one before `sinceMs`. Counts
+ * are by the day on which a run started, and a run may end much later: one more step is read.
  */
-async function readLatestPass({ store, team, check }: CheckAt, nowMs: number) {
+async function readLatestPass({ store, team, check }: CheckAt, sinceMs: number, nowMs: number) {
   let latest: number | null = null;
   // A run may start a little in the future.
   let last = nowMs + 2 * DAY_MS;
   for (let days = 0; days < PASS_DAYS.max; days += PASS_DAYS.step) {
     const first = last - (PASS_DAYS.step - 1) * DAY_MS;
-    const found = latest;
+    const isLast = latest !== null || last < sinceMs;
     for (const [, { passes }] of await readTotalRows({ store, team }, dayOf(first), dayOf(last))) {
       for (const at of passes?.[check] ?? []) latest = Math.max(latest ?? at, at);
     }
-    if (found !== null) return latest;
+    if (isLast) break;
     last = first - DAY_MS;
   }
   return latest;

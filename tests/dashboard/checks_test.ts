@@ -1,5 +1,6 @@
 /** Pages of checks over HTTP: the list, one check, the form and its dry run. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { compile } from "../../domain/checks/compile.ts";
 import { CHECK_TEMPLATES } from "../../domain/checks/templates.ts";
 import {
   fieldsOf,
@@ -57,6 +58,24 @@ Deno.test("checks: each template fills in a form that is saved, and saving it un
     assertEquals(saved.status, 303, textOf(saved.text));
     assertEquals((await h.get(`/v1/checks/${slug}`)).json, before);
   }
+});
+
+Deno.test("checks: each example of the language next to the form is an expression", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get(NEW);
+  const [words = ""] = /<dl class="words">.*?<\/dl>/s.exec(text) ?? [];
+  const examples = Array.from(words.matchAll(/<code>(.*?)<\/code>/g), ([code]) => textOf(code));
+  assertEquals(examples.length > 5, true);
+  for (const example of examples) {
+    const compiled = compile(example);
+    assert(compiled.ok, `${example}: ${JSON.stringify(compiled)}`);
+  }
+});
+
+Deno.test("checks: the search finds the page", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get("/dashboard/search?q=chec");
+  assert(hrefsOf(text).includes(CHECKS));
 });
 
 /** Fields as a browser sends them: without references to characters. */

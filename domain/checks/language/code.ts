@@ -6,7 +6,16 @@
  */
 import { callCode, readText } from "./functions.ts";
 import { loopCode } from "./loops.ts";
-import { chargePattern, type Code, Failure, type Machine, shorten, wrongKind } from "./machine.ts";
+import {
+  charge,
+  chargePattern,
+  type Code,
+  Failure,
+  type Machine,
+  searchSteps,
+  shorten,
+  wrongKind,
+} from "./machine.ts";
 import { kindOf } from "./names.ts";
 import { isObject, operatorOf } from "./operators.ts";
 import type { Term } from "./term.ts";
@@ -47,8 +56,10 @@ export function codeOf(term: Term): Code {
       const operator = operatorOf(term.op, text);
       return (machine) => operator(left(machine), right(machine), machine);
     }
-    case "call":
-      return callCode(term.name, term.of.map(codeOf), term.of[0]?.text ?? "");
+    case "call": {
+      const [first, second] = term.of;
+      return callCode(term.name, term.of.map(codeOf), first?.text ?? "", second?.text ?? "");
+    }
     case "finds":
       return findsCode(term);
     case "list": {
@@ -171,12 +182,11 @@ export function truth(value: unknown, text: string): boolean {
 
 function findsCode({ of, pattern }: TermOf<"finds">): Code {
   const subject = codeOf(of);
-  return (machine: Machine) => {
-    const text = subject(machine);
-    if (pattern.size > 0 && typeof text === "string") {
-      chargePattern(machine, text.length, pattern.size);
-    }
-    return pattern.test(readText(text, machine, of.text));
+  return (machine) => {
+    const text = readText(subject(machine), machine, of.text);
+    if (pattern.size === 0) charge(machine, searchSteps(text.length, pattern.source.length));
+    else chargePattern(machine, text.length, pattern.size);
+    return pattern.test(text);
   };
 }
 

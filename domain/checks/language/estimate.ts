@@ -4,14 +4,16 @@
  * @module
  */
 import {
+  CHARS_COUNTED_PER_STEP,
   CHARS_MADE_PER_STEP,
   CHARS_READ_PER_STEP,
   FAILURE_STEPS,
   PART_STEPS,
-  PATTERN_STEPS,
+  patternSteps,
+  searchSteps,
 } from "./machine.ts";
 import { SCALAR, type Size, type SizeOfFact, textSize } from "./sizes.ts";
-import { type Loop, partsOf, type Term } from "./term.ts";
+import { type FunctionName, type Loop, partsOf, type Term } from "./term.ts";
 
 /** Returns the steps that a term may take, and the size of its value. */
 interface Estimate {
@@ -55,9 +57,11 @@ function visit(term: Term, to: Estimate): Size {
     case "map":
       return literalSize(parts);
     case "finds": {
-      const { size } = term.pattern;
+      const { size, source } = term.pattern;
       to.steps += 1 + first.chars / CHARS_READ_PER_STEP;
-      if (size > 0) to.steps += 1 + first.chars * (size * PATTERN_STEPS + 1 / CHARS_READ_PER_STEP);
+      to.steps += size === 0
+        ? searchSteps(first.chars, source.length)
+        : patternSteps(first.chars, size);
       return SCALAR;
     }
     case "call":
@@ -77,7 +81,7 @@ function visitLoop(loop: Loop, to: Estimate): Size {
   to.items[loop.slot] = over;
   if (loop.test !== null) visit(loop.test, to);
   const made = loop.result === null ? over : visit(loop.result, to);
-  to.steps = before + PART_STEPS + times(over.items, to.steps);
+  to.steps = before + PART_STEPS + times(over.items, PART_STEPS + to.steps);
   if (loop.name === "filter") return over;
   if (loop.name !== "map") return SCALAR;
   return {
@@ -92,15 +96,26 @@ function literalSize(parts: readonly Size[]): Size {
   return { ...size, steps: parts.reduce((sum, { steps }) => sum + steps, PART_STEPS) };
 }
 
-function callSize(name: string, first: Size, second: Size, to: Estimate): Size {
-  if (name === "int" || name === "double") return SCALAR;
-  if (name === "string") return { ...first, chars: Math.max(first.chars, 32) };
-  const isMade = name === "lowerAscii" || name === "upperAscii";
-  to.steps += 1 + first.chars / (isMade ? CHARS_MADE_PER_STEP : CHARS_READ_PER_STEP);
-  if (isMade) return first;
-  if (name === "size") to.steps += first.items / CHARS_READ_PER_STEP;
-  to.steps += 1 + second.chars / CHARS_READ_PER_STEP;
-  return SCALAR;
+function callSize(name: FunctionName, first: Size, second: Size, to: Estimate): Size {
+  switch (name) {
+    case "int":
+    case "double":
+      return SCALAR;
+    case "string":
+      return { ...first, chars: Math.max(first.chars, 32) };
+    case "lowerAscii":
+    case "upperAscii":
+      to.steps += 1 + first.chars / CHARS_MADE_PER_STEP;
+      return first;
+    case "size":
+    case "words":
+      to.steps += 1 + first.chars / CHARS_COUNTED_PER_STEP + first.items * PART_STEPS;
+      return SCALAR;
+    default:
+      to.steps += 2 + (first.chars + second.chars) / CHARS_READ_PER_STEP;
+      if (name === "contains") to.steps += searchSteps(first.chars, second.chars);
+      return SCALAR;
+  }
 }
 
 function binarySize(op: string, left: Size, right: Size, to: Estimate): Size {

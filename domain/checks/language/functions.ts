@@ -5,11 +5,14 @@
  */
 import {
   charge,
+  CHARS_COUNTED_PER_STEP,
   CHARS_MADE_PER_STEP,
   CHARS_READ_PER_STEP,
   type Code,
   Failure,
   type Machine,
+  PART_STEPS,
+  searchSteps,
   shorten,
   wrongKind,
 } from "./machine.ts";
@@ -21,16 +24,22 @@ const NUMBER_CHARS_MAX = 40;
 /**
  * Returns the code of a call.
  *
- * @param text the first value's part of the expression, for messages
+ * @param text the part of the expression that gives the first value, for messages
+ * @param partText the same for the second value
  */
-export function callCode(name: FunctionName, [first, second]: readonly Code[], text: string): Code {
+export function callCode(
+  name: FunctionName,
+  [first, second]: readonly Code[],
+  text: string,
+  partText: string,
+): Code {
   const of = first ?? (() => null);
   const other = second ?? (() => null);
   switch (name) {
     case "size":
       return (machine) => size(of(machine), machine, text);
     case "words":
-      return (machine) => countWords(readText(of(machine), machine, text));
+      return (machine) => countWords(countedText(of(machine), machine, text));
     case "int":
       return (machine) => Math.trunc(numberOf(of(machine), name, text));
     case "double":
@@ -44,8 +53,11 @@ export function callCode(name: FunctionName, [first, second]: readonly Code[], t
     default:
       return (machine) => {
         const whole = readText(of(machine), machine, text);
-        const part = readText(other(machine), machine, text);
-        if (name === "contains") return whole.includes(part);
+        const part = readText(other(machine), machine, partText);
+        if (name === "contains") {
+          charge(machine, searchSteps(whole.length, part.length));
+          return whole.includes(part);
+        }
         return name === "startsWith" ? whole.startsWith(part) : whole.endsWith(part);
       };
   }
@@ -55,6 +67,12 @@ export function callCode(name: FunctionName, [first, second]: readonly Code[], t
 export function readText(value: unknown, machine: Machine, text: string): string {
   if (typeof value !== "string") throw wrongKind(text, "text", value);
   charge(machine, 1 + value.length / CHARS_READ_PER_STEP);
+  return value;
+}
+
+function countedText(value: unknown, machine: Machine, text: string): string {
+  if (typeof value !== "string") throw wrongKind(text, "text", value);
+  charge(machine, 1 + value.length / CHARS_COUNTED_PER_STEP);
   return value;
 }
 
@@ -68,16 +86,13 @@ const toLower = (part: string) => part.toLowerCase();
 const toUpper = (part: string) => part.toUpperCase();
 
 function size(value: unknown, machine: Machine, text: string): number {
-  if (typeof value === "string") {
-    charge(machine, 1 + value.length / CHARS_READ_PER_STEP);
-    return countChars(value);
-  }
+  if (typeof value === "string") return countChars(countedText(value, machine, text));
   if (Array.isArray(value)) return value.length;
   if (typeof value !== "object" || value === null) {
     throw wrongKind(text, "text, a list or an object", value);
   }
   const { length } = Object.keys(value);
-  charge(machine, length / CHARS_READ_PER_STEP);
+  charge(machine, length * PART_STEPS);
   return length;
 }
 

@@ -102,7 +102,11 @@ function itemsCode(over: Code, text: string): Items {
   return (machine) => {
     const value = over(machine);
     if (Array.isArray(value)) return value;
-    if (typeof value === "object" && value !== null) return Object.keys(value);
+    if (typeof value === "object" && value !== null) {
+      const keys = Object.keys(value);
+      charge(machine, keys.length * PART_STEPS);
+      return keys;
+    }
     throw wrongKind(text, "a list or an object", value);
   };
 }

@@ -9,17 +9,30 @@ import { kindOf } from "./names.ts";
 /** Steps of one part of an expression; a step is about 0.4 microseconds. */
 export const PART_STEPS = 1 / 8;
 
-/** Characters that are read in one step. */
+/** Characters that are compared in one step. */
 export const CHARS_READ_PER_STEP = 400;
 
+/** Characters that are counted in one step. */
+export const CHARS_COUNTED_PER_STEP = 80;
+
 /** Characters that are written in one step: texts that an expression makes use memory. */
-export const CHARS_MADE_PER_STEP = 20;
+export const CHARS_MADE_PER_STEP = 8;
+
+/** Longest part of a text that the engine finds in time linear to the text. */
+const LINEAR_SEARCH_MAX = 250;
+
+/** Returns the steps to search for a part of a text, at worst. */
+export function searchSteps(chars: number, partChars: number): number {
+  if (chars === 0) return 1;
+  // The engine looks at a character up to some 20 nanoseconds, and again and again for a long part.
+  return 1 + (partChars <= LINEAR_SEARCH_MAX ? chars / 20 : chars * partChars / 800);
+}
 
 /** Steps of an item without a value, which a loop passes over. */
 export const FAILURE_STEPS = 1 / 2;
 
 /** Steps of one instruction of a pattern at one character. */
-export const PATTERN_STEPS = 0.1;
+const PATTERN_STEPS = 0.1;
 
 /** Reason why an expression has no value. It is thrown without a stack, which would cost too much. */
 export class Failure {
@@ -74,9 +87,14 @@ export function charge(machine: Machine, steps: number): void {
   if (machine.left < 0) throw TOO_MUCH_WORK;
 }
 
+/** Returns the steps of a pattern of a size, at worst. */
+export function patternSteps(chars: number, size: number): number {
+  return 1 + chars * (size * PATTERN_STEPS + 1 / CHARS_COUNTED_PER_STEP);
+}
+
 /** Takes the steps of a pattern. */
 export function chargePattern(machine: Machine, chars: number, size: number): void {
-  machine.left -= 1 + chars / CHARS_READ_PER_STEP + chars * size * PATTERN_STEPS;
+  machine.left -= patternSteps(chars, size);
   if (machine.left < 0) throw TOO_MUCH_TEXT;
 }
 

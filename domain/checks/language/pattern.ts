@@ -18,8 +18,10 @@ const PATTERN_BYTES_MAX = 65_536;
 
 /** A compiled pattern. */
 export interface Pattern {
-  /** Instructions; 0 for a plain text, which costs no more than `contains`. */
+  /** Instructions; 0 for a plain text, which is searched as `contains` does. */
   readonly size: number;
+  /** Its text. */
+  readonly source: string;
   /** Returns whether a text has a match. */
   test(text: string): boolean;
 }
@@ -32,7 +34,7 @@ export interface Pattern {
  */
 export function patternOf(source: string, at: number): Pattern {
   if (!/[\\^$.|?*+()[\]{}]/.test(source)) {
-    return { size: 0, test: (text) => text.includes(source) };
+    return { size: 0, source, test: (text) => text.includes(source) };
   }
   // Repeats of repeats would take the compiler longer than the service may pause.
   if (sizeOf(source) > PATTERN_SIZE_MAX) throw tooLarge(at);
@@ -42,7 +44,7 @@ export function patternOf(source: string, at: number): Pattern {
   const { dfa } = compiled.re2();
   dfa.stateBudget = PATTERN_BYTES_MAX;
   dfa.memBudget = PATTERN_BYTES_MAX;
-  return { size, test: (text) => compiled.test(text) };
+  return { size, source, test: (text) => compiled.test(text) };
 }
 
 function compile(source: string, at: number): RE2JS {

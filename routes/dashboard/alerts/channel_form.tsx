@@ -8,10 +8,10 @@ import {
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { Field, FormProblem, Select } from "../components/form_fields.tsx";
-import { CheckBoxes } from "./check_boxes.tsx";
+import { CheckBoxes } from "../components/check_boxes.tsx";
 import { type ChannelTexts, FORM_NAMES } from "./channel_texts.ts";
-import { atFormField } from "./field_problem.ts";
-import { IdentityFields } from "./identity_fields.tsx";
+import { atFormField } from "../components/field_problem.ts";
+import { IdentityFields } from "../components/identity_fields.tsx";
 import { channelPath, CHANNELS_PATH } from "./paths.ts";
 
 interface ChannelFormProps {

@@ -8,7 +8,7 @@ import {
 import type { Body } from "../../../domain/core/body.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
-import { listIn } from "./field_problem.ts";
+import { listIn } from "../components/field_problem.ts";
 
 /** The content of a channel's form. */
 export interface ChannelTexts {

@@ -8,7 +8,7 @@ import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { readSetup } from "./frame.tsx";
 import { madeBy } from "../../http/made_by.ts";
-import { WRONG_SLUG } from "./field_problem.ts";
+import { WRONG_SLUG } from "../components/field_problem.ts";
 import { RULES_PATH } from "./paths.ts";
 import { bodyOfRule, readRuleTexts } from "./rule_texts.ts";
 import { ruleFormView } from "./rules.tsx";

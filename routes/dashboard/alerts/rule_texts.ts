@@ -5,7 +5,7 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { durationWord, parseDuration } from "../../../domain/monitors/durations.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
-import { listIn } from "./field_problem.ts";
+import { listIn } from "../components/field_problem.ts";
 
 /** The content of a rule's form. */
 export interface RuleTexts {

@@ -7,7 +7,7 @@ import {
   type RuleSettings,
   type SERVICE_TROUBLES,
 } from "../../../domain/alerts/rule.ts";
-import { countedText, durationText } from "../components/format.ts";
+import { durationText, listed } from "../components/format.ts";
 
 /** What a rule of each kind is about. */
 export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
@@ -93,12 +93,6 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
 /** Returns where the messages of a rule go. */
 export function channelWords({ settings: { channels } }: Rule): string {
   return channels.length === 0 ? "default channels" : listed(channels, 3);
-}
-
-/** Joins texts by commas, at most `max` of them. */
-export function listed(texts: readonly string[], max: number): string {
-  const more = texts.length - max;
-  return texts.slice(0, max).join(", ") + (more > 0 ? ` and ${countedText(more, "other")}` : "");
 }
 
 function orList(texts: readonly string[]): string {

@@ -18,12 +18,12 @@ import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
 import { Ago, At } from "../components/time.tsx";
-import { CheckBoxes } from "./check_boxes.tsx";
-import { atFormField, listIn, WRONG_SLUG } from "./field_problem.ts";
+import { CheckBoxes } from "../components/check_boxes.tsx";
+import { atFormField, listIn, WRONG_SLUG } from "../components/field_problem.ts";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { madeBy } from "../../http/made_by.ts";
 import { endSilencePath, NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
-import { listed } from "./rule_words.ts";
+import { listed } from "../components/format.ts";
 
 export const showSilences: Handler = async (c, deps) => {
   const setup = await readSetup(c, deps);

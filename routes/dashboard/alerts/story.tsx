@@ -5,11 +5,10 @@ import type { ResolvedBy } from "../../../domain/channels/message.ts";
 import { runPath } from "../layout/paths.ts";
 import { Actor, type ActorNames } from "../keys/labels.tsx";
 import { Section } from "../components/elements.tsx";
-import { formatCount } from "../components/format.ts";
+import { formatCount, listed } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { At } from "../components/time.tsx";
 import { countText } from "./labels.tsx";
-import { listed } from "./rule_words.ts";
 
 /** Entries shown before the others are folded. */
 const UNFOLDED = 12;

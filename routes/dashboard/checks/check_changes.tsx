@@ -6,7 +6,7 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/made_by.ts";
 import { noSuch } from "../../api/config/objects.ts";
-import { WRONG_SLUG } from "../alerts/field_problem.ts";
+import { WRONG_SLUG } from "../components/field_problem.ts";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { CHECKS_PATH } from "../layout/paths.ts";

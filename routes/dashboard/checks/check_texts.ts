@@ -4,7 +4,7 @@ import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Body } from "../../../domain/core/body.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/traits.ts";
-import { listIn } from "../alerts/field_problem.ts";
+import { listIn } from "../components/field_problem.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";
 

@@ -3,7 +3,7 @@ import type { CheckSettings } from "../../../domain/checks/check.ts";
 import type { CheckSeverity } from "../../../domain/runs/check_result.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/traits.ts";
-import { listed } from "../alerts/rule_words.ts";
+import { listed } from "../components/format.ts";
 
 /** What a failure of each severity means. */
 export const SEVERITY_WORDS: Readonly<Record<CheckSeverity, string>> = {
@@ -21,7 +21,7 @@ export function appliesWords(settings: CheckSettings): string {
   const noun = kinds.length === RUN_KINDS.length ? "runs" : kinds.map((of) => `${of}s`).join(", ");
   const ofAll = agents.length === 0 || agents.includes("*");
   const parts = [
-    sample === 1 ? null : `${Number((sample * 100).toPrecision(4))} % of`,
+    sample === 1 ? null : `${Number((sample * 100).toPrecision(4))}% of`,
     ofAll ? `all ${noun}` : `${noun} of ${listed(agents, NAMED)}`,
     features.length === 0 ? null : `for ${listed(features, NAMED)}`,
     statuses.length === FINISH_STATUSES.length ? null : `that ended as ${statuses.join(" or ")}`,

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<FactName, string>> = {
   agent: "slug of the agent",
   customer_id: "text, empty without one",
   feature: "text, empty without one",
-  duration_ms: "milliseconds, null if unknown",
+  duration_ms: "milliseconds, or null",
   goal: "text of the opening",
   cost_usd: "dollars",
   cost_with_children_usd: "dollars, with child runs",
@@ -28,10 +28,10 @@ const NAMES: Readonly<Record<FactName, string>> = {
 const FORMS: readonly (readonly [example: string, meaning: string])[] = [
   ["cost_usd < 0.50 && usage.errors == 0", "and; || is or, ! is not"],
   [`status in ["success", "cancelled"]`, "one of a list"],
-  ["has(output.answer)", "the field exists"],
+  ["has(output.answer)", "whether a field is there"],
   [`tools.exists(t, t.name == "search")`, "one of them; all, filter and map too"],
   ["size(tools) <= 20", "length of a list or a text"],
-  [`finds(goal, "refund|chargeback")`, "the text has a match of the pattern"],
+  [`finds(goal, "refund|chargeback")`, "whether a pattern (RE2) occurs in a text"],
   ["words(output.answer) <= 200", "number of words"],
   [`output.answer.contains("sorry")`, "startsWith and endsWith too"],
 ];

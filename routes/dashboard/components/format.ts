@@ -19,6 +19,12 @@ export function pluralOf(count: number, word: string): string {
   return count === 1 ? word : `${word}s`;
 }
 
+/** Joins texts by commas, at most `max` of them. */
+export function listed(texts: readonly string[], max: number): string {
+  const more = texts.length - max;
+  return texts.slice(0, max).join(", ") + (more > 0 ? ` and ${countedText(more, "other")}` : "");
+}
+
 /** Formats a large count briefly: `1.2M`. */
 export function compactText(count: number | bigint): string {
   return compact.format(count);

@@ -6,12 +6,9 @@ import { assert, assertEquals } from "@std/assert";
 import { runId } from "../../support/builders/requests.ts";
 import type { Random } from "../../../tools/random.ts";
 import { certain } from "./calls.ts";
-import { type Cluster, type Faults, type Instance, NO_FAULTS } from "./cluster.ts";
+import type { Cluster } from "./cluster.ts";
 import { Receiver } from "./receiver.ts";
-
-const FAULTS: Faults = { lost: 0.1, unavailable: 0.02, jitterMs: 5 };
-
-const CLIENTS = 8;
+import { pause, put, type RunCalls, underKills } from "./under_kills.ts";
 
 /** Failing runs of each agent: more than an incident names. */
 const RUNS = 24;
@@ -22,17 +19,11 @@ const NAMED = 20;
 /** Number of the first successful run. */
 const GOOD = 1_000_000;
 
-/** Maximum milliseconds until all costs are final: the lease's length and some work. */
-const SETTLE_MS_MAX = 30_000;
-
 /** Maximum milliseconds until all messages have arrived: the lease of a killed try, and some work. */
 const DELIVERED_MS_MAX = 90_000;
 
 /** Milliseconds between looks, and between runs that must arrive one after the other. */
 const PAUSE_MS = 50;
-
-/** Minimum and maximum milliseconds between two kills. */
-const KILL_MS = [20, 300] as const;
 
 /** Settings that instances need to call the receiver. */
 export const ALERT_SETTINGS = {
@@ -58,7 +49,7 @@ export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string>
     Array.from({ length: RUNS }, (_, m) => ({ agent, id: runId(n * RUNS + m), status: "fail" }))
   );
   receiver.failures = 1;
-  await underKills(cluster, load, shuffled(failing, load.random));
+  await underKills(cluster, load, beatsOf(shuffled(failing, load.random)));
   const open = await incidents(cluster, "unresolved");
   assertEquals(open.map(({ group }) => group.agent).sort(), agents.toSorted(), "open incidents");
   for (const { id, count, group, run_ids } of open) {
@@ -72,7 +63,7 @@ export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string>
   await pause(PAUSE_MS);
   const good = agents.map((agent, n) => ({ agent, id: runId(GOOD + n), status: "ok" }));
   const fewer = Math.floor(load.kills / 2);
-  await underKills(cluster, { ...load, kills: fewer }, good);
+  await underKills(cluster, { ...load, kills: fewer }, beatsOf(good));
   const ended = await incidents(cluster, "resolved");
   assertEquals(ended.map(({ id }) => id).sort(), open.map(({ id }) => id).sort(), "all ended");
   assert(ended.every(({ resolved_by }) => resolved_by === "condition"));
@@ -109,54 +100,8 @@ async function checkMessages(
   return messages.length - arrived.length;
 }
 
-/** Sends heartbeats until each is acknowledged and processed, while instances are killed. */
-async function underKills(
-  cluster: Cluster,
-  { kills, random }: AlertLoad,
-  bodies: readonly { readonly id: string }[],
-): Promise<void> {
-  cluster.faults = FAULTS;
-  const sending = send(cluster, bodies);
-  // A failure is thrown where the result is awaited.
-  sending.catch(() => {});
-  for (let n = 0; n < kills; n++) {
-    await pause(random.int(...KILL_MS));
-    const any = random.pick([...cluster.instances] as [Instance, ...Instance[]]);
-    const killed = random.chance(0.5) ? cluster.holder ?? any : any;
-    await killed.kill();
-    await killed.start();
-  }
-  await sending;
-  cluster.faults = NO_FAULTS;
-  await settled(cluster, bodies.map(({ id }) => id));
-}
-
-async function send(cluster: Cluster, bodies: readonly object[]): Promise<void> {
-  const next = bodies.values();
-  await Promise.all(Array.from({ length: CLIENTS }, async () => {
-    for (const body of next) {
-      const { status, json } = await certain(cluster.access, "POST", "/v1/heartbeats", body);
-      assert(status === 200 || status === 202, JSON.stringify(json));
-    }
-  }));
-}
-
-/** Waits until the costs of runs are final, which is when their alerts are judged. */
-async function settled(cluster: Cluster, ids: readonly string[]): Promise<void> {
-  const startedMs = performance.now();
-  for (const id of ids) {
-    for (;;) {
-      const { json } = await certain(cluster.access, "GET", `/v1/runs/${id}`);
-      if (json.cost?.state === "final") break;
-      assert(performance.now() - startedMs < SETTLE_MS_MAX, `${id} is still not final`);
-      await pause(PAUSE_MS);
-    }
-  }
-}
-
-async function put(cluster: Cluster, path: string, body: object): Promise<void> {
-  const { status, json } = await certain(cluster.access, "PUT", path, body);
-  assert(status === 200 || status === 202, `${path}: ${status} ${JSON.stringify(json)}`);
+function beatsOf(bodies: readonly { readonly id: string }[]): RunCalls[] {
+  return bodies.map((body) => ({ id: body.id, calls: [["/v1/heartbeats", body]] }));
 }
 
 function incidents(cluster: Cluster, state: string) {
@@ -180,8 +125,4 @@ async function listed(cluster: Cluster, list: string, query: string): Promise<an
 function shuffled<T>(items: readonly T[], random: Random): T[] {
   return items.map((item) => ({ item, at: random.int(0, 1e9) })).sort((a, b) => a.at - b.at)
     .map(({ item }) => item);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -9,6 +9,7 @@ import { denokvCommand } from "../../support/harness/denokv.ts";
 import { type AssuranceOptions, commandOf } from "../assurance.ts";
 import { ALERT_SETTINGS, alerts } from "./alerts.ts";
 import { changes } from "./changes.ts";
+import { checks } from "./checks.ts";
 import { Cluster } from "./cluster.ts";
 import { histories } from "./histories.ts";
 import { Kills } from "./kills.ts";
@@ -19,7 +20,7 @@ import { rest } from "./rest.ts";
 const AUDIT_EVERY = 10;
 
 /** Operations, runs and changes for each round that the count asks for. */
-const OPERATIONS = 200, LARGE_RUNS = 1, CHANGES = 2;
+const OPERATIONS = 200, LARGE_RUNS = 1, CHANGES = 2, RUNS = 5;
 
 /** Length of the part without load. */
 const REST_MS = 30_000;
@@ -37,6 +38,12 @@ const PARTS: Readonly<Record<string, Part>> = {
       agents: Math.ceil(count / 2),
       kills: Math.ceil(count / 5),
       random: new Random(`${seed} alerts`),
+    }),
+  checks: (cluster, { count, seed }) =>
+    checks(cluster, {
+      runs: count * RUNS,
+      kills: Math.ceil(count / 5),
+      random: new Random(`${seed} checks`),
     }),
   rest: (cluster) => rest(cluster, REST_MS),
 };

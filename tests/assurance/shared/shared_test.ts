@@ -6,6 +6,7 @@ import { asKvClient } from "../../support/harness/kv_client.ts";
 import { type Fate, KvProxy } from "../../support/harness/kv_proxy.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { ALERT_SETTINGS, alerts } from "./alerts.ts";
+import { checks } from "./checks.ts";
 import { Cluster } from "./cluster.ts";
 import { Kills } from "./kills.ts";
 
@@ -68,4 +69,11 @@ Deno.test("shared: failing runs are in one incident each, with one message, by t
       settings,
     });
     await alerts(cluster, { agents: 4, kills: 0, random });
+  }));
+
+Deno.test("shared: two instances judge each run by its parts, and count it once", () =>
+  withFolder(async (folder) => {
+    const random = new Random("short");
+    await using cluster = await Cluster.start(folder, { denokv: DENOKV, random, count: 2 });
+    await checks(cluster, { runs: 40, kills: 0, random });
   }));

@@ -6,6 +6,7 @@ import { keys } from "../../../../kv/base/keys.ts";
 import { createCheckStage } from "../../../../kv/checks/stage.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
+import type { IdleClose } from "../../../../domain/runs/idle.ts";
 import { readHead } from "../../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
@@ -259,4 +260,25 @@ Deno.test("results: an added score begins the checks again, if one of them names
   assertEquals(processing?.stages.map(({ state }) => state).slice(0, 2), ["done", "done"]);
   assertEquals([summary?.revision, summary?.listed.has], [1, ["failed_check"]]);
   await assertVerified(store);
+});
+
+Deno.test("results: a run that goes on after its idle close loses them", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const process = await opened(temp);
+  await open(process.runs, 1);
+  await process.runs.append(TEAM, run(1), [aCall(2)], NOON);
+  await process.work();
+  const idle: IdleClose = { status: "timeout", at: NOON + 1, receivedAt: NOON + 5, seen: 1 };
+  await store.writer.commit({ sets: [{ key: keys.idle(TEAM.id, run(1)), value: idle }] });
+  store.heads.forget({ team: TEAM.id, run: run(1) });
+  await process.pipeline.project(TEAM.id, [run(1)]);
+  assertEquals(await outcomesOf(store, 1), ["cheap fail", "good fail", "short fail"]);
+  assertEquals(await failuresOf(store, "id_good"), [1]);
+  await process.runs.append(TEAM, run(1), [aCall(3)], NOON + 9);
+  await process.work();
+  assertEquals([await outcomesOf(store, 1), await countsOf(store)], [[], []]);
+  assertEquals(await failuresOf(store, "id_good"), []);
+  const { summary, processing } = await readHead({ store, team: TEAM.id, id: run(1) });
+  assertEquals([summary?.listed.has, summary?.checks, processing], [[], undefined, null]);
 });

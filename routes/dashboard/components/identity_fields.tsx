@@ -1,6 +1,6 @@
-/** The fields by which forms of rules and channels name their object. */
+/** The fields by which forms of rules, channels and checks name their object. */
 import type { Problem } from "../../../domain/core/errors.ts";
-import { Field } from "../components/form_fields.tsx";
+import { Field } from "./form_fields.tsx";
 
 interface IdentityProps {
   /** Name of the object; empty for a new one. */
