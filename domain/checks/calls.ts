@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type JsonFields } from "../core/body.ts";
+import type { JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
 import { readLlmCall } from "../pricing/llm_call.ts";
 import { toolUseOf } from "../runs/chat.ts";
@@ -14,6 +14,7 @@ import {
   type CallFact,
   CALLS_MAX,
   type EVENT_FACTS,
+  EVENTS_READ_MAX,
   type FactName,
   type ToolFact,
 } from "./program.ts";
@@ -85,8 +86,33 @@ export class CallFacts {
   }
 }
 
+/** Counts of a run's events. */
+export interface EventCounts {
+  /** All events. */
+  readonly events: number;
+  /** Tool calls. */
+  readonly toolCalls: number;
+  /** Model calls. */
+  readonly llmCalls: number;
+}
+
+/** Returns whether a run has more events than are read for its facts. */
+export function hasTooMany({ events }: EventCounts): boolean {
+  return events > EVENTS_READ_MAX;
+}
+
+/** Returns the facts of a run without the calls that they are made of; null if it has any. */
+export function factsWithoutCalls(
+  needed: ReadonlySet<FactName>,
+  { toolCalls, llmCalls }: EventCounts,
+): Partial<EventFactValues> | null {
+  const hasCalls = toolCalls > 0 && isNeeded("tool_call", needed) ||
+    llmCalls > 0 && isNeeded("llm_call", needed);
+  return hasCalls ? null : new CallFacts(needed).result();
+}
+
 /** Returns whether facts of a run are made of events of a type. */
-export function isNeeded(type: string, needed: ReadonlySet<FactName>): boolean {
+function isNeeded(type: string, needed: ReadonlySet<FactName>): boolean {
   if (type === "llm_call") return needed.has("calls");
   return type === "tool_call" && (needed.has("tools") || needed.has("longest_repeat"));
 }

@@ -10,7 +10,8 @@ import type { RunParts } from "../runs/run.ts";
 import type { AddedScore } from "../runs/scores.ts";
 import { type RunSummary, sumsOfSummary } from "../runs/summary.ts";
 import type { RawJson } from "../core/raw_json.ts";
-import type { AllFacts, EVENT_FACTS, FactName, Facts } from "./program.ts";
+import { factsWithoutCalls, hasTooMany } from "./calls.ts";
+import { type AllFacts, EVENT_FACTS, type FactName, type Facts } from "./program.ts";
 
 /** A run in memory: its state, and the summary of that state. */
 export interface RunInMemory {
@@ -21,7 +22,7 @@ export interface RunInMemory {
 }
 
 /** Names whose values are read apart from the head of a run. */
-export type ReadFactName = typeof EVENT_FACTS[number] | "cost_with_children_usd";
+type ReadFactName = typeof EVENT_FACTS[number] | "cost_with_children_usd";
 
 /** Names whose values a head and its summary hold, except for added scores. */
 type HeldFactName = Exclude<FactName, ReadFactName>;
@@ -59,7 +60,7 @@ const HELD: { readonly [Name in HeldFactName]: (run: RunInMemory) => AllFacts[Na
 };
 
 /** Returns whether the value of a name is read apart from the head of a run. */
-export function isRead(name: FactName): name is ReadFactName {
+function isRead(name: FactName): name is ReadFactName {
   return !(name in HELD);
 }
 
@@ -81,14 +82,24 @@ const AT_ONCE_CHARS_MAX = 8_192;
  * is too long for that.
  */
 export function factsAtOnce(run: RunInMemory, needed: ReadonlySet<FactName>): Facts | null {
-  const { parts, ages } = run.head;
-  for (const name of needed) if (isRead(name)) return null;
+  const { head: { parts, ages }, summary } = run;
+  const calls = callFactsAtOnce(summary, needed);
+  if (calls === null || needed.has("cost_with_children_usd")) return null;
   if (needed.has("scores") && ages.scores !== undefined) return null;
   let chars = 0;
   if (needed.has("goal")) chars += parts.opening?.goal?.length ?? 0;
   if (needed.has("output")) chars += outputOf(parts)?.length ?? 0;
   if (needed.has("metadata")) chars += charsOf(parts.opening?.metadata, parts.closing?.metadata);
-  return chars > AT_ONCE_CHARS_MAX ? null : factsInMemory(run, needed);
+  return chars > AT_ONCE_CHARS_MAX ? null : { ...factsInMemory(run, needed), ...calls };
+}
+
+const NO_FACTS: Facts = {};
+
+/** Returns the needed facts of events if none of them must be read; else null. */
+function callFactsAtOnce(summary: RunSummary, needed: ReadonlySet<FactName>): Facts | null {
+  if (!EVENT_FACTS.some((name) => needed.has(name))) return NO_FACTS;
+  const counts = { ...summary.shown, events: sumsOfSummary(summary).events };
+  return hasTooMany(counts) ? null : factsWithoutCalls(needed, counts);
 }
 
 /** Returns the output of a run; null for none. */

@@ -3,23 +3,17 @@
  *
  * @module
  */
-import { factsAtOnce, outputOf } from "../../domain/checks/facts.ts";
-import {
-  checksOf,
-  type ClosedRun,
-  judge,
-  type MissingFacts,
-  neededFacts,
-} from "../../domain/checks/judge.ts";
+import { factsAtOnce } from "../../domain/checks/facts.ts";
+import { checksOf, judge, type MissingFacts, neededFacts } from "../../domain/checks/judge.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import type { FactName } from "../../domain/checks/program.ts";
-import { payloadState } from "../../domain/retention/retention.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
 import { isCostCurrent, type RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { readParts, type SummarizedHead } from "../runs/heads.ts";
 import { getMany } from "../store.ts";
+import { closedRunOf } from "./facts.ts";
 import { placeInSample } from "./sample.ts";
 
 /** Maximum steps of all checks of a run that is judged at once: about 200 microseconds. */
@@ -67,19 +61,15 @@ export function judgeAtOnce(
 }
 
 function judgeParts(
-  { id, head, ledger }: SummarizedHead,
+  head: SummarizedHead,
   parts: RunParts,
-  after: RunSummary,
+  summary: RunSummary,
   checks: readonly CompiledCheck[],
   nowMs: number,
 ): Judgement {
-  const run: ClosedRun = {
-    id,
-    summary: after,
-    payload: payloadState(parts, ledger),
-    hasOutput: outputOf(parts) !== null,
-  };
-  const facts = factsAtOnce({ head: { ...head, parts }, summary: after }, neededFacts(run, checks));
+  const whole = { ...head, head: { ...head.head, parts }, summary };
+  const run = closedRunOf(whole);
+  const facts = factsAtOnce(whole, neededFacts(run, checks));
   if (facts === null) return LATER;
   let steps = 0;
   for (const { program } of checks) {

@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { CallFacts, isNeeded } from "../../domain/checks/calls.ts";
+import { CallFacts, factsWithoutCalls, hasTooMany } from "../../domain/checks/calls.ts";
 import { factsInMemory, outputOf, scoresFact, usd } from "../../domain/checks/facts.ts";
 import type { ClosedRun, MissingFacts } from "../../domain/checks/judge.ts";
 import {
   EVENT_BYTES_MAX,
   EVENT_FACTS,
-  EVENTS_READ_MAX,
   type FactName,
   type Facts,
 } from "../../domain/checks/program.ts";
@@ -75,14 +74,11 @@ async function readCalls(
   run: RunToJudge,
   needed: ReadonlySet<FactName>,
 ): Promise<CallFacts | null> {
-  const { totals: { events, toolCalls, llmCalls }, removed, batches } = run.ledger;
+  const { totals, removed, batches } = run.ledger;
   const calls = new CallFacts(needed);
-  const isOfTools = isNeeded("tool_call", needed);
-  const isOfModels = isNeeded("llm_call", needed);
-  if (!isOfTools && !isOfModels) return calls;
-  if (events > EVENTS_READ_MAX) return null;
-  const isEmpty = (!isOfTools || toolCalls === 0) && (!isOfModels || llmCalls === 0);
-  if (isEmpty) return calls;
+  if (!EVENT_FACTS.some((name) => needed.has(name))) return calls;
+  if (hasTooMany(totals)) return null;
+  if (factsWithoutCalls(needed, totals) !== null) return calls;
   let [bytes, bytesOfTurn] = [0, 0];
   for await (const batch of readBatches(run, numbersFrom(removed, batches))) {
     for (const event of batch.events) {

@@ -19,7 +19,7 @@ import { ConfirmForm } from "../components/form_fields.tsx";
 import { formatCount } from "../components/format.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
-import { Ago } from "../components/time.tsx";
+import { Ago, At } from "../components/time.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, CHECKS_PATH, queryText, runPath } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -108,7 +108,7 @@ const PARTS = [
   ["success", "pass", "passed"],
 ] as const;
 
-function Days({ days, stats, nowMs }: Content) {
+function Days({ days, stats }: Content) {
   const counts = sumOf(days);
   const most = Math.max(...days.map(({ pass, fail, error }) => pass + fail + error));
   const { failingSince } = stats;
@@ -121,7 +121,7 @@ function Days({ days, stats, nowMs }: Content) {
         {`${countsText(counts)}. `}
         {failingSince !== null && (
           <span class="err-count">
-            Failing since <Ago at={failingSince} now={nowMs} />.
+            Failing since <At at={failingSince} />.
           </span>
         )}
       </p>

@@ -21,7 +21,7 @@ export function appliesWords(settings: CheckSettings): string {
   const noun = kinds.length === RUN_KINDS.length ? "runs" : kinds.map((of) => `${of}s`).join(", ");
   const ofAll = agents.length === 0 || agents.includes("*");
   const parts = [
-    sample === 1 ? null : `${Number((sample * 100).toPrecision(4))} % of`,
+    sample === 1 ? null : `${Number((sample * 100).toPrecision(4))}% of`,
     ofAll ? `all ${noun}` : `${noun} of ${listed(agents, NAMED)}`,
     features.length === 0 ? null : `for ${listed(features, NAMED)}`,
     statuses.length === FINISH_STATUSES.length ? null : `that ended as ${statuses.join(" or ")}`,

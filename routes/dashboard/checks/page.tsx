@@ -10,7 +10,7 @@ import { Done } from "../components/done_notice.tsx";
 import { commandTarget } from "../components/first_command.tsx";
 import { countedText } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
-import { Ago } from "../components/time.tsx";
+import { Ago, At } from "../components/time.tsx";
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { CHECKS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -131,7 +131,7 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
             <Ago at={last.at} now={now} />
             {stats.failingSince !== null && (
               <small class="under err-count">
-                failing since <Ago at={stats.failingSince} now={now} />
+                failing since <At at={stats.failingSince} />
               </small>
             )}
           </>

@@ -62,6 +62,7 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
       "schedules",
       "alerts",
       "alert_state",
+      "alert_outcomes",
       "checks",
       "check_state",
     ]
@@ -70,7 +71,7 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
     const imports = [...text.matchAll(/from "(.*)"/g)].map(([, from = ""]) => from);
     assertEquals(
       imports.filter((from) =>
-        !/^(node:crypto|\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|alerts|reads|checks)\.ts)$/
+        !/^(node:crypto|\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|alerts|alert_outcomes|reads|checks)\.ts)$/
           .test(from)
       ),
       [],

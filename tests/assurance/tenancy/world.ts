@@ -1,4 +1,5 @@
 /** A service with three teams, their responses, and their stored data. */
+import { decodeResults } from "../../../kv/base/codec_checks.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
@@ -132,6 +133,9 @@ function rowText(row: Deno.KvEntry<unknown>): string {
   const { key, value } = row;
   // Packed and compressed ids cannot be masked.
   if (isBlock(key)) return `${inspect(key)} ${inspect(unpackBlock(row))}`;
+  if (key[0] === "run" && key[3] === "checks") {
+    return `${inspect(key)} ${inspect(decodeResults(value))}`;
+  }
   if (key[0] === "incident") return `${inspect(key)} ${inspect(decodeIncident(value))}`;
   if (key[0] === "alert") return `${inspect(key)} ${inspect(decodeInstance(value))}`;
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;

@@ -20,6 +20,7 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
   change: [3, 1],
   due_stage: [3, 2],
   dead_stage: [2, 1],
+  check_failure: [4, 1],
 };
 
 /** Parts of a run that calls store: a run has at least one of them. */

@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { factsAtOnce, factsInMemory, scoresFact } from "../../../../domain/checks/facts.ts";
-import type { AllFacts, FactName } from "../../../../domain/checks/program.ts";
+import {
+  type AllFacts,
+  EVENTS_READ_MAX,
+  type FactName,
+} from "../../../../domain/checks/program.ts";
 import type { EventId, ScoreId } from "../../../../domain/core/ids.ts";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
 import type { RunHead } from "../../../../domain/runs/cost.ts";
@@ -127,6 +131,14 @@ Deno.test("facts: what must be read, and long texts, are judged later", () => {
   for (const name of ["tools", "calls", "longest_repeat", "cost_with_children_usd"] as const) {
     assertEquals(factsAtOnce(runOf(), names("status", name)), null, name);
   }
+  const none = runOf({ totals: { ...totals, toolCalls: 0 } });
+  assertEquals(factsAtOnce(none, names("tools", "longest_repeat")), {
+    tools: [],
+    longest_repeat: { times: 0, name: "" },
+  });
+  assertEquals(factsAtOnce(none, names("tools", "calls")), null);
+  const many = runOf({ totals: { ...totals, toolCalls: 0, events: EVENTS_READ_MAX + 1 } });
+  assertEquals(factsAtOnce(many, names("tools")), null);
   const scored = runOf({
     ages: { oldestAt: null, latestAt: null, scores: { count: 1, firstAt: AT, latestAt: AT } },
   });

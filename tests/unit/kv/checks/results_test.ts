@@ -10,6 +10,7 @@ import type { IdleClose } from "../../../../domain/runs/idle.ts";
 import { readHead } from "../../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { aTool } from "../../../support/harness/check_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 import { aCall, finish, open, run, TEAM } from "../../../support/builders/stored_runs.ts";
@@ -165,7 +166,7 @@ Deno.test("results: what must be read is judged later, and the results stay unti
   await process.work();
   const before = await resultsOf(store, 1);
   await process.put("check", "tools", aCheck('tools.all(tool, tool.error == "")'));
-  await process.runs.append(TEAM, run(1), [aCall(4)], NOON + 9);
+  await process.runs.append(TEAM, run(1), [aTool(4, "look")], NOON + 9);
   await process.work();
   assertEquals(await resultsOf(store, 1), before);
   const { processing, summary } = await readHead({ store, team: TEAM.id, id: run(1) });
