@@ -57,6 +57,8 @@ interface CheckChange {
 interface RowChange {
   readonly key: Deno.KvKey;
   readonly byCheck: Map<string, CheckChange>;
+  /** True if results of a deleted check go, which the row may still count. */
+  hasGone: boolean;
 }
 
 /** Collects the results that a commit adds and removes. */
@@ -76,7 +78,10 @@ export class DayDifference {
     const total = this.#rowOf(day, ALL_AGENTS);
     const ofAgent = agent === null ? null : this.#rowOf(day, agent);
     for (const { id, status } of results) {
-      if (!this.#existing.has(id)) continue;
+      if (!this.#existing.has(id)) {
+        for (const row of [total, ofAgent]) if (row !== null && by < 0) row.hasGone = true;
+        continue;
+      }
       const place = CHECK_STATUSES.indexOf(status) as 0 | 1 | 2 | 3;
       const change = changeOf(total, id);
       change.counts[place] += by;
@@ -87,7 +92,9 @@ export class DayDifference {
 
   /** Returns the rows that change. */
   async rows(store: Store, days: CheckDays): Promise<DayChanges> {
-    const changes = [...this.#rows].filter(([, { byCheck }]) => byCheck.values().some(isChange));
+    const changes = [...this.#rows].filter(([, { byCheck, hasGone }]) =>
+      hasGone || byCheck.values().some(isChange)
+    );
     const missing = changes.filter(([name]) => !days.has(name));
     const stored = await getAll(store, missing.map(([, { key }]) => key));
     for (const [i, [name]] of missing.entries()) days.set(name, stored[i]?.value as DayRow | null);
@@ -106,7 +113,7 @@ export class DayDifference {
     const key = keys.checkCounts(this.#team, day, agent);
     const name = keyText(key);
     let row = this.#rows.get(name);
-    if (row === undefined) this.#rows.set(name, row = { key, byCheck: new Map() });
+    if (row === undefined) this.#rows.set(name, row = { key, byCheck: new Map(), hasGone: false });
     return row;
   }
 }

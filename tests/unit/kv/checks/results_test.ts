@@ -127,6 +127,18 @@ Deno.test("results: an opening after the close begins them, a deletion subtracts
   await assertVerified(store);
 });
 
+Deno.test("results: the last run of deleted checks takes their counts with it", async () => {
+  await using temp = await TempStore.open();
+  const process = await opened(temp);
+  await process.close(1, "success");
+  await process.work();
+  for (const slug of ["cheap", "good", "short"]) await process.put("check", slug, null);
+  const deletions = createDeletionStore(temp.store, process.updater, () => NOON + 20);
+  await deletions.deleteRun(TEAM, run(1), "key_1");
+  assertEquals(await temp.keysBelow(keys.checkCountsOf(TEAM.id)), []);
+  await assertVerified(temp.store);
+});
+
 Deno.test("results: retention removes their texts, then the results with the record", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
