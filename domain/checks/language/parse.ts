@@ -108,9 +108,13 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "invalid_logical_operand":
       return new Misuse(`"&&" and "||" cannot take ${typeInWords(lastType(words))}`, at, COMPARE);
     case "invalid_macro_argument":
-      return new Misuse("has() takes names and fields only", at, "Write has(output.answer)");
+      return words.startsWith("has(") ? new Misuse(HAS, at, HAS_FORM) : new Misuse(
+        "A loop needs a name for the item",
+        at,
+        "Write tools.all(tool, tool.error == '')",
+      );
     case "unexpected_character":
-      return new Misuse(words, at, text[at - 1] === "=" || text[at] === "=" ? "Write ==" : "");
+      return unexpected(text, at);
     case "limit_exceeded":
       return new Misuse(limitInWords(words), at, "Split it into several checks");
     case "invalid_escape_sequence":
@@ -124,7 +128,15 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
   }
 }
 
+const HAS = "has() takes names and fields only";
+const HAS_FORM = "Write has(output.answer)";
 const COMPARE = "Compare it, such as usage.errors == 0";
+
+function unexpected(text: string, at: number): Misuse {
+  const [char = ""] = text.slice(at);
+  const advice = text[at - 1] === "=" || char === "=" ? "Write ==" : "";
+  return new Misuse(`Unexpected character: ${printable(char)}`, at, advice);
+}
 
 function lastType(words: string): string {
   return /'([^']*)'$/.exec(words)?.[1] ?? "";
@@ -156,9 +168,9 @@ function hint(name: string, known: readonly string[]): string {
 
 function wrongCall(isMethod: boolean, args: readonly unknown[], words: string, at: number): Misuse {
   const name = String(args[0]);
-  if (name !== "finds" && !(name in FUNCTIONS) && !(LOOPS as readonly string[]).includes(name)) {
-    return unknownFunction(name, at);
-  }
+  if (name === "has") return new Misuse(HAS, at, HAS_FORM);
+  const isKnown = Object.hasOwn(FUNCTIONS, name) || (LOOPS as readonly string[]).includes(name);
+  if (name !== "finds" && !isKnown) return unknownFunction(name, at);
   const form = FORMS[name] ?? `items.${name}(item, item == 1)`;
   const types = /\((.*)\)'$/.exec(words)?.[1] ?? "";
   const given = types === "" || isMethod ? "" : `, not ${typeInWords(types)}`;
@@ -188,14 +200,18 @@ export function unknownFunction(name: string, at: number): Misuse {
 }
 
 function wrongTypes(words: string, at: number): Misuse {
-  const [, sign, only] = /^no such overload: ([!-])(\S+)$/.exec(words) ?? [];
+  const [, sign, only] = /^no such overload: ([!-])([^ ,]+(?:, .+)?)$/.exec(words) ?? [];
   if (only !== undefined) return new Misuse(`"${sign}" cannot take ${typeInWords(only)}`, at);
-  const pair = /^no such overload: (.+) (\S+) (.+)$/.exec(words);
+  const pair = /^no such overload: (.+) (==|!=|[<>]=?|in|[-+*\/%]) (.+)$/.exec(words);
   if (pair === null) return new Misuse(inWords(words), at);
   const [, left = "", op = "", right = ""] = pair;
   const message = `"${op}" cannot take ${typeInWords(left)} and ${typeInWords(right)}`;
-  const areAlike = typeInWords(left) === typeInWords(right);
-  return new Misuse(message, at, areAlike ? "Compare their fields" : "Write both of one type");
+  return new Misuse(message, at, pairAdvice(op, typeInWords(left), typeInWords(right)));
+}
+
+function pairAdvice(op: string, left: string, right: string): string {
+  if (op === "in") return right === "text" ? "Write text.contains(part)" : "Write it of one type";
+  return left === right ? "Compare their fields" : "Write both of one type";
 }
 
 function limitInWords(words: string): string {

@@ -46,6 +46,15 @@ const REFUSED: readonly (readonly [expression: string, at: number, words: string
   ["{1: 2} == {1: 2}", 2, "A key must be a text in quotes"],
   ["[[[[1]]]] == [[[[1]]]]", 4, "nest deeper than 3 levels"],
   ["google == 1", 1, ""],
+  ["constructor(1)", 1, 'Unknown function "constructor". Known: '],
+  ["output.valueOf()", 1, 'Unknown function "valueOf". Known: '],
+  ["has()", 1, "has() takes names and fields only. Write has(output.answer)"],
+  ["tools.all('t', true)", 11, "A loop needs a name for the item. Write tools.all(tool, "],
+  ["goal == '🎉' && 😀", 16, "Unexpected character: 😀"],
+  ["true)", 5, "Unexpected character: )"],
+  ["{'a': 1} == {'a': 1.5}", 1, '"==" cannot take an object and an object'],
+  ["!metadata", 1, '"!" cannot take an object'],
+  ["'a' in goal", 1, '"in" cannot take text and text. Write text.contains(part)'],
 ];
 
 Deno.test("refusals: each says what is wrong, where, and what to write instead", () => {
