@@ -12,6 +12,7 @@ import { printable } from "../../core/text.ts";
 import { EXPRESSION_CHARS_MAX } from "../check.ts";
 import { Misuse } from "./misuse.ts";
 import { FACT_TYPES, FIELD_TYPES, typeInWords } from "./names.ts";
+import { reservedWord, wrongSyntax } from "./syntax.ts";
 import { FUNCTIONS, LOOPS } from "./term.ts";
 
 /** Maximum parts of an expression, and how deep they nest. */
@@ -108,21 +109,21 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "invalid_logical_operand":
       return new Misuse(`"&&" and "||" cannot take ${typeInWords(lastType(words))}`, at, COMPARE);
     case "invalid_macro_argument":
-      return words.startsWith("has(") ? new Misuse(HAS, at, HAS_FORM) : new Misuse(
-        "A loop needs a name for the item",
-        at,
-        "Write tools.all(tool, tool.error == '')",
-      );
+      return /^has\b/.test(words)
+        ? new Misuse(HAS, at, HAS_FORM)
+        : new Misuse("A loop begins with the name of its item", at, `Write ${FORMS["map"]}`);
     case "unexpected_character":
-      return unexpected(text, at);
+    case "unexpected_token":
+    case "expected_token":
+      return wrongSyntax(words, at, text);
+    case "reserved_identifier":
+      return reservedWord(at, text);
     case "limit_exceeded":
       return new Misuse(limitInWords(words), at, "Split it into several checks");
     case "invalid_escape_sequence":
       return new Misuse(words, at, "Write a pattern as r'…', or each backslash twice");
     case "unterminated_string":
       return new Misuse("A text has no end", at, "Close it with the same quote");
-    case "unexpected_token":
-      return new Misuse(at >= text.length ? "It ends too early" : words, at);
     default:
       return new Misuse(inWords(words), at);
   }
@@ -131,12 +132,6 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
 const HAS = "has() takes names and fields only";
 const HAS_FORM = "Write has(output.answer)";
 const COMPARE = "Compare it, such as usage.errors == 0";
-
-function unexpected(text: string, at: number): Misuse {
-  const [char = ""] = text.slice(at);
-  const advice = text[at - 1] === "=" || char === "=" ? "Write ==" : "";
-  return new Misuse(`Unexpected character: ${printable(char)}`, at, advice);
-}
 
 function lastType(words: string): string {
   return /'([^']*)'$/.exec(words)?.[1] ?? "";
@@ -210,8 +205,10 @@ function wrongTypes(words: string, at: number): Misuse {
 }
 
 function pairAdvice(op: string, left: string, right: string): string {
-  if (op === "in") return right === "text" ? "Write text.contains(part)" : "Write it of one type";
-  return left === right ? "Compare their fields" : "Write both of one type";
+  if (op !== "in") return left === right ? "Compare their fields" : "Write both of one type";
+  return right === "text"
+    ? 'Write a list, such as status in ["success", "failed"], or text.contains(part)'
+    : "Write it of one type";
 }
 
 function limitInWords(words: string): string {
