@@ -97,11 +97,12 @@ function afterAbsences(monitor: Monitor, absences: readonly Absence[]): MonitorC
   const flips: Flip[] = [];
   let noted = monitor;
   for (const { fromMs, untilMs } of absences) {
+    // Also an absence that was noted before: a change may have moved a deadline into it since.
+    if (isIn(noted, fromMs, untilMs)) {
+      noted = { ...noted, excusedUntil: excusedUntil({ fromMs, untilMs }) };
+    }
     if (untilMs <= (noted.absentUntil ?? noted.createdAt)) continue;
-    const excused = isIn(noted, fromMs, untilMs)
-      ? excusedUntil({ fromMs, untilMs })
-      : noted.excusedUntil;
-    noted = { ...noted, absentUntil: untilMs, excusedUntil: excused };
+    noted = { ...noted, absentUntil: untilMs };
     const at = Math.max(fromMs, noted.watchedFrom);
     const isJudged = noted.state !== "paused" && noted.state !== "new";
     if (!isJudged || at >= untilMs) continue;

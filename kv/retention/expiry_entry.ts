@@ -24,9 +24,12 @@ export function moveExpiryEntry(
     at: since,
     run: id,
   });
-  const stored = placeOf(expiryEntryOf(head.parts, ledger));
+  const stored = expiryEntryOf(head.parts, ledger);
+  const blocks = summary?.blocks ?? [];
+  // An entry stays in its block when another one follows, and the run may return to that entry.
+  const left = entry === null ? [stored] : [stored, entry];
   return {
-    removed: [{ ...stored, blocks: summary?.blocks ?? [] }],
+    removed: left.map((each) => ({ ...placeOf(each), blocks })),
     added: entry === null ? [] : [{ ...placeOf(entry), value: true, mayShare: false }],
     // The worker adds the next entry only if the summary has another one. This is no change of the
     // run, so the feed does not show it.

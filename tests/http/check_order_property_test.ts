@@ -1,6 +1,7 @@
 /** Results and statistics of checks do not depend on the order or repetition of a run's parts. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { SEED } from "../support/harness/seed.ts";
 import { ATLAS, putPrice, reprice } from "../support/builders/reprice.ts";
 import { aFinish, anEvent, aRun, aScore, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -145,7 +146,7 @@ Deno.test("checks: any order and repetition of a run's parts, and new prices, gi
   const property = fc.asyncProperty(orders, async (each) => {
     assertEquals(await play(each), first.get(each.kind));
   });
-  await fc.assert(property, { numRuns: 25 });
+  await fc.assert(property, { seed: SEED, numRuns: 25 });
 
   await putPrice(h);
   await reprice(h);

@@ -1,5 +1,6 @@
-/** Short runs for each push: one with a fixed seed, one with a random seed. */
+/** Short runs for each push, with fixed seeds. */
 import { assert, assertEquals } from "@std/assert";
+import { SEED } from "../../support/harness/seed.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { fuzz } from "./fuzz.ts";
 import { Service } from "./service.ts";
@@ -7,7 +8,7 @@ import { Service } from "./service.ts";
 /** Requests of each run; `deno task assure fuzz` sends the next million. */
 const COUNT = 6_000;
 
-const SEEDS = ["1", String(crypto.getRandomValues(new Uint32Array(1))[0])];
+const SEEDS = ["1", String(SEED)];
 
 for (const seed of SEEDS) {
   Deno.test(`fuzz: hostile input, seed ${seed}: no 5xx, no hang, and nothing stored from a refused request`, async () => {

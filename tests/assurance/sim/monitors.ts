@@ -28,7 +28,7 @@ export function created(settings: MonitorSettings, at: number, past: readonly Ou
     ...{ settings, version: 1, updated_at: at, state: "paused" as const, since: at },
     ...{ judged_from: at, watched_from: at, outcomes: [] },
     ...{ last_arrival_at: lastOf(before), last_ok_at: lastOf(before.filter(({ isOk }) => isOk)) },
-    ...{ expected_at: null, excused_until: null, absent_until: at, missed_at: null },
+    ...{ expected_at: null, excused_until: null, missed_at: null },
     ...{ pause: null, flips: [] },
   };
   const monitor = settings.enabled ? watched(known, at) : known;
@@ -102,21 +102,19 @@ export function failing(monitor: Monitor): number {
   return streakOf(monitor).fails;
 }
 
-/** A deadline inside the absence is postponed by the length of the absence. */
+/**
+ * A deadline inside the absence is postponed by the length of the absence, whether it was there
+ * already or a change moved it there since.
+ */
 function afterAbsence(monitor: Monitor, { fromMs, untilMs }: Absence): Monitor {
-  if (untilMs <= monitor.absent_until) return monitor;
   const deadlines = monitor.state === "up"
     ? [lateAt(monitor), downAfter(monitor)]
     : monitor.state === "late"
     ? [downAfter(monitor)]
     : [];
-  // Nothing is due, so nobody looks: an outcome that is counted later may expect a run inside it.
-  if (deadlines.length === 0) return monitor;
   const isInside = deadlines.some((at) => at !== null && at >= fromMs && at <= untilMs);
-  const excused_until = isInside
-    ? untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX)
-    : monitor.excused_until;
-  return { ...monitor, absent_until: untilMs, excused_until };
+  if (!isInside) return monitor;
+  return { ...monitor, excused_until: untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX) };
 }
 
 function afterDeadlines(monitor: Monitor, horizon: number): Monitor {

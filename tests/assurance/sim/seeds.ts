@@ -7,9 +7,6 @@
 
 const FILE = new URL("./seeds.json", import.meta.url);
 
-/** Maximum seed: the generator takes 31 bits. */
-const SEED_MAX = 0x7fff_ffff;
-
 /** A seed that failed. */
 interface SavedSeed {
   readonly seed: number;
@@ -31,10 +28,4 @@ export function saveSeed(seed: number, failure: string, instances = 1): void {
   const found = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
   const added = { seed, ...instances > 1 ? { instances } : {}, found };
   Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, added], null, 2)}\n`);
-}
-
-/** Returns a random first seed, so that `room` further seeds fit after it. */
-export function randomSeed(room: number): number {
-  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
-  return random % (SEED_MAX - room);
 }

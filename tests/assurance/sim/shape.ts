@@ -171,8 +171,6 @@ export interface Monitor {
   readonly last_ok_at: number | null;
   readonly expected_at: number | null;
   readonly excused_until: number | null;
-  /** End of the last absence that postponed deadlines. */
-  readonly absent_until: number;
   readonly missed_at: number | null;
   readonly pause: { readonly until: number | null; readonly sticky: boolean } | null;
   readonly flips: readonly Flip[];

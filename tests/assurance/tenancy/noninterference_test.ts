@@ -7,6 +7,7 @@ import fc from "fast-check";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { CALL_NAMES, type CallName, type Step } from "./calls.ts";
 import { World } from "./world.ts";
+import { SEED } from "../../support/harness/seed.ts";
 
 /** A call of one of the teams, and whether it runs in parallel with the one before. */
 interface Turn {
@@ -60,5 +61,5 @@ Deno.test("decision 32: a team's answers and rows are the same bytes alone and n
     assertEquals(among.answers, alone.answers);
     assertEquals(among.stored, alone.stored);
   });
-  await fc.assert(property, { numRuns: 12, endOnFailure: true });
+  await fc.assert(property, { seed: SEED, numRuns: 12, endOnFailure: true });
 });

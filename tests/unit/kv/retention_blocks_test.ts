@@ -10,7 +10,7 @@ import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harnes
 import { NOON } from "../../support/harness/harness.ts";
 import { startedJob } from "../../support/builders/jobs.ts";
 import { aRunNow, openOldLedger } from "../../support/builders/old_ledger.ts";
-import { run } from "../../support/builders/stored_runs.ts";
+import { aCall, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -73,6 +73,24 @@ Deno.test("sweep: of the runs that share a row, those before the cutoff expire a
   for (const family of ["block", "run", "run_by", "change", "expiry"]) {
     assertEquals(await temp.keysBelow([family]), []);
   }
+});
+
+Deno.test("sweep: a run that returns to its first expiry entry leaves the block of that entry", async () => {
+  await using temp = await TempStore.open();
+  const archive = new RetentionHarness(temp.store);
+  const team = await archive.addTeam("free");
+  const { nowMs: at, pipeline, runs } = archive;
+  const both = [run(0), run(1)];
+  for (const id of both) await runs.open(team, { id, agent: "a", startedAt: at }, at);
+  // Their entries by record share a row, which stays when events give one run another entry.
+  await pipeline.project(team.id, both);
+  assertEquals((await temp.keysBelow(keys.blocks(keys.expiryOrder(team.id, "record")))).length, 1);
+  await runs.append(team, run(0), [aCall(1)], at);
+  await archive.settle();
+  archive.nowMs = at + 8 * DAY_MS;
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
+  assertEquals(await entriesOf(temp, keys.expiryOrder(team.id, "record")), [0, 1]);
+  await assertClean(temp.store);
 });
 
 Deno.test("sweep: an unreadable run does not keep the runs that share its row", async () => {

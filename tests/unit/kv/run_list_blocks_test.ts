@@ -8,6 +8,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
 import { nextModelPart } from "../../../kv/run_list/model_parts.ts";
 import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
+import { SEED } from "../../support/harness/seed.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
   aCall,
@@ -100,7 +101,7 @@ Deno.test("run list: pages over blocks and single entries contain exactly the ma
         assertEquals(await readList(poor, TEAM, query, limit), expected);
       },
     ),
-    { numRuns: 60 },
+    { seed: SEED, numRuns: 60 },
   );
 });
 

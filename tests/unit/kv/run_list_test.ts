@@ -9,6 +9,7 @@ import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_li
 import { keys } from "../../../kv/base/keys.ts";
 import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
 import type { Store } from "../../../kv/store.ts";
+import { SEED } from "../../support/harness/seed.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
@@ -76,7 +77,7 @@ Deno.test("run list: the pages of any query contain exactly the matching runs, n
         }
       },
     ),
-    { numRuns: 25 },
+    { seed: SEED, numRuns: 25 },
   );
 });
 

@@ -1,7 +1,23 @@
 /** Tests what an absence and waiting calls postpone (decision 51). */
 import { assertEquals } from "@std/assert";
-import { deadlinesOf, lookAt, nextDueAt } from "../../../../domain/monitors/monitor.ts";
-import { created, HOUR, MINUTE, short, signal, T0, turn, Watched } from "./monitors.ts";
+import {
+  changeSettings,
+  deadlinesOf,
+  lookAt,
+  nextDueAt,
+} from "../../../../domain/monitors/monitor.ts";
+import {
+  created,
+  HOUR,
+  MINUTE,
+  SECOND,
+  settings,
+  short,
+  signal,
+  T0,
+  turn,
+  Watched,
+} from "./monitors.ts";
 
 const gap = (from: number, until: number) => [{ fromMs: T0 + from, untilMs: T0 + until }];
 
@@ -39,6 +55,21 @@ Deno.test("absence: a deadline outside is not postponed, and the row is written 
   const watched = new Watched(created()).look(T0 + HOUR, away).look(T0 + HOUR, away);
   assertEquals(short(watched.flips), ["600 up>unknown absence", "3600 up>late expected"]);
   watched.add(signal(T0 + HOUR + MINUTE, "ok")).look(T0 + 2 * HOUR, away);
+  assertEquals(watched.flips.filter(({ to }) => to === "unknown").length, 1);
+});
+
+Deno.test("absence: it also postpones a deadline that a change moved into it later", () => {
+  // No deadline of a monitor that is down is judged, so the look during the failure postpones none.
+  const away = gap(50 * MINUTE, 9 * 60 * MINUTE);
+  const watched = new Watched(created()).add(signal(T0 + MINUTE, "fail"));
+  watched.look(T0 + 9 * HOUR, away);
+  const made = { at: T0 + 9 * HOUR + 1, by: "k" };
+  watched.do(changeSettings(watched.monitor, settings({ failureThreshold: 2 }), made));
+  watched.look(T0 + 9 * HOUR + 2 * SECOND, away);
+  assertEquals(watched.monitor.state, "up");
+  assertEquals(deadlinesOf(watched.monitor).downAfter, T0 + 9 * HOUR + 25 * MINUTE);
+  watched.look(T0 + 9 * HOUR + 25 * MINUTE, away);
+  assertEquals(watched.monitor.state, "down");
   assertEquals(watched.flips.filter(({ to }) => to === "unknown").length, 1);
 });
 
