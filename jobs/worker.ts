@@ -16,9 +16,9 @@ import {
   type PendingRun,
   type ProcessingStore,
   type RunnableStage,
-  type StageTask,
 } from "../domain/runs/processing.ts";
 import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
+import { StageTurns } from "./stages.ts";
 
 /**
  * Jobs of one kind, which advance step by step. Other jobs are tried before a failed job is
@@ -63,15 +63,6 @@ const CLOSED_TURNS_MAX = 4;
  */
 const REST = { closed: 1, open: 6, msMax: 200 } as const;
 
-/** Stages per turn. */
-const STAGES_PER_TURN = 20;
-
-/**
- * Rest of the stages while there is other work, as a multiple of the time that they took, and at least
- * `msMin`: they neither wait for its end, nor take more than a fifth of the time.
- */
-const STAGES_REST = { times: 4, msMin: 250 } as const;
-
 /** Milliseconds to wait after a store failure. */
 const FAILURE_PAUSE_MS = 1_000;
 
@@ -79,6 +70,7 @@ const FAILURE_PAUSE_MS = 1_000;
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #loop: Loop;
+  readonly #stages: StageTurns;
   /** Number of wake-ups so far, which shows whether calls arrived. */
   #signals = 0;
   #restMs = 0;
@@ -91,8 +83,6 @@ export class Worker {
   };
   /** Turns of closed runs since the last turn of open runs. */
   #closedTurns = 0;
-  /** End of the rest of the stages, by the clock of the process. */
-  #stagesRestMs = 0;
 
   /** Creates a worker; `start` runs it. */
   constructor(deps: WorkerDeps) {
@@ -101,6 +91,12 @@ export class Worker {
       this.#logFailure("The worker failed and resumes after a pause", error);
       return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
     }, deps.turn);
+    this.#stages = new StageTurns({
+      ...deps,
+      logFailure: (what, error) => this.#logFailure(what, error),
+      throwIfOfStore: (error) => this.#throwIfOfStore(error),
+      ended: () => this.#loop.waker.wake(),
+    });
   }
 
   /** Starts the worker, including work left by an earlier process. */
@@ -126,8 +122,9 @@ export class Worker {
   }
 
   /** Finishes the work in progress and stops. */
-  stop(): Promise<void> {
-    return this.#loop.stop();
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await this.#stages.end();
   }
 
   async #step(): Promise<void> {
@@ -154,8 +151,11 @@ export class Worker {
       // A client watches the job's progress, and the job waits for all earlier work.
       if (job.hasActiveJobs) this.#restMs = 0;
     }
-    if (moved && performance.now() < this.#stagesRestMs) return true;
-    return await this.#runStages() || moved;
+    if (moved && this.#stages.isResting) return true;
+    const isBegun = await this.#stages.begin();
+    // Their end, and any other work, wakes the worker.
+    if (isBegun && !moved) await this.#loop.waker.wait(this.#deps.lookMs ?? null);
+    return isBegun || moved;
   }
 
   async #updatePending(): Promise<boolean> {
@@ -195,17 +195,6 @@ export class Worker {
       this.#logFailure("A job failed and is retried later", error);
       return job.hasActiveJobs;
     }
-  }
-
-  async #runStages(): Promise<boolean> {
-    const { store, now } = this.#deps;
-    const startMs = performance.now();
-    const tasks = await store.dueStages(now(), STAGES_PER_TURN);
-    await allDone(tasks.map((task) => this.#runStage(task)));
-    const endMs = performance.now();
-    const { times, msMin } = STAGES_REST;
-    this.#stagesRestMs = endMs + Math.max(msMin, times * (endMs - startMs));
-    return tasks.length > 0;
   }
 
   async #bringUpToDate({ runs, ack }: PendingBatch): Promise<void> {
@@ -257,33 +246,6 @@ export class Worker {
       await this.#throwIfOfStore(failure);
       return [run];
     }
-  }
-
-  async #runStage(task: StageTask): Promise<void> {
-    const { store } = this.#deps;
-    const what = `Stage ${task.stage?.stage} of a run of team ${task.team}`;
-    try {
-      let failure: unknown = null;
-      try {
-        await this.#work(task);
-      } catch (error) {
-        if (isOfStore(error)) throw error;
-        this.#logFailure(`${what} failed`, error);
-        failure = error ?? new Error("Failed without a reason");
-      }
-      await store.completeStage(task, failure);
-    } catch (error) {
-      await this.#throwIfOfStore(error);
-      this.#logFailure(`${what} is postponed`, error);
-      store.postponeStage(task);
-    }
-  }
-
-  async #work({ team, run, stage }: StageTask): Promise<void> {
-    if (stage === null) return;
-    if (stage.stage === "cost") return await this.#deps.store.project(team, [run]);
-    const { stages } = this.#deps;
-    await stages.find(({ name }) => name === stage.stage)?.run({ team, run });
   }
 
   /** Rethrows an error if the store itself fails: then no run or job is at fault. */

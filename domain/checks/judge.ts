@@ -96,23 +96,36 @@ export function judge(
   missing: MissingFacts,
   nowMs: number,
 ): CheckResult {
+  const { status, got, message, reason } = undecided(run, program.names, missing) ??
+    program.judge(facts);
   const { revision } = run.summary;
-  const result = { check: slug ?? "", id, version, severity, at: nowMs, revision };
-  const skipped = skipReason(run, program.names);
+  const check = slug ?? "";
+  // One object of one shape: commits of many runs make thousands of them.
+  const result = { check, id, version, severity, status, got, message, at: nowMs, revision };
+  return reason === undefined ? result : { ...result, reason };
+}
+
+/** Returns what a check says that cannot be decided; null if it can. */
+function undecided(
+  run: ClosedRun,
+  names: ReadonlySet<FactName>,
+  missing: MissingFacts,
+): Pick<CheckResult, "status" | "got" | "message" | "reason"> | null {
+  const skipped = skipReason(run, names);
   if (skipped !== null) {
     const message = skipped === "no_output"
       ? "The run has no output"
       : "Retention removed what the expression names";
-    return { ...result, status: "skipped", got: null, message, reason: skipped };
+    return { status: "skipped", got: null, message, reason: skipped };
   }
-  for (const name of program.names) {
+  for (const name of names) {
     const reason = missing.get(name);
     if (reason === undefined) continue;
     const many = reason === "too_many_children" ? "descendants" : "events";
     const message = `The run has too many ${many} to read \`${name}\``;
-    return { ...result, status: "error", got: null, message, reason };
+    return { status: "error", got: null, message, reason };
   }
-  return { ...result, ...program.judge(facts) };
+  return null;
 }
 
 function skipReason(

@@ -15,9 +15,9 @@ import { cutText } from "../../domain/core/text.ts";
 const CHARS_MAX = 30_000;
 
 /**
- * A stored result; fields at its end that are null or 0 are left out. `id` is without the prefix that
- * all of the list have, and `outcome` holds severity and status. `revision` and `at` are differences
- * to those of the list, because one judgement usually makes all results.
+ * A stored result; fields that few results have are left out. `id` is without the prefix that all of
+ * the list have, and `outcome` holds severity and status. `revision` and `at` are differences to those
+ * of the list, because one judgement usually makes all results.
  */
 type Packed = readonly [
   check: string,
@@ -30,9 +30,6 @@ type Packed = readonly [
   revision?: number,
   at?: number,
 ];
-
-/** Fields of a result that are never left out. */
-const FIELDS_MIN = 4;
 
 /** The stored list. */
 type PackedList = readonly [
@@ -73,9 +70,10 @@ function packed(
     CHECK_STATUSES.indexOf(status);
   const [revisions, ms] = [result.revision - revision, result.at - at];
   const rest = id.slice(prefixChars);
-  const fields = [check, rest, version, outcome, got, message, reason, revisions, ms];
-  while (fields.length > FIELDS_MIN && isLeftOut(fields.at(-1))) fields.pop();
-  return fields as unknown as Packed;
+  const isUsual = reason === null && revisions === 0 && ms === 0;
+  if (!isUsual) return [check, rest, version, outcome, got, message, reason, revisions, ms];
+  if (message !== null) return [check, rest, version, outcome, got, message];
+  return [check, rest, version, outcome, got];
 }
 
 /** Returns what all identifiers begin with: checks of one day share a third of theirs. */
@@ -85,10 +83,6 @@ function prefixOf(results: readonly CheckResult[]): string {
     while (!id.startsWith(prefix)) prefix = prefix.slice(0, -1);
   }
   return prefix;
-}
-
-function isLeftOut(field: unknown): boolean {
-  return field === null || field === 0;
 }
 
 function unpacked(

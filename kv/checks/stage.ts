@@ -112,7 +112,7 @@ function isJudgeable(run: SummarizedHead): run is RunToJudge {
   return run.summary !== null && run.summary.seen.closing && isCostCurrent(run.summary, run.head);
 }
 
-/** Judges a run by each of its checks. Other work gets a turn after each. */
+/** Judges a run by each of its checks. After each, other work gets at least the time that it took. */
 async function resultsOf(
   { now }: CheckStageDeps,
   { run, checks }: Judging,
@@ -121,8 +121,10 @@ async function resultsOf(
   const { facts, missing } = await readFacts(run, neededFacts(closed, checks));
   const results: CheckResult[] = [];
   for (const check of checks) {
+    const startMs = performance.now();
     results.push(judge(closed, check, facts, missing, now()));
-    await new Promise((resolve) => setTimeout(resolve));
+    const tookMs = performance.now() - startMs;
+    await new Promise((resolve) => setTimeout(resolve, tookMs));
   }
   return results;
 }

@@ -52,7 +52,7 @@ export const FIELD_TYPES: Readonly<Record<string, Readonly<Record<string, string
 /** Returns a type in the words of the documents. */
 export function typeInWords(type: string): string {
   if (type.startsWith("list")) return "a list";
-  if (type.startsWith("map") || type in FIELD_TYPES) return "an object";
+  if (type.startsWith("map") || Object.hasOwn(FIELD_TYPES, type)) return "an object";
   switch (type) {
     case "string":
       return "text";

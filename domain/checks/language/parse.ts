@@ -12,6 +12,7 @@ import { printable } from "../../core/text.ts";
 import { EXPRESSION_CHARS_MAX } from "../check.ts";
 import { Misuse } from "./misuse.ts";
 import { FACT_TYPES, FIELD_TYPES, typeInWords } from "./names.ts";
+import { reservedWord, wrongSyntax } from "./syntax.ts";
 import { FUNCTIONS, LOOPS } from "./term.ts";
 
 /** Maximum parts of an expression, and how deep they nest. */
@@ -108,22 +109,28 @@ function misuseOf({ code, summary, message, node, range }: LibraryError, text: s
     case "invalid_logical_operand":
       return new Misuse(`"&&" and "||" cannot take ${typeInWords(lastType(words))}`, at, COMPARE);
     case "invalid_macro_argument":
-      return new Misuse("has() takes names and fields only", at, "Write has(output.answer)");
+      return /^has\b/.test(words)
+        ? new Misuse(HAS, at, HAS_FORM)
+        : new Misuse("A loop begins with the name of its item", at, `Write ${FORMS["map"]}`);
     case "unexpected_character":
-      return new Misuse(words, at, text[at - 1] === "=" || text[at] === "=" ? "Write ==" : "");
+    case "unexpected_token":
+    case "expected_token":
+      return wrongSyntax(words, at, text);
+    case "reserved_identifier":
+      return reservedWord(at, text);
     case "limit_exceeded":
       return new Misuse(limitInWords(words), at, "Split it into several checks");
     case "invalid_escape_sequence":
       return new Misuse(words, at, "Write a pattern as r'…', or each backslash twice");
     case "unterminated_string":
       return new Misuse("A text has no end", at, "Close it with the same quote");
-    case "unexpected_token":
-      return new Misuse(at >= text.length ? "It ends too early" : words, at);
     default:
       return new Misuse(inWords(words), at);
   }
 }
 
+const HAS = "has() takes names and fields only";
+const HAS_FORM = "Write has(output.answer)";
 const COMPARE = "Compare it, such as usage.errors == 0";
 
 function lastType(words: string): string {
@@ -156,9 +163,9 @@ function hint(name: string, known: readonly string[]): string {
 
 function wrongCall(isMethod: boolean, args: readonly unknown[], words: string, at: number): Misuse {
   const name = String(args[0]);
-  if (name !== "finds" && !(name in FUNCTIONS) && !(LOOPS as readonly string[]).includes(name)) {
-    return unknownFunction(name, at);
-  }
+  if (name === "has") return new Misuse(HAS, at, HAS_FORM);
+  const isKnown = Object.hasOwn(FUNCTIONS, name) || (LOOPS as readonly string[]).includes(name);
+  if (name !== "finds" && !isKnown) return unknownFunction(name, at);
   const form = FORMS[name] ?? `items.${name}(item, item == 1)`;
   const types = /\((.*)\)'$/.exec(words)?.[1] ?? "";
   const given = types === "" || isMethod ? "" : `, not ${typeInWords(types)}`;
@@ -188,14 +195,20 @@ export function unknownFunction(name: string, at: number): Misuse {
 }
 
 function wrongTypes(words: string, at: number): Misuse {
-  const [, sign, only] = /^no such overload: ([!-])(\S+)$/.exec(words) ?? [];
+  const [, sign, only] = /^no such overload: ([!-])([^ ,]+(?:, .+)?)$/.exec(words) ?? [];
   if (only !== undefined) return new Misuse(`"${sign}" cannot take ${typeInWords(only)}`, at);
-  const pair = /^no such overload: (.+) (\S+) (.+)$/.exec(words);
+  const pair = /^no such overload: (.+) (==|!=|[<>]=?|in|[-+*\/%]) (.+)$/.exec(words);
   if (pair === null) return new Misuse(inWords(words), at);
   const [, left = "", op = "", right = ""] = pair;
   const message = `"${op}" cannot take ${typeInWords(left)} and ${typeInWords(right)}`;
-  const areAlike = typeInWords(left) === typeInWords(right);
-  return new Misuse(message, at, areAlike ? "Compare their fields" : "Write both of one type");
+  return new Misuse(message, at, pairAdvice(op, typeInWords(left), typeInWords(right)));
+}
+
+function pairAdvice(op: string, left: string, right: string): string {
+  if (op !== "in") return left === right ? "Compare their fields" : "Write both of one type";
+  return right === "text"
+    ? 'Write a list, such as status in ["success", "failed"], or text.contains(part)'
+    : "Write it of one type";
 }
 
 function limitInWords(words: string): string {

@@ -295,3 +295,24 @@ Deno.test("stages: one that does not apply is skipped in the commit of the summa
   const rows = await shop.temp.keysBelow(["run"]);
   assertEquals(rows.filter((key) => key[3] === "processing").map((key) => key[1]), [run(2)]);
 });
+
+Deno.test("stages: while one takes long, the worker updates other runs, and its stop waits for it", async () => {
+  const gate = new Gate();
+  let ended = 0;
+  const stages = stagesOf(async (stage) => {
+    if (stage === "checks" && ended === 0) await gate.pass();
+    ended++;
+  });
+  await using shop = await WorkerHarness.open({ stages });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await gate.reached();
+  await finish(shop.runs, 2);
+  await shop.settled(run(2));
+  assertEquals(ended, 0);
+  const stopped = shop.worker.stop();
+  gate.open();
+  await stopped;
+  assert(ended > 0);
+  assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+});

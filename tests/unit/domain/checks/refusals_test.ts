@@ -46,6 +46,29 @@ const REFUSED: readonly (readonly [expression: string, at: number, words: string
   ["{1: 2} == {1: 2}", 2, "A key must be a text in quotes"],
   ["[[[[1]]]] == [[[[1]]]]", 4, "nest deeper than 3 levels"],
   ["google == 1", 1, ""],
+  ["constructor(1)", 1, 'Unknown function "constructor". Known: '],
+  ["output.valueOf()", 1, 'Unknown function "valueOf". Known: '],
+  ["has()", 1, "has() takes names and fields only. Write has(output.answer)"],
+  ["tools.all('t', true)", 11, "A loop begins with the name of its item"],
+  ["goal == '🎉' && 😀", 16, "😀"],
+  ["{'a': 1} == {'a': 1.5}", 1, '"==" cannot take an object and an object'],
+  ["!metadata", 1, '"!" cannot take an object'],
+  ["'a' in goal", 1, '"in" cannot take text and text. Write a list, such as'],
+  ["usage.(errors)", 7, '"(" is not expected here. Write a name here'],
+  ["(cost_usd < 1", 14, 'It ends too early. Write ")" here'],
+  ["[1, 2", 6, 'It ends too early. Write "]" here'],
+  ["true ? true", 12, 'It ends too early. Write ":" here'],
+  ["cost_usd < 1)", 13, '")" is not expected here'],
+  ["cost_usd < 1 AND true", 14, '"AND" is not expected here. Write &&'],
+  ["cost_usd < 1 | true", 14, '"|" is not expected here. Write ||'],
+  ["not true", 5, '"true" is not expected here. Write ! for not'],
+  ["cost_usd === 1", 12, "Write =="],
+  ["cost_usd <> 1", 11, "Write !="],
+  ["status == “success”", 11, "Write straight quotes"],
+  ["cost_usd < 1 usage.errors == 0", 14, '"usage" is not expected here'],
+  ["if (true) true", 1, '"if" is a reserved word. Write condition ? a : b'],
+  ["tools.all(1, true)", 11, "A loop begins with the name of its item"],
+  ['status in "abc"', 1, "Write a list, such as status in"],
 ];
 
 Deno.test("refusals: each says what is wrong, where, and what to write instead", () => {
@@ -53,6 +76,35 @@ Deno.test("refusals: each says what is wrong, where, and what to write instead",
     const message = refusalOf(expression);
     assertStringIncludes(`${expression} ${message}`, words);
     assertStringIncludes(message, `Field "expression" is wrong at character ${at}: `, expression);
+  }
+});
+
+Deno.test("refusals: none names a token of the parser", () => {
+  const parts = [
+    "cost_usd",
+    "<",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ".",
+    ",",
+    ":",
+    "?",
+    "1",
+    "'a'",
+    "in",
+  ];
+  for (const a of parts) {
+    for (const b of parts) {
+      for (const c of parts) {
+        const parsed = compile(`${a} ${b} ${c}`);
+        const message = parsed.ok ? "" : parsed.problem.message;
+        assertEquals(/[A-Z]{3}|token|undefined/.exec(message)?.[0], undefined, message);
+      }
+    }
   }
 });
 

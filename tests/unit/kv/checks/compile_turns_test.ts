@@ -1,0 +1,24 @@
+/** Compiling the checks of a team lets other work go on. */
+import { assert, assertEquals } from "@std/assert";
+import { AlertCache } from "../../../../kv/alerts/state.ts";
+import { aCheck } from "../../../support/builders/checks.ts";
+import { TEAM } from "../../../support/builders/stored_runs.ts";
+import { CheckProcess } from "../../../support/harness/check_process.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+Deno.test("configuration: other work gets a turn after each check that is compiled", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  for (let n = 0; n < 10; n++) {
+    await process.put("check", `check-${n}`, aCheck(`finds(goal, "[a-z]{1,${n + 2}}x")`));
+  }
+  let turns = 0;
+  const other = setInterval(() => turns++, 0);
+  try {
+    const { config } = await new AlertCache(temp.store).of(TEAM.id, "1");
+    assertEquals(config.checks.length, 10);
+  } finally {
+    clearInterval(other);
+  }
+  assert(turns >= 9, `${turns} turns`);
+});
