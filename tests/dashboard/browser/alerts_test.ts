@@ -88,7 +88,9 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   await press(page, "button", "Send a test");
   await page.getByText("The test was delivered").waitFor();
   await page.goBack();
+  const sent = page.waitForResponse((response) => response.request().method() === "POST");
   await press(page, "button", "Send again to ops");
+  await sent;
   await h.deliveries.idle();
   await page.goto(`${ALERTS}/deliveries`);
   await list.getByText("Delivered", { exact: true }).first().waitFor();

@@ -95,7 +95,7 @@ browserTest(
     await page.locator("#board").getByText("Down", { exact: true }).waitFor();
     await page.getByText("1 agent, 1 down, 0 runs now").waitFor();
     await page.getByRole("navigation", { name: "State" }).getByText("Down").waitFor();
-    assertEquals(await row.and(page.locator(":focus")).count(), 1);
+    await row.and(page.locator(":focus")).waitFor();
     visitor.assertCalm();
   },
 );

@@ -92,6 +92,6 @@ browserTest("the waterfall is used with the keyboard alone", async (browser) => 
   await page.getByRole("link", { name: "Next steps" }).focus();
   await press("Enter");
   await page.locator(`[id="${eventId(150)}"]`).waitFor();
-  assertEquals(await focused(), eventId(101));
+  await page.locator(`[id="${eventId(101)}"] :focus`).waitFor();
   visitor.assertCalm();
 });
