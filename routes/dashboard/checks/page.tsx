@@ -8,7 +8,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { Done } from "../components/done_notice.tsx";
 import { commandTarget } from "../components/first_command.tsx";
-import { countedText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { type DashboardPage, get, post } from "../layout/page.ts";
@@ -27,7 +27,7 @@ const showChecks: Handler = async (c, deps) => {
   const nowMs = deps.environment.now();
   const isAdmin = mayAdmin(principal);
   const rows = await readRows(deps, principal.team, nowMs);
-  const failing = rows.filter(({ stats }) => stats !== null && stats.failingSince !== null).length;
+  const failing = rows.filter(isFailing).length;
   return showPage(c, {
     title: "Checks",
     lead: rows.length === 0
@@ -70,7 +70,7 @@ interface CheckRow {
 /** Maximum checks whose failures are read: counts say of the others on which day they failed. */
 const FAILING_READ = 20;
 
-/** Reads all checks of a team, which are fewer than a page has. */
+/** Reads all checks of a team, which are fewer than a page has, those that fail now first. */
 async function readRows(
   { checks, checkStats }: AppDeps,
   team: Team,
@@ -96,7 +96,12 @@ async function readRows(
       ),
     ),
   );
-  return rows.map((row) => ({ ...row, stats: stats.get(row.check.slug) ?? null }));
+  const all = rows.map((row) => ({ ...row, stats: stats.get(row.check.slug) ?? null }));
+  return all.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
+}
+
+function isFailing({ stats }: CheckRow): boolean {
+  return stats !== null && stats.failingSince !== null;
 }
 
 function columnsFor(now: number): readonly Column<CheckRow>[] {
@@ -117,7 +122,14 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
     { head: "30 days", class: "days", cell: ({ days }) => <OutcomeStrip days={days} /> },
     numberColumn("Passed", ({ days }) => {
       const counts = sumOf(days);
-      return <span title={countsText(counts)}>{passRate(counts)}</span>;
+      return (
+        <>
+          <span title={countsText(counts)}>{passRate(counts)}</span>
+          {counts.error > 0 && (
+            <small class="under warn">{formatCount(counts.error)} not decided</small>
+          )}
+        </>
+      );
     }, "passed"),
     {
       head: "Last failure",
