@@ -1,6 +1,6 @@
 /** `/dashboard/checks`: what is expected of a team's runs, and how often they meet it. */
 import type { Check } from "../../../domain/checks/check.ts";
-import type { CheckDay, CheckStats } from "../../../domain/checks/store.ts";
+import type { CheckCounts, CheckDay, CheckStats } from "../../../domain/checks/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -104,6 +104,16 @@ function isFailing({ stats }: CheckRow): boolean {
   return stats !== null && stats.failingSince !== null;
 }
 
+/** What a check without failures shows: an error is no pass either. */
+function NoFailure({ error }: CheckCounts) {
+  return (
+    <>
+      <span class="soft">none</span>
+      {error > 0 && <small class="under st-warn">{formatCount(error)} not decided</small>}
+    </>
+  );
+}
+
 function columnsFor(now: number): readonly Column<CheckRow>[] {
   return [
     {
@@ -122,21 +132,14 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
     { head: "30 days", class: "days", cell: ({ days }) => <OutcomeStrip days={days} /> },
     numberColumn("Passed", ({ days }) => {
       const counts = sumOf(days);
-      return (
-        <>
-          <span title={countsText(counts)}>{passRate(counts)}</span>
-          {counts.error > 0 && (
-            <small class="under warn">{formatCount(counts.error)} not decided</small>
-          )}
-        </>
-      );
+      return <span title={countsText(counts)}>{passRate(counts)}</span>;
     }, "passed"),
     {
       head: "Last failure",
       before: "last failure",
-      cell: ({ stats, lastDay }) => {
+      cell: ({ stats, lastDay, days }) => {
         const [last] = stats?.failures ?? [];
-        if (lastDay === null) return <span class="soft">none</span>;
+        if (lastDay === null) return <NoFailure {...sumOf(days)} />;
         if (stats === null || last === undefined) return <time datetime={lastDay}>{lastDay}</time>;
         return (
           <>
