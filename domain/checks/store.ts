@@ -31,6 +31,8 @@ export interface CheckFailure {
   readonly run: RunId;
   /** Arrival of its close, unix milliseconds. */
   readonly at: number;
+  /** Values that the expression used; null once the payload is removed. */
+  readonly got: string | null;
   /** What was wrong; null once the payload is removed. */
   readonly message: string | null;
 }

@@ -99,7 +99,8 @@ async function readFailures({ store, team, check }: CheckAt): Promise<CheckFailu
   const results = await getAll(store, runs.map(({ run }) => keys.checkResults(team, run)));
   return runs.map(({ run, at }, i) => {
     const ofRun = decodeResults(results[i]?.value ?? null);
-    return { run, at, message: ofRun.find(({ id }) => id === check)?.message ?? null };
+    const { got = null, message = null } = ofRun.find(({ id }) => id === check) ?? {};
+    return { run, at, got, message };
   });
 }
 

@@ -173,7 +173,7 @@ Deno.test("checks: a check shows its days, its agents and the runs that failed i
   const { text } = await reader.get(`${CHECKS}/cheap-enough`);
   assertMatch(textOf(text), /2 passed, 1 failed\. Failing since/);
   assertMatch(textOf(text), /Version 1, set .* by first key/);
-  assertMatch(textOf(text), /billing .* Expected cost_usd < 0\.50/);
+  assertMatch(textOf(text), /billing .* cost_usd = 0\.75/);
   assertMatch(textOf(text), /By agent .* billing 1 1 0 0 50%/);
   const [run = ""] = hrefsOf(text, "run_eu_");
   const { text: page } = await reader.get(run);

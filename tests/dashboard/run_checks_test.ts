@@ -33,7 +33,8 @@ function render(checks: readonly CheckResult[], state: StageState = "done"): str
       { stage: "checks", state, attempts: 0, at: NOON },
     ],
   } as unknown as RunRecord;
-  return CheckResults({ run })?.toString() ?? "";
+  const checkIds = new Set(checks.map(({ id }) => id).filter((id) => !id.endsWith("deleted")));
+  return CheckResults({ run, checkIds })?.toString() ?? "";
 }
 
 const RESULTS = [
@@ -89,4 +90,13 @@ Deno.test("texts of results are escaped, and removed ones say so", () => {
   assert(!html.includes("<img"));
   assertEquals(html.split("&lt;img src=x").length, 4);
   assertMatch(textOf(html), /b The message was removed by age/);
+});
+
+Deno.test("checks of a run: a result whose check was deleted has no link", () => {
+  const html = render([
+    aResult("kept", { status: "fail" }),
+    aResult("deleted", { status: "fail" }),
+  ]);
+  assertEquals(hrefsOf(html), ["/dashboard/checks/kept"]);
+  assertMatch(textOf(html), /deleted deleted/);
 });

@@ -160,7 +160,7 @@ Deno.test("checks: the record, the list, the statistics and the metrics have the
   const stats = (await h.get("/v1/checks/few-events/stats")).json;
   const counts = { pass: 1, fail: 1, error: 0, skipped: 0 };
   assertEquals(stats.days, [{ day: at().slice(0, 10), agent: aRun(1).agent, ...counts }]);
-  assertEquals(stats.failures, [{ run_id: runId(2), at: at(), message }]);
+  assertEquals(stats.failures, [{ run_id: runId(2), at: at(), got, message }]);
   assertEquals(stats.cursor, null);
   const metrics = (await h.get("/metrics", { key: OPERATOR_KEY })).text;
   assertMatch(metrics, /^runledger_checks_total\{status="fail"\} 2$/m);

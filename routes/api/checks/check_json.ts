@@ -64,6 +64,10 @@ const day = objectValue<CheckDay>("CheckDay", {
 const failure = objectValue<CheckFailure>("CheckFailure", {
   run_id: idValue("run")("run"),
   at: instantValue("at", "Arrival of the run's close."),
+  got: textValue.orNull(
+    "got",
+    "Values that the expression used; null once the payload has expired.",
+  ),
   message: textValue.orNull("message", "Null once the payload has expired."),
 });
 

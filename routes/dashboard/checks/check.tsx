@@ -45,9 +45,9 @@ export const showCheck: Handler = async (c, deps) => {
   const check = await checkInPath(deps, principal.team, c.req.param("slug"));
   if (check === null) return fail(c, noSuch("check"));
   const nowMs = deps.environment.now();
-  const content = await readContent(deps, principal.team, check, nowMs);
   const { slug, settings } = check;
   const isAdmin = mayAdmin(principal);
+  const content = { ...await readContent(deps, principal.team, check, nowMs), isAdmin };
   const confirms = isAdmin && c.req.query("confirm") === "delete";
   return showPage(c, {
     title: slug,
@@ -76,7 +76,7 @@ export const showCheck: Handler = async (c, deps) => {
   });
 };
 
-type Content = Awaited<ReturnType<typeof readContent>>;
+type Content = Awaited<ReturnType<typeof readContent>> & { readonly isAdmin: boolean };
 
 async function readContent(deps: AppDeps, team: Team, check: Check, nowMs: number) {
   const { checkStats, lineage } = deps;
@@ -108,7 +108,7 @@ const PARTS = [
   ["success", "pass", "passed"],
 ] as const;
 
-function Days({ days, stats }: Content) {
+function Days({ check, days, stats, isAdmin }: Content) {
   const counts = sumOf(days);
   const most = Math.max(...days.map(({ pass, fail, error }) => pass + fail + error));
   const { failingSince } = stats;
@@ -123,6 +123,13 @@ function Days({ days, stats }: Content) {
           <span class="err-count">
             Failing since <At at={failingSince} />.
           </span>
+        )}
+        {isAdmin && counts.error > 0 && (
+          <>
+            {" "}
+            <a href={checkPath(check.slug, "/edit")}>Try it again</a>{" "}
+            to see why runs are not decided.
+          </>
         )}
       </p>
       <ColumnChart
@@ -184,7 +191,12 @@ function Failures({ stats, runs, nowMs }: Content) {
     },
     { head: "Agent", cell: ({ run }) => runs.get(run)?.agent ?? "" },
     { head: "Ended", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
-    { head: "Why", class: "whole", cell: ({ message }) => message ?? <i>removed by age</i> },
+    {
+      head: "Got",
+      class: "whole",
+      cell: ({ got, message }) =>
+        got === null ? message ?? <i>removed by age</i> : <code>{got}</code>,
+    },
   ];
   return (
     <Section title="Latest runs that failed it">

@@ -102,9 +102,8 @@ function CheckForm({ form, problem: found, exists, tried }: FormContent) {
           label="A failure"
           value={text("severity")}
           problem={problem}
-          options={CHECK_SEVERITIES.map((name) =>
-            [name, `${name}: ${SEVERITY_WORDS[name]}`] as const
-          )}
+          options={CHECK_SEVERITIES.map((name) => [name, name] as const)}
+          hint={CHECK_SEVERITIES.map((name) => `${name}: ${SEVERITY_WORDS[name]}`).join("; ") + "."}
         />
         <Field
           name="sample"

@@ -1,6 +1,6 @@
 /** `/dashboard/checks`: what is expected of a team's runs, and how often they meet it. */
 import type { Check } from "../../../domain/checks/check.ts";
-import type { CheckDay, CheckStats } from "../../../domain/checks/store.ts";
+import type { CheckCounts, CheckDay, CheckStats } from "../../../domain/checks/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -8,7 +8,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { Done } from "../components/done_notice.tsx";
 import { commandTarget } from "../components/first_command.tsx";
-import { countedText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { type DashboardPage, get, post } from "../layout/page.ts";
@@ -27,7 +27,7 @@ const showChecks: Handler = async (c, deps) => {
   const nowMs = deps.environment.now();
   const isAdmin = mayAdmin(principal);
   const rows = await readRows(deps, principal.team, nowMs);
-  const failing = rows.filter(({ stats }) => stats !== null && stats.failingSince !== null).length;
+  const failing = rows.filter(isFailing).length;
   return showPage(c, {
     title: "Checks",
     lead: rows.length === 0
@@ -70,7 +70,7 @@ interface CheckRow {
 /** Maximum checks whose failures are read: counts say of the others on which day they failed. */
 const FAILING_READ = 20;
 
-/** Reads all checks of a team, which are fewer than a page has. */
+/** Reads all checks of a team, which are fewer than a page has, those that fail now first. */
 async function readRows(
   { checks, checkStats }: AppDeps,
   team: Team,
@@ -96,7 +96,22 @@ async function readRows(
       ),
     ),
   );
-  return rows.map((row) => ({ ...row, stats: stats.get(row.check.slug) ?? null }));
+  const all = rows.map((row) => ({ ...row, stats: stats.get(row.check.slug) ?? null }));
+  return all.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
+}
+
+function isFailing({ stats }: CheckRow): boolean {
+  return stats !== null && stats.failingSince !== null;
+}
+
+/** What a check without failures shows: an error is no pass either. */
+function NoFailure({ error }: CheckCounts) {
+  return (
+    <>
+      <span class="soft">none</span>
+      {error > 0 && <small class="under st-warn">{formatCount(error)} not decided</small>}
+    </>
+  );
 }
 
 function columnsFor(now: number): readonly Column<CheckRow>[] {
@@ -122,9 +137,9 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
     {
       head: "Last failure",
       before: "last failure",
-      cell: ({ stats, lastDay }) => {
+      cell: ({ stats, lastDay, days }) => {
         const [last] = stats?.failures ?? [];
-        if (lastDay === null) return <span class="soft">none</span>;
+        if (lastDay === null) return <NoFailure {...sumOf(days)} />;
         if (stats === null || last === undefined) return <time datetime={lastDay}>{lastDay}</time>;
         return (
           <>

@@ -16,8 +16,14 @@ export function awaitsChecks(
   return state === "pending" || state === "retrying";
 }
 
+interface CheckResultsProps {
+  readonly run: RunRecord;
+  /** Identifiers of the checks that still exist: results outlive their checks. */
+  readonly checkIds: ReadonlySet<string>;
+}
+
 /** Shows the results of checks; nothing if none applies. */
-export function CheckResults({ run }: { readonly run: RunRecord }) {
+export function CheckResults({ run, checkIds }: CheckResultsProps) {
   const { checks } = run;
   const isPending = awaitsChecks(run);
   if (checks.length === 0 && !isPending) return null;
@@ -34,25 +40,36 @@ export function CheckResults({ run }: { readonly run: RunRecord }) {
           </span>
         )}
       </header>
-      {bad.length > 0 && <ul>{bad.map((result) => <Bad result={result} />)}</ul>}
-      <Folded id="checks-skipped" status="skipped" results={of("skipped")} />
-      <Folded id="checks-passed" status="pass" results={of("pass")} />
+      {bad.length > 0 && <ul>{bad.map((result) => <Bad result={result} checkIds={checkIds} />)}
+      </ul>}
+      <Folded id="checks-skipped" status="skipped" results={of("skipped")} checkIds={checkIds} />
+      <Folded id="checks-passed" status="pass" results={of("pass")} checkIds={checkIds} />
     </section>
   );
 }
 
 interface ResultProps {
   readonly result: CheckResult;
+  readonly checkIds: ReadonlySet<string>;
+}
+
+/** The name of the check, as a link if it still exists. */
+function CheckName({ result: { check, id }, checkIds }: ResultProps) {
+  return checkIds.has(id) ? <a href={checkPath(check)}>{check}</a> : (
+    <span>
+      <b>{check}</b> <span class="tag">deleted</span>
+    </span>
+  );
 }
 
 /** A check that failed, or could not be decided. */
-function Bad({ result }: ResultProps) {
-  const { check, status, severity, message } = result;
+function Bad({ result, checkIds }: ResultProps) {
+  const { status, severity, message } = result;
   return (
     <li>
       <Outcome of={status} isIcon />
       <div>
-        <a href={checkPath(check)}>{check}</a>{" "}
+        <CheckName result={result} checkIds={checkIds} />{" "}
         {status === "fail" && severity !== "fail" && <SeverityTag of={severity} />}
         {status === "error" && <span class="tag warn">not decided</span>}{" "}
         <span class={status === "fail" && severity === "fail" ? "why" : "why warn"}>
@@ -65,7 +82,7 @@ function Bad({ result }: ResultProps) {
 }
 
 /** What was judged: the check may have changed since. */
-function Details({ result: { got, version } }: ResultProps) {
+function Details({ result: { got, version } }: Pick<ResultProps, "result">) {
   return (
     <small>
       {got !== null && got !== "" && (
@@ -82,10 +99,11 @@ interface FoldedProps {
   readonly id: string;
   readonly status: CheckStatus;
   readonly results: readonly CheckResult[];
+  readonly checkIds: ReadonlySet<string>;
 }
 
 /** Results without news, as a count that opens. */
-function Folded({ id, status, results }: FoldedProps) {
+function Folded({ id, status, results, checkIds }: FoldedProps) {
   if (results.length === 0) return null;
   return (
     <details id={id}>
@@ -96,7 +114,7 @@ function Folded({ id, status, results }: FoldedProps) {
         {results.map((result) => (
           <li>
             <div>
-              <a href={checkPath(result.check)}>{result.check}</a> {result.message}
+              <CheckName result={result} checkIds={checkIds} /> {result.message}
               <Details result={result} />
             </div>
           </li>

@@ -1,6 +1,7 @@
 /** Loads the data of a run's page: the run, the steps of its trace, and the cause of its failure. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
+import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -49,11 +50,12 @@ export async function loadRun(
   const run = assemble(id, first);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const relativeIds = new Set([...parents, ...family.children.slice(0, CHILDREN_LISTED)]);
-  const [relatives, end, recent, incidents] = await Promise.all([
+  const [relatives, end, recent, incidents, checkIds] = await Promise.all([
     relativeIds.size === 0 ? [] : deps.lineage.rows(team, [...relativeIds]),
     readEnd(deps, team, run, first, view.after),
     readRecent(deps, team, run),
     readIncidentsOfRun(deps, team, id),
+    readCheckIds(deps, team, run),
   ]);
   const children = relatives.filter(({ id }) => id !== parents[0] || family.children.includes(id));
   const steps = children.reduce((sum, { usage }) => sum + usage.events + 1, run.usage.events);
@@ -90,11 +92,24 @@ export async function loadRun(
     recent,
     /** The latest incidents that it belongs to, oldest first. */
     incidents,
+    /** Identifiers of the team's checks; empty for a run without results. */
+    checkIds,
     /** True if the run is about to change. */
     isLive: run.status === "running" || run.cost.state === "pending" || awaitsChecks(run),
     isAdmin: mayAdmin(principal),
     nowMs,
   };
+}
+
+/** Reads the identifiers of the team's checks, to which results lead. */
+async function readCheckIds(
+  { checks }: AppDeps,
+  team: Team,
+  run: RunRecord,
+): Promise<ReadonlySet<string>> {
+  if (run.checks.length === 0) return new Set();
+  const { objects } = await checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null });
+  return new Set(objects.map(({ id }) => id ?? ""));
 }
 
 /** Runs of the agent that a failure is compared with. */

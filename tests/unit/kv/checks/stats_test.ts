@@ -125,7 +125,7 @@ Deno.test("statistics: the latest 20 failures, newest first; other teams have no
   await setFailures(temp, Array.from({ length: 25 }, (_, n) => NOON + n));
   const { failures } = await statsOf(temp).read(TEAM, CHECK, ALL);
   assertEquals(failures.length, 20);
-  assertEquals(failures[0], { run: run(25), at: NOON + 24, message: null });
+  assertEquals(failures[0], { run: run(25), at: NOON + 24, got: null, message: null });
   assertEquals(failures.at(-1)?.at, NOON + 5);
   const other = { ...TEAM, id: "other" as typeof TEAM.id };
   const theirs = await statsOf(temp).read(other, CHECK, ALL);
