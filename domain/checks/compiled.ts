@@ -12,7 +12,7 @@ import type { Program } from "./program.ts";
  * `error` with the reason `does_not_compile`: it never stops the runs of its team.
  */
 export function compiledCheck(check: Check): CompiledCheck {
-  const compiled = compile(check.settings.expression);
+  const compiled = compile(check.settings.expression, true);
   const program = compiled.ok ? compiled.value : failing(compiled.problem.message);
   return { ...check, id: check.id ?? "", program };
 }

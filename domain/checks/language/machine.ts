@@ -95,6 +95,11 @@ export function patternSteps(chars: number, size: number): number {
   return 1 + chars * (size * PATTERN_STEPS + 1 / CHARS_COUNTED_PER_STEP);
 }
 
+/** Returns the steps to compile a pattern, which is done once for an evaluation, at most. */
+export function compileSteps(size: number): number {
+  return size === 0 ? 0 : 200 + size * 15;
+}
+
 /** Takes the steps of a pattern. */
 export function chargePattern(machine: Machine, chars: number, size: number): void {
   machine.left -= patternSteps(chars, size);

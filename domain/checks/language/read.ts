@@ -183,7 +183,7 @@ function callOf(node: Node & { readonly op: "call" | "rcall" }, text: string, pl
       throw new Misuse("The pattern must be a text in quotes", second.start);
     }
     const pattern = patternOf(second.args, second.start);
-    return { text, kind: "finds", of: termOf(first, place), pattern };
+    return { text, kind: "finds", of: termOf(first, place), pattern, at: second.start };
   }
   if (Object.hasOwn(FUNCTIONS, name) && FUNCTIONS[name as FunctionName] === given.length) {
     return {

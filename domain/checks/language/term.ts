@@ -66,7 +66,7 @@ export type TermKind =
     readonly right: Term;
   }
   | { readonly kind: "call"; readonly name: FunctionName; readonly of: readonly Term[] }
-  | { readonly kind: "finds"; readonly of: Term; readonly pattern: Pattern }
+  | { readonly kind: "finds"; readonly of: Term; readonly pattern: Pattern; readonly at: number }
   | { readonly kind: "list"; readonly items: readonly Term[] }
   | { readonly kind: "map"; readonly entries: readonly (readonly [Term, Term])[] }
   | {
