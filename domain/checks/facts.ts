@@ -107,6 +107,12 @@ export function outputOf({ opening, closing }: RunParts): RawJson | null {
   return closing?.output ?? opening?.output ?? null;
 }
 
+/** Returns whether the output of a run is not stored as sent. */
+export function isOutputCut({ opening, closing }: RunParts): boolean {
+  const part = closing?.output === undefined ? opening : closing;
+  return part?.lost?.includes("output") === true;
+}
+
 /** Returns scores by name: those of the finish, then added ones by time and id; the last one wins. */
 export function scoresFact(
   { closing }: RunParts,

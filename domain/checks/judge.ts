@@ -22,6 +22,8 @@ export interface ClosedRun {
   readonly payload: PayloadState;
   /** True if it has an output. */
   readonly hasOutput: boolean;
+  /** True if its output was too large to be stored as sent. */
+  readonly isOutputCut: boolean;
 }
 
 /** Facts that could not be read, and why: `too_many_events` or `too_many_children`. */
@@ -117,6 +119,11 @@ function undecided(
       ? "The run has no output"
       : "Retention removed what the expression names";
     return { status: "skipped", got: null, message, reason: skipped };
+  }
+  if (run.isOutputCut && names.has("output")) {
+    // What is missing could have decided otherwise.
+    const message = "The output was too large to be stored as sent";
+    return { status: "error", got: null, message, reason: "output_truncated" };
   }
   for (const name of names) {
     const reason = missing.get(name);

@@ -4,7 +4,13 @@
  * @module
  */
 import { CallFacts, factsWithoutCalls, hasTooMany } from "../../domain/checks/calls.ts";
-import { factsInMemory, outputOf, scoresFact, usd } from "../../domain/checks/facts.ts";
+import {
+  factsInMemory,
+  isOutputCut,
+  outputOf,
+  scoresFact,
+  usd,
+} from "../../domain/checks/facts.ts";
 import type { ClosedRun, MissingFacts } from "../../domain/checks/judge.ts";
 import {
   EVENT_BYTES_MAX,
@@ -34,7 +40,8 @@ export interface ReadFacts {
 /** Returns a run as its checks see it. */
 export function closedRunOf({ id, head, ledger, summary }: RunToJudge): ClosedRun {
   const payload = payloadState(head.parts, ledger);
-  return { id, summary, payload, hasOutput: outputOf(head.parts) !== null };
+  const hasOutput = outputOf(head.parts) !== null;
+  return { id, summary, payload, hasOutput, isOutputCut: isOutputCut(head.parts) };
 }
 
 /**

@@ -235,3 +235,14 @@ Deno.test("checks: statistics are paged by day and agent, within the range", asy
   const range = (await h.get(`/v1/checks/few-events/stats?to=${before}`)).json;
   assertEquals(range.days.map(({ day }: { day: string }) => day), [before, before]);
 });
+
+Deno.test("checks: an output that is not stored as sent cannot be decided", async () => {
+  await using h = await Harness.open();
+  await put(h, "no-error", { expression: "!has(output.error)" });
+  await h.post("/v1/runs", aRun(1));
+  const output = { text: "x".repeat(600_000), error: "lost" };
+  assertEquals((await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ output }))).status, 202);
+  await h.worker.idle();
+  const [result] = (await h.get(`/v1/runs/${runId(1)}`)).json.checks;
+  assertEquals([result.status, result.reason], ["error", "output_truncated"]);
+});

@@ -22,7 +22,14 @@ function closedRun(fields: Partial<ClosedRun> = {}, isClosed = true, isOpened = 
     contribution: isOpened ? { labels } : null,
     listed: { kind: "run" },
   } as unknown as ClosedRun["summary"];
-  return { id: runId(1) as RunId, summary, payload: "whole", hasOutput: true, ...fields };
+  return {
+    id: runId(1) as RunId,
+    summary,
+    payload: "whole",
+    hasOutput: true,
+    isOutputCut: false,
+    ...fields,
+  };
 }
 
 function checkOf(
