@@ -7,7 +7,7 @@ import { type DemoWorld, openDemoWorld } from "../support/builders/demo_world.ts
 import { OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Maximum pages opened per route and parameter. */
-const PAGES_OF_A_KIND = 4;
+const PAGES_OF_A_KIND = 8;
 
 /** Links and forms of a page. */
 const LEADS = /<(a|form|button)\b[^>]*?\s(?:href|action|formaction)="([^"]*)"[^>]*>/g;
