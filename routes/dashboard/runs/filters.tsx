@@ -93,9 +93,11 @@ export function listPath(
   changed: Readonly<Record<string, string | null>> = {},
   form: "" | ".csv" | ".ndjson" = "",
 ): string {
-  const unchanged = FIELDS.map(({ name }) => name).filter((name) => !(name in changed))
+  // The list accepts a provider only together with a model.
+  const changes = changed["model"] === null ? { ...changed, provider: null } : changed;
+  const unchanged = FIELDS.map(({ name }) => name).filter((name) => !(name in changes))
     .map((name) => [name, filters.get(name)] as const);
-  return RUNS_PATH + form + queryText([...unchanged, ...Object.entries(changed)]);
+  return RUNS_PATH + form + queryText([...unchanged, ...Object.entries(changes)]);
 }
 
 interface FormProps {
