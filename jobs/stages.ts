@@ -1,5 +1,5 @@
 /**
- * Runs the stages after finish beside the worker's other work.
+ * Runs the stages after finish while the worker does its other work.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export interface StageTurnsDeps {
 /** Turns of stages: a turn may take long, because a team decides what its checks compute. */
 export class StageTurns {
   readonly #deps: StageTurnsDeps;
-  /** The turn that is under way, or whose error nobody has seen yet. */
+  /** The turn that is under way, or whose error was not reported yet. */
   #turn: { isOver: boolean; readonly work: Promise<void> } | null = null;
   /** End of the rest, by the clock of the process. */
   #restMs = 0;

@@ -98,14 +98,18 @@ export function judge(
   missing: MissingFacts,
   nowMs: number,
 ): CheckResult {
-  const { status, got, message, reason } = undecided(run, program.names, missing) ??
-    program.judge(facts);
+  const verdict = undecided(run, program.names, missing) ?? program.judge(facts);
+  const { status, reason } = verdict;
+  // Retention removes the texts of stored results too, so a later judgement has none either.
+  const { got, message } = run.payload === "whole" ? verdict : NO_TEXTS;
   const { revision } = run.summary;
   const check = slug ?? "";
   // One object of one shape: commits of many runs make thousands of them.
   const result = { check, id, version, severity, status, got, message, at: nowMs, revision };
   return reason === undefined ? result : { ...result, reason };
 }
+
+const NO_TEXTS = { got: null, message: null } as const;
 
 /** Returns what a check says that cannot be decided; null if it can. */
 function undecided(

@@ -58,6 +58,9 @@ export function instanceName(rule: string, group: string): string {
   return `${rule} ${group}`;
 }
 
+/** Version of a team that must be read again; the store has none like it. */
+const FORGOTTEN = "";
+
 /** Configuration of a team that has set nothing; teams share it. */
 const DEFAULT_CONFIG = prepared({
   version: 0,
@@ -71,6 +74,8 @@ const DEFAULT_CONFIG = prepared({
 export class AlertCache {
   readonly #store: Store;
   readonly #teams: ByteCache<TeamId, TeamAlerts>;
+  /** The latest team that is too large for the cache: a commit asks for it several times. */
+  #large: { readonly team: TeamId; readonly alerts: TeamAlerts } | null = null;
 
   constructor(store: Store) {
     this.#store = store;
@@ -85,37 +90,46 @@ export class AlertCache {
 
   /** Returns a team's alerts under a version of its roll-ups. */
   async of(team: TeamId, version: string | null): Promise<TeamAlerts> {
-    const known = this.#teams.get(team);
+    const known = this.#get(team);
     if (known !== undefined && known.version === version) return known;
     const [config, state] = await getMany(this.#store, [keys.config(team), keys.alertState(team)]);
     const loaded: TeamAlerts = {
       version,
       config: await this.#configOf(team, config?.value as number | null ?? 0, known?.config),
       state: state?.value as AlertState | null ?? {},
-      instances: newInstances(),
-      checkDays: new SizedMap(bytesOfDay),
+      ...noRows(),
     };
-    this.#teams.set(team, loaded);
+    this.#set(team, loaded);
     return loaded;
   }
 
-  /** Drops a team, after a commit that changed its rows in another way. */
+  /** Drops the rows of a team, after a commit that changed them in another way. */
   forget(team: TeamId): void {
-    this.#teams.delete(team);
+    const known = this.#get(team);
+    // Its checks stay compiled, for those that did not change.
+    if (known !== undefined) this.#set(team, { ...known, ...noRows(), version: FORGOTTEN });
   }
 
   /** Notes that a commit has changed the version, and these rows alone. */
   remember(team: TeamId, before: string | null, after: string, changes?: AlertChanges): void {
-    const known = this.#teams.get(team);
+    const known = this.#get(team);
     if (known === undefined || known.version !== before) return;
     // A team that exceeds its share loses its cached rows.
     const { bytes } = known.instances;
     const isLarge = bytes + known.checkDays.bytes > this.#teams.maxEntrySize / 2;
-    const instances = isLarge ? newInstances() : known.instances;
-    const checkDays = isLarge ? new SizedMap(bytesOfDay) : known.checkDays;
-    for (const [name, instance] of changes?.changed ?? []) instances.set(name, instance);
-    const state = changes?.state ?? known.state;
-    this.#teams.set(team, { ...known, version: after, state, instances, checkDays });
+    const next = { ...known, ...isLarge ? noRows() : {} };
+    for (const [name, instance] of changes?.changed ?? []) next.instances.set(name, instance);
+    this.#set(team, { ...next, version: after, state: changes?.state ?? known.state });
+  }
+
+  #get(team: TeamId): TeamAlerts | undefined {
+    return this.#teams.get(team) ?? (this.#large?.team === team ? this.#large.alerts : undefined);
+  }
+
+  #set(team: TeamId, alerts: TeamAlerts): void {
+    this.#teams.set(team, alerts);
+    if (!this.#teams.has(team)) this.#large = { team, alerts };
+    else if (this.#large?.team === team) this.#large = null;
   }
 
   /** Reads instances that are not cached, so that all of these are. */
@@ -188,8 +202,12 @@ function bytesOfConfig({ version, rules, channels, silences, checks }: TeamConfi
   return objects.reduce((sum, object) => sum + bytesOf(object), 0);
 }
 
-function newInstances(): TeamAlerts["instances"] {
-  return new SizedMap((instance) =>
-    instance === null ? 0 : INSTANCE_BYTES + OUTCOME_BYTES * instance.outcomes.kept.length
-  );
+/** Returns caches without rows. */
+function noRows(): Pick<TeamAlerts, "instances" | "checkDays"> {
+  return {
+    instances: new SizedMap((instance) =>
+      instance === null ? 0 : INSTANCE_BYTES + OUTCOME_BYTES * instance.outcomes.kept.length
+    ),
+    checkDays: new SizedMap(bytesOfDay),
+  };
 }

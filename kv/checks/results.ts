@@ -71,7 +71,7 @@ export async function planResults(
   const difference = new DayDifference(team, existing);
   const [sets, deletes]: [KvSet[], Deno.KvKey[]] = [[], []];
   const results = new Map<RunId, ResultsChange>();
-  const judged = updates.map((update): RunUpdate => {
+  const changed = updates.map((update): RunUpdate => {
     const { before, after } = update;
     const known = former.get(update.run.id) ?? null;
     if (known === null && !isJudged(update)) return { ...update, after: keeping(before, after) };
@@ -82,14 +82,14 @@ export async function planResults(
     addRows(team, moved, sets, deletes);
     const change = { before: known, after: moved.after?.results ?? null };
     results.set(moved.run, change);
-    const told = after && withJudged(after, judgedOf(change.after));
+    const judged = after && withJudged(after, judgedOf(change.after));
     // Readers of the feed learn of each judgement, also if the summary says the same of both.
-    const isNews = told !== null && told === before && !isSameJudgement(change);
-    return { ...update, after: isNews ? { ...told } : told };
+    const isNews = judged !== null && judged === before && !isSameJudgement(change);
+    return { ...update, after: isNews ? { ...judged } : judged };
   });
   const counts = await difference.rows(store, days);
   return {
-    updates: judged,
+    updates: changed,
     results,
     sets: [...sets, ...counts.sets],
     deletes: [...deletes, ...counts.deletes],

@@ -22,3 +22,23 @@ Deno.test("configuration: other work gets a turn after each check that is compil
   }
   assert(turns >= 9, `${turns} turns`);
 });
+
+Deno.test("configuration: a team too large for the cache is compiled once, and again only what changed", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  const large = `tools.all(t, ${
+    Array.from({ length: 30 }, (_, n) => `t.name != 'a${n}'`).join(" && ")
+  })`;
+  for (let n = 0; n < 40; n++) await process.put("check", `check-${n}`, aCheck(large));
+  const cache = new AlertCache(temp.store);
+  const first = await cache.of(TEAM.id, "1");
+  assert(first.config.bytes > temp.store.memory.bytesMax("alerts") / 4, `${first.config.bytes}`);
+  assertEquals(await cache.of(TEAM.id, "1") === first, true);
+  cache.remember(TEAM.id, "1", "2");
+  assertEquals((await cache.of(TEAM.id, "2")).config === first.config, true);
+  await process.put("check", "check-7", aCheck("cost_usd < 1"));
+  cache.forget(TEAM.id);
+  const { checks } = (await cache.of(TEAM.id, "3")).config;
+  const kept = checks.filter((check, n) => check === first.config.checks[n]);
+  assertEquals([checks.length, kept.length], [40, 39]);
+});
