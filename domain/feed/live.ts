@@ -13,7 +13,7 @@ import type { Query } from "../core/query.ts";
 import type { RunChange } from "./changes.ts";
 
 /** Events of a run, in the order they occur. */
-export const LIVE_EVENTS = ["run.opened", "run.finished", "run.cost_final"] as const;
+export const LIVE_EVENTS = ["run.opened", "run.finished", "run.cost_final", "run.checked"] as const;
 
 /** One of {@link LIVE_EVENTS}. */
 export type LiveEvent = typeof LIVE_EVENTS[number];
@@ -46,8 +46,13 @@ export type LiveFilters = Pick<
 /** Returns the events of a change for a client that has read everything up to a number. */
 export function eventsOf(change: RunChange, after: number): LiveEvent[] {
   if (change.kind === "deleted") return [];
-  const { opened, finished, costFinal } = change.numbers;
-  const numbers = { "run.opened": opened, "run.finished": finished, "run.cost_final": costFinal };
+  const { opened, finished, costFinal, checked = 0 } = change.numbers;
+  const numbers = {
+    "run.opened": opened,
+    "run.finished": finished,
+    "run.cost_final": costFinal,
+    "run.checked": checked,
+  };
   return LIVE_EVENTS.filter((event) => numbers[event] > after);
 }
 

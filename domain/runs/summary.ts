@@ -224,29 +224,36 @@ export interface ChangeNumbers {
   readonly finished: number;
   /** Change that last made the cost final; 0 while it is open. */
   readonly costFinal: number;
+  /** Change that last judged it by its checks; absent for none, and while it is open. */
+  readonly checked?: number;
 }
 
 /**
  * Returns a run's change numbers after a change from one summary to the next.
  *
  * @param number number of the change
+ * @param isJudged true if it stores a judgement of the run's checks
  */
 export function numbersAfter(
   before: RunSummary | null,
   after: RunSummary,
   number: number,
+  isJudged = false,
 ): ChangeNumbers {
-  const previous = before?.changes ?? { opened: 0, finished: 0, costFinal: 0 };
+  const previous: Omit<ChangeNumbers, "latest"> = before?.changes ??
+    { opened: 0, finished: 0, costFinal: 0 };
   const { opening = false, closing = false, closedBy } = before?.seen ?? {};
   const { seen } = after;
   const opens = seen.opening && (!opening || closing && !seen.closing);
   const opened = opens ? number : previous.opened;
   if (!seen.closing) return { latest: number, opened, finished: 0, costFinal: 0 };
   const closes = !closing || closedBy !== seen.closedBy;
+  const checked = isJudged ? number : previous.checked;
   return {
     latest: number,
     opened,
     finished: closes ? number : previous.finished,
     costFinal: after.revision > (before?.revision ?? 0) ? number : previous.costFinal,
+    ...checked === undefined ? {} : { checked },
   };
 }

@@ -38,6 +38,8 @@ export interface ResultsPlan extends DayChanges {
   readonly updates: readonly RunUpdate[];
   /** Changed results, by run. */
   readonly results: ReadonlyMap<RunId, ResultsChange>;
+  /** Runs that were judged: their results differ in more than texts that retention removed. */
+  readonly judged: ReadonlySet<RunId>;
 }
 
 /** Results of a run before and after an update, with the places where they count. */
@@ -52,7 +54,13 @@ interface Placed {
   readonly results: readonly CheckResult[];
 }
 
-const NO_CHANGES = { sets: [], deletes: [], results: new Map(), remember: () => {} };
+const NO_CHANGES = {
+  sets: [],
+  deletes: [],
+  results: new Map(),
+  judged: new Set<RunId>(),
+  remember: () => {},
+};
 
 /** Reads the results of a run, by slug; empty for none. */
 export async function readResults({ store, team, id }: RunAt): Promise<readonly CheckResult[]> {
@@ -71,6 +79,7 @@ export async function planResults(
   const difference = new DayDifference(team, existing);
   const [sets, deletes]: [KvSet[], Deno.KvKey[]] = [[], []];
   const results = new Map<RunId, ResultsChange>();
+  const judged = new Set<RunId>();
   const changed = updates.map((update): RunUpdate => {
     const { before, after } = update;
     const known = former.get(update.run.id) ?? null;
@@ -82,15 +91,17 @@ export async function planResults(
     addRows(team, moved, sets, deletes);
     const change = { before: known, after: moved.after?.results ?? null };
     results.set(moved.run, change);
-    const judged = after && withJudged(after, judgedOf(change.after));
+    const summary = after && withJudged(after, judgedOf(change.after));
+    if (isSameJudgement(change)) return { ...update, after: summary };
+    judged.add(moved.run);
     // Readers of the feed learn of each judgement, also if the summary says the same of both.
-    const isNews = judged !== null && judged === before && !isSameJudgement(change);
-    return { ...update, after: isNews ? { ...judged } : judged };
+    return { ...update, after: summary !== null && summary === before ? { ...summary } : summary };
   });
   const counts = await difference.rows(store, days);
   return {
     updates: changed,
     results,
+    judged,
     sets: [...sets, ...counts.sets],
     deletes: [...deletes, ...counts.deletes],
     remember: counts.remember,

@@ -30,9 +30,15 @@ export interface FeedChange {
 /**
  * Numbers the changes of runs. A run's earlier entry is removed, so each run has one.
  *
+ * @param judged runs whose checks were judged
  * @param last number of the latest change so far
  */
-export function feedChange(team: TeamId, changes: readonly RunUpdate[], last: number): FeedChange {
+export function feedChange(
+  team: TeamId,
+  changes: readonly RunUpdate[],
+  judged: ReadonlySet<RunId>,
+  last: number,
+): FeedChange {
   const order = keys.changes(team);
   const added: EntryToAdd[] = [];
   const removed: EntryToRemove[] = [];
@@ -46,7 +52,7 @@ export function feedChange(team: TeamId, changes: readonly RunUpdate[], last: nu
       removed.push({ order, at: latest, run: id, blocks });
     }
     if (after !== null) {
-      numbers.set(id, numbersAfter(before, after, ++number));
+      numbers.set(id, numbersAfter(before, after, ++number, judged.has(id)));
       added.push({ order, at: number, run: id, value: true, mayShare: true });
     } else if (deletion !== null) {
       sets.push({ key: tombstoneRow(team, deletion), value: ++number });

@@ -73,7 +73,7 @@ export class RunWriter {
     const { config: { checkIds: existing }, checkDays: days } = known;
     const results = await planResults(store, team, { existing, days }, planned);
     const { updates: changes } = results;
-    const feed = feedChange(team, changes, current.lastChange);
+    const feed = feedChange(team, changes, results.judged, current.lastChange);
     const differences = differencesOf(changes.map(contributionChangeOf));
     const rollups = await rollupCache.change(team, current, differences, feed.lastChange);
     const agents = await agentCache.change(team, current.version, changes.flatMap(agentChangeOf));

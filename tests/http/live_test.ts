@@ -27,6 +27,26 @@ Deno.test("live: a run is sent when it opens, ends and gets its cost, each time 
   assertEquals([again?.event, again?.data.cost.revision], ["run.cost_final", 2]);
 });
 
+Deno.test("live: a run is sent when its checks judge it, at once or later", async () => {
+  await using h = await Harness.open();
+  const put = (slug: string, expression: string) =>
+    h.request("PUT", `/v1/checks/${slug}`, { key: h.key, body: { expression } });
+  await put("cheap", "cost_usd < 1");
+  await using listener = await follow(h);
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  const atOnce = await listener.events(4);
+  assertEquals(atOnce.map(briefly).slice(2), ["run.cost_final 1", "run.checked 1"]);
+  await put("no-tools", "size(tools) == 0");
+  await h.post("/v1/runs", aRun(2));
+  await listener.events(1);
+  await h.post(`/v1/runs/${runId(2)}/events`, { events: [anEvent(1, { type: "tool_call" })] });
+  await h.post(`/v1/runs/${runId(2)}/finish`, aFinish());
+  const later = await listener.events(3);
+  assertEquals(later.map(briefly), ["run.finished 2", "run.cost_final 2", "run.checked 2"]);
+  assertEquals(later[2]?.data.has, ["failed_check"]);
+  assertEquals((await h.get("/v1/runs?has=failed_check")).json.runs, [later[2]?.data]);
+});
+
 Deno.test("live: it starts with the present, and its event ids are cursors of the feed", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));

@@ -209,6 +209,7 @@ Deno.test("a live stream's events match the OpenAPI document", async () => {
     assertEquals(reported?.event, event);
     assertEquals(judge([...parts, event], reported?.data), null);
   };
+  await h.request("PUT", "/v1/checks/cheap", { key: h.key, body: { expression: "cost_usd < 1" } });
   await h.post("/v1/runs", { id: runId(1), agent: "a", started_at: "2026-11-21T12:00:00Z" });
   // A run that closes before the stream is read may have only its later events.
   await reports(opened);
