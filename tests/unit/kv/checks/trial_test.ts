@@ -1,6 +1,7 @@
 /** Trials of checks: limited in time, in reads and in number, and fair between teams. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { CheckTrial } from "../../../../domain/checks/store.ts";
+import { Deadlines } from "../../../../domain/core/deadlines.ts";
 import { Overloaded } from "../../../../domain/core/errors.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { ReadScope } from "../../../../domain/core/read_scope.ts";
@@ -40,13 +41,32 @@ function trialsOf(store: Store, msMax?: number) {
   return createCheckTrialStore({ store, now: () => NOON, ...msMax && { msMax } });
 }
 
+/** Returns trials whose deadlines the test ends, in the order in which they began. */
+function timedTrials(store: Store, judged = () => {}) {
+  const ends: (() => void)[] = [];
+  const after = (_: number, end: () => void) => {
+    ends.push(end);
+    return () => {};
+  };
+  const deadlines = new Deadlines(1_000, { now: () => 0, after });
+  const now = () => {
+    judged();
+    return NOON;
+  };
+  return { ends, trials: createCheckTrialStore({ store: { ...store, deadlines }, now }) };
+}
+
 Deno.test("trial: the time ends it, and what was judged is returned", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 120);
+  let judged = 0;
+  const { ends, trials } = timedTrials(temp.store, () => ++judged === 15 && ends[0]?.());
+  const cut = await trials.try(TEAM, latest(120));
+  assertEquals([cut?.runs, cut?.pass, cut?.isCut], [15, 15, true]);
   const startMs = performance.now();
-  const cut = await trialsOf(temp.store, 40).try(TEAM, latest(120));
+  const late = await trialsOf(temp.store, 40).try(TEAM, latest(120));
   const tookMs = performance.now() - startMs;
-  assert(cut !== null && cut.isCut && cut.runs > 0 && cut.runs < 120, JSON.stringify(cut));
+  assert(late !== null && late.isCut && late.runs < 120, JSON.stringify(late));
   assert(tookMs < 1_000, `${tookMs} ms`);
   const complete = await trialsOf(temp.store).try(TEAM, latest(120));
   assertEquals([complete?.runs, complete?.pass, complete?.isCut], [120, 120, false]);
@@ -85,9 +105,14 @@ Deno.test("trial: one of a team at a time, a bounded number waits, another team 
 Deno.test("trial: a wait that takes all of its time is refused, and a client that leaves ends it", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 60);
-  const trials = trialsOf(temp.store, 30);
+  const begun = Promise.withResolvers<void>();
+  const { ends, trials } = timedTrials(temp.store, begun.resolve);
   const first = trials.try(TEAM, latest(60));
-  await assertRejects(() => trials.try(TEAM, latest(60)), Overloaded);
+  const second = trials.try(TEAM, latest(60));
+  await begun.promise;
+  ends[1]?.();
+  await assertRejects(() => second, Overloaded);
+  ends[0]?.();
   assertEquals((await first)?.isCut, true);
   const client = new AbortController();
   const scope = new ReadScope(client.signal);
