@@ -48,6 +48,7 @@ const MEASURES = {
   unpricedInputTokens: "big",
   unpricedOutputTokens: "big",
   unpricedCachedInputTokens: "big",
+  uncountedCalls: "plain",
 } as const satisfies Record<keyof Measures, Form>;
 
 /** Returns the key of a row. */
