@@ -2,7 +2,7 @@
  * All limits the service enforces, each with its source.
  *
  * "contract N", "decision N" and "RN" are rulings of `docs/DECISIONS.md`.
- * `docs/API.md` lists all limits; a test keeps it in sync with this file.
+ * `docs/LIMITS.md` lists all limits; a test keeps it in sync with this file.
  *
  * @module
  */
