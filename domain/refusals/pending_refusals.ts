@@ -16,12 +16,8 @@ const REFUSAL_BYTES = 500 +
       REFUSAL_CHARS_MAX.field);
 
 /** Refusals of one team that are written together. */
-export interface RefusalTally extends Refusals {
+export interface RefusalTally {
   /** Unique name, which makes the write idempotent. */
-  readonly name: string;
-}
-
-interface Tally {
   readonly name: string;
   counts: { -readonly [Key in keyof RefusalCount]: RefusalCount[Key] }[];
   readonly latest: Refusal[];
@@ -36,7 +32,7 @@ export function tallyBytes({ counts, latest }: Refusals): number {
 export class PendingRefusals {
   readonly #bytesMax: number;
   readonly #newName: () => string;
-  readonly #tallies = new Map<TeamId, Tally>();
+  readonly #tallies = new Map<TeamId, RefusalTally>();
   #bytes = 0;
 
   /**
@@ -87,7 +83,7 @@ export class PendingRefusals {
   }
 
   /** Removes and returns the tally of a team; undefined for none. */
-  take(team: TeamId): Tally | undefined {
+  take(team: TeamId): RefusalTally | undefined {
     const tally = this.#tallies.get(team);
     if (tally !== undefined) this.#bytes -= tallyBytes(tally);
     this.#tallies.delete(team);

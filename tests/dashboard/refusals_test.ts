@@ -33,7 +33,11 @@ ofInstance(
     const { status, text } = await reader.get(PAGE);
     assertEquals(status, 200);
     const [reasons = [], latest = []] = tablesOf(text);
-    assertEquals(reasons, ["invalid_id 1 1 2", "invalid_field 0 0 1"]);
+    assertEquals(reasons, [
+      "2026-11-21 invalid_id 1",
+      "2026-11-20 invalid_id 1",
+      "2026-11-18 invalid_field 1",
+    ]);
     assertEquals(latest.length, 3);
     assertMatch(
       latest[0] ?? "",
@@ -56,7 +60,7 @@ ofInstance("R24: the page and the banner say that a call was accepted", async ()
   );
   const [reasons = [], latest = []] = tablesOf((await reader.get(PAGE)).text);
   const accepted = "ignored_parameter accepted, but a parameter was ignored";
-  assertEquals(reasons, [`${accepted} 1 0 1`]);
+  assertEquals(reasons, [`2026-11-21 ${accepted} 1`]);
   assertStringIncludes(latest[0] ?? "", `${accepted}: ${message}`);
   const overview = textOf((await reader.get("/dashboard")).text);
   const notice =

@@ -16,16 +16,16 @@ import { REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, InlineNotice, Section } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
-import { countedText, formatCount } from "../components/format.ts";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
+import { countedText } from "../components/format.ts";
+import { type Column, countColumn, Table } from "../components/table.tsx";
 
 /** Shows the calls that were rejected in the last days. */
 const showRefusals: Handler = async (c, { refusals, environment }) => {
-  const nowMs = environment.now();
-  const { counts, latest } = await refusals.read(c.get("principal").team.id, nowMs);
+  const { team } = c.get("principal");
+  const { counts, latest } = await refusals.read(team.id, environment.now());
   const body = counts.length === 0 ? <NoRefusals /> : (
     <>
-      <CodesTable counts={counts} nowMs={nowMs} />
+      <CountsTable counts={counts} />
       <LatestTable latest={latest} />
     </>
   );
@@ -54,42 +54,18 @@ function Code({ code }: { readonly code: RefusalCode }) {
   );
 }
 
-interface CodeRow {
-  readonly code: RefusalCode;
-  readonly today: number;
-  readonly yesterday: number;
-  readonly all: number;
-}
-
-const CODE_COLUMNS: readonly Column<CodeRow>[] = [
+const COUNT_COLUMNS: readonly Column<RefusalCount>[] = [
+  { head: "Day", cell: ({ day }) => day },
   { head: "Code", isName: true, cell: Code },
-  numberColumn("Today", ({ today }) => formatCount(today), "today"),
-  numberColumn("Yesterday", ({ yesterday }) => formatCount(yesterday), "yesterday"),
-  numberColumn(`${KEPT.days} days`, ({ all }) => formatCount(all), `in ${KEPT.days} days`),
+  countColumn("Requests", ({ count }) => count, "request"),
 ];
 
-interface CountsProps {
-  readonly counts: readonly RefusalCount[];
-  readonly nowMs: number;
-}
-
-/** Shows how often each code occurred, the most frequent first. */
-function CodesTable({ counts, nowMs }: CountsProps) {
-  const rows = Array.from(Map.groupBy(counts, ({ code }) => code), ([code, days]): CodeRow => ({
-    code,
-    today: sum(days, (day) => day === dayOf(nowMs)),
-    yesterday: sum(days, (day) => day === dayOf(nowMs - DAY_MS)),
-    all: sum(days, () => true),
-  })).sort((a, b) => b.all - a.all);
+/** Shows how often each code occurred on each day. */
+function CountsTable({ counts }: { readonly counts: readonly RefusalCount[] }) {
+  const caption = <caption class="soft">By day (UTC), the most frequent first.</caption>;
   return (
     <Section title="Reasons">
-      <Table
-        label="Reasons"
-        class="fold"
-        caption={<caption class="soft">Requests by reason; days are UTC.</caption>}
-        columns={CODE_COLUMNS}
-        rows={rows}
-      />
+      <Table label="Reasons" class="fold" {...{ caption, columns: COUNT_COLUMNS, rows: counts }} />
     </Section>
   );
 }
