@@ -34,7 +34,8 @@ const KV = "a path, :memory: or an http(s) URL without user and password";
 const KV_URL = "an http(s) URL without user and password";
 /** A URL with a password would be printed; other schemes are mistakes. */
 const WRONG_KV = /^(?!https?:)\w{2,}:\/\/|^https?:\/\/[^/]*@/;
-const KV_DEFAULT = "./data/runledger.kv";
+/** Ledger without `RUNLEDGER_KV`. */
+export const KV_DEFAULT = "./data/runledger.kv";
 
 /** Describes the format only: the value is a secret. */
 const KV_TOKEN = "printable ASCII characters without spaces";
