@@ -27,6 +27,15 @@ Deno.test("metrics: the operator's key reads requests, store and process of a ru
     assert(Math.abs(Date.now() - startMs) < 60_000);
     const { deno, v8 } = Deno.version;
     assertEquals(scrape.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
+    const documents = ["../../ops/alerts.yml", "../../docs/OPERATIONS.md"];
+    for (const document of documents) {
+      const text = await Deno.readTextFile(new URL(document, import.meta.url));
+      const names = new Set(text.match(/(?<![\w/])(runledger|process)_\w+(?=[`{\[, >])/g));
+      assert(names.size >= 9, document);
+      for (const name of names) {
+        assert(texts[1]?.includes(`# TYPE ${name} `), `${document}: no metric ${name}`);
+      }
+    }
     assert(!texts.some((text) => text.includes(OPERATOR_KEY)));
     assertEquals((await process.stop("SIGINT")).code, 0);
   });
