@@ -62,7 +62,7 @@ const service = createService({
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
   sealKeys: sealKeysOf(config.kv, config.sealKey),
-  mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
+  mailer: config.mail && createMailer(config.mail.url, config.mail.from),
   egress: config.egress,
   publicUrl: config.publicUrl,
   processFamilies: () => [...processMetrics.families(), ...log.families()],

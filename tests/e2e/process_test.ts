@@ -56,11 +56,14 @@ Deno.test("settings: the development key is refused where others could use it", 
   });
 });
 
-Deno.test("first key: generated on an empty store, shown once, and valid afterwards", async () => {
+Deno.test("first key: generated on a new ledger, shown once, and valid afterwards; its folder must exist (R30)", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/new/test.kv` };
+    await assertRefused(settings.RUNLEDGER_KV, "mount its disk, or create the folder");
+    await Deno.mkdir(`${folder}/new`);
     await using first = await Process.start(settings);
     await first.says(/Try it:\n.*\n/);
+    assertStringIncludes(first.stderr, `Created a new ledger at ${settings.RUNLEDGER_KV}\n`);
     const [key = "", ...more] = keysIn(first.stderr);
     assertEquals(more, []);
     assertMatch(first.stderr, /shown only now/);
@@ -73,6 +76,7 @@ Deno.test("first key: generated on an empty store, shown once, and valid afterwa
     assertEquals(await ping(second.url, DEV_KEY), 401);
     const { code, stderr } = await second.stop();
     assertEquals([code, keysIn(stderr)], [0, []]);
+    assert(!stderr.includes("Created"), stderr);
   });
 });
 
@@ -203,12 +207,12 @@ Deno.test("store: a ledger of another format ends the program with 3 and says wh
   await withFolder(async (folder) => {
     const RUNLEDGER_KV = `${folder}/test.kv`;
     const store = await openStore(RUNLEDGER_KV, new Memory());
-    const value = LEDGER_FORMAT + 1;
+    const value = { format: LEDGER_FORMAT + 1, version: "7.8.9" };
     await store.writer.commit({ sets: [{ key: keys.format(), value }] });
     await store.close();
     const { code, stderr } = await runToEnd({ RUNLEDGER_KV });
     assertEquals(code, EXIT_STORE, stderr);
-    assertStringIncludes(stderr, `has format ${value}`);
-    assertStringIncludes(stderr, "start with a new file");
+    assertStringIncludes(stderr, `has format ${value.format}, written by version 7.8.9`);
+    assertStringIncludes(stderr, "export it with that version, then import it with this one");
   });
 });

@@ -11,6 +11,12 @@ Deno.test("R24: an unknown parameter is named in the answer, on the run and its 
   const run = (await h.get(`/v1/runs/${id}`)).json;
   assertEquals([run.status, run.flags, run.ignored], ["success", ["ignored_fields"], ["exitcode"]]);
 
+  const { counts, latest: [noted] } = (await h.get("/v1/refusals")).json;
+  assertEquals(counts, [{ day: "2026-11-21", code: "ignored_parameter", count: 1 }]);
+  const { code, field, agent, message } = noted;
+  assertEquals([code, field, agent], ["ignored_parameter", "exitcode", "cron"]);
+  assertEquals(message, "ignored exitcode, did you mean exit_code?");
+
   const json = await h.get("/v1/ping?agent=cron&exitcode=1&foo=&agent=b&&=&=x", {
     headers: { Accept: "application/json" },
   });

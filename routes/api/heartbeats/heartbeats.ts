@@ -22,6 +22,7 @@ import {
   type RunParts,
   statusOf,
 } from "../../../domain/runs/run.ts";
+import { IGNORED_PARAMETER } from "../../../domain/refusals/refusals.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import { prefersJson } from "../../http/compress.ts";
 import { KEY_OR_TOKEN } from "../../http/access.ts";
@@ -29,6 +30,7 @@ import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import { recordRefusal } from "../../http/refusal_notes.ts";
 import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
 import { traceparent } from "../../openapi/fields.ts";
 import {
@@ -110,17 +112,20 @@ const ping: Handler = async (c, deps) => {
   const noMonitor = monitor.settings === null
     ? monitor.problem
     : await createMonitor(deps, c, outcome.value, monitor.settings, losses);
-  const ignored = losses.ignoredNames;
+  const ignored = losses.ignoredNames ?? [];
+  const notes: string[] = [];
+  if (ignored.length > 0) {
+    const message = ignoredText(ignored);
+    notes.push(message);
+    recordRefusal(deps, c, 200, { code: IGNORED_PARAMETER, message, field: ignored.join(", ") });
+  }
+  if (noMonitor !== null) notes.push(`no monitor: ${noMonitor}`);
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
     ...writeHeaders(kind, losses.isEmpty ? null : losses),
   };
   if (!prefersJson(c.req.raw.headers.get("accept"))) {
-    const notes = [
-      ...ignored === undefined ? [] : [ignoredText(ignored)],
-      ...noMonitor === null ? [] : [`no monitor: ${noMonitor}`],
-    ];
     return answerText(c, 200, `${["OK", notes.join("\n")].join(" ").trim()}\n`, undefined, headers);
   }
   return answer(c, 200, pinged.write({ ...outcome.value, ignored, noMonitor }), headers);
@@ -193,7 +198,7 @@ const heartbeat = objectValue<HeartbeatResult>("Heartbeat", {
 
 /** A stored ping, and what it did not do. */
 interface PingResult extends HeartbeatResult {
-  readonly ignored: readonly string[] | undefined;
+  readonly ignored: readonly string[];
   readonly noMonitor: string | null;
 }
 
@@ -208,7 +213,7 @@ const pinged = objectValue<PingResult>("Ping", {
     "Only if the ping has `cost_usd` or `model`.",
   ),
   ignored: listValue(textValue).optional(
-    "ignored",
+    ({ ignored }) => ignored.length > 0 ? ignored : undefined,
     "Names of unknown parameters, which are ignored. Absent if there are none.",
   ),
   no_monitor: textValue.optional(
