@@ -1,17 +1,11 @@
 /**
- * Rows as lines of JSON, which any store can read back.
+ * Stored values as JSON.
  *
  * JSON has no bytes, no large integers, and no undefined. Such a value is an object whose only field
  * is its tag; an object that has a field with a tag's name is wrapped itself.
  *
  * @module
  */
-
-/** A row: its key and its value. */
-export interface TextRow {
-  readonly key: Deno.KvKey;
-  readonly value: unknown;
-}
 
 /** Tags of values that JSON does not have. */
 const TAG = {
@@ -23,23 +17,8 @@ const TAG = {
 } as const;
 const UNDEFINED = "undefined";
 
-/** Encodes a row as one line without its end. */
-export function rowText({ key, value }: TextRow): string {
-  return JSON.stringify([key.map(toJson), toJson(value)]);
-}
-
-/**
- * Decodes a line of {@link rowText}.
- *
- * @throws {SyntaxError} when the line is not one
- */
-export function parseRow(line: string): TextRow {
-  const [key, value, ...more]: unknown[] = JSON.parse(line);
-  if (!Array.isArray(key) || more.length > 0) throw new SyntaxError("not a row");
-  return { key: key.map(fromJson) as Deno.KvKeyPart[], value: fromJson(value) };
-}
-
-function toJson(value: unknown): unknown {
+/** Returns JSON for a stored value. */
+export function toJson(value: unknown): unknown {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -75,7 +54,8 @@ function objectToJson(value: object): unknown {
     : fields;
 }
 
-function fromJson(json: unknown): unknown {
+/** Returns the value that {@link toJson} returned JSON for. */
+export function fromJson(json: unknown): unknown {
   if (typeof json !== "object" || json === null) return json;
   if (Array.isArray(json)) return json.map(fromJson);
   const [[tag, content] = [], ...more] = Object.entries(json);
