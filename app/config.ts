@@ -46,7 +46,7 @@ const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special charact
 
 const EGRESS =
   "none, or a list of public, host names, host:port and networks such as 10.0.0.0/8, " +
-  "separated by commas";
+  "separated by commas; a name without a dot needs its port, such as receiver:9000";
 const EGRESS_DEFAULT = "public";
 
 const PUBLIC_URL = "an http(s) URL of a host, without user, path and query";

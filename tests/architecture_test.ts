@@ -68,6 +68,7 @@ const ORDER: Record<string, readonly string[]> = {
     "repricing",
     "integrity",
     "metrics",
+    "transfer",
   ],
   routes: ["http", "openapi", "docs", "api", "dashboard", "."],
 };
@@ -80,6 +81,7 @@ const ROOT_ENTRIES = new Set([
   "CONTRIBUTING.md",
   "LICENSE",
   "README.md",
+  "SECURITY.md",
   "data",
   "deno.json",
   "deno.lock",

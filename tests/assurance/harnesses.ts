@@ -85,7 +85,7 @@ export const HARNESSES = {
   },
   mutants: {
     summary: "bugs planted in a copy of the project, each of which a test must catch",
-    takes: "6 minutes",
+    takes: "2 minutes",
     count: null,
     load: () => import("./mutants/main.ts"),
   },

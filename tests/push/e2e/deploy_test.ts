@@ -6,7 +6,7 @@ import { KvServer } from "../../support/harness/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
-const EXIT_SETTINGS = 2, EXIT_STORE = 3;
+const EXIT_SETTINGS = 2, EXIT_STORE = 3, EXIT_RETRY = 4;
 
 const KEY = `apk_us_${"ab".repeat(16)}`;
 
@@ -84,7 +84,7 @@ Deno.test("Deno Deploy: while the KV answers no commit it does not start, and na
   await using kv = await KvServer.start();
   kv.knobs.answer = () => "unavailable";
   const { code, stdout, stderr } = await runToEnd(appWith(kv));
-  assertEquals([code, stdout], [EXIT_STORE, ""], stderr);
+  assertEquals([code, stdout], [EXIT_RETRY, ""], stderr);
   // The runtime prints each failed call before.
   const [last = ""] = stderr.trimEnd().split("\n").slice(-1);
   assertMatch(last, /^Cannot use the attached KV: .+: check the KV database of this app /);

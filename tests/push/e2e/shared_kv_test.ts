@@ -39,6 +39,10 @@ Deno.test("shared KV: tools open it with the token, and name the setting of a wr
   await using kv = await KvServer.start();
   const run = (token: string, ...tool: string[]) =>
     runTaskWith({ RUNLEDGER_KV: kv.url(), RUNLEDGER_KV_TOKEN: token }, ...tool);
+  {
+    await using service = await Process.start(settingsOf(kv));
+    await service.stop();
+  }
   for (const tool of [["verify"], ["jobs"], ["sweep", "--dry-run"], ["sweep", "--reports"]]) {
     const { code, stderr } = await run(KV_TOKEN, ...tool);
     assertEquals([code, stderr], [0, ""], tool.join(" "));

@@ -228,7 +228,7 @@ const WRONG: Record<string, readonly string[]> = {
     "smtp://u:100%@mail.example.org",
   ],
   RUNLEDGER_SMTP_FROM: ["ledger", "Runledger <ledger@example.org>"],
-  RUNLEDGER_EGRESS: ["publik:", "10.0.0.1/8", "none,public", "https://a.example"],
+  RUNLEDGER_EGRESS: ["private", "publik:", "10.0.0.1/8", "none,public", "https://a.example"],
   RUNLEDGER_PUBLIC_URL: [
     "ledger.example.org",
     "ftp://ledger.example.org",

@@ -148,7 +148,7 @@ Deno.test("every kind of run row is in the architecture's table", () => {
 Deno.test("every link between the documents resolves to an existing file and heading", () => {
   const names = [...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => `docs/${name}`)
     .filter((name) => name.endsWith(".md"));
-  for (const from of ["README.md", "CONTRIBUTING.md", ...names]) {
+  for (const from of ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...names]) {
     for (const [, target = "", anchor] of read(from).matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
       const to = target === ""
         ? from
