@@ -57,7 +57,7 @@ function modulesOf(files: readonly string[], folder: string): string[] {
   const modules = new Map<string, string>();
   const counts = new Map<string, number>();
   for (const file of files) {
-    const suite = dirname(relative(`${ROOT}tests`, file)).split("/").slice(0, 2).join("_");
+    const suite = dirname(relative(ROOT, file)).split("/").slice(0, 3).join("_");
     const count = counts.get(suite) ?? 0;
     counts.set(suite, count + 1);
     const module = `${folder}/${suite}_${1 + Math.floor(count / FILES_MAX)}.ts`;
