@@ -25,10 +25,8 @@ import { createService } from "../../../app/compose.ts";
 import { givenKey } from "../../../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
+import { makeMemoryFolder } from "../../support/harness/memory_folder.ts";
 import { type Absence, RATES, type State } from "./shape.ts";
-
-/** Folder in memory, if the machine has one: files there cost no disk sync. */
-const MEMORY_DISK = "/dev/shm";
 
 /** Addresses that channels may call. */
 const PUBLIC = parseEgress("public") ?? NO_EGRESS;
@@ -116,9 +114,7 @@ export class World implements AsyncDisposable {
 
   /** Opens a service on a new file, with the rate card of the model. */
   static async open(options: WorldOptions): Promise<World> {
-    const dir = await isFolder(MEMORY_DISK) ? MEMORY_DISK : undefined;
-    const folder = await Deno.makeTempDir({ prefix: "runledger-", ...(dir && { dir }) });
-    const world = new World(folder, options);
+    const world = new World(await makeMemoryFolder(), options);
     const { instances = 1 } = options;
     while (world.#processes.length < instances) world.#processes.push(await world.#start());
     return world;
@@ -282,8 +278,4 @@ export class World implements AsyncDisposable {
       await Deno.remove(this.#folder, { recursive: true });
     }
   }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await Deno.stat(path).catch(() => null))?.isDirectory ?? false;
 }
