@@ -11,7 +11,7 @@ import type { Memory } from "../domain/core/memory.ts";
 import { makeFolder } from "../kv/base/files.ts";
 import { adviceFor, isShared, nameOf } from "../kv/location.ts";
 import { type OpenStore, openStore, withAccessToken } from "../kv/open.ts";
-import { messageOf, StoreRefused } from "../kv/refused.ts";
+import { messageOf, StoreOffline, StoreRefused } from "../kv/refused.ts";
 import { ensureFirstTeam, KeyRequired } from "../kv/teams/credentials.ts";
 import { type Config, KEY_REQUIRED, KV_DEFAULT, parseConfig } from "./config.ts";
 import { EXIT, fatal, say } from "./console.ts";
@@ -50,13 +50,13 @@ export async function openLedger(config: Config, memory: Memory): Promise<OpenSt
     .catch((error) => refuseStore(config, error));
 }
 
-/** Ensures that the first team exists and has a key; returns the key if this start created it. */
-export async function ensureFirstKey(config: Config, store: OpenStore): Promise<string | null> {
+/** Ensures that the first team exists and has a key; returns what this start stored. */
+export async function ensureFirstKey(config: Config, store: OpenStore) {
   const options = { ...config, isShared: isShared(config.kv) };
-  const { createdKey } = await ensureFirstTeam(store, ENVIRONMENT, options)
+  const first = await ensureFirstTeam(store, ENVIRONMENT, options)
     .catch((error) => refuseStore(config, error));
   if (store.isNew) say(`Created a new ledger at ${nameOf(config.kv)}`);
-  return createdKey;
+  return first;
 }
 
 function refuseSettings(problems: readonly string[]): Promise<never> {
@@ -66,7 +66,9 @@ function refuseSettings(problems: readonly string[]): Promise<never> {
 /** Exits with the reason why the store cannot be used. */
 function refuseStore({ kv }: Config, error: unknown): Promise<never> {
   if (error instanceof KeyRequired) return refuseSettings([KEY_REQUIRED]);
-  if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
+  if (error instanceof StoreRefused) {
+    return fatal(error instanceof StoreOffline ? EXIT.retry : EXIT.store, [error.message]);
+  }
   if (!isOfStore(error)) throw error;
-  return fatal(EXIT.store, [`Cannot use ${nameOf(kv)}: ${messageOf(error)}: ${adviceFor(kv)}`]);
+  return fatal(EXIT.retry, [`Cannot use ${nameOf(kv)}: ${messageOf(error)}: ${adviceFor(kv)}`]);
 }

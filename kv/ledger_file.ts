@@ -80,7 +80,9 @@ async function realPathOf(location: string): Promise<string> {
       `The folder of ${location} does not exist: mount its disk, or create the folder`,
     );
   }
-  if (await isThere(location)) throw new Error("it is a link to a file that does not exist");
+  if (await isThere(location)) {
+    throw new StoreRefused(`${location} is a link to a file that does not exist: remove it`);
+  }
   return join(await Deno.realPath(folder), basename(location));
 }
 
@@ -99,7 +101,7 @@ export async function inspect(location: string, path: string): Promise<void> {
       throw refusal(location, error);
     });
   }
-  if (info.isDirectory) throw refusal(location, new Error("it is a folder"));
+  if (info.isDirectory) throw new StoreRefused(`${location} is a folder: name a file in it`);
   // Root may write to any file; a file without any write bit must stay unchanged.
   if (((info.mode ?? 0o200) & 0o222) === 0) {
     throw new StoreRefused(`${location} is read-only: make it writable or use another file`);

@@ -11,6 +11,11 @@ export class StoreRefused extends Error {
   override readonly name: string = "StoreRefused";
 }
 
+/** The store does not work now and may work later, such as on a full disk or over a network. */
+export class StoreOffline extends StoreRefused {
+  override readonly name = "StoreOffline";
+}
+
 /** Another process has locked the file. */
 export class StoreInUse extends StoreRefused {
   override readonly name = "StoreInUse";
@@ -38,8 +43,15 @@ export function refusal(
   advice = "check its disk and RUNLEDGER_KV",
 ): StoreRefused {
   const message = messageOf(error);
+  if (error instanceof StoreRefused) return error;
+  if (error instanceof Deno.errors.NotCapable) {
+    const [reason] = message.split(", run again");
+    return new StoreRefused(`Cannot open ${location}: ${reason}: name its folder in -R and -W`);
+  }
   if (/not a database|malformed/.test(message)) return damaged(location, message);
-  return new StoreRefused(`Cannot open ${location}: ${message}: ${advice}`);
+  const text = `Cannot open ${location}: ${message}: ${advice}`;
+  const isDenied = error instanceof Deno.errors.PermissionDenied;
+  return isDenied ? new StoreRefused(text) : new StoreOffline(text);
 }
 
 /**

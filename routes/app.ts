@@ -4,6 +4,9 @@
  */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
+import type { z } from "zod";
+import { nearestName } from "../domain/core/query.ts";
+import { unknownField } from "../domain/core/validate.ts";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { SHUTTING_DOWN } from "./api/service/service.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
@@ -104,19 +107,26 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
         admission.require,
       ]
       : []),
+    ...(hasBody && api === "control" ? [requireFields(body)] : []),
     ...requirePath(path),
   ];
 }
 
+/** Refuses bodies with fields that the endpoint does not have (R25). */
+function requireFields(body: z.ZodType): Guard {
+  return (c) => {
+    const problem = unknownField(body, c.get("body").value);
+    return problem === null ? null : fail(c, problem);
+  };
+}
+
 /**
- * Returns the query parameters of an endpoint, or null for one that ignores unknown parameters: pings are
- * ingest calls, other writes have a body, and outside the API monitoring tools may add parameters.
+ * Returns the query parameters of an endpoint, or null for one that ignores unknown parameters: ingest
+ * calls, and those outside the API, where monitoring tools may add parameters.
  */
 export function queryNamesOf(endpoint: Endpoint): readonly string[] | null {
-  const { method, path, query = {} } = endpoint;
-  return method === "GET" && path.startsWith("/v1/") && isControl(endpoint)
-    ? Object.keys(query)
-    : null;
+  const { path, query = {} } = endpoint;
+  return path.startsWith("/v1/") && isControl(endpoint) ? Object.keys(query) : null;
 }
 
 function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): string {
@@ -125,6 +135,25 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
       .map(({ method }) => method),
   );
   return [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+}
+
+/** Says what may have been meant by an unknown path. */
+function hintFor(path: string, known: readonly string[]): string {
+  const plain = path.replace(/\/+$/, "");
+  const parts = plain.split("/");
+  // Of each known path with as many parts, the names are those that were sent.
+  const candidates = new Map(
+    known.filter((each) => !each.startsWith("/dashboard")).map((each) => each.split("/"))
+      .filter(({ length }) => length === parts.length)
+      .map((each) => [
+        each.map((part, i) => part.startsWith(":") ? parts[i] : part).join("/"),
+        each.join("/").replace(/:(\w+)/g, "{$1}"),
+      ]),
+  );
+  if (plain !== path && candidates.has(plain)) return "leave out the slash at its end";
+  const nearest = candidates.get(nearestName(plain, [...candidates.keys()]) ?? "");
+  const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
+  return `${meant}/docs lists all calls`;
 }
 
 /**
@@ -142,7 +171,7 @@ function refuseUnknown(table: readonly RouteRule[]): Handle {
     const [path] = matched;
     if (path === undefined) {
       const message = c.get("renderProblem") === undefined
-        ? "No such path: see the API's docs"
+        ? `No such path: ${hintFor(c.req.path, all)}`
         : "No such page: check the address";
       return fail(c, { code: "not_found", message });
     }

@@ -81,6 +81,7 @@ const ROOT_ENTRIES = new Set([
   "CONTRIBUTING.md",
   "LICENSE",
   "README.md",
+  "SECURITY.md",
   "data",
   "deno.json",
   "deno.lock",

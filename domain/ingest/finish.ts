@@ -59,8 +59,7 @@ export function parseFinish(
     output: outputOf(body, losses),
     scores: fields.scores && scoresOf(body, fields.scores),
     metadata: metadataOf(body, fields.metadata, context, losses),
-    flags: losses.flags,
-    lost: losses.lost,
+    ...losses.stored,
   };
   return checkedRequest(request, losses);
 }
@@ -99,7 +98,7 @@ function scores() {
       type: "object",
       maxProperties: SCORES_MAX,
       propertyNames: { minLength: 1, maxLength: SCORE_NAME_CHARS_MAX },
-      additionalProperties: { type: ["number", "boolean"] },
+      additionalProperties: { $ref: "#/components/schemas/ScoreValue" },
     });
 }
 

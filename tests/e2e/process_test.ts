@@ -9,7 +9,7 @@ import { Process, runToEnd } from "../support/harness/process.ts";
 import { fillStore, MIDDLE, withFolder } from "../support/harness/temp_store.ts";
 
 const DEV_KEY = developmentKey("eu");
-const EXIT_SETTINGS = 2, EXIT_STORE = 3;
+const EXIT_SETTINGS = 2, EXIT_STORE = 3, EXIT_RETRY = 4;
 
 /** Returns the status of a ping with a key. */
 async function ping(url: string, key: string): Promise<number> {
@@ -89,11 +89,15 @@ Deno.test("first key: a configured key works and is never shown", async () => {
       RUNLEDGER_REGION: "us",
       RUNLEDGER_KEY: key,
     };
-    for (const flags of [[], ["--dev"]]) {
-      await using process = await Process.start(settings, ...flags);
-      assertEquals(await ping(process.url, key), 200);
+    // R30: another key on an existing ledger is said to be one more.
+    const other = `apk_us_${"6f".repeat(16)}`;
+    for (const [own, flags] of [[key, []], [key, ["--dev"]], [other, []]] as const) {
+      await using process = await Process.start({ ...settings, RUNLEDGER_KEY: own }, ...flags);
+      assertEquals([await ping(process.url, key), await ping(process.url, own)], [200, 200]);
       const { stderr, stdout } = await process.stop();
       assertEquals(keysIn(stderr + stdout), [], flags.join());
+      assertEquals(/its other keys still work/.test(stderr), own === other, stderr);
+      assertMatch(stderr, /^Stopping: .*\nStopped: .*\n$/m);
     }
   });
 });
@@ -194,13 +198,17 @@ Deno.test("health: alive and ready without a credential, and not in the ledger",
   });
 });
 
-Deno.test("start: a port in use ends with 2 and a line that says so", async () => {
+Deno.test("R29: a port in use, and an address that is not up, end with 4 and a line that says so", async () => {
   await withFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const PORT = String((taken.addr as Deno.NetAddr).port);
     const { code, stderr } = await runToEnd({ RUNLEDGER_KV: `${folder}/test.kv`, PORT });
-    assertEquals(code, 2);
+    assertEquals([code, stderr.trim().split("\n").length], [EXIT_RETRY, 2]);
     assertStringIncludes(stderr, `\nCannot listen on 127.0.0.1:${PORT}`);
+    // An address for documentation (RFC 5737), which no machine has.
+    const down = await runToEnd({ RUNLEDGER_KV: `${folder}/test.kv`, HOST: "192.0.2.1" });
+    assertEquals([down.code, down.stderr.trim().split("\n").length], [EXIT_RETRY, 1], down.stderr);
+    assertStringIncludes(down.stderr, "Cannot listen on 192.0.2.1");
   });
 });
 

@@ -1,5 +1,6 @@
 /** The wire form of runs (decisions, section 6). */
 import { z } from "zod";
+import { scoreValue as scoreSchema } from "../../../domain/ingest/score.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
@@ -137,6 +138,10 @@ const event = objectValue<PagedEvent>("Event", {
     "unreadable",
     "Names of numeric fields in `data` that could not be read. Absent if there are none.",
   ),
+  ignored: listValue(textValue).optional(
+    "ignored",
+    "Names of fields of the event that the call does not know. Absent if there are none.",
+  ),
   cost_usd: dollarsValue.optional(
     ({ type, cost }) => type === "llm_call" ? cost : undefined,
     "Cost of an `llm_call`; absent for other types.",
@@ -156,7 +161,7 @@ const stage = objectValue<StageProgress>("Stage", {
 });
 
 /** A number or a boolean. */
-export const scoreValue = wire(z.union([z.number(), z.boolean()]));
+export const scoreValue = wire(scoreSchema);
 
 /** A score of the finish, or an added one. */
 type AnyScore = Pick<AddedScore, "name" | "value" | "source"> & Partial<AddedScore>;
@@ -245,6 +250,11 @@ export const runAnswer = objectValue<RunView>("Run", {
     "Present only if the client's clock differs considerably from the server's.",
   ),
   flags,
+  ignored: listValue(textValue).optional(
+    ({ ignored }) => ignored.length > 0 ? ignored : undefined,
+    "Names of fields or parameters that its opening or its close does not know. Absent if there are " +
+      "none.",
+  ),
   customer_id,
   feature,
   metadata: wire<Metadata>(anyObject.schema, writeMetadata).orNull("metadata"),
