@@ -108,6 +108,12 @@ export const HARNESSES = {
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
   },
+  clients: {
+    summary: "clients that generators make from the OpenAPI document compile and read a run",
+    takes: "5 minutes",
+    count: null,
+    load: () => import("./clients/main.ts"),
+  },
   versions: {
     summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",
     takes: "30 seconds",
