@@ -10,6 +10,7 @@ import { isLoopback } from "../domain/core/loopback.ts";
 import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
+import { VERSION } from "../domain/core/version.ts";
 import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
 import { parseSealKey, SEAL_KEY_BYTES } from "../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../outbound/egress.ts";
@@ -33,7 +34,8 @@ const KV = "a path, :memory: or an http(s) URL without user and password";
 const KV_URL = "an http(s) URL without user and password";
 /** A URL with a password would be printed; other schemes are mistakes. */
 const WRONG_KV = /^(?!https?:)\w{2,}:\/\/|^https?:\/\/[^/]*@/;
-const KV_DEFAULT = "./data/runledger.kv";
+/** Ledger without `RUNLEDGER_KV`. */
+export const KV_DEFAULT = "./data/runledger.kv";
 
 /** Describes the format only: the value is a secret. */
 const KV_TOKEN = "printable ASCII characters without spaces";
@@ -108,8 +110,9 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
 };
 
-/** Returns the lines of `--help`; null if the command line does not ask for help. */
+/** Returns the lines of `--help` or `--version`; null if the command line asks for neither. */
 export function helpFor(args: readonly string[]): readonly string[] | null {
+  if (args.includes("--version")) return [`Runledger ${VERSION}`];
   if (!args.includes("--help") && !args.includes("-h")) return null;
   const width = Math.max(...SETTING_NAMES.map((name) => name.length));
   return [

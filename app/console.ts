@@ -7,6 +7,7 @@
  * @module
  */
 import type { Config } from "./config.ts";
+import { VERSION } from "../domain/core/version.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
 import { nameOf } from "../kv/location.ts";
@@ -74,7 +75,7 @@ export function announce(
   { createdKey, isAdded }: { readonly createdKey: string | null; readonly isAdded: boolean },
   signInLink: { readonly code: string } | null,
 ): void {
-  stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
+  stderr.write(`Runledger ${VERSION} listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
   if (overriddenBy === null) {
     const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
     stderr.write(`Dashboard: ${url}/dashboard${path}`);

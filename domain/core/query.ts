@@ -192,18 +192,25 @@ export function queryProblem(query: string, known: readonly string[]): Problem |
     if (name === null) return null;
     // Ping clients may send `key` with other calls too, where it is neither credential nor filter.
     if (name === "key") continue;
-    if (!known.includes(name)) return unknownParameter(name, known);
+    if (!known.includes(name)) return unknownName("parameter", name, known);
     if (equals < 0 || equals === pair.length - 1) return emptyParameter(name);
   }
   return null;
 }
 
-function unknownParameter(name: string, known: readonly string[]): Problem {
+/** Returns the problem of a name that is not a known one; `where` is the path to it. */
+export function unknownName(
+  kind: "parameter" | "field",
+  name: string,
+  known: readonly string[],
+  where = "",
+): Problem {
   const field = printable(name.slice(0, FIELD_CHARS_MAX));
   const nearest = nearestName(name, known);
   const hint = nearest === null ? "" : ` Did you mean "${nearest}"?`;
   const list = known.length === 0 ? "This call takes none" : `Known: ${known.join(", ")}`;
-  return { code: "invalid_field", message: `Unknown parameter "${field}".${hint} ${list}`, field };
+  const message = `Unknown ${kind} "${where}${field}".${hint} ${list}`;
+  return { code: "invalid_field", message, field };
 }
 
 function emptyParameter(name: string): Problem {
@@ -211,10 +218,15 @@ function emptyParameter(name: string): Problem {
   return { code: "invalid_field", message, field: name };
 }
 
+/** Words that people use for a field whose name is not similar. */
+const SYNONYMS = new Map([["plan", "tier"]]);
+
 /** Returns the known name most similar to `name`; null if none is similar or `name` is too long. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (name.length > FIELD_CHARS_MAX) return null;
   const wanted = name.toLowerCase();
+  const synonym = SYNONYMS.get(wanted);
+  if (synonym !== undefined && known.includes(synonym)) return synonym;
   let nearest: string | null = null;
   let best = Infinity;
   for (const candidate of known) {

@@ -46,15 +46,8 @@ export const teamKeys = {
   }),
   /** An audit log entry, by its time. */
   auditEntry: (log: TeamId, atMs: number, name: string) => ["audit_log", log, atMs, name],
-  /** Refusals of a team in an hour, by the hour's start, unix milliseconds. */
-  refusalHour: (team: TeamId, hour: number) => ["refusal", team, hour],
-  /** Totals of a team's hours. `true` sorts after every other key part, so after all hours. */
-  refusalSums: (team: TeamId) => ["refusal", team, true],
-  /** A team's hours from one on, and their totals. */
-  refusalsFrom: (team: TeamId, hour: number) => ({
-    start: ["refusal", team, hour],
-    end: ["refusal", team, true, true],
-  }),
+  /** Refused calls of a team. */
+  refusals: (team: TeamId) => ["refusal", team],
   /** Teams after an id; from the first one if it is null. */
   teamsAfter: (id: string | null) => after(["team"], id),
   teams: () => ["team"],

@@ -23,7 +23,7 @@ import {
 } from "../../domain/teams/team_change.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { inTime } from "../base/deadline.ts";
-import { keys, LEDGER_FORMAT } from "../base/keys.ts";
+import { keys, OWN_FORMAT } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
@@ -262,7 +262,7 @@ async function createDefaultTeam(
   const committed = await store.writer.commit({
     team: team.id,
     checks: [{ key, versionstamp: null }],
-    sets: [{ key, value: team.id }, { key: keys.format(), value: LEDGER_FORMAT }, ...sets],
+    sets: [{ key, value: team.id }, { key: keys.format(), value: OWN_FORMAT }, ...sets],
   });
   if (committed !== null) return team;
   const { value } = await getEntry(store, key);

@@ -46,7 +46,10 @@ Deno.test("Deno Deploy: the attached KV is the ledger, and no log line has a sec
   assert(kv.counts.commits > 0);
   const { code, stdout, stderr } = await service.stop("SIGINT");
   assertEquals(code, 0);
-  assertMatch(stderr, /^Runledger listens on http:\S+, region us, ledger the attached KV\n$/);
+  assertMatch(
+    stderr,
+    /^Created a new ledger at the attached KV\nRunledger \d+\.\d+\.\d+ listens on http:\S+, region us, ledger the attached KV\n$/,
+  );
   const lines = stdout.trimEnd().split("\n");
   assertEquals(lines.map((line) => JSON.parse(line).status), [200, 401, 401]);
   for (const secret of [KEY, KV_TOKEN, developmentKey("us")]) {
