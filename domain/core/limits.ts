@@ -82,6 +82,9 @@ export const METADATA_VALUE_CHARS_MAX = 50;
 /** Maximum characters of a ping's `metadata` note (decisions, section 3). */
 export const NOTE_CHARS_MAX = 256;
 
+/** Maximum characters of a ping's `rid`: Healthchecks takes a UUID, others a job number (R23). */
+export const RID_CHARS_MAX = 64;
+
 /** Maximum characters of a credential's name, shown in lists. */
 export const KEY_NAME_CHARS_MAX = 128;
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ConfigKind } from "../../domain/config/objects.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 
 /** Functions that build keys, or ranges of keys. */
 export type KeyBuilders = Readonly<
@@ -154,6 +154,19 @@ export const teamKeys = {
   channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
   /** Times of a team's latest tests of channels. */
   channelTests: (team: TeamId) => ["channel_test", team],
+  /** Runs of an agent that pings without an id opened, from an instant on, unix milliseconds. */
+  openPingsFrom: (team: TeamId, agent: string, fromMs: number) => ({
+    start: ["open_ping", team, agent, fromMs],
+    end: ["open_ping", team, agent, true],
+  }),
+  openPing: (
+    team: TeamId,
+    agent: string,
+    atMs: number,
+    run: RunId,
+  ) => ["open_ping", team, agent, atMs, run],
+  /** The latest of them with a `rid`. */
+  namedPing: (team: TeamId, agent: string, rid: string) => ["named_ping", team, agent, rid],
   /** Number of active agents of a team; every write that adds one checks it. */
   agentCount: (team: TeamId) => ["agent_count", team],
 } satisfies KeyBuilders;

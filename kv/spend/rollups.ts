@@ -50,6 +50,7 @@ const MEASURES = storedShape(
     unpricedInputTokens: "big",
     unpricedOutputTokens: "big",
     unpricedCachedInputTokens: "big",
+    uncountedCalls: "plain",
   } as const satisfies Record<keyof Measures, Form>,
 );
 

@@ -129,7 +129,7 @@ function withoutNames(lines: readonly string[]): string[] {
 
 /** Creates the initial state of a play. */
 export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
-  const state: State = { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS };
+  const state: State = { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS, pings: {} };
   return { state, history: [], revisions: new Revisions(), cells, isFaulty, log: [] };
 }
 
